@@ -1,0 +1,197 @@
+"""Every error of the library: one tree, its branches named by who must act.
+
+    SingletableError
+    ├── Mistake              the caller's: change the code or the input, then call again
+    │   ├── DeclarationError     a table, entity or key function that can't hold        (also TypeError)
+    │   ├── InvalidValue         a value that its attribute or key can't take           (also ValueError)
+    │   ├── InvalidRequest       a call that can't be carried out as it is written      (also ValueError)
+    │   ├── TooLarge             over a limit of DynamoDB; nothing was sent             (also ValueError)
+    │   ├── InvalidCursor        a cursor that is changed, foreign or expired           (also ValueError)
+    │   └── NotConfigured        an engine, a region, credentials or a key is missing
+    ├── Conflict             the stored data says no: read again, then decide
+    │   ├── AlreadyExists
+    │   ├── NotFound
+    │   ├── ConditionFailed
+    │   ├── TransactionCancelled which of your operations failed, and why
+    │   └── TransactionConflict  another writer held the item for as long as we tried
+    ├── Unavailable          nothing was done, or what was done is told: try again later
+    │   ├── Throttled
+    │   └── Incomplete           a batch; it carries what is left
+    ├── OutcomeUnknown       the write may or may not have happened: read before you repeat it
+    ├── Denied               credentials or permissions
+    └── Corrupt              an answer or item that can't be what was stored: a developer must look
+
+Messages say what happened, where, and what to do next. They never hold an item's values: a key is shown as its
+pattern, and is on the error as `key` for a program that needs it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class SingletableError(Exception):
+    """The root. `code` is stable; `docs/reference/errors.md` has an entry for each.
+
+    `table`, `key`, `attribute` and `operation` say where; `hint` says what to do next.
+    """
+
+    code: ClassVar[str] = "error"
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        hint: str = "",
+        table: str | None = None,
+        key: Any = None,
+        attribute: str | None = None,
+        operation: str | None = None,
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        self.hint = hint
+        self.table = table
+        self.key = key
+        self.attribute = attribute
+        self.operation = operation
+
+    def __str__(self) -> str:
+        where = ", ".join(
+            f"{name} {value}"
+            for name, value in (
+                ("operation", self.operation),
+                ("table", self.table),
+                ("key", getattr(self.key, "shown", None)),
+                ("attribute", self.attribute),
+            )
+            if value
+        )
+        text = f"{self.what} ({where})" if where else self.what
+        return f"{text.rstrip('.')}. {self.hint}" if self.hint else text
+
+
+class Mistake(SingletableError):
+    """The caller's: change the code or the input, then call again."""
+
+    code = "mistake"
+
+
+class DeclarationError(Mistake, TypeError):
+    """A table, entity, key function or collection that can't hold; raised when the class is made."""
+
+    code = "mistake.declaration"
+
+
+class InvalidValue(Mistake, ValueError):
+    """A value that its attribute or key can't take. Nothing was sent."""
+
+    code = "mistake.value"
+
+
+class InvalidRequest(Mistake, ValueError):
+    """A call that can't be carried out as it is written, found here or by the service."""
+
+    code = "mistake.request"
+
+
+class TooLarge(Mistake, ValueError):
+    """Over a limit of DynamoDB, found before sending. The largest attributes are named."""
+
+    code = "mistake.too-large"
+
+
+class InvalidCursor(Mistake, ValueError):
+    """A cursor that was changed, belongs to another query or principal, or has expired."""
+
+    code = "mistake.cursor"
+
+
+class NotConfigured(Mistake):
+    """An engine, a region, credentials or a cursor key is missing; the message says what to set."""
+
+    code = "mistake.not-configured"
+
+
+class Conflict(SingletableError):
+    """The stored data says no: read again, then decide."""
+
+    code = "conflict"
+
+
+class AlreadyExists(Conflict):
+    """`create` found an item under the key."""
+
+    code = "conflict.already-exists"
+
+
+class NotFound(Conflict):
+    """The write needs an item of this type, and there is none under the key."""
+
+    code = "conflict.not-found"
+
+
+class ConditionFailed(Conflict):
+    """The condition given as `where=` does not hold. `stored` is the item as it stands, where it could be read."""
+
+    code = "conflict.condition"
+
+    def __init__(self, what: str, *, stored: Any = None, **where: Any) -> None:
+        super().__init__(what, **where)
+        self.stored = stored
+
+
+class TransactionCancelled(Conflict):
+    """No part of the transaction happened. `failures` names which operations failed, in the order they were given."""
+
+    code = "conflict.transaction-cancelled"
+
+    def __init__(self, what: str, *, failures: tuple[Any, ...] = (), **where: Any) -> None:
+        super().__init__(what, **where)
+        self.failures = failures
+
+
+class TransactionConflict(Conflict):
+    """Another transaction held one of the items for as long as we tried. Nothing was written."""
+
+    code = "conflict.transaction-conflict"
+
+
+class Unavailable(SingletableError):
+    """The service could not be reached or did not do the work within the deadline. Nothing was written by this call."""
+
+    code = "unavailable"
+
+
+class Throttled(Unavailable):
+    """The service refused the request for its rate until the retries ran out. Nothing was written by this request."""
+
+    code = "unavailable.throttled"
+
+
+class Incomplete(Unavailable):
+    """A batch stopped part of the way. `rest` is what was not done, as it was given."""
+
+    code = "unavailable.incomplete"
+
+    def __init__(self, what: str, *, rest: tuple[Any, ...] = (), **where: Any) -> None:
+        super().__init__(what, **where)
+        self.rest = rest
+
+
+class OutcomeUnknown(SingletableError):
+    """The answer was lost and the write can't be repeated safely: it may or may not have happened."""
+
+    code = "outcome-unknown"
+
+
+class Denied(SingletableError):
+    """The credentials are wrong, expired, or lack the permission."""
+
+    code = "denied"
+
+
+class Corrupt(SingletableError):
+    """An answer or an item that can't be what was stored. A developer must look."""
+
+    code = "corrupt"

@@ -1,0 +1,60 @@
+"""What a flow may await: the port.
+
+An operation is a frozen value with a pure `request()` and `answer()`. A flow is an `async def` that awaits only its
+port's verbs. Each shell brings its own port, so a flow is written once and never knows which of the two runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+from msgspec import Struct
+
+from singletable.wire.request import Request, Response
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Consumed(Struct, frozen=True, gc=False):
+    """What one request cost by the service's own account, in capacity units; a request may touch several tables."""
+
+    read_units: float = 0.0
+    write_units: float = 0.0
+
+
+class Operation(Protocol[T_co]):
+    """One request of the service, as a value."""
+
+    def request(self) -> Request:
+        """The request's bytes; always the same for the same value."""
+        ...
+
+    def answer(self, response: Response) -> tuple[T_co, Consumed]:
+        """What the response says and what it cost; raises the error it stands for."""
+        ...
+
+
+class Port(Protocol):
+    """The verbs of a flow. `send_all` counts as one round trip."""
+
+    async def send(self, operation: Operation[T]) -> T: ...
+
+    async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
+        """The answers in the order of the operations. The first error is raised when all have come back."""
+        ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    def now(self) -> float:
+        """The wall clock, in seconds since 1970. It decides expiry and names times, never correctness."""
+        ...
+
+    def random(self) -> float:
+        """At least 0 and below 1: jitter."""
+        ...
+
+    def token(self) -> str:
+        """A fresh random text of 22 URL-safe characters (128 bits): write ids, client tokens."""
+        ...
