@@ -1,1 +1,32 @@
-"""..."""
+"""Conditions, updates and projections as frozen values, and their texts for a request.
+
+    attr(User.age).add(1)                                  # an Update
+    (attr(User.age) >= 18) & ~attr(User.phone).exists()    # a Condition
+    Expressions((User,)).condition(...)                    # "(#0 >= :0 AND NOT (attribute_exists(#1)))"
+
+Begin with `conditions` (what a caller writes), then `render` (what is sent).
+"""
+
+from singletable.expressions.conditions import Attribute, Condition, Size, Update, attr, present
+from singletable.expressions.handles import Handle, first_name, is_whole, owner_of, resolve
+from singletable.expressions.render import Change, Expressions, Given, Stored, encoded, words
+
+__all__ = [
+    "Attribute",
+    "Change",
+    "Condition",
+    "Expressions",
+    "Given",
+    "Handle",
+    "Size",
+    "Stored",
+    "Update",
+    "attr",
+    "encoded",
+    "first_name",
+    "is_whole",
+    "owner_of",
+    "present",
+    "resolve",
+    "words",
+]

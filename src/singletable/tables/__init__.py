@@ -1,1 +1,33 @@
-"""..."""
+"""Tables as such: their definition, and creating, describing and comparing them.
+
+    TableDefinition("app", indexes={"gsi1": Index("gsi1pk", "gsi1sk")}).creation()   # the body of CreateTable
+"""
+
+from singletable.tables.admin import (
+    Description,
+    Difference,
+    add_index,
+    create,
+    delete,
+    describe,
+    differences,
+    set_ttl,
+    wait_until_active,
+)
+from singletable.tables.definition import Index, StreamView, TableDefinition, named_indexes
+
+__all__ = [
+    "Description",
+    "Difference",
+    "Index",
+    "StreamView",
+    "TableDefinition",
+    "add_index",
+    "create",
+    "delete",
+    "describe",
+    "differences",
+    "named_indexes",
+    "set_ttl",
+    "wait_until_active",
+]

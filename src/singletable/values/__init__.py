@@ -1,1 +1,42 @@
-"""..."""
+"""Python values and attribute values: what is stored for a declared type, exactly, and how fast.
+
+Begin with `plans` (how one type is stored), then `types` (from an annotation to its plan) and `codecs` (a class's
+reader and writer, compiled). `free` holds values without a declared type, `sizes` what DynamoDB counts.
+
+    plan_for(list[int])                        # -> ListPlan(INTEGER)
+    Codec(User, fields).dump(user)             # -> {"email": {"S": "ada@example.org"}, "age": {"N": "36"}}
+"""
+
+from singletable.values.codecs import Codec, Constant, Derived
+from singletable.values.free import AttributeValue, from_attribute_value, to_attribute_value
+from singletable.values.plans import Field, Plan, wire_struct
+from singletable.values.sizes import (
+    MAX_BATCH_BYTES,
+    MAX_ITEM_BYTES,
+    MAX_TRANSACTION_BYTES,
+    item_size,
+    largest_attributes,
+)
+from singletable.values.types import METADATA, bare, make_field, plan_for, split_optional
+
+__all__ = [
+    "MAX_BATCH_BYTES",
+    "MAX_ITEM_BYTES",
+    "MAX_TRANSACTION_BYTES",
+    "METADATA",
+    "AttributeValue",
+    "Codec",
+    "Constant",
+    "Derived",
+    "Field",
+    "Plan",
+    "bare",
+    "from_attribute_value",
+    "item_size",
+    "largest_attributes",
+    "make_field",
+    "plan_for",
+    "split_optional",
+    "to_attribute_value",
+    "wire_struct",
+]

@@ -1,0 +1,75 @@
+# Every target sets up what it needs first; `make help` lists them.
+
+PYTHON ?= python3
+WORKERS ?= 2
+
+BIN := .venv/bin
+# A folder is checked from the day it holds something.
+CODE := $(wildcard src tests examples benchmarks)
+PYTHON_READY := .venv/.ready
+NODE_READY := node_modules/.ready
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test soak check bench format setup clean need-python need-npm
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: setup ## see the library at work, on the embedded engine
+	$(BIN)/singletable demo
+
+test: setup ## every test but the long runs
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not soak"
+
+# Asked first whether there is one: pytest ends with 5, an error, where it finds nothing to run.
+soak: setup ## the long runs
+	@found=0; $(BIN)/pytest -m soak --collect-only --quiet >/dev/null 2>&1 || found=$$?; \
+	if [ $$found -eq 5 ]; then \
+		echo "There is no soak test yet."; \
+	else \
+		echo "$(BIN)/pytest -m soak"; $(BIN)/pytest -m soak; \
+	fi
+
+check: setup ## lint, format, both type checkers, the import contract
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy $(CODE)
+	node_modules/.bin/pyright
+	$(BIN)/lint-imports
+
+bench: setup ## measure against other libraries
+	$(BIN)/python -m benchmarks.peers
+
+format: $(PYTHON_READY) ## format the code and put right what the linter can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+setup: $(PYTHON_READY) $(NODE_READY) ## install the Python and npm packages of development, pinned
+
+clean: ## delete what the other targets made, the installed packages too
+	rm -rf .venv node_modules build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(PYTHON_READY): requirements/dev.txt pyproject.toml | need-python
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(NODE_READY): package.json package-lock.json | need-npm
+	npm ci --loglevel=error
+	@touch $@
+
+need-python:
+	@command -v $(PYTHON) >/dev/null || { \
+		echo "$(PYTHON) is missing. Debian, Ubuntu: apt-get install python3 python3-venv. macOS: brew install python" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "$$($(PYTHON) --version) is too old: Python 3.11 or newer is needed." \
+			"Name another: make PYTHON=/path/to/python3.13" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "Python's venv is missing. Debian, Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+
+need-npm:
+	@command -v npm >/dev/null || { \
+		echo "npm is missing. Debian, Ubuntu: apt-get install nodejs npm. macOS: brew install node" >&2; exit 1; }

@@ -1,0 +1,190 @@
+"""`attr(User.age) >= 18`: conditions and updates, typed by the attribute.
+
+A condition or an update is a frozen value; `render` turns it into DynamoDB's text. Nothing here is a string of the
+caller's: names and values go to the service as placeholders only.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Generic, NoReturn, TypeVar, overload
+
+from singletable.expressions.handles import Handle
+
+T = TypeVar("T")
+V = TypeVar("V")
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Asked by the database. `how` is an operator or function, `operands` what stands around or in it."""
+
+    how: str
+    operands: tuple[Any, ...]
+
+    def __and__(self, other: Condition) -> Condition:
+        return Condition("AND", (self, _condition(other)))
+
+    def __or__(self, other: Condition) -> Condition:
+        return Condition("OR", (self, _condition(other)))
+
+    def __invert__(self) -> Condition:
+        return Condition("NOT", (self,))
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            "a condition is asked by the database: combine with & | ~, not and/or/not, "
+            "and write a < x < b as x.between(a, b)"
+        )
+
+
+def _condition(value: object) -> Condition:
+    if not isinstance(value, Condition):
+        raise TypeError(f"a condition is combined with a condition, not with a {type(value).__name__}: compare first")
+    return value
+
+
+@dataclass(frozen=True)
+class Update:
+    """A change of one attribute. `verb` is SET, ADD, DELETE, REMOVE or APPEND."""
+
+    verb: str
+    path: Handle
+    value: Any = None
+
+
+@dataclass(frozen=True)
+class Size:
+    """The size of an attribute: characters of a text, bytes, elements of a set, list or map."""
+
+    handle: Handle
+
+    def __eq__(self, other: int) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        return Condition("=", (self, other))
+
+    def __ne__(self, other: int) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        return Condition("<>", (self, other))
+
+    __hash__ = object.__hash__
+
+    def __lt__(self, other: int) -> Condition:
+        return Condition("<", (self, other))
+
+    def __le__(self, other: int) -> Condition:
+        return Condition("<=", (self, other))
+
+    def __gt__(self, other: int) -> Condition:
+        return Condition(">", (self, other))
+
+    def __ge__(self, other: int) -> Condition:
+        return Condition(">=", (self, other))
+
+
+def present(value: T | None) -> T:
+    """Look into an optional attribute: `attr(present(User.address).city)`."""
+    return value  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
+
+
+def attr(value: T) -> Attribute[T]:
+    """The operations of an attribute: comparisons for conditions, `set`, `add` and the like for updates."""
+    if not isinstance(value, Handle):
+        raise TypeError(
+            f"attr() takes an attribute of an entity class, as in attr(User.age), not a {type(value).__name__}"
+        )
+    return Attribute(value)
+
+
+class Attribute(Generic[T_contra]):
+    """Contravariant: what can be done to an `int` attribute can be done to an `int | None` one."""
+
+    def __init__(self, handle: Any) -> None:
+        self.handle: Handle = handle
+
+    # --- conditions -------------------------------------------------------------------------------------------------
+    def __eq__(self, other: T_contra) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        return Condition("=", (self.handle, other))
+
+    def __ne__(self, other: T_contra) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        return Condition("<>", (self.handle, other))
+
+    __hash__ = object.__hash__
+
+    def __lt__(self, other: T_contra) -> Condition:
+        return Condition("<", (self.handle, other))
+
+    def __le__(self, other: T_contra) -> Condition:
+        return Condition("<=", (self.handle, other))
+
+    def __gt__(self, other: T_contra) -> Condition:
+        return Condition(">", (self.handle, other))
+
+    def __ge__(self, other: T_contra) -> Condition:
+        return Condition(">=", (self.handle, other))
+
+    def is_(self, value: T_contra) -> Condition:
+        """The same as `==`, for True, False and None, which linters want compared by `is`."""
+        return Condition("=", (self.handle, value))
+
+    def is_in(self, *values: T_contra) -> Condition:
+        """Equal to one of up to 100 values."""
+        return Condition("IN", (self.handle, *values))
+
+    def between(self, low: T_contra, high: T_contra) -> Condition:
+        """Both ends included."""
+        return Condition("BETWEEN", (self.handle, low, high))
+
+    def exists(self) -> Condition:
+        """Has a value; an empty set and None are stored as absence."""
+        return Condition("attribute_exists", (self.handle,))
+
+    def starts_with(self: Attribute[str], prefix: str) -> Condition:
+        return Condition("begins_with", (self.handle, prefix))
+
+    @overload
+    def contains(self: Attribute[str], value: str) -> Condition: ...
+    @overload
+    def contains(self: Attribute[list[V]], value: V) -> Condition: ...
+    @overload
+    def contains(self: Attribute[builtins.set[V]], value: V) -> Condition: ...
+    def contains(self: Any, value: Any) -> Condition:
+        """A part of a text, an element of a list or a set."""
+        return Condition("contains", (self.handle, value))
+
+    def size(self) -> Size:
+        """The number of characters, bytes or elements, to compare with."""
+        return Size(self.handle)
+
+    # --- updates ----------------------------------------------------------------------------------------------------
+    def set(self, value: T_contra) -> Update:
+        """Give it this value; None and an empty set remove it."""
+        return Update("SET", self.handle, value)
+
+    def remove(self: Attribute[None]) -> Update:
+        """Only of an attribute that may be None."""
+        return Update("REMOVE", self.handle)
+
+    @overload
+    def add(self: Attribute[int], number: int) -> Update: ...
+    @overload
+    def add(self: Attribute[Decimal], number: Decimal) -> Update: ...
+    @overload
+    def add(self: Attribute[float], number: float) -> Update: ...
+    def add(self: Any, number: Any) -> Update:
+        """Add a number; an absent attribute counts as 0. Not repeatable: see `exactly_once`."""
+        return Update("ADD", self.handle, number)
+
+    def append(self: Attribute[list[V]], *values: V) -> Update:
+        """Add values at the end of a list. Not repeatable: see `exactly_once`."""
+        return Update("APPEND", self.handle, list(values))
+
+    def include(self: Attribute[builtins.set[V]], values: AbstractSet[V]) -> Update:
+        """Add members to a set; those there already stay."""
+        return Update("ADD", self.handle, values)
+
+    def exclude(self: Attribute[builtins.set[V]], values: AbstractSet[V]) -> Update:
+        """Take members out of a set; those not there are no error."""
+        return Update("DELETE", self.handle, values)

@@ -1,0 +1,97 @@
+"""Handles: `User.age` read on the class is the attribute itself, a path that `attr()` gives operations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol, cast
+
+from singletable.errors import InvalidRequest
+from singletable.values import Field, Plan
+
+
+class Owner(Protocol):
+    """What a handle needs of its class."""
+
+    __name__: str
+
+    def __field__(self, name: str) -> Field: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A handle, looked up: the stored names from the item inward, and how the value there is stored."""
+
+    stored: tuple[str | int, ...]
+    plan: Plan
+    optional: bool
+
+    @property
+    def is_top(self) -> bool:
+        return len(self.stored) == 1
+
+
+class Handle:
+    """An attribute of an entity class, or a path into one: `User.address.city`, `User.homes[0]`.
+
+    It has no operations of its own, so that every name stays free for attributes: `attr(handle)` has them.
+    """
+
+    def __init__(self, owner: Any, *path: str | int) -> None:
+        self.__dict__.update(_owner=owner, _path=path)
+
+    def __getattr__(self, name: str) -> Handle:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Handle(self.__dict__["_owner"], *self.__dict__["_path"], name)
+
+    def __getitem__(self, step: str | int) -> Handle:
+        return Handle(self.__dict__["_owner"], *self.__dict__["_path"], step)
+
+    def __get__(self, instance: object, owner: type[Any]) -> Handle:
+        if instance is None:
+            return self
+        raise AttributeError(f"{owner.__name__}.{self.__dict__['_path'][0]} was not loaded: only(...) left it out")
+
+    def __repr__(self) -> str:
+        return f"{self.__dict__['_owner'].__name__}.{'.'.join(map(str, self.__dict__['_path']))}"
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise TypeError(
+            f"{self!r} is an attribute of the class, not a value: write attr({self!r}) to compare or change it"
+        )
+
+    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __call__ = __iter__ = __len__ = __add__ = __contains__ = _refuse
+    __eq__ = __ne__ = _refuse  # pyright: ignore[reportAssignmentType]
+    __hash__ = object.__hash__
+
+
+def owner_of(handle: Handle) -> type[Any]:
+    return cast("type[Any]", handle.__dict__["_owner"])
+
+
+def first_name(handle: Handle) -> str:
+    """The attribute that the handle is, or lies in."""
+    return str(handle.__dict__["_path"][0])
+
+
+def is_whole(handle: Handle) -> bool:
+    """Whether it is the attribute itself, not a path into it."""
+    return len(handle.__dict__["_path"]) == 1
+
+
+def resolve(handle: Handle, kinds: tuple[type[Any], ...] = ()) -> Path:
+    """Look a handle up; InvalidRequest where it belongs to none of the `kinds`, when some are given."""
+    owner, (name, *rest) = handle.__dict__["_owner"], handle.__dict__["_path"]
+    if kinds and not any(issubclass(kind, owner) for kind in kinds):
+        named = " or ".join(kind.__name__ for kind in kinds)
+        raise InvalidRequest(
+            f"{handle!r} is no attribute of {named}", hint="Use an attribute of the class that is asked for."
+        )
+    field = owner.__field__(name)
+    stored: list[str | int] = [field.stored]
+    plan, optional = field.plan, field.optional
+    for step in rest:
+        inner, plan = plan.child(step)
+        stored.append(inner)
+        optional = True
+    return Path(tuple(stored), plan, optional)

@@ -1,0 +1,86 @@
+"""Where the engine's binary is: the environment's word, else the nearest node_modules, else PATH."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from singletable.errors import NotConfigured
+
+ENGINE_VARIABLE = "SINGLETABLE_ENGINE"
+ENGINE_VERSION = "1.2.1"
+ENGINE_NAME = "dynoxide"
+
+# npm's word for a processor beside uname's.
+_PROCESSORS = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
+
+
+def find_engine(environ: Mapping[str, str], directory: Path | None = None) -> Path:
+    """The engine's binary as an absolute path.
+
+    Looked for in this order: the path in `SINGLETABLE_ENGINE` of `environ`; `node_modules` in `directory` (the working
+    directory unless given) and each of its parents; `PATH` of `environ`. Raises `NotConfigured`, which names every
+    place that was looked at and the command that installs the engine.
+    """
+    if os.name != "posix":
+        raise NotConfigured(
+            "the embedded engine runs on Linux and macOS only", hint="Connect to a DynamoDB endpoint instead."
+        )
+    named = environ.get(ENGINE_VARIABLE)
+    if named:
+        return _named_engine(Path(named))
+    start = (directory or Path.cwd()).resolve()
+    found = _first_program(_node_modules(start)) or _on_path(environ)
+    if found is None:
+        raise _missing(start)
+    return found
+
+
+def engine_package() -> str:
+    """The npm package that holds the engine for this machine: `@dynoxide/linux-x64`."""
+    machine = platform.machine().lower()
+    return f"@dynoxide/{sys.platform}-{_PROCESSORS.get(machine, machine)}"
+
+
+def _named_engine(path: Path) -> Path:
+    if not _is_program(path):
+        raise NotConfigured(
+            f"{ENGINE_VARIABLE} is {str(path)!r}, and no program is there",
+            hint=f"Set {ENGINE_VARIABLE} to the engine's binary, or unset it and run `{_install_command()}`.",
+        )
+    return path.absolute()
+
+
+def _node_modules(start: Path) -> Iterator[Path]:
+    for directory in (start, *start.parents):
+        yield directory / "node_modules" / engine_package() / ENGINE_NAME
+
+
+def _on_path(environ: Mapping[str, str]) -> Path | None:
+    found = shutil.which(ENGINE_NAME, path=environ.get("PATH", os.defpath))
+    return Path(found).absolute() if found else None
+
+
+def _first_program(paths: Iterable[Path]) -> Path | None:
+    return next((path for path in paths if _is_program(path)), None)
+
+
+def _is_program(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def _missing(start: Path) -> NotConfigured:
+    return NotConfigured(
+        f"the embedded engine is not installed: {ENGINE_VARIABLE} is not set, "
+        f"node_modules/{engine_package()}/{ENGINE_NAME} is neither in {start} nor in a parent of it, "
+        f"and {ENGINE_NAME} is not on PATH",
+        hint=f"Run `{_install_command()}`, or set {ENGINE_VARIABLE} to the path of the binary.",
+    )
+
+
+def _install_command() -> str:
+    return f"npm install {engine_package()}@{ENGINE_VERSION}"

@@ -1,0 +1,142 @@
+"""What all operations share: how an answer's items are read, what it cost, and what an error answer raises.
+
+An item is read by a `Reader`. On the fast path msgspec decodes the whole answer into the reader's wire type; when one
+item does not fit, each item of that answer is tried alone, and only those that fail take the reader's slow path.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from singletable.errors import ConditionFailed, InvalidRequest, NotConfigured, SingletableError
+from singletable.values import AttributeValue
+from singletable.wire.faults import Fault, read_fault
+from singletable.wire.port import Consumed
+from singletable.wire.request import Response
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+W = TypeVar("W")
+
+Item = Mapping[str, AttributeValue]
+Key = dict[str, AttributeValue]
+"""A primary key, or where a page ended: the key attributes with their values."""
+
+encode: Callable[[Any], bytes] = msgspec.json.Encoder().encode
+
+
+class Reader(Protocol[T_co]):
+    """How items become objects. None stands for an item that is not one of those asked for."""
+
+    @property
+    def wire(self) -> Any:
+        """The msgspec type of an item on the fast path."""
+        ...
+
+    def build(self, wire: Any) -> T_co | None: ...
+
+    def load(self, item: Item) -> T_co | None:
+        """The slow path, which explains what can't be read."""
+        ...
+
+
+class Capacity(Struct, rename="pascal", gc=False):
+    capacity_units: float = 0.0
+    read_capacity_units: float | None = None
+    write_capacity_units: float | None = None
+
+
+class GetAnswer(Struct, Generic[W], rename="pascal", gc=False):
+    item: W | None = None
+    consumed_capacity: Capacity | None = None
+
+
+class WriteAnswer(Struct, Generic[W], rename="pascal", gc=False):
+    attributes: W | None = None
+    consumed_capacity: Capacity | None = None
+
+
+class ItemsAnswer(Struct, Generic[W], rename="pascal", gc=False):
+    items: list[W] = []
+    count: int = 0
+    scanned_count: int = 0
+    last_evaluated_key: dict[str, Any] | None = None
+    consumed_capacity: Capacity | None = None
+
+
+@cache
+def decoder(envelope: Any, wire: Any) -> Callable[[bytes], Any]:
+    return msgspec.json.Decoder(envelope[wire], strict=False).decode
+
+
+@cache
+def item_decoder(wire: Any) -> Callable[[Raw], Any]:
+    return msgspec.json.Decoder(wire, strict=False).decode
+
+
+read_item: Callable[[bytes | Raw], dict[str, AttributeValue]] = msgspec.json.Decoder(dict[str, dict[str, Any]]).decode
+
+NOTHING = Consumed()
+
+
+def read_units(capacity: Capacity | None) -> Consumed:
+    return Consumed(read_units=capacity.capacity_units) if capacity is not None else NOTHING
+
+
+def write_units(capacity: Capacity | None) -> Consumed:
+    return Consumed(write_units=capacity.capacity_units) if capacity is not None else NOTHING
+
+
+def read_one(raw: Raw | bytes, reader: Reader[T]) -> T | None:
+    """One item by itself: fast where it fits, else slow."""
+    try:
+        return reader.build(item_decoder(reader.wire)(raw))  # type: ignore[arg-type]
+    except (ValueError, LookupError):
+        return reader.load(read_item(raw))
+
+
+def read_items(items: Sequence[Raw], reader: Reader[T]) -> list[T]:
+    return [found for raw in items if (found := read_one(raw, reader)) is not None]
+
+
+def raise_fault(response: Response, operation: str, table: str) -> NoReturn:
+    """Raise what an error answer stands for; a condition's refusal carries the stored item and whether an earlier
+    try was lost."""
+    fault = read_fault(response.body) or Fault("UnreadableAnswer")
+    if fault.code == "ConditionalCheckFailedException":
+        raise Refused(stored_item(fault.item), response.unsettled, operation, table)
+    raise named(fault, operation, table)
+
+
+class Refused(ConditionFailed):
+    """The condition of a single write did not hold. Caught in `records`, which knows what the condition meant."""
+
+    def __init__(self, stored: Item | None, unsettled: bool, operation: str, table: str) -> None:
+        super().__init__("the condition does not hold", stored=stored, operation=operation, table=table)
+        self.unsettled = unsettled
+
+
+def stored_item(raw: Any) -> Item | None:
+    return read_item(raw) if isinstance(raw, Raw) else None
+
+
+def named(fault: Fault, operation: str, table: str) -> SingletableError:
+    where = {"operation": operation, "table": table}
+    if fault.code in ("ResourceNotFoundException", "TableNotFoundException"):
+        return NotConfigured(
+            "the table or one of its indexes does not exist",
+            hint="Create it with db.create_table(table) or `singletable table create`.",
+            **where,
+        )
+    return InvalidRequest(f"DynamoDB refused the request: {fault.code}: {_without_values(fault.message)}", **where)
+
+
+def _without_values(message: str) -> str:
+    """A service's message without what it quotes: that may be an item's value."""
+    return re.sub(r"'[^']*'|\"[^\"]*\"|(?<=Value: )\S+", "'...'", message)

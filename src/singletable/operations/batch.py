@@ -1,0 +1,115 @@
+"""BatchGetItem (up to 100 keys) and BatchWriteItem (up to 25 writes): several items in one request, each by itself.
+
+The service may do a part and name the rest; the flows above go on until all is done or the deadline has come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from msgspec import Raw, Struct
+
+from singletable.operations.answers import (
+    Capacity,
+    Item,
+    Key,
+    Reader,
+    decoder,
+    encode,
+    raise_fault,
+    read_items,
+)
+from singletable.wire.port import Consumed
+from singletable.wire.request import Request, Response
+
+T = TypeVar("T")
+W = TypeVar("W")
+
+MAX_BATCH_GET = 100
+MAX_BATCH_WRITE = 25
+
+
+class _GetAnswer(Struct, Generic[W], rename="pascal", gc=False):
+    responses: dict[str, list[W]] = {}
+    unprocessed_keys: dict[str, dict[str, Any]] = {}
+    consumed_capacity: list[Capacity] = []
+
+
+class _WriteAnswer(Struct, rename="pascal", gc=False):
+    unprocessed_items: dict[str, list[dict[str, Any]]] = {}
+    consumed_capacity: list[Capacity] = []
+
+
+class BatchFound(Struct, Generic[T], frozen=True, gc=False):
+    """Those found, in any order, and the keys the service left undone."""
+
+    items: list[T]
+    rest: list[Key]
+
+
+class BatchGetItem(Struct, Generic[T], frozen=True, gc=False):
+    """The items under up to 100 different keys of one table, as one list of those that are there."""
+
+    table: str
+    keys: Sequence[Key]
+    reader: Reader[T]
+    consistent: bool = False
+    projection: str | None = None
+    names: Mapping[str, str] | None = None
+
+    def request(self) -> Request:
+        wanted: dict[str, Any] = {"Keys": self.keys}
+        if self.consistent:
+            wanted["ConsistentRead"] = True
+        if self.projection is not None:
+            wanted |= {"ProjectionExpression": self.projection, "ExpressionAttributeNames": self.names}
+        body = {"RequestItems": {self.table: wanted}, "ReturnConsumedCapacity": "TOTAL"}
+        return Request("BatchGetItem", encode(body), self.table)
+
+    def answer(self, response: Response) -> tuple[BatchFound[T], Consumed]:
+        if response.status != 200:
+            raise_fault(response, "BatchGetItem", self.table)
+        build = self.reader.build
+        try:
+            answer = decoder(_GetAnswer, self.reader.wire)(response.body)
+            built = [build(wire) for wire in answer.responses.get(self.table, ())]
+            items = [item for item in built if item is not None]
+        except (ValueError, LookupError):
+            answer = decoder(_GetAnswer, Raw)(response.body)
+            items = read_items(answer.responses.get(self.table, ()), self.reader)
+        rest = answer.unprocessed_keys.get(self.table, {}).get("Keys", [])
+        return BatchFound(items, rest), Consumed(read_units=sum(c.capacity_units for c in answer.consumed_capacity))
+
+
+class BatchWriteItem(Struct, frozen=True, gc=False):
+    """Up to 25 puts and deletes of one table, each by itself; gives those the service left undone."""
+
+    table: str
+    puts: Sequence[Item] = ()
+    deletes: Sequence[Key] = ()
+
+    def request(self) -> Request:
+        writes: list[dict[str, Any]] = [{"PutRequest": {"Item": item}} for item in self.puts]
+        writes += [{"DeleteRequest": {"Key": key}} for key in self.deletes]
+        body = {"RequestItems": {self.table: writes}, "ReturnConsumedCapacity": "TOTAL"}
+        return Request("BatchWriteItem", encode(body), self.table)
+
+    def answer(self, response: Response) -> tuple[list[dict[str, Any]], Consumed]:
+        if response.status != 200:
+            raise_fault(response, "BatchWriteItem", self.table)
+        answer = _read_written(response.body)
+        consumed = Consumed(write_units=sum(c.capacity_units for c in answer.consumed_capacity))
+        return answer.unprocessed_items.get(self.table, []), consumed
+
+
+def _read_written(body: bytes) -> _WriteAnswer:
+    answer: _WriteAnswer = decoder(_Plain, _WriteAnswer)(body)
+    return answer
+
+
+class _Plain:
+    """`_Plain[X]` is X: an envelope for answers without items of ours."""
+
+    def __class_getitem__(cls, wire: Any) -> Any:
+        return wire

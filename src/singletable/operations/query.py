@@ -1,0 +1,128 @@
+"""Query and Scan: items in key order, a page at a time.
+
+A page ends at 1 MB, or after `limit` items were looked at; half a read unit for each 4 KB looked at, a whole one when
+consistent. A filter saves bytes on the wire, never units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar
+
+from msgspec import Raw, Struct
+
+from singletable.operations.answers import (
+    ItemsAnswer,
+    Key,
+    Reader,
+    decoder,
+    encode,
+    raise_fault,
+    read_items,
+    read_units,
+)
+from singletable.values import AttributeValue
+from singletable.wire.port import Consumed
+from singletable.wire.request import Request, Response
+
+T = TypeVar("T")
+
+
+class Found(Struct, Generic[T], frozen=True, gc=False):
+    """One page of an answer. `after` is where it ended, None when nothing lies beyond."""
+
+    items: list[T]
+    after: Key | None
+    looked_at: int
+    body: bytes
+    """The answer as it came, for the keys of its items."""
+
+
+class Selection(Struct, frozen=True, gc=False):
+    """What a query and a scan have in common: filter, projection, names, values and limits."""
+
+    index: str | None = None
+    filter: str | None = None
+    projection: str | None = None
+    names: Mapping[str, str] = {}
+    values: Mapping[str, AttributeValue] = {}
+    limit: int | None = None
+    after: Key | None = None
+    consistent: bool = False
+
+    def into(self, body: dict[str, Any]) -> dict[str, Any]:
+        body["ReturnConsumedCapacity"] = "TOTAL"
+        for name, value in (
+            ("IndexName", self.index),
+            ("FilterExpression", self.filter),
+            ("ProjectionExpression", self.projection),
+            ("ExpressionAttributeNames", self.names or None),
+            ("ExpressionAttributeValues", self.values or None),
+            ("Limit", self.limit),
+            ("ExclusiveStartKey", self.after),
+            ("ConsistentRead", self.consistent or None),
+        ):
+            if value is not None:
+                body[name] = value
+        return body
+
+
+class Query(Struct, Generic[T], frozen=True, gc=False):
+    """The items of one partition whose sort key lies in a range."""
+
+    table: str
+    key_condition: str
+    selection: Selection
+    reader: Reader[T]
+    forward: bool = True
+
+    def request(self) -> Request:
+        body: dict[str, Any] = {"TableName": self.table, "KeyConditionExpression": self.key_condition}
+        if not self.forward:
+            body["ScanIndexForward"] = False
+        return Request("Query", encode(self.selection.into(body)), self.table)
+
+    def answer(self, response: Response) -> tuple[Found[T], Consumed]:
+        return _found(response, "Query", self.table, self.reader)
+
+
+class Scan(Struct, Generic[T], frozen=True, gc=False):
+    """Every item of the table, or of one of `segments` disjoint parts of it."""
+
+    table: str
+    selection: Selection
+    reader: Reader[T]
+    segment: int = 0
+    segments: int = 1
+
+    def request(self) -> Request:
+        body: dict[str, Any] = {"TableName": self.table}
+        if self.segments > 1:
+            body |= {"Segment": self.segment, "TotalSegments": self.segments}
+        return Request("Scan", encode(self.selection.into(body)), self.table)
+
+    def answer(self, response: Response) -> tuple[Found[T], Consumed]:
+        return _found(response, "Scan", self.table, self.reader)
+
+
+def keys_in(body: bytes) -> list[dict[str, AttributeValue]]:
+    """The items of an answer as they came: where the key of one is needed, to go on from."""
+    answer: list[dict[str, AttributeValue]] = decoder(ItemsAnswer, dict[str, dict[str, Any]])(body).items
+    return answer
+
+
+def _found(response: Response, operation: str, table: str, reader: Reader[T]) -> tuple[Found[T], Consumed]:
+    if response.status != 200:
+        raise_fault(response, operation, table)
+    build = reader.build
+    try:
+        answer = decoder(ItemsAnswer, reader.wire)(response.body)
+        items: list[Any] = [build(wire) for wire in answer.items]
+    except (ValueError, LookupError):
+        answer = decoder(ItemsAnswer, Raw)(response.body)
+        items = read_items(answer.items, reader)
+    else:
+        if None in items:
+            items = [item for item in items if item is not None]
+    found = Found(items, answer.last_evaluated_key, answer.scanned_count, response.body)
+    return found, read_units(answer.consumed_capacity)

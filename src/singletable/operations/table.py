@@ -1,0 +1,32 @@
+"""CreateTable, DescribeTable, UpdateTable, DeleteTable, UpdateTimeToLive and the like: plain calls, plain answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from singletable.operations.answers import NOTHING, encode, named
+from singletable.wire.faults import Fault, read_fault
+from singletable.wire.port import Consumed
+from singletable.wire.request import Request, Response
+
+
+class TableCall(Struct, frozen=True):
+    """One call about a table. `body` is its JSON; the answer is a dict, or None for the error code in `or_none`."""
+
+    operation: str
+    body: dict[str, Any]
+    or_none: str = ""
+
+    def request(self) -> Request:
+        return Request(self.operation, encode(self.body), str(self.body.get("TableName", "")))
+
+    def answer(self, response: Response) -> tuple[dict[str, Any] | None, Consumed]:
+        if response.status != 200:
+            fault = read_fault(response.body) or Fault("UnreadableAnswer")
+            if fault.code == self.or_none:
+                return None, NOTHING
+            raise named(fault, self.operation, str(self.body.get("TableName", "")))
+        return msgspec.json.decode(response.body, type=dict[str, Any]), NOTHING

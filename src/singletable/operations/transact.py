@@ -1,0 +1,143 @@
+"""TransactWriteItems and TransactGetItems: up to 100 items of any tables, all or nothing, at twice the units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Generic, Protocol, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from singletable.errors import Conflict
+from singletable.operations.answers import (
+    Capacity,
+    Item,
+    encode,
+    named,
+    read_one,
+    stored_item,
+)
+from singletable.operations.get import GetItem
+from singletable.wire.faults import Fault, read_fault
+from singletable.wire.port import Consumed
+from singletable.wire.request import Request, Response
+
+T = TypeVar("T")
+
+MAX_ACTIONS = 100
+
+
+class Action(Protocol):
+    """A write that can be part of a transaction."""
+
+    @property
+    def table(self) -> str: ...
+
+    def action(self) -> dict[str, Any]: ...
+
+
+class Reason(Struct, frozen=True, gc=False):
+    """Why one action of a cancelled transaction failed; code "None" for those that did not."""
+
+    code: str
+    message: str
+    stored: Item | None
+
+
+class Cancelled(Conflict):
+    """A transaction's refusal, reason by reason. Caught in `records`, which knows the operations."""
+
+    def __init__(self, reasons: tuple[Reason, ...], unsettled: bool, table: str) -> None:
+        super().__init__("the transaction was cancelled", operation="TransactWriteItems", table=table)
+        self.reasons = reasons
+        self.unsettled = unsettled
+
+
+class _WriteAnswer(Struct, rename="pascal", gc=False):
+    consumed_capacity: list[Capacity] = []
+
+
+class _GetResult(Struct, rename="pascal", gc=False):
+    item: Raw | None = None
+
+
+class _GetAnswer(Struct, rename="pascal", gc=False):
+    responses: list[_GetResult] = []
+    consumed_capacity: list[Capacity] = []
+
+
+_decode_write = msgspec.json.Decoder(_WriteAnswer).decode
+_decode_get = msgspec.json.Decoder(_GetAnswer).decode
+
+
+class TransactWriteItems(Struct, frozen=True, gc=False):
+    """All of the actions, or none. `token` makes a repeat of the same bytes harmless for ten minutes."""
+
+    actions: Sequence[Action]
+    token: str
+
+    @property
+    def table(self) -> str:
+        return ", ".join(dict.fromkeys(action.table for action in self.actions))
+
+    def request(self) -> Request:
+        body = {
+            "TransactItems": [action.action() for action in self.actions],
+            "ClientRequestToken": self.token,
+            "ReturnConsumedCapacity": "TOTAL",
+        }
+        return Request("TransactWriteItems", encode(body), self.table, repeatable=True, tokened=True)
+
+    def answer(self, response: Response) -> tuple[None, Consumed]:
+        if response.status != 200:
+            _raise(response, "TransactWriteItems", self.table)
+        capacities = _decode_write(response.body).consumed_capacity
+        return None, Consumed(
+            read_units=sum(c.read_capacity_units or 0.0 for c in capacities),
+            write_units=sum(
+                c.capacity_units - (c.read_capacity_units or 0.0)
+                if c.write_capacity_units is None
+                else c.write_capacity_units
+                for c in capacities
+            ),
+        )
+
+
+class TransactGetItems(Struct, Generic[T], frozen=True, gc=False):
+    """The items of all the gets at one point in time; None for those that are not there."""
+
+    gets: Sequence[GetItem[T]]
+
+    @property
+    def table(self) -> str:
+        return ", ".join(dict.fromkeys(get.table for get in self.gets))
+
+    def request(self) -> Request:
+        gets = [{"Get": _get_body(get)} for get in self.gets]
+        body = {"TransactItems": gets, "ReturnConsumedCapacity": "TOTAL"}
+        return Request("TransactGetItems", encode(body), self.table)
+
+    def answer(self, response: Response) -> tuple[list[T | None], Consumed]:
+        if response.status != 200:
+            _raise(response, "TransactGetItems", self.table)
+        answer = _decode_get(response.body)
+        items = [
+            read_one(result.item, get.reader) if result.item is not None else None
+            for result, get in zip(answer.responses, self.gets, strict=True)
+        ]
+        return items, Consumed(read_units=sum(c.capacity_units for c in answer.consumed_capacity))
+
+
+def _get_body(get: GetItem[Any]) -> dict[str, Any]:
+    body: dict[str, Any] = {"TableName": get.table, "Key": get.key}
+    if get.projection is not None:
+        body |= {"ProjectionExpression": get.projection, "ExpressionAttributeNames": get.names}
+    return body
+
+
+def _raise(response: Response, operation: str, table: str) -> None:
+    fault = read_fault(response.body) or Fault("UnreadableAnswer")
+    if fault.code == "TransactionCanceledException":
+        reasons = tuple(Reason(r.code, r.message or "", stored_item(r.item)) for r in fault.reasons)
+        raise Cancelled(reasons, response.unsettled, table)
+    raise named(fault, operation, table)

@@ -1,0 +1,140 @@
+"""PutItem, UpdateItem and DeleteItem: one item, under a condition or not.
+
+A unit for each KB of the larger of the item before and after, the same again for each index it is in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar
+
+from msgspec import Raw, Struct
+
+from singletable.operations.answers import (
+    Item,
+    Key,
+    Reader,
+    WriteAnswer,
+    decoder,
+    encode,
+    raise_fault,
+    read_one,
+    write_units,
+)
+from singletable.values import AttributeValue
+from singletable.wire.port import Consumed
+from singletable.wire.request import Request, Response
+
+T = TypeVar("T")
+
+
+class Guard(Struct, frozen=True, gc=False):
+    """A condition as DynamoDB takes it, or none; with the names and values of the whole request."""
+
+    condition: str | None = None
+    names: Mapping[str, str] = {}
+    values: Mapping[str, AttributeValue] = {}
+
+    def into(self, body: dict[str, Any], *, transaction: bool = False) -> dict[str, Any]:
+        """Add the condition; where it fails the stored item comes back with the error."""
+        if self.condition is not None:
+            body["ConditionExpression"] = self.condition
+            body["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+        if self.names:
+            body["ExpressionAttributeNames"] = self.names
+        if self.values:
+            body["ExpressionAttributeValues"] = self.values
+        if not transaction:
+            body["ReturnConsumedCapacity"] = "TOTAL"
+        return body
+
+
+class PutItem(Struct, frozen=True, gc=False):
+    """Write a whole item, over the one there may be."""
+
+    table: str
+    item: Item
+    guard: Guard = Guard()
+    repeatable: bool = True
+
+    def action(self) -> dict[str, Any]:
+        return {"Put": self.guard.into({"TableName": self.table, "Item": self.item}, transaction=True)}
+
+    def request(self) -> Request:
+        body = self.guard.into({"TableName": self.table, "Item": self.item})
+        return Request("PutItem", encode(body), self.table, self.repeatable)
+
+    def answer(self, response: Response) -> tuple[None, Consumed]:
+        if response.status != 200:
+            raise_fault(response, "PutItem", self.table)
+        return None, write_units(decoder(WriteAnswer, Raw)(response.body).consumed_capacity)
+
+
+class UpdateItem(Struct, Generic[T], frozen=True, gc=False):
+    """Change some attributes; gives the item as it is afterwards."""
+
+    table: str
+    key: Key
+    update: str
+    guard: Guard
+    reader: Reader[T]
+    repeatable: bool = False
+
+    def action(self) -> dict[str, Any]:
+        body = {"TableName": self.table, "Key": self.key, "UpdateExpression": self.update}
+        return {"Update": self.guard.into(body, transaction=True)}
+
+    def request(self) -> Request:
+        body = {
+            "TableName": self.table,
+            "Key": self.key,
+            "UpdateExpression": self.update,
+            "ReturnValues": "ALL_NEW",
+        }
+        return Request("UpdateItem", encode(self.guard.into(body)), self.table, self.repeatable)
+
+    def answer(self, response: Response) -> tuple[T | None, Consumed]:
+        return _written(response, "UpdateItem", self.table, self.reader)
+
+
+class DeleteItem(Struct, Generic[T], frozen=True, gc=False):
+    """Remove an item; gives it as it was, or None."""
+
+    table: str
+    key: Key
+    guard: Guard
+    reader: Reader[T]
+    repeatable: bool = True
+
+    def action(self) -> dict[str, Any]:
+        return {"Delete": self.guard.into({"TableName": self.table, "Key": self.key}, transaction=True)}
+
+    def request(self) -> Request:
+        body = {"TableName": self.table, "Key": self.key, "ReturnValues": "ALL_OLD"}
+        return Request("DeleteItem", encode(self.guard.into(body)), self.table, self.repeatable)
+
+    def answer(self, response: Response) -> tuple[T | None, Consumed]:
+        return _written(response, "DeleteItem", self.table, self.reader)
+
+
+class CheckItem(Struct, frozen=True, gc=False):
+    """Hold a condition in a transaction without a change. Costs as a write does."""
+
+    table: str
+    key: Key
+    guard: Guard
+
+    def action(self) -> dict[str, Any]:
+        return {"ConditionCheck": self.guard.into({"TableName": self.table, "Key": self.key}, transaction=True)}
+
+
+def _written(response: Response, operation: str, table: str, reader: Reader[T]) -> tuple[T | None, Consumed]:
+    if response.status != 200:
+        raise_fault(response, operation, table)
+    try:
+        answer = decoder(WriteAnswer, reader.wire)(response.body)
+        item = None if answer.attributes is None else reader.build(answer.attributes)
+    except (ValueError, LookupError):
+        answer = decoder(WriteAnswer, Raw)(response.body)
+        item = read_one(answer.attributes, reader)
+    return item, write_units(answer.consumed_capacity)

@@ -1,0 +1,248 @@
+"""Entities: a class declaration becomes a dataclass, its attributes handles, its key functions access patterns."""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import inspect
+import sys
+from abc import ABCMeta
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, dataclass_transform, overload
+
+from singletable.errors import DeclarationError
+from singletable.expressions import Handle
+from singletable.records.capture import capture, key_type
+from singletable.records.models import Model, Upcaster, model_of
+from singletable.records.patterns import Bound, Captured, Declared, DeclaredKey, KeyOf
+from singletable.records.table import Table
+from singletable.values import METADATA, Field, make_field
+
+T = TypeVar("T")
+E = TypeVar("E", bound="Entity")
+
+
+@overload
+def field(*, default: T, name: str | None = None) -> T: ...
+@overload
+def field(*, default_factory: Callable[[], T], name: str | None = None) -> T: ...
+@overload
+def field(*, name: str | None = None) -> Any: ...
+def field(
+    *, default: Any = dataclasses.MISSING, default_factory: Any = dataclasses.MISSING, name: str | None = None
+) -> Any:
+    """An attribute with options: `name` is what DynamoDB stores it as."""
+    options = {METADATA: {"name": name}}
+    if default_factory is not dataclasses.MISSING:
+        return dataclasses.field(default_factory=default_factory, metadata=options)
+    return dataclasses.field(default=default, metadata=options)
+
+
+if TYPE_CHECKING:  # with a metaclass in sight, neither type checker would look at the class keywords
+    EntityType = type
+else:
+
+    class EntityType(ABCMeta):
+        """`User.age` is a handle, made when asked for: an object left on the class would make every read of an
+        instance's attribute several times slower, as CPython could no longer specialize it."""
+
+        def __getattr__(cls, name: str) -> Handle:
+            if name in cls.__dict__.get("__dataclass_fields__", ()):
+                return Handle(cls, name)
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+
+        def __dir__(cls) -> list[str]:
+            return [*super().__dir__(), *cls.__dict__.get("__dataclass_fields__", ())]
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(field, dataclasses.field))
+class Entity(metaclass=EntityType):
+    """A keyword-only dataclass whose objects are items of a table.
+
+        class User(Entity, table=app, type="user"):
+            email: str
+
+            @app.key
+            @staticmethod
+            def by_email(email: str) -> Key:
+                return f"user#{email}", "user"
+
+    `type` is stored with each item and guards every read; `version` is the schema's, raised together with an
+    `upcast`. A subclass without `table` and `type` is a mixin. Raises DeclarationError when the class is made.
+    """
+
+    __model__: ClassVar[Model[Any] | None] = None
+    __table__: ClassVar[Table | None] = None
+    __patterns__: ClassVar[Mapping[str, Bound[..., Any]]] = {}
+
+    def __init_subclass__(cls, *, table: Table | None = None, type: str | None = None, version: int = 1) -> None:
+        super().__init_subclass__()
+        _make_dataclass(cls)
+        cls.__table__ = table or cls.__table__
+        cls.__model__ = None
+        if type is None:
+            return
+        if cls.__table__ is None:
+            raise DeclarationError(f"{cls.__name__} has a type and no table", hint="Say class X(Entity, table=..., type=...).")
+        _make_model(cls, cls.__table__, type, version, _locals_of_caller())
+
+    def __repr__(self) -> str:
+        shown = (f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(cast(Any, self)) if f.name in vars(self))
+        return f"{builtins.type(self).__qualname__}({', '.join(shown)})"
+
+    @classmethod
+    def upcast(cls, version: int) -> Callable[[Upcaster], Upcaster]:
+        """`@User.upcast(1)` over a pure function from version 1's stored attributes, as a dict, to version 2's.
+
+        It runs on read. Filters, conditions and index keys see what is stored: a version that changes an attribute
+        which one of those uses needs its items written anew before that use.
+        """
+
+        def register(upcaster: Upcaster) -> Upcaster:
+            model = model_of(cls)
+            if not 1 <= version < model.version or version in model.upcasters:
+                raise DeclarationError(
+                    f"{cls.__name__}.upcast({version}): the class is of version {model.version}",
+                    hint="One upcaster for each version before it: class X(Entity, ..., version=2).",
+                )
+            model.upcasters[version] = upcaster
+            return upcaster
+
+        return register
+
+    @classmethod
+    def __field__(cls, name: str) -> Field:
+        found = model_of(cls).by_name.get(name)
+        if found is None:
+            raise DeclarationError(f"{cls.__name__} has no attribute {name!r}")
+        return found
+
+    @classmethod
+    def __pattern__(cls, name: str) -> Bound[..., Any]:
+        found = cls.__patterns__.get(name)
+        if found is None:
+            raise DeclarationError(f"{cls.__name__} is a mixin: {name} belongs to the classes made with a table and type")
+        return found
+
+
+def key_of(entity: E) -> KeyOf[E]:
+    """The primary key of what you hold."""
+    return model_of(type(entity)).key_of(entity)
+
+
+def _make_dataclass(cls: type[Any]) -> None:
+    """Turn the class into a dataclass, without leaving defaults where handles are to be."""
+    for name in inspect.get_annotations(cls):  # redeclared without a default: not the parent's
+        if name not in cls.__dict__ and isinstance(getattr(cls, name, None), Handle):
+            setattr(cls, name, dataclasses.field())
+    dataclasses.dataclass(kw_only=True, repr=False)(cls)
+    for f in dataclasses.fields(cls):
+        if f.name in vars(cls):
+            delattr(cls, f.name)  # the default; the field remembers it
+        if any(f.name in vars(base) for base in cls.__mro__):  # a plain dataclass mixed in
+            setattr(cls, f.name, Handle(cls, f.name))
+
+
+def _make_model(cls: type[Entity], table: Table, type: str, version: int, names: dict[str, Any]) -> None:
+    types = {f.name: k for f, k in _evaluated(cls, names, strict=False)}
+    found = dict(_captured(cls, table, types))
+    primary = [c for c in found.values() if c.index is None]
+    if len(primary) != 1:
+        raise DeclarationError(f"{cls.__name__} has {len(primary)} functions under @{table.name}.key; it needs one")
+    indexes: dict[str, Captured] = {}
+    for captured in found.values():
+        if captured.index is None:
+            continue
+        if captured.index in indexes:
+            raise DeclarationError(f"{captured.shown}: {cls.__name__} is in {captured.index} already; an item has one key in it")
+        indexes[captured.index] = captured
+
+    def make_fields() -> list[Field]:
+        return [_field(cls, f, k) for f, k in _evaluated(cls, names, strict=True)]
+
+    model = Model(cls, table, type, version, primary[0], indexes, make_fields)
+    cls.__model__ = model
+    cls.__patterns__ = {name: _declared(cls, name).bound(captured) for name, captured in found.items()}
+    table.admit(model)
+
+
+def _field(cls: type[Any], declared: dataclasses.Field[Any], kind: Any) -> Field:
+    try:
+        return make_field(declared.name, kind, declared)
+    except DeclarationError as error:
+        error.attribute = f"{cls.__name__}.{declared.name}"
+        raise
+
+
+def _captured(cls: type[Entity], table: Table, types: Mapping[str, Any]) -> list[tuple[str, Captured]]:
+    found: list[tuple[str, Captured]] = []
+    for name in dict.fromkeys(n for base in reversed(cls.__mro__) for n in vars(base)):
+        declared = inspect.getattr_static(cls, name)
+        where = f"{cls.__name__}.{name}"
+        if isinstance(declared, staticmethod) and isinstance(declared.__func__, Declared):
+            raise DeclarationError(
+                f"{where}: @staticmethod stands above @{table.name}.key or @{table.name}.index",
+                hint="Put it below, next to the function.",
+            )
+        if isinstance(declared, Declared):
+            primary = isinstance(declared, DeclaredKey)
+            templates = capture(declared.function, types, table.separator, where, primary=primary)
+            _check_types(declared.function, types, where)
+            signature = inspect.signature(declared.function)
+            found.append((name, Captured(cls, name, declared.function, declared.index, templates, signature)))
+    return found
+
+
+def _declared(cls: type[Any], name: str) -> Declared[Any]:
+    return cast("Declared[Any]", inspect.getattr_static(cls, name))
+
+
+def _check_types(function: Callable[..., Any], types: Mapping[str, Any], where: str) -> None:
+    """A parameter's type is its attribute's: no type checker can see that."""
+    for name, annotation in inspect.get_annotations(function).items():
+        if name not in types or isinstance(types[name], str):
+            continue
+        said = _evaluate(annotation, function.__module__, {})
+        if isinstance(said, str):
+            continue
+        one, other = key_type(said), key_type(types[name])
+        if one is not other:
+            raise DeclarationError(f"{where}: {name} is {_named(one)} here and {_named(other)} as an attribute")
+
+
+def _evaluated(cls: type[Any], names: dict[str, Any], *, strict: bool) -> list[tuple[dataclasses.Field[Any], Any]]:
+    """Each field with its type; a type that is not there yet stays a text, or is refused when `strict`."""
+    types: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        for name, annotation in inspect.get_annotations(base).items():
+            types[name] = _evaluate(annotation, base.__module__, {**names, cls.__name__: cls})
+    found = [(f, types[f.name]) for f in dataclasses.fields(cls)]
+    missing = [(f.name, kind) for f, kind in found if isinstance(kind, str)]
+    if strict and missing:
+        name, kind = missing[0]
+        raise DeclarationError(
+            f"{kind!r}, the type of {cls.__name__}.{name}, can't be found",
+            hint="Import it outside `if TYPE_CHECKING`, or define it in the module.",
+        )
+    return found
+
+
+def _evaluate(annotation: Any, module: str, names: dict[str, Any]) -> Any:
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return eval(annotation, {**vars(sys.modules[module]), **names})  # noqa: S307 the annotation's own text
+    except (NameError, AttributeError, TypeError):
+        return annotation
+
+
+def _named(kind: Any) -> str:
+    return getattr(kind, "__name__", str(kind))
+
+
+def _locals_of_caller() -> dict[str, Any]:
+    """The names around the class statement, for classes made in a function."""
+    frame = sys._getframe(1)
+    while frame.f_back and frame.f_code.co_name == "__init_subclass__":
+        frame = frame.f_back
+    return {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)

@@ -1,0 +1,357 @@
+"""The text of a key: parts joined by the table's separator, each a literal, a value, or a literal and then a value.
+
+The rule (docs/explanation/design.md, "Key text"):
+
+* Different values give different texts, a text reads back into its values, and a prefix ends at a separator, so that
+  `ORG#1` never matches `ORG#10`.
+* With `#`, a str has each of U+0000 to `%` written `%XX` (in the last part of a key only `#`, `$` and `%`). `%`
+  follows `#` and precedes all that stays, so texts sort as tuples of values do. With `/` or `-` the separator, `%` and
+  controls are written `%XX`: all of the above but the order of a str that is not the last part.
+* int: a letter for how many digits, then the digits: a7 < b42; below zero `-`, the letter from z back, each digit's
+  complement to 9: -y57 (-42) < -z2 (-7). `{n:06}`: 000042. Decimal: b12.5; below zero closed by `~`: -y87.4~.
+* datetime 2026-11-20T09:30:00.000000Z, date, UUID in lower case; an Enum by its `key_text()`, else its value.
+* `{id:rest}`: the last part, after literals only, stands as it is.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from functools import cached_property
+from typing import Any
+from uuid import UUID
+
+from singletable.errors import InvalidValue
+from singletable.values.checks import instant_text
+
+SEPARATORS = "#/-"
+"""Each sorts before every digit and letter."""
+TOP = "\U0010ffff"
+"""Sorts after everything a key may hold; a noncharacter, refused in keys."""
+SORTABLE: tuple[type[Any], ...] = (str, int, Decimal, datetime, date, UUID)
+MAX_PARTITION_BYTES = 2048
+MAX_SORT_BYTES = 1024
+
+_NINES = str.maketrans("0123456789", "9876543210")
+_MAX_KEY_DIGITS = 26
+_INTEGER = r"-?[a-z][0-9]+"
+_FORMS: Mapping[type[Any], str] = {
+    int: _INTEGER,
+    Decimal: _INTEGER + r"\.[0-9]+~?",
+    datetime: r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z",
+    date: r"[0-9]{4}-[0-9]{2}-[0-9]{2}",
+    UUID: r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+}
+_ESCAPED: Mapping[tuple[str, bool], re.Pattern[str]] = {
+    ("#", True): re.compile("[#-%]"),
+    ("#", False): re.compile("[\x00-%]"),
+    ("/", True): re.compile("[/%\x00-\x1f\x7f]"),
+    ("/", False): re.compile("[/%\x00-\x1f\x7f]"),
+    ("-", True): re.compile("[-%\x00-\x1f\x7f]"),
+    ("-", False): re.compile("[-%\x00-\x1f\x7f]"),
+}
+_UNENCODABLE = re.compile(f"[\ud800-\udfff{TOP}]")
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A value's place in a key."""
+
+    name: str
+    type: type[Any]
+    width: int = 0
+    rest: bool = False
+
+    def form(self, separator: str) -> str:
+        """A regular expression of the texts it writes."""
+        if self.rest:
+            return ".+"
+        if issubclass(self.type, Enum):
+            return "|".join(re.escape(enum_text(m)) for m in self.type)
+        if self.width:
+            return f"[0-9]{{{self.width}}}"
+        return _FORMS.get(self.type, f"[^{separator}]*")
+
+
+@dataclass(frozen=True)
+class Part:
+    literal: str
+    slot: Slot | None = None
+
+
+@dataclass(frozen=True)
+class Template:
+    """The text of one key attribute. `identifier` is true for a primary key, whose texts are kept strict."""
+
+    parts: tuple[Part, ...]
+    separator: str = "#"
+    identifier: bool = False
+    limit: int = field(default=MAX_SORT_BYTES, compare=False)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The attributes whose values it holds, in order."""
+        return tuple(p.slot.name for p in self.parts if p.slot)
+
+    def write(self, values: Mapping[str, Any]) -> str:
+        """The text for all of its values; InvalidValue where one has no place in a key."""
+        text = "".join([writer(values) if name else writer for name, writer in self._writers])  # type: ignore[operator, misc]
+        if not text or len(text) * 4 > self.limit:
+            self._check_length(text)
+        return text
+
+    def prefix(self, values: Mapping[str, Any]) -> str:
+        """The text up to the first value that is not given: every key with these values begins so, and no other."""
+        text = ""
+        for name, writer in self._writers:
+            if name and name not in values:
+                break
+            text += writer(values) if name else writer  # type: ignore[operator]
+        return text
+
+    def read(self, text: str) -> dict[str, Any] | None:
+        """The values a text was written from; None when this template did not write it."""
+        match = self._pattern.fullmatch(text)
+        if match is None:
+            return None
+        try:
+            values = {p.slot.name: self._read_slot(p.slot, match[i]) for i, p in enumerate(self._slots, 1) if p.slot}
+            return values if self.write(values) == text else None
+        except (ValueError, KeyError, ArithmeticError):
+            return None
+
+    def text_of(self, slot: Slot, value: Any) -> str:
+        """One value's text, as it stands in its part."""
+        part = next(p for p in self.parts if p.slot is slot)
+        return self._slot_writer(part)(value)
+
+    def is_last(self, slot: Slot) -> bool:
+        return self.parts[-1].slot is slot
+
+    @property
+    def shown(self) -> str:
+        """For people: `user#{email}`."""
+        return self.separator.join(p.literal + (f"{{{p.slot.name}}}" if p.slot else "") for p in self.parts)
+
+    @cached_property
+    def _slots(self) -> list[Part]:
+        return [p for p in self.parts if p.slot]
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        s = self.separator
+        forms = [re.escape(p.literal) + (f"({p.slot.form(s)})" if p.slot else "") for p in self.parts]
+        return re.compile(re.escape(s).join(forms), re.DOTALL)
+
+    @cached_property
+    def _writers(self) -> tuple[tuple[str, Callable[[Mapping[str, Any]], str] | str], ...]:
+        """(name, writer of its value), or ("", a literal with the separators around it)."""
+        found: list[tuple[str, Any]] = []
+        literal = ""
+        for i, part in enumerate(self.parts):
+            literal += (self.separator if i else "") + part.literal
+            if part.slot:
+                if literal:
+                    found.append(("", literal))
+                found.append((part.slot.name, self._from_values(part)))
+                literal = ""
+        return tuple([*found, ("", literal)] if literal else found)
+
+    def _from_values(self, part: Part) -> Callable[[Mapping[str, Any]], str]:
+        assert part.slot
+        name, write = part.slot.name, self._slot_writer(part)
+        return lambda values: write(values[name])
+
+    def _slot_writer(self, part: Part) -> Callable[[Any], str]:
+        assert part.slot
+        return slot_writer(part.slot, self.separator, part is self.parts[-1], self.identifier)
+
+    def _read_slot(self, slot: Slot, text: str) -> Any:
+        if issubclass(slot.type, Enum):
+            return next(m for m in slot.type if enum_text(m) == text)
+        if slot.type is str:
+            return text if slot.rest else unescape(text)
+        if slot.type is int:
+            return int(text) if slot.width else int(_read_digits(text))
+        readers: Mapping[Any, Callable[[str], Any]] = {
+            Decimal: _read_decimal,
+            UUID: UUID,
+            date: date.fromisoformat,
+            datetime: datetime.fromisoformat,
+        }
+        return readers[slot.type](text)
+
+    def _check_length(self, text: str) -> None:
+        size = len(text.encode())
+        if not text:
+            raise InvalidValue(f"the key text {self.shown} is empty", hint="Give it a literal: DynamoDB has no empty keys.")
+        if size > self.limit:
+            raise InvalidValue(f"the key text {self.shown} has {size} bytes; DynamoDB takes {self.limit}")
+
+
+def slot_writer(slot: Slot, separator: str, last: bool, identifier: bool) -> Callable[[Any], str]:
+    """The function that writes one slot's values."""
+    if issubclass(slot.type, Enum):
+        texts = {m: enum_text(m) for m in slot.type}
+        return lambda value: _member_text(slot, texts, value)
+    if slot.type is str:
+        return _str_writer(slot, separator, last, identifier)
+    if slot.width:
+        return lambda value: _padded(slot, value)
+    write = _WRITERS[slot.type]
+    return lambda value: write(_of_type(slot, value))
+
+
+def _str_writer(slot: Slot, separator: str, last: bool, identifier: bool) -> Callable[[Any], str]:
+    escaped = _ESCAPED[separator, last]
+    needs_escape = escaped.search
+
+    def write(value: Any) -> str:
+        if value.__class__ is not str:
+            value = str.__str__(_of_type(slot, value))
+        if not value.isascii() or (identifier and not value.isprintable()):
+            _check_text(slot, value, identifier)
+        if slot.rest or needs_escape(value) is None:
+            return value  # type: ignore[no-any-return]
+        return escaped.sub(lambda found: f"%{ord(found[0]):02X}", value)
+
+    return write
+
+
+def unescape(text: str) -> str:
+    return re.sub("%([0-9A-F]{2})", lambda digits: chr(int(digits[1], 16)), text)
+
+
+def enum_text(member: Enum) -> str:
+    """An enum's own `key_text()`, or its value's text."""
+    said: Callable[[], str] | None = getattr(member, "key_text", None)
+    if said is not None:
+        return said()
+    return member.value if isinstance(member.value, str) else write_integer(member.value)
+
+
+def write_integer(value: int) -> str:
+    """-y57 (-42) < -z2 (-7) < a7 < b42; up to 26 digits."""
+    return _write_digits(str(abs(value)), value < 0)
+
+
+def write_decimal(value: Decimal) -> str:
+    if not value.is_finite():
+        raise InvalidValue("a number that is not finite has no place in an order")
+    whole, _, fraction = f"{value.copy_abs():f}".partition(".")
+    fraction = fraction.rstrip("0") or "0"
+    if value < 0:
+        return f"{_write_digits(whole, True)}.{fraction.translate(_NINES)}~"
+    return f"{_write_digits(whole, False)}.{fraction}"
+
+
+def _write_digits(digits: str, negative: bool) -> str:
+    count = len(digits)
+    if count > _MAX_KEY_DIGITS:
+        raise InvalidValue(f"a number of {count} digits; a key takes {_MAX_KEY_DIGITS}", hint="Give the key a width.")
+    if negative:
+        return "-" + chr(ord("z") + 1 - count) + digits.translate(_NINES)
+    return chr(ord("a") - 1 + count) + digits
+
+
+def _read_digits(text: str) -> str:
+    return "-" + text[2:].translate(_NINES) if text[0] == "-" else text[1:]
+
+
+def _read_decimal(text: str) -> Decimal:
+    whole, _, fraction = text.partition(".")
+    return Decimal(f"{_read_digits(whole)}.{fraction[:-1].translate(_NINES) if text[0] == '-' else fraction}")
+
+
+_WRITERS: Mapping[type[Any], Callable[[Any], str]] = {
+    int: write_integer,
+    Decimal: write_decimal,
+    datetime: instant_text,
+    date: date.isoformat,
+    UUID: str,
+}
+
+
+def _of_type(slot: Slot, value: Any) -> Any:
+    wrong = isinstance(value, bool) or (slot.type is date and isinstance(value, datetime))
+    if wrong or not isinstance(value, slot.type):
+        found = "None" if value is None else type(value).__name__
+        raise InvalidValue(f"a {slot.type.__name__} is wanted, not {found}", attribute=slot.name)
+    return value
+
+
+def _member_text(slot: Slot, texts: Mapping[Any, str], value: Any) -> str:
+    return texts[_of_type(slot, value)]
+
+
+def _padded(slot: Slot, value: Any) -> str:
+    number = _of_type(slot, value)
+    text = f"{number:0{slot.width}}"
+    if number < 0 or len(text) > slot.width:
+        raise InvalidValue(
+            f"the number does not fit its place {{{slot.name}:0{slot.width}}}: it is negative or too wide",
+            attribute=slot.name,
+        )
+    return text
+
+
+def _check_text(slot: Slot, value: str, identifier: bool) -> None:
+    if _UNENCODABLE.search(value):
+        raise InvalidValue("a lone surrogate or U+10FFFF can't stand in a key", attribute=slot.name)
+    if not identifier:
+        return
+    if any(unicodedata.category(c) == "Cc" for c in value):
+        raise InvalidValue("a control character can't stand in an identifier", attribute=slot.name)
+    if unicodedata.normalize("NFC", value) != value:
+        raise InvalidValue(
+            "an identifier is in Unicode's normal form C, so that what looks the same is the same",
+            attribute=slot.name,
+            hint='Use unicodedata.normalize("NFC", text) where the text comes in.',
+        )
+
+
+# --- bounds of ranges -------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Range:
+    """What stands in an argument for several values: `how` is the name of the function that made it."""
+
+    how: str
+    low: Any = None
+    high: Any = None
+
+
+def bounds(template: Template, known: Mapping[str, Any], slot: Slot, range: Range) -> tuple[str, str]:
+    """The texts between which, ends included, exactly the wanted keys lie."""
+    head, last, s = template.prefix(known), template.is_last(slot), template.separator
+
+    def text(value: Any) -> str:
+        return head + template.text_of(slot, value)
+
+    if range.how == "starting_with":
+        start = text(range.low)
+        return start, start + TOP
+    low, high = head, head + TOP
+    if range.low is not None:
+        low = text(range.low)
+        if range.how == "after":
+            low += "\0" if last else s + TOP
+        elif not last:
+            low += s
+    if range.high is not None:
+        high = below(text(range.high)) if range.how == "before" else text(range.high) + ("" if last else s + TOP)
+    return low, high
+
+
+def below(text: str) -> str:
+    """The greatest text below, DynamoDB's BETWEEN having no open end."""
+    code = ord(text[-1])
+    if code == 0:
+        return text[:-1]
+    return text[:-1] + chr(0xD7FF if code == 0xE000 else code - 1) + TOP
+
+

@@ -1,0 +1,191 @@
+"""A model: all that the library knows of one entity class, compiled when it is first used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Generic, Literal, TypeVar, cast
+
+from singletable.errors import Corrupt, DeclarationError
+from singletable.operations import Item, Key
+from singletable.records.keytext import Template
+from singletable.records.patterns import Captured, KeyOf
+from singletable.records.table import Table
+from singletable.values import Codec, Constant, Derived, Field, from_attribute_value, to_attribute_value, wire_struct
+
+T = TypeVar("T")
+Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
+"""From the stored attributes of one schema version to those of the next; pure."""
+
+
+@dataclass(eq=False)
+class Model(Generic[T]):
+    """One entity class: its table, type, keys, fields and codec."""
+
+    kind: type[T]
+    table: Table
+    type: str
+    version: int
+    key: Captured
+    indexes: Mapping[str, Captured]
+    make_fields: Callable[[], list[Field]]
+    upcasters: dict[int, Upcaster] = field(default_factory=dict)
+
+    @cached_property
+    def fields(self) -> tuple[Field, ...]:
+        """Made at first use, when classes named later in the module are there."""
+        fields = tuple(self.make_fields())
+        reserved = set(self.table.definition.reserved)
+        stored = [f.stored for f in fields]
+        for f in fields:
+            if f.stored in reserved or stored.count(f.stored) > 1:
+                raise DeclarationError(
+                    f"{self.kind.__name__}.{f.name} is stored as {f.stored!r}, which is taken",
+                    table=self.table.name,
+                    hint='Store it under another name: field(name="...").',
+                )
+        return fields
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Field]:
+        return {f.name: f for f in self.fields}
+
+    @cached_property
+    def codec(self) -> Codec[T]:
+        return Codec(self.kind, self.fields, self.constants, self._derived())
+
+    @cached_property
+    def constants(self) -> tuple[Constant, Constant]:
+        """The type and the schema version, as every item carries them."""
+        definition = self.table.definition
+        type_wire = wire_struct("S", Literal[self.type])
+        version_wire = wire_struct("N", Literal[self.version])
+        return (
+            Constant(definition.type_attribute, {"S": self.type}, type_wire),
+            Constant(definition.version_attribute, {"N": str(self.version)}, version_wire),
+        )
+
+    @cached_property
+    def key_attributes(self) -> tuple[str, str]:
+        return self.table.definition.key
+
+    @cached_property
+    def feeds(self) -> Mapping[str, tuple[Captured, ...]]:
+        """Attribute name to the indexes whose keys hold its value."""
+        found: dict[str, tuple[Captured, ...]] = {}
+        for captured in self.indexes.values():
+            for name in {n for t in captured.templates for n in t.names}:
+                found[name] = (*found.get(name, ()), captured)
+        return found
+
+    @cached_property
+    def identity(self) -> frozenset[str]:
+        """The attributes whose values make the primary key: they never change."""
+        return frozenset(n for t in self.key.templates for n in t.names)
+
+    # --- Reader ------------------------------------------------------------------------------------------------------
+    @property
+    def wire(self) -> Any:
+        return self.codec.wire
+
+    def build(self, wire: Any) -> T:
+        return self.codec.build(wire)
+
+    def load(self, item: Item) -> T | None:
+        """An item by the slow path: None for another type, upcast where it is of an older version."""
+        if not self.is_mine(item):
+            return None
+        version = self.version_of(item)
+        if version < self.version:
+            item = self.upcast(item, version)
+        elif version > self.version:
+            raise self.newer(version)
+        return self.codec.load(item)
+
+    def is_mine(self, item: Item) -> bool:
+        return item.get(self.table.definition.type_attribute) == {"S": self.type}
+
+    def version_of(self, item: Item) -> int:
+        """The schema version of an item; one without is of the first."""
+        stored = item.get(self.table.definition.version_attribute, {"N": "1"})
+        return int(stored.get("N", "1"))
+
+    def newer(self, version: int) -> Corrupt:
+        return Corrupt(
+            f"an item of {self.kind.__name__} has schema version {version}, this program knows {self.version}",
+            table=self.table.name,
+            hint="Deploy the program that knows it.",
+        )
+
+    def upcast(self, item: Item, version: int) -> Item:
+        """The item as the current version stores it, by the chain of upcasters."""
+        values = {name: from_attribute_value(value) for name, value in item.items()}
+        for step in range(version, self.version):
+            upcaster = self.upcasters.get(step)
+            if upcaster is None:
+                raise Corrupt(
+                    f"an item of {self.kind.__name__} has schema version {step}, and nothing turns it into {step + 1}",
+                    table=self.table.name,
+                    hint=f"Write one: @{self.kind.__name__}.upcast({step}).",
+                )
+            values = upcaster(dict(values))
+        return {name: to_attribute_value(value) for name, value in values.items() if value is not None}
+
+    # --- keys --------------------------------------------------------------------------------------------------------
+    def item(self, entity: T) -> dict[str, Any]:
+        """The whole item of an entity, keys, type and version included."""
+        return self.codec.dump(entity)
+
+    def key_of(self, entity: T) -> KeyOf[Any]:
+        partition, sort = (t.write(entity.__dict__) for t in self.key.templates)
+        return KeyOf((self.kind,), self.key, partition, sort, sort, len(self.key.templates[1].parts))
+
+    def key_item(self, key: KeyOf[Any]) -> Key:
+        """A key's attributes."""
+        partition, sort = self.key_attributes
+        return {partition: {"S": key.partition}, sort: {"S": key.low}}
+
+    def key_values(self, key: KeyOf[Any]) -> dict[str, Any]:
+        """The attributes that a key's texts were written from."""
+        partition, sort = self.key.templates
+        return {**(partition.read(key.partition) or {}), **(sort.read(key.low) or {})}
+
+    def _derived(self) -> list[Derived]:
+        made = self._key_texts(self.key, self.key_attributes)
+        for name, captured in self.indexes.items():
+            made += self._key_texts(captured, self.table.definition.index_keys(name))
+        return made
+
+    def _key_texts(self, captured: Captured, attributes: tuple[str, str]) -> list[Derived]:
+        names = {n for t in captured.templates for n in t.names}
+        optional = tuple(sorted(n for n in names if self.by_name[n].optional))
+        if captured.index is None and optional:
+            raise DeclarationError(
+                f"{captured.shown}: {optional[0]} may be None, and a primary key is always whole",
+                hint="Declare it without None.",
+            )
+        pairs = zip(attributes, captured.templates, strict=True)
+        return [Derived(name, _text_writer(template, optional), bool(optional)) for name, template in pairs]
+
+
+def _text_writer(template: Template, optional: tuple[str, ...]) -> Callable[[Any], str | None]:
+    """The function that gives an object's key text, or None where one of the `optional` attributes is None."""
+    write = template.write
+    if not optional:
+        return lambda entity: write(entity.__dict__)
+
+    def sparse(entity: Any) -> str | None:
+        values = entity.__dict__
+        return None if any(values[name] is None for name in optional) else write(values)
+
+    return sparse
+
+
+def model_of(kind: type[T]) -> Model[T]:
+    """The model of an entity class; DeclarationError for a class without a table or type."""
+    model = getattr(kind, "__model__", None)
+    if not isinstance(model, Model):
+        name = getattr(kind, "__name__", str(kind))
+        raise DeclarationError(f"{name} is no entity of a table", hint='Declare it: class X(Entity, table=..., type="x").')
+    return cast("Model[T]", model)

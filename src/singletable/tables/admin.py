@@ -1,0 +1,172 @@
+"""Creating a table, looking at it, and telling how it differs from its definition. Flows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from singletable.errors import NotConfigured, Unavailable
+from singletable.operations import TableCall
+from singletable.tables.definition import STREAM_VIEWS, TableDefinition
+from singletable.wire.port import Port
+
+_POLL_SECONDS = 1.0
+_PATIENCE_SECONDS = 600.0
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing that is not as declared."""
+
+    what: str
+    declared: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: declared {self.declared}, found {self.found}"
+
+
+@dataclass(frozen=True)
+class Description:
+    """A table as the service describes it."""
+
+    name: str
+    status: str
+    items: int
+    """As the service last counted, up to six hours ago on AWS."""
+    bytes: int
+    raw: Mapping[str, Any]
+    ttl: str | None = None
+
+    @property
+    def indexes(self) -> Mapping[str, Mapping[str, Any]]:
+        return {i["IndexName"]: i for i in self.raw.get("GlobalSecondaryIndexes", ())}
+
+
+async def create(port: Port, table: TableDefinition) -> Description:
+    """Create a table and wait until it can be used. NotConfigured where one of that name is there, and differs."""
+    if (found := await describe(port, table)) is not None:
+        return await _as_declared(port, table, found)
+    await port.send(TableCall("CreateTable", table.creation(), or_none="ResourceInUseException"))
+    await wait_until_active(port, table)
+    if table.ttl_attribute is not None:
+        await set_ttl(port, table)
+    made = await describe(port, table)
+    assert made is not None
+    return made
+
+
+async def describe(port: Port, table: TableDefinition) -> Description | None:
+    """The table as it is; None where there is none. Two requests when it is there."""
+    call = TableCall("DescribeTable", {"TableName": table.name}, or_none="ResourceNotFoundException")
+    answer = await port.send(call)
+    if answer is None:
+        return None
+    raw = answer["Table"]
+    ttl = await port.send(TableCall("DescribeTimeToLive", {"TableName": table.name}))
+    said = (ttl or {}).get("TimeToLiveDescription", {})
+    return Description(
+        table.name,
+        raw.get("TableStatus", ""),
+        raw.get("ItemCount", 0),
+        raw.get("TableSizeBytes", 0),
+        raw,
+        said.get("AttributeName") if str(said.get("TimeToLiveStatus", "")).startswith("ENABL") else None,
+    )
+
+
+async def add_index(port: Port, table: TableDefinition, name: str) -> None:
+    """Add one declared index to a table and wait until it is filled."""
+    index = table.indexes[name]
+    body = {
+        "TableName": table.name,
+        "AttributeDefinitions": [
+            {"AttributeName": n, "AttributeType": "S"} for n in (*table.key, index.partition, index.sort)
+        ],
+        "GlobalSecondaryIndexUpdates": [{"Create": table.index_creation(name)}],
+    }
+    await port.send(TableCall("UpdateTable", body))
+    await wait_until_active(port, table)
+
+
+async def set_ttl(port: Port, table: TableDefinition) -> None:
+    setting = {"Enabled": True, "AttributeName": table.ttl_attribute}
+    await port.send(TableCall("UpdateTimeToLive", {"TableName": table.name, "TimeToLiveSpecification": setting}))
+
+
+async def delete(port: Port, table: TableDefinition) -> bool:
+    """Delete the table and all that is in it; False where there is none."""
+    call = TableCall("DeleteTable", {"TableName": table.name}, or_none="ResourceNotFoundException")
+    return await port.send(call) is not None
+
+
+async def wait_until_active(port: Port, table: TableDefinition) -> None:
+    """Until the table and its indexes can be used; Unavailable after ten minutes."""
+    deadline = port.now() + _PATIENCE_SECONDS
+    while True:
+        found = await port.send(TableCall("DescribeTable", {"TableName": table.name}, "ResourceNotFoundException"))
+        parts = [found["Table"], *found["Table"].get("GlobalSecondaryIndexes", ())] if found else []
+        if parts and all((p.get("TableStatus") or p.get("IndexStatus", "ACTIVE")) == "ACTIVE" for p in parts):
+            return
+        if port.now() > deadline:
+            raise Unavailable("the table is not active after ten minutes", table=table.name, hint="Look at it again later.")
+        await port.sleep(_POLL_SECONDS)
+
+
+def differences(table: TableDefinition, found: Description) -> Iterator[Difference]:
+    """What is not as declared. Settings that a declaration doesn't speak of are left alone."""
+    raw = found.raw
+    yield from _compare("key", _key_names(table.key), _schema(raw.get("KeySchema", ())))
+    for name, index in table.indexes.items():
+        if name not in found.indexes:
+            yield Difference(f"index {name}", "present", "missing")
+            continue
+        there = found.indexes[name]
+        keys = _key_names((index.partition, index.sort))
+        yield from _compare(f"index {name} key", keys, _schema(there.get("KeySchema", ())))
+        declared, projected = table.projection(index), there.get("Projection", {})
+        yield from _compare(f"index {name} projection", _projection(declared), _projection(projected))
+    for name in found.indexes.keys() - table.indexes.keys():
+        yield Difference(f"index {name}", "absent", "present")
+    stream = raw.get("StreamSpecification", {})
+    view = stream.get("StreamViewType", "on") if stream.get("StreamEnabled") else "off"
+    yield from _compare("stream", STREAM_VIEWS[table.stream] if table.stream else "off", view)
+    yield from _compare("TTL attribute", table.ttl_attribute or "none", found.ttl or "none")
+    protected = raw.get("DeletionProtectionEnabled", False)
+    yield from _compare("deletion protection", _on(table.deletion_protection), _on(protected))
+    key = raw.get("SSEDescription", {}).get("KMSMasterKeyArn", "")
+    if table.encryption_key is not None and not key.endswith(table.encryption_key):
+        yield Difference("encryption key", table.encryption_key, key or "owned by AWS")
+
+
+async def _as_declared(port: Port, table: TableDefinition, found: Description) -> Description:
+    wrong = list(differences(table, found))
+    if wrong:
+        raise NotConfigured(
+            "the table is there and differs: " + "; ".join(map(str, wrong)),
+            table=table.name,
+            hint="Declare it as it is, or change it by hand; `singletable table diff` shows the same list.",
+        )
+    return found
+
+
+def _compare(what: str, declared: str, found: str) -> Iterator[Difference]:
+    if declared != found:
+        yield Difference(what, declared, found)
+
+
+def _key_names(names: tuple[str, str]) -> str:
+    return " + ".join(names)
+
+
+def _schema(schema: Any) -> str:
+    return " + ".join(k["AttributeName"] for k in sorted(schema, key=lambda k: str(k["KeyType"])))
+
+
+def _projection(projection: Mapping[str, Any]) -> str:
+    return " ".join([projection.get("ProjectionType", ""), *sorted(projection.get("NonKeyAttributes") or ())])
+
+
+def _on(setting: bool) -> str:
+    return "on" if setting else "off"

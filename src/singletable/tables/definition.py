@@ -1,0 +1,128 @@
+"""A table as it is to be: its names, keys, indexes and settings. A plain value; nothing is created by it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+from singletable.errors import DeclarationError
+
+_NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
+MAX_INDEXES = 20
+
+StreamView = Literal["keys", "new", "old", "new_and_old"]
+STREAM_VIEWS: Mapping[StreamView, str] = {
+    "keys": "KEYS_ONLY",
+    "new": "NEW_IMAGE",
+    "old": "OLD_IMAGE",
+    "new_and_old": "NEW_AND_OLD_IMAGES",
+}
+
+
+@dataclass(frozen=True)
+class Index:
+    """A global secondary index: the attributes of its key, and what it holds of each item.
+
+    `projection` is "all", "keys", or the stored names of the attributes to hold besides the keys; type and schema
+    version are always held, so that an item read from an index is known for what it is.
+    """
+
+    partition: str
+    sort: str
+    projection: Literal["all", "keys"] | tuple[str, ...] = "all"
+
+
+@dataclass(frozen=True, eq=False)
+class TableDefinition:
+    """What DynamoDB is told of a table. Billing is on demand, unless the account changes it by hand."""
+
+    name: str
+    key: tuple[str, str] = ("pk", "sk")
+    indexes: Mapping[str, Index] = field(default_factory=lambda: MappingProxyType({}))
+    type_attribute: str = "_type"
+    version_attribute: str = "_v"
+    write_id_attribute: str = "_w"
+    ttl_attribute: str | None = None
+    stream: StreamView | None = None
+    deletion_protection: bool = False
+    encryption_key: str | None = None
+    """A KMS key's id or ARN; None for the key that AWS owns, which costs nothing. Data is encrypted at rest always."""
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise DeclarationError(
+                f"{self.name!r} is no name of a table",
+                hint="A table's name has 3 to 255 of letters, digits, '_', '-' and '.'.",
+            )
+        for name in self.indexes:
+            if not _NAME.fullmatch(name):
+                raise DeclarationError(f"{name!r} is no name of an index", table=self.name)
+        if len(self.indexes) > MAX_INDEXES:
+            raise DeclarationError(f"{len(self.indexes)} indexes; DynamoDB takes {MAX_INDEXES}", table=self.name)
+        names = self.reserved
+        twice = {n for n in names if names.count(n) > 1}
+        if twice:
+            raise DeclarationError(f"the attribute {min(twice)!r} has two uses", table=self.name, hint="Name each apart.")
+
+    @property
+    def reserved(self) -> list[str]:
+        """The stored names that belong to the table, not to an entity."""
+        named = [*self.key, self.type_attribute, self.version_attribute, self.write_id_attribute]
+        return named + [name for index in self.indexes.values() for name in (index.partition, index.sort)]
+
+    def index_keys(self, index: str | None) -> tuple[str, str]:
+        """The attributes of the key of an index, or of the table itself."""
+        if index is None:
+            return self.key
+        return self.indexes[index].partition, self.indexes[index].sort
+
+    def creation(self) -> dict[str, Any]:
+        """The body of CreateTable."""
+        keys = [*self.key, *(n for i in self.indexes.values() for n in (i.partition, i.sort))]
+        body: dict[str, Any] = {
+            "TableName": self.name,
+            "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": n, "AttributeType": "S"} for n in dict.fromkeys(keys)],
+            "KeySchema": key_schema(self.key),
+            "DeletionProtectionEnabled": self.deletion_protection,
+        }
+        if self.indexes:
+            body["GlobalSecondaryIndexes"] = [self.index_creation(name) for name in self.indexes]
+        if self.stream is not None:
+            body["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": STREAM_VIEWS[self.stream]}
+        if self.encryption_key is not None:
+            body["SSESpecification"] = {"Enabled": True, "SSEType": "KMS", "KMSMasterKeyId": self.encryption_key}
+        return body
+
+    def index_creation(self, name: str) -> dict[str, Any]:
+        """The part of a request that makes one index."""
+        index = self.indexes[name]
+        return {
+            "IndexName": name,
+            "KeySchema": key_schema((index.partition, index.sort)),
+            "Projection": self.projection(index),
+        }
+
+    def projection(self, index: Index) -> dict[str, Any]:
+        if index.projection == "all":
+            return {"ProjectionType": "ALL"}
+        wanted = [self.type_attribute, self.version_attribute]
+        wanted += [] if index.projection == "keys" else index.projection
+        return {"ProjectionType": "INCLUDE", "NonKeyAttributes": sorted(dict.fromkeys(wanted))}
+
+
+def key_schema(names: tuple[str, str]) -> list[dict[str, str]]:
+    kinds = ("HASH", "RANGE")
+    return [{"AttributeName": name, "KeyType": kind} for name, kind in zip(names, kinds, strict=True)]
+
+
+def named_indexes(indexes: Sequence[str] | Mapping[str, Index | tuple[str, str]]) -> Mapping[str, Index]:
+    """Indexes as a table's declaration gives them: names, or names with their key attributes."""
+    if isinstance(indexes, Mapping):
+        made = {n: i if isinstance(i, Index) else Index(*i) for n, i in indexes.items()}
+    else:
+        made = {name: Index(f"{name}pk", f"{name}sk") for name in indexes}
+    return MappingProxyType(made)

@@ -1,0 +1,117 @@
+"""What a value must be to be written: each check gives the wire's form or raises InvalidValue, without the value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import date, datetime, timezone
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+from singletable.errors import InvalidValue
+
+_CANONICAL_INSTANT = 27
+"""The length of 2026-11-20T09:30:00.000000Z."""
+
+
+def _wanted(kind: str, value: object) -> InvalidValue:
+    return InvalidValue(f"{kind} is wanted, not {'None' if value is None else type(value).__name__}")
+
+
+def text(value: object) -> str:
+    if not isinstance(value, str):
+        raise _wanted("a str", value)
+    return str.__str__(value)
+
+
+def flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise _wanted("a bool", value)
+    return value
+
+
+def binary(value: object) -> bytes:
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise _wanted("bytes", value)
+    return bytes(value)
+
+
+def instant_text(value: object) -> str:
+    """UTC with six decimals and Z: the text sorts as the time does."""
+    if not isinstance(value, datetime):
+        raise _wanted("a datetime", value)
+    if value.tzinfo is None:
+        raise InvalidValue("a datetime without a time zone is no point in time", hint="Use datetime.now(timezone.utc).")
+    utc = value if value.tzinfo is timezone.utc else value.astimezone(timezone.utc)
+    return utc.isoformat(timespec="microseconds")[:26] + "Z"
+
+
+def read_instant(stored: str) -> datetime:
+    """The point in time of an ISO 8601 text; ValueError without a zone or with digits below a microsecond."""
+    value = datetime.fromisoformat(stored)
+    if len(stored) == _CANONICAL_INSTANT and stored[-1] == "Z":
+        return value
+    if value.tzinfo is None:
+        raise ValueError("the stored time has no zone")
+    fraction = stored.partition(".")[2].rstrip("Z").partition("+")[0].partition("-")[0]
+    if fraction[6:].strip("0"):
+        raise ValueError("the stored time has more than six decimals of a second")
+    return value
+
+
+def iso_day(value: object) -> str:
+    if not isinstance(value, date) or isinstance(value, datetime):
+        raise _wanted("a date", value)
+    return value.isoformat()
+
+
+def uuid_text(value: object) -> str:
+    if not isinstance(value, UUID):
+        raise _wanted("a UUID", value)
+    return str(value)
+
+
+def member(kind: type[Enum], texts: Mapping[Enum, str]) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
+        if not isinstance(value, kind):
+            raise _wanted(f"a {kind.__name__}", value)
+        return texts[value]
+
+    return check
+
+
+def literal_value(allowed: Collection[Any], then: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        if value not in allowed or isinstance(value, bool) != any(v is value for v in (True, False)):
+            raise InvalidValue("one of the values of the Literal is wanted")
+        return then(value)
+
+    return check
+
+
+def sequence(value: object) -> Sequence[Any]:
+    if not isinstance(value, (list, tuple)):
+        raise _wanted("a list", value)
+    return value
+
+
+def mapping(value: object) -> Mapping[Any, Any]:
+    if not isinstance(value, Mapping):
+        raise _wanted("a dict", value)
+    return value
+
+
+def set_value(value: object) -> AbstractSet[Any]:
+    if not isinstance(value, AbstractSet):
+        raise _wanted("a set", value)
+    return value
+
+
+def instance_of(kind: type[Any]) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        if not isinstance(value, kind):
+            raise _wanted(f"a {kind.__name__}", value)
+        return value
+
+    return check

@@ -1,0 +1,101 @@
+"""Free-form values: any Python value that DynamoDB can hold, without a declared type.
+
+    str S · int, Decimal, float N · bytes B · bool BOOL · None NULL · list, tuple L · dict M
+    set of str SS · set of numbers NS · set of bytes BS
+
+Reading back, a number is an int where it is whole and a Decimal otherwise; a set is a set.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from decimal import Decimal
+from typing import Any, cast
+
+from singletable.errors import InvalidValue
+from singletable.values.numbers import decimal_text, float_text, integer_text
+
+AttributeValue = dict[str, Any]
+"""One value as DynamoDB's JSON has it: a dict of its type's letter to its text, {"S": "x"}."""
+
+
+def to_attribute_value(value: Any) -> AttributeValue:
+    """The attribute value of any Python value DynamoDB can hold; InvalidValue for any other."""
+    writer = _WRITERS.get(value.__class__)
+    if writer is None:
+        writer = next((w for kind, w in _WRITERS.items() if isinstance(value, kind)), None)
+    if writer is None:
+        raise InvalidValue(f"DynamoDB has no type for a {type(value).__name__}")
+    return writer(value)
+
+
+def from_attribute_value(value: Mapping[str, Any]) -> Any:
+    """The Python value of an attribute value; ValueError where it is none."""
+    if len(value) != 1:
+        raise ValueError("an attribute value has exactly one type")
+    ((tag, inner),) = value.items()
+    reader = _READERS.get(tag)
+    if reader is None:
+        raise ValueError("an attribute value of a type that is not known")
+    return reader(inner)
+
+
+def read_number(text: str) -> int | Decimal:
+    """An int where the number is whole and written without an exponent; else the Decimal, all its digits."""
+    try:
+        return int(text)
+    except ValueError:
+        return Decimal(text)
+
+
+def _set(values: AbstractSet[Any]) -> AttributeValue:
+    if not values:
+        raise InvalidValue("DynamoDB has no empty set inside another value", hint="Leave it out, or use a list.")
+    if all(isinstance(v, str) for v in values):
+        return {"SS": sorted(values)}
+    if all(isinstance(v, bytes) for v in values):
+        return {"BS": sorted(b64encode(v).decode() for v in values)}
+    return {"NS": sorted(_number(v) for v in values)}
+
+
+def _number(value: object) -> str:
+    if isinstance(value, Decimal):
+        return decimal_text(value)
+    return float_text(value) if isinstance(value, float) else integer_text(value)
+
+
+def _map(value: Mapping[Any, Any]) -> AttributeValue:
+    if not all(isinstance(name, str) for name in value):
+        raise InvalidValue("the keys of a map are str")
+    return {"M": {name: to_attribute_value(v) for name, v in value.items()}}
+
+
+_WRITERS: dict[type[Any], Callable[[Any], AttributeValue]] = {
+    str: lambda v: {"S": v},
+    bool: lambda v: {"BOOL": v},
+    int: lambda v: {"N": integer_text(v)},
+    Decimal: lambda v: {"N": decimal_text(v)},
+    float: lambda v: {"N": float_text(v)},
+    bytes: lambda v: {"B": b64encode(v).decode()},
+    type(None): lambda _: {"NULL": True},
+    list: lambda v: {"L": [to_attribute_value(e) for e in v]},
+    tuple: lambda v: {"L": [to_attribute_value(e) for e in v]},
+    dict: _map,
+    set: _set,
+    frozenset: _set,
+}
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "S": str,
+    "N": read_number,
+    "B": b64decode,
+    "BOOL": bool,
+    "NULL": lambda _: None,
+    "SS": set,
+    "NS": lambda v: {read_number(n) for n in v},
+    "BS": lambda v: {b64decode(b) for b in v},
+    "L": lambda v: [from_attribute_value(e) for e in v],
+    "M": lambda v: {name: from_attribute_value(e) for name, e in cast("dict[str, Any]", v).items()},
+}

@@ -1,0 +1,384 @@
+"""Plans: how one declared type is stored, read and written.
+
+A plan gives the same rule twice: as source text for the generated codec (`read`, `write`), and as a plain method for
+the slow path (`load`), which takes any form DynamoDB may answer in and says why a value can't be read.
+
+    str S · int, Decimal, float N · bytes B · bool BOOL · datetime, date, UUID S · Enum by its value · Literal
+    set[...] SS, NS, BS · list[...], tuple[X, ...] L · dict[str, ...] M · a dataclass M · Any as it comes
+"""
+
+from __future__ import annotations
+
+import keyword
+from abc import ABC, abstractmethod
+from base64 import b64decode
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from functools import cache
+from typing import Any, Literal
+from uuid import UUID
+
+import msgspec
+
+from singletable.errors import InvalidValue
+from singletable.values.checks import (
+    binary,
+    flag,
+    instant_text,
+    iso_day,
+    literal_value,
+    mapping,
+    member,
+    read_instant,
+    sequence,
+    set_value,
+    text,
+    uuid_text,
+)
+from singletable.values.free import AttributeValue, from_attribute_value, to_attribute_value
+from singletable.values.numbers import (
+    PLAIN_INT,
+    decimal_text,
+    float_text,
+    integer_text,
+    read_float,
+    read_integer,
+)
+
+
+class Source:
+    """The names that generated text refers to."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, Any] = {}
+        self._count = 0
+
+    def bind(self, value: Any, hint: str) -> str:
+        """A name for a value in the generated module; the same value has the same name."""
+        for name, bound in self.names.items():
+            if bound is value:
+                return name
+        name = f"_{hint if hint.isidentifier() and not keyword.iskeyword(hint) else 'value'}{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def fresh(self, hint: str) -> str:
+        """A local variable's name that no other fragment uses."""
+        self._count += 1
+        return f"{hint}{self._count}"
+
+
+class Plan(ABC):
+    """How one type is stored. `wire` is the msgspec type of its attribute value."""
+
+    @property
+    @abstractmethod
+    def wire(self) -> Any: ...
+
+    @abstractmethod
+    def read(self, source: Source, name: str) -> str:
+        """An expression: the Python value of the wire value called `name`."""
+
+    @abstractmethod
+    def write(self, source: Source, name: str) -> str:
+        """An expression: the attribute value of the Python value called `name`, its type checked."""
+
+    @abstractmethod
+    def load(self, value: AttributeValue) -> Any:
+        """The Python value of an attribute value; ValueError or LookupError where it holds something else."""
+
+    def child(self, step: str | int) -> tuple[str | int, Plan]:
+        """The stored name and plan of what lies inside, for a path such as `User.address.city`."""
+        raise InvalidValue(f"there is nothing inside a value of this type to name, as {step!r} does")
+
+    @property
+    def is_set(self) -> bool:
+        return False
+
+
+@cache
+def wire_struct(tag: str, inner: Any) -> Any:
+    """A struct for {"S": ...}: the wrapper of one type's letter around the typed content."""
+    return msgspec.defstruct(f"Wire{tag}", [(tag, inner)], gc=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Scalar(Plan):
+    """One S, N, B or BOOL. `reader` and `writer` are None where the wire's own value is the Python value."""
+
+    tag: str
+    inner: Any
+    parse: Callable[[Any], Any]
+    """From the JSON value inside the tag, on the slow path."""
+    check: Callable[[Any], Any]
+    """To the JSON value inside the tag; InvalidValue for another type."""
+    fast_check: str
+    """An expression over `{v}`: true where the value needs no `check`."""
+    fast_write: str = "{v}"
+    reader: Callable[[Any], Any] | None = None
+    fast_read: str = "{call}({v})"
+
+    @property
+    def wire(self) -> Any:
+        return wire_struct(self.tag, self.inner)
+
+    def read(self, source: Source, name: str) -> str:
+        return self.read_inner(source, f"{name}.{self.tag}")
+
+    def write(self, source: Source, name: str) -> str:
+        return f'{{"{self.tag}": {self.write_inner(source, name)}}}'
+
+    def read_inner(self, source: Source, expression: str) -> str:
+        if self.reader is None:
+            return expression
+        return self.fast_read.format(call=source.bind(self.reader, "read"), v=expression, t=source.fresh("t"))
+
+    def write_inner(self, source: Source, name: str) -> str:
+        check = f"{source.bind(self.check, 'check')}({name})"
+        if not self.fast_check:
+            return check
+        limit = source.bind(PLAIN_INT, "limit") if "{limit}" in self.fast_check else ""
+        return f"({self.fast_write.format(v=name)} if {self.fast_check.format(v=name, limit=limit)} else {check})"
+
+    def load(self, value: AttributeValue) -> Any:
+        return self.parse(_only(value, self.tag))
+
+
+def _only(value: AttributeValue, *tags: str) -> Any:
+    for tag in tags:
+        if tag in value:
+            return value[tag]
+    raise ValueError(f"stored as {', '.join(value)}, not as {' or '.join(tags)}")
+
+
+TEXT = Scalar("S", str, str, text, "{v}.__class__ is str")
+FLAG = Scalar("BOOL", bool, bool, flag, "{v} is True or {v} is False")
+BINARY = Scalar("B", bytes, b64decode, binary, "{v}.__class__ is bytes")
+INTEGER = Scalar(
+    "N", int, read_integer, integer_text, "{v}.__class__ is int and -{limit} < {v} < {limit}", fast_write="str({v})"
+)
+DECIMAL = Scalar("N", Decimal, Decimal, decimal_text, "")
+FLOAT = Scalar(
+    "N",
+    str,
+    read_float,
+    float_text,
+    "{v}.__class__ is float and 1e-100 < abs({v}) < 1e100",
+    fast_write="repr({v})",
+    reader=read_float,
+    fast_read="(float({t}) if len({t} := {v}) < 16 else {call}({t}))",
+)
+INSTANT = Scalar("S", str, read_instant, instant_text, "", reader=read_instant)
+DAY = Scalar("S", date, date.fromisoformat, iso_day, "")
+UNIQUE_ID = Scalar("S", UUID, UUID, uuid_text, "")
+
+SCALARS: Mapping[type[Any], Scalar] = {
+    str: TEXT,
+    bool: FLAG,
+    int: INTEGER,
+    Decimal: DECIMAL,
+    float: FLOAT,
+    bytes: BINARY,
+    datetime: INSTANT,
+    date: DAY,
+    UUID: UNIQUE_ID,
+}
+
+
+def enum_plan(kind: type[Enum], base: Scalar) -> Scalar:
+    """An enum is stored as its value."""
+    members = {m.value: m for m in kind}
+    writers = {m: str(m.value) for m in kind}
+
+    def parse(inner: Any) -> Any:
+        return members[base.parse(inner)]
+
+    return Scalar(
+        base.tag,
+        base.inner,
+        parse,
+        member(kind, writers),
+        "",
+        reader=members.__getitem__,
+    )
+
+
+def literal_plan(values: tuple[Any, ...], base: Scalar) -> Scalar:
+    """One of a few values, checked when written and when read."""
+    allowed = frozenset(values)
+
+    def parse(inner: Any) -> Any:
+        value = base.parse(inner)
+        if value not in allowed:
+            raise ValueError("the stored value is none of those declared")
+        return value
+
+    return Scalar(base.tag, Literal[values], parse, literal_value(allowed, base.check), "")
+
+
+@dataclass(frozen=True, eq=False)
+class SetPlan(Plan):
+    """A set of scalars. Empty is absent, and absent is empty."""
+
+    element: Scalar
+    kind: type[Any] = set
+
+    @property
+    def wire(self) -> Any:
+        raw = self.element.reader is None
+        inner: Any = set[self.element.inner] if raw else list[self.element.inner]  # type: ignore[name-defined]
+        return wire_struct(self.tag, inner)
+
+    @property
+    def tag(self) -> str:
+        return f"{self.element.tag}S"
+
+    @property
+    def is_set(self) -> bool:
+        return True
+
+    def read(self, source: Source, name: str) -> str:
+        inner = f"{name}.{self.tag}"
+        if self.element.reader is not None:
+            e = source.fresh("e")
+            inner = f"{{{self.element.read_inner(source, e)} for {e} in {inner}}}"
+        return f"frozenset({inner})" if self.kind is frozenset else inner
+
+    def write(self, source: Source, name: str) -> str:
+        e = source.fresh("e")
+        checked = f"{source.bind(set_value, 'set_value')}({name})"
+        return f'{{"{self.tag}": sorted({self.element.write_inner(source, e)} for {e} in {checked})}}'
+
+    def load(self, value: AttributeValue) -> Any:
+        return self.kind(self.element.parse(e) for e in _only(value, self.tag))
+
+
+@dataclass(frozen=True, eq=False)
+class ListPlan(Plan):
+    element: Plan
+    kind: type[Any] = list
+
+    @property
+    def wire(self) -> Any:
+        return wire_struct("L", list[self.element.wire])  # type: ignore[name-defined]
+
+    def read(self, source: Source, name: str) -> str:
+        e = source.fresh("e")
+        inner = f"{self.element.read(source, e)} for {e} in {name}.L"
+        return f"tuple([{inner}])" if self.kind is tuple else f"[{inner}]"
+
+    def write(self, source: Source, name: str) -> str:
+        e = source.fresh("e")
+        checked = f"{source.bind(sequence, 'sequence')}({name})"
+        return f'{{"L": [{self.element.write(source, e)} for {e} in {checked}]}}'
+
+    def load(self, value: AttributeValue) -> Any:
+        return self.kind(self.element.load(e) for e in _only(value, "L"))
+
+    def child(self, step: str | int) -> tuple[str | int, Plan]:
+        if not isinstance(step, int):
+            raise InvalidValue(f"an element of a list is named by its number, not by {step!r}")
+        return step, self.element
+
+
+@dataclass(frozen=True, eq=False)
+class MapPlan(Plan):
+    """dict[str, X]."""
+
+    element: Plan
+
+    @property
+    def wire(self) -> Any:
+        return wire_struct("M", dict[str, self.element.wire])  # type: ignore[name-defined]
+
+    def read(self, source: Source, name: str) -> str:
+        k, e = source.fresh("k"), source.fresh("e")
+        return f"{{{k}: {self.element.read(source, e)} for {k}, {e} in {name}.M.items()}}"
+
+    def write(self, source: Source, name: str) -> str:
+        k, e = source.fresh("k"), source.fresh("e")
+        checked = f"{source.bind(mapping, 'mapping')}({name})"
+        key = TEXT.write_inner(source, k)
+        return f'{{"M": {{{key}: {self.element.write(source, e)} for {k}, {e} in {checked}.items()}}}}'
+
+    def load(self, value: AttributeValue) -> Any:
+        return {k: self.element.load(e) for k, e in _only(value, "M").items()}
+
+    def child(self, step: str | int) -> tuple[str | int, Plan]:
+        return str(step), self.element
+
+
+@dataclass(frozen=True, eq=False)
+class FreePlan(Plan):
+    """`Any`: whatever DynamoDB can hold."""
+
+    @property
+    def wire(self) -> Any:
+        return Any
+
+    def read(self, source: Source, name: str) -> str:
+        return f"{source.bind(from_attribute_value, 'free')}({name})"
+
+    def write(self, source: Source, name: str) -> str:
+        return f"{source.bind(to_attribute_value, 'free')}({name})"
+
+    def load(self, value: AttributeValue) -> Any:
+        return from_attribute_value(value)
+
+    def child(self, step: str | int) -> tuple[str | int, Plan]:
+        return step, self
+
+
+@dataclass(frozen=True, eq=False)
+class OptionalPlan(Plan):
+    """`X | None` inside a list or a map, where absence can't stand for None: it is a NULL."""
+
+    inner: Plan
+
+    @property
+    def wire(self) -> Any:
+        return Any
+
+    def read(self, source: Source, name: str) -> str:
+        return f"{source.bind(self.load, 'load')}({name})"
+
+    def write(self, source: Source, name: str) -> str:
+        return f'({{"NULL": True}} if {name} is None else {self.inner.write(source, name)})'
+
+    def load(self, value: AttributeValue) -> Any:
+        return None if "NULL" in value else self.inner.load(value)
+
+    def child(self, step: str | int) -> tuple[str | int, Plan]:
+        return self.inner.child(step)
+
+
+@dataclass(frozen=True)
+class Field:
+    """One attribute of an entity or of a nested dataclass."""
+
+    name: str
+    """In Python."""
+    stored: str
+    """In DynamoDB."""
+    plan: Plan = field(compare=False)
+    optional: bool = False
+    """May be None, which is stored as absence."""
+    default: Callable[[], Any] | None = None
+    """What an item without it reads as; None where it must be there."""
+
+    @property
+    def may_be_absent(self) -> bool:
+        return self.optional or self.plan.is_set or self.default is not None
+
+    def absent(self) -> Any:
+        """What an item without the attribute reads as."""
+        if self.optional:
+            return None
+        if isinstance(self.plan, SetPlan):
+            return self.plan.kind()
+        if self.default is None:
+            raise LookupError("it is not there, and has no default")
+        return self.default()

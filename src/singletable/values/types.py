@@ -1,0 +1,217 @@
+"""From a declared type to its plan."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from enum import Enum, Flag
+from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin, get_type_hints
+
+from singletable.errors import DeclarationError
+from singletable.values.checks import instance_of
+from singletable.values.codecs import Codec
+from singletable.values.free import AttributeValue
+from singletable.values.plans import (
+    INTEGER,
+    SCALARS,
+    TEXT,
+    Field,
+    FreePlan,
+    ListPlan,
+    MapPlan,
+    OptionalPlan,
+    Plan,
+    Scalar,
+    SetPlan,
+    Source,
+    enum_plan,
+    literal_plan,
+    wire_struct,
+)
+
+METADATA = "singletable"
+"""The name under which `field(...)` keeps its options in a dataclass field's metadata."""
+
+_under_way: ContextVar[tuple[type[Any], ...]] = ContextVar("plans under way", default=())
+_nested: dict[type[Any], Codec[Any]] = {}
+
+
+def make_field(name: str, kind: Any, declared: dataclasses.Field[Any]) -> Field:
+    """The stored form of one dataclass field; DeclarationError where its type has none."""
+    options = declared.metadata.get(METADATA, {})
+    inner, optional = split_optional(kind)
+    try:
+        plan = plan_for(inner)
+    except DeclarationError as error:
+        raise DeclarationError(error.what, hint=error.hint, attribute=name) from None
+    if plan.is_set and optional:
+        raise DeclarationError(
+            "a set attribute can't also be None: DynamoDB stores neither",
+            attribute=name,
+            hint="Declare it as a set; absent reads as the empty set.",
+        )
+    return Field(name, options.get("name") or name, plan, optional, _default(declared))
+
+
+def plan_for(kind: Any) -> Plan:
+    """How a type is stored; DeclarationError where DynamoDB has no form for it."""
+    kind = bare(kind)
+    if kind is Any or kind is object:
+        return FreePlan()
+    inner, optional = split_optional(kind)
+    if optional:
+        return OptionalPlan(plan_for(inner))
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return literal_plan(arguments, _same_scalar(arguments, "a Literal's values"))
+    if origin in _CONTAINERS:
+        return _CONTAINERS[origin](arguments)
+    if isinstance(kind, type):
+        if kind in SCALARS:
+            return SCALARS[kind]
+        if issubclass(kind, Enum):
+            return _enum(kind)
+        if dataclasses.is_dataclass(kind):
+            return NestedPlan(kind)
+    raise DeclarationError(
+        f"{getattr(kind, '__name__', kind)} has no form in DynamoDB",
+        hint=f"Use {', '.join(t.__name__ for t in SCALARS)}, an Enum, a Literal, a dataclass, list, dict, set or Any.",
+    )
+
+
+def bare(kind: Any) -> Any:
+    """A type without NewType and Annotated around it."""
+    while True:
+        if isinstance(kind, NewType):
+            kind = kind.__supertype__
+        elif get_origin(kind) is Annotated:
+            kind = get_args(kind)[0]
+        else:
+            return kind
+
+
+def split_optional(kind: Any) -> tuple[Any, bool]:
+    """`X | None` as (X, True), any other as (itself, False)."""
+    kind = bare(kind)
+    if get_origin(kind) not in (Union, types.UnionType):
+        return kind, False
+    rest = tuple(a for a in get_args(kind) if a is not type(None))
+    if len(rest) == len(get_args(kind)) or len(rest) != 1:
+        raise DeclarationError(
+            "a union of several types has no one form in DynamoDB", hint="Declare one type, or Any for free-form data."
+        )
+    return bare(rest[0]), True
+
+
+@dataclass(frozen=True, eq=False)
+class NestedPlan(Plan):
+    """A dataclass inside an item: a map of its attributes."""
+
+    kind: type[Any]
+
+    @property
+    def codec(self) -> Codec[Any]:
+        """Compiled when first needed, so that classes may name each other."""
+        if self.kind not in _nested:
+            token = _under_way.set((*_under_way.get(), self.kind))
+            try:
+                hints = get_type_hints(self.kind, include_extras=True)
+                fields = [make_field(f.name, hints[f.name], f) for f in dataclasses.fields(self.kind)]
+                _nested[self.kind] = Codec(self.kind, fields)
+            finally:
+                _under_way.reset(token)
+        return _nested[self.kind]
+
+    @property
+    def _recursive(self) -> bool:
+        return self.kind in _under_way.get()
+
+    @property
+    def wire(self) -> Any:
+        return Any if self._recursive else wire_struct("M", self.codec.wire)
+
+    def read(self, source: Source, name: str) -> str:
+        if self._recursive:
+            return f"{source.bind(self.load, 'load')}({name})"
+        return f"{source.bind(self.codec.build, 'build')}({name}.M)"
+
+    def write(self, source: Source, name: str) -> str:
+        check = source.bind(instance_of(self.kind), "instance")
+        dump = source.bind((lambda v: self.codec.dump(v)) if self._recursive else self.codec.dump, "dump")
+        return f'{{"M": {dump}({check}({name}))}}'
+
+    def load(self, value: AttributeValue) -> Any:
+        if "M" not in value:
+            raise ValueError(f"stored as {', '.join(value)}, not as M")
+        return self.codec.load(value["M"])
+
+    def child(self, step: str | int) -> tuple[str | int, Plan]:
+        found = self.codec.by_name.get(str(step))
+        if found is None:
+            raise DeclarationError(f"{self.kind.__name__} has no attribute {step!r}")
+        return found.stored, found.plan
+
+
+def _enum(kind: type[Enum]) -> Plan:
+    if issubclass(kind, Flag):
+        raise DeclarationError(f"{kind.__name__} is a Flag, which has no one value", hint="Store a set of an Enum.")
+    return enum_plan(kind, _same_scalar(tuple(m.value for m in kind), f"the values of {kind.__name__}"))
+
+
+def _same_scalar(values: tuple[Any, ...], what: str) -> Scalar:
+    if all(isinstance(v, str) for v in values):
+        return TEXT
+    if all(isinstance(v, int) and not isinstance(v, bool) for v in values):
+        return INTEGER
+    raise DeclarationError(f"{what} are all str or all int")
+
+
+def _element(arguments: tuple[Any, ...], what: str) -> Any:
+    if not arguments:
+        raise DeclarationError(f"a {what} says what it holds, as in {what}[str]")
+    return arguments[0]
+
+
+def _set_plan(kind: type[Any]) -> Callable[[tuple[Any, ...]], Plan]:
+    def make(arguments: tuple[Any, ...]) -> Plan:
+        element = plan_for(_element(arguments, "set"))
+        if not isinstance(element, Scalar) or element.tag not in "SNB":
+            raise DeclarationError("a DynamoDB set holds texts, numbers or bytes", hint="Use a list.")
+        return SetPlan(element, kind)
+
+    return make
+
+
+def _tuple_plan(arguments: tuple[Any, ...]) -> Plan:
+    if len(arguments) != 2 or arguments[1] is not Ellipsis:
+        raise DeclarationError(
+            "a tuple is declared as tuple[X, ...]", hint="For parts of several types use a dataclass."
+        )
+    return ListPlan(plan_for(arguments[0]), tuple)
+
+
+def _map_plan(arguments: tuple[Any, ...]) -> Plan:
+    if len(arguments) != 2 or bare(arguments[0]) is not str:
+        raise DeclarationError("a dict is declared as dict[str, X]: the keys of a DynamoDB map are texts")
+    return MapPlan(plan_for(arguments[1]))
+
+
+_CONTAINERS: Mapping[Any, Callable[[tuple[Any, ...]], Plan]] = {
+    set: _set_plan(set),
+    frozenset: _set_plan(frozenset),
+    list: lambda arguments: ListPlan(plan_for(_element(arguments, "list"))),
+    tuple: _tuple_plan,
+    dict: _map_plan,
+}
+
+
+def _default(declared: dataclasses.Field[Any]) -> Any:
+    if declared.default_factory is not dataclasses.MISSING:
+        return declared.default_factory
+    if declared.default is not dataclasses.MISSING:
+        value = declared.default
+        return lambda: value
+    return None

@@ -1,0 +1,58 @@
+"""From a request to its definite answer: the port that flows await, and the two transports behind it.
+
+Begin with `port`, what a flow may await, and `request`, what passes it. `delivery` is the way of one request (sign,
+send, believe or not, try again) and is written once; `blocking` and `awaiting` bring the sockets. `faults` and `retry`
+hold the policy: what an error answer means, and when a request may be sent again without being applied twice.
+
+    endpoint = endpoint_for("http://127.0.0.1:8000", environ=os.environ)
+    with BlockingPort(endpoint, credentials_from(os.environ, local=endpoint.is_local)) as port, Meter() as meter:
+        item = drive(port.send(operation))
+"""
+
+from singletable.wire.awaiting import AwaitingPort
+from singletable.wire.blocking import BlockingPort, FlowSuspended, drive
+from singletable.wire.credentials import (
+    Credentials,
+    CredentialSource,
+    FetchedCredentials,
+    StaticCredentials,
+    credentials_from,
+)
+from singletable.wire.delivery import DYNAMODB, DYNAMODB_STREAMS, Service
+from singletable.wire.endpoints import Endpoint, endpoint_for, region_for
+from singletable.wire.exchange import Timeouts
+from singletable.wire.faults import CancellationReason, Fault, read_fault
+from singletable.wire.meter import Meter, OperationCount
+from singletable.wire.port import Consumed, Operation, Port
+from singletable.wire.request import Request, Response
+from singletable.wire.retry import RetryPolicy
+
+__all__ = [
+    "DYNAMODB",
+    "DYNAMODB_STREAMS",
+    "AwaitingPort",
+    "BlockingPort",
+    "CancellationReason",
+    "Consumed",
+    "CredentialSource",
+    "Credentials",
+    "Endpoint",
+    "Fault",
+    "FetchedCredentials",
+    "FlowSuspended",
+    "Meter",
+    "Operation",
+    "OperationCount",
+    "Port",
+    "Request",
+    "Response",
+    "RetryPolicy",
+    "Service",
+    "StaticCredentials",
+    "Timeouts",
+    "credentials_from",
+    "drive",
+    "endpoint_for",
+    "read_fault",
+    "region_for",
+]

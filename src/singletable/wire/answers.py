@@ -1,0 +1,91 @@
+"""From a connection's bytes to whole answers, for both transports."""
+
+from __future__ import annotations
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+
+from singletable.wire.exchange import Answer, AnswerLost
+
+_FIRST_FINAL_STATUS = 200
+
+
+class AnswerReader:
+    """Reads one answer after another from one connection. Interim answers (100) are skipped.
+
+    After an answer, `reusable` says whether the connection may carry another request.
+    """
+
+    __slots__ = ("_answer", "_begun", "_chunks", "_head_is_whole", "_headers", "_parser", "_received", "reusable")
+
+    def __init__(self) -> None:
+        self._parser = HttpResponseParser(self)
+        self._headers: dict[bytes, bytes] = {}
+        self._chunks: list[bytes] = []
+        self._answer: Answer | None = None
+        self._begun = False
+        self._head_is_whole = False
+        self._received = 0
+        self.reusable = True
+
+    def feed(self, data: bytes) -> Answer | None:
+        """The answer, once these bytes complete it. Raises `AnswerLost` for what isn't HTTP."""
+        self._received += len(data)
+        try:
+            self._parser.feed_data(data)
+        except (HttpParserError, HttpParserUpgrade) as fault:
+            self.reusable = False
+            raise AnswerLost(f"the answer is not HTTP: {fault}") from fault
+        answer = self._answer
+        if answer is None:
+            return None
+        if self._begun:
+            # More than was asked for: whose answer the rest is can't be known.
+            self.reusable = False
+        self._answer = None
+        self._received = 0
+        return answer
+
+    def finish(self) -> Answer:
+        """The answer that the end of the connection completes. Raises `AnswerLost` where it cuts one off."""
+        self.reusable = False
+        bounded = b"content-length" in self._headers or b"transfer-encoding" in self._headers
+        if not self._begun or not self._head_is_whole or bounded:
+            raise AnswerLost("the connection was closed before the whole answer came")
+        self.on_message_complete()
+        assert self._answer is not None
+        return self._answer
+
+    def on_message_begin(self) -> None:
+        self._begun = True
+        self._head_is_whole = False
+        self._headers = {}
+        self._chunks = []
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers[name.lower()] = value
+
+    def on_headers_complete(self) -> None:
+        self._head_is_whole = True
+
+    def on_body(self, body: bytes) -> None:
+        self._chunks.append(body)
+
+    def on_message_complete(self) -> None:
+        self._begun = False
+        status = self._parser.get_status_code()
+        if status < _FIRST_FINAL_STATUS:
+            return
+        if self._answer is not None:
+            self.reusable = False
+            return
+        headers, chunks = self._headers, self._chunks
+        checksum = headers.get(b"x-amz-crc32")
+        self._answer = Answer(
+            status,
+            chunks[0] if len(chunks) == 1 else b"".join(chunks),
+            None if checksum is None else checksum.decode("latin-1"),
+            headers.get(b"x-amzn-requestid", b"").decode("latin-1"),
+            self._received,
+        )
+        if not self._parser.should_keep_alive():
+            self.reusable = False

@@ -1,0 +1,164 @@
+"""The port of the asyncio shell. One port may serve several event loops, one after another or at once."""
+
+from __future__ import annotations
+
+import asyncio  # noqa: TID251
+import random as random_module
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from singletable.errors import InvalidRequest
+from singletable.wire.credentials import CredentialSource
+from singletable.wire.delivery import DYNAMODB, Delivery, Service, fresh_token
+from singletable.wire.endpoints import Endpoint
+from singletable.wire.exchange import Answer, Timeouts
+from singletable.wire.meter import Rounds
+from singletable.wire.port import Operation
+from singletable.wire.protocols import LoopPool
+from singletable.wire.retry import RetryPolicy
+from singletable.wire.tls import tls_context
+
+T = TypeVar("T")
+
+
+class AwaitingPort:
+    """Sends operations over the connections of the running event loop.
+
+    Raises, besides what the operations raise: `Throttled`, `TransactionConflict`, `Unavailable`, `OutcomeUnknown`,
+    `Denied` and `NotConfigured`. A cancelled write may have happened. Time, chance and sleep are arguments for tests.
+    Use it as an async context manager, or `aclose` it.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        credentials: CredentialSource,
+        *,
+        service: Service = DYNAMODB,
+        policy: RetryPolicy = RetryPolicy(),  # noqa: B008 - frozen
+        timeouts: Timeouts = Timeouts(),  # noqa: B008 - frozen
+        now: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        random: Callable[[], float] = random_module.random,
+        checksum: bool = True,
+        ca_file: str | None = None,
+        max_idle: int = 64,
+        max_connections: int = 100,
+    ) -> None:
+        self.now = now
+        self.random = random
+        self.token = fresh_token
+        self._sleep = sleep
+        self._delivery = Delivery(
+            endpoint,
+            credentials,
+            service=service,
+            policy=policy,
+            timeouts=timeouts,
+            now=now,
+            monotonic=monotonic,
+            random=random,
+            checksum=checksum,
+        )
+        self._pools = _LoopPools(endpoint, timeouts.connect, max_idle, max_connections, ca_file, monotonic)
+        self._exchange = _Exchange(self._pools, sleep)
+
+    async def __aenter__(self) -> AwaitingPort:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def send(self, operation: Operation[T]) -> T:
+        """One round trip where nothing goes wrong."""
+        return await self._delivery.send(self._exchange, operation)
+
+    async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
+        """The values in order, all requests at once. The first error, when all have come back."""
+        rounds = Rounds()
+        flows = [self._delivery.send(self._exchange, operation, rounds) for operation in operations]
+        outcomes = await asyncio.gather(*flows, return_exceptions=True)
+        values: list[T] = []
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+            values.append(outcome)
+        return values
+
+    async def sleep(self, seconds: float) -> None:
+        await self._sleep(seconds)
+
+    async def aclose(self) -> None:
+        """Closes the running loop's connections; a later `send` raises `InvalidRequest`."""
+        await self._pools.close()
+
+
+class _Exchange:
+    """Over the running loop's pool."""
+
+    def __init__(self, pools: _LoopPools, sleep: Callable[[float], Awaitable[None]]) -> None:
+        self._pools = pools
+        self._sleep = sleep
+
+    async def exchange(self, message: bytes, patience: float, idle_limit: float) -> Answer:
+        return await self._pools.current().exchange(message, patience, idle_limit)
+
+    async def sleep(self, seconds: float) -> None:
+        await self._sleep(seconds)
+
+    async def aside(self, work: Callable[[], T]) -> T:
+        return await asyncio.to_thread(work)
+
+
+class _LoopPools:
+    """A pool for each event loop: a connection can only be used by the loop that opened it."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        connect_seconds: float,
+        max_idle: int,
+        max_connections: int,
+        ca_file: str | None,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._endpoint = endpoint
+        self._connect_seconds = connect_seconds
+        self._max_idle = max_idle
+        self._max_connections = max_connections
+        self._monotonic = monotonic
+        self._tls = tls_context(endpoint, ca_file)
+        self._pools: dict[asyncio.AbstractEventLoop, LoopPool] = {}
+        self._latest: LoopPool | None = None
+        self._closed = False
+
+    def current(self) -> LoopPool:
+        loop = asyncio.get_running_loop()
+        latest = self._latest
+        if latest is not None and latest.loop is loop:
+            return latest
+        pool = self._latest = self._pools.get(loop) or self._open(loop)
+        return pool
+
+    async def close(self) -> None:
+        pool = self.current()
+        self._closed = True
+        await pool.close()
+
+    def _open(self, loop: asyncio.AbstractEventLoop) -> LoopPool:
+        if self._closed:
+            raise InvalidRequest("The port is closed", hint="Open another")
+        for ended in [known for known in self._pools if known.is_closed()]:
+            del self._pools[ended]
+        pool = self._pools[loop] = LoopPool(
+            loop,
+            self._endpoint,
+            tls=self._tls,
+            connect_seconds=self._connect_seconds,
+            max_idle=self._max_idle,
+            limit=self._max_connections,
+            monotonic=self._monotonic,
+        )
+        return pool

@@ -1,0 +1,230 @@
+"""The port of the blocking shell: no event loop, no threads of its own, safe to share between yours.
+
+A flow is a coroutine whose awaits are all answered on the spot, so that one `.send(None)` runs it to its end. Only
+inside `send_all` do flows take turns: each pauses after writing its request, so that all requests are on their way
+before the first answer is awaited.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random as random_module
+import time
+from collections import deque
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from time import sleep as sleep_blocking  # noqa: TID251
+from typing import Any, Generic, TypeVar
+
+from singletable.errors import Mistake
+from singletable.wire.credentials import CredentialSource
+from singletable.wire.delivery import DYNAMODB, Delivery, Service, fresh_token
+from singletable.wire.endpoints import Endpoint
+from singletable.wire.exchange import Answer, Timeouts
+from singletable.wire.meter import Rounds
+from singletable.wire.port import Operation
+from singletable.wire.retry import RetryPolicy
+from singletable.wire.sockets import SocketPool
+
+T = TypeVar("T")
+
+FAN_OUT = 16
+"""Requests of one `send_all` that are on their way at the same time."""
+
+
+class FlowSuspended(Mistake):
+    """A flow awaited something that is not its port, such as an asyncio call, in the blocking shell."""
+
+    code = "mistake.flow-suspended"
+
+
+def drive(flow: Coroutine[Any, Any, T]) -> T:
+    """Runs a flow over a `BlockingPort` to its end. Raises what it raises, and `FlowSuspended`."""
+    try:
+        flow.send(None)
+    except StopIteration as done:
+        value: T = done.value
+        return value
+    flow.close()
+    raise FlowSuspended(
+        "The flow awaited something that is not its port",
+        hint="Await only port.send, port.send_all and port.sleep, or run the flow in the asyncio shell",
+    )
+
+
+class BlockingPort:
+    """Sends operations over blocking sockets.
+
+    Raises, besides what the operations raise: `Throttled`, `TransactionConflict`, `Unavailable`, `OutcomeUnknown`,
+    `Denied` and `NotConfigured`. Time, chance and sleep are arguments for tests. Use it as a context manager, or
+    `close` it.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        credentials: CredentialSource,
+        *,
+        service: Service = DYNAMODB,
+        policy: RetryPolicy = RetryPolicy(),  # noqa: B008 - frozen
+        timeouts: Timeouts = Timeouts(),  # noqa: B008 - frozen
+        now: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = sleep_blocking,
+        random: Callable[[], float] = random_module.random,
+        checksum: bool = True,
+        ca_file: str | None = None,
+        max_idle: int = 32,
+    ) -> None:
+        self.now = now
+        self.random = random
+        self.token = fresh_token
+        self._sleep = sleep
+        self._delivery = Delivery(
+            endpoint,
+            credentials,
+            service=service,
+            policy=policy,
+            timeouts=timeouts,
+            now=now,
+            monotonic=monotonic,
+            random=random,
+            checksum=checksum,
+        )
+        self._pool = SocketPool(
+            endpoint, connect_seconds=timeouts.connect, max_idle=max_idle, ca_file=ca_file, monotonic=monotonic
+        )
+        self._alone = _Exchange(self._pool, sleep, monotonic)
+        self._in_turns = _ExchangeInTurns(self._pool, sleep, monotonic)
+
+    def __enter__(self) -> BlockingPort:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def send(self, operation: Operation[T]) -> T:
+        """One round trip where nothing goes wrong."""
+        return await self._delivery.send(self._alone, operation)
+
+    async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
+        """The values in order, 16 requests on their way at a time. The first error, when all have come back."""
+        rounds = Rounds()
+        flows = [self._delivery.send(self._in_turns, operation, rounds) for operation in operations]
+        return _Turns(flows, self._sleep, self._delivery.monotonic).run()
+
+    async def sleep(self, seconds: float) -> None:
+        self._sleep(seconds)
+
+    def close(self) -> None:
+        """Closes its connections; a later `send` raises `InvalidRequest`."""
+        self._pool.close()
+
+
+class _Exchange:
+    """Over one socket, never suspending."""
+
+    def __init__(self, pool: SocketPool, sleep: Callable[[float], None], monotonic: Callable[[], float]) -> None:
+        self._pool = pool
+        self._sleep = sleep
+        self._monotonic = monotonic
+
+    async def exchange(self, message: bytes, patience: float, idle_limit: float) -> Answer:
+        connection = self._pool.take(patience, idle_limit)
+        try:
+            connection.write(message, patience)
+            answer = connection.read(self._monotonic)
+        except BaseException:
+            self._pool.discard(connection)
+            raise
+        self._pool.give_back(connection)
+        return answer
+
+    async def sleep(self, seconds: float) -> None:
+        self._sleep(seconds)
+
+    async def aside(self, work: Callable[[], T]) -> T:
+        return work()
+
+
+class _ExchangeInTurns(_Exchange):
+    """The same, with a pause for the others wherever there is something to wait for."""
+
+    async def exchange(self, message: bytes, patience: float, idle_limit: float) -> Answer:
+        connection = self._pool.take(patience, idle_limit)
+        try:
+            connection.write(message, patience)
+            await _Pause(None)
+            answer = connection.read(self._monotonic)
+        except BaseException:
+            self._pool.discard(connection)
+            raise
+        self._pool.give_back(connection)
+        return answer
+
+    async def sleep(self, seconds: float) -> None:
+        await _Pause(seconds)
+
+
+class _Pause:
+    """Hands the turn back: until an answer is to be read (None), or for some seconds."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._seconds = seconds
+
+    def __await__(self) -> Generator[float | None, None, None]:
+        yield self._seconds
+
+
+class _Turns(Generic[T]):
+    """Flows that take turns on one thread: first all write, then all read, in order; waits for retries overlap."""
+
+    def __init__(
+        self,
+        flows: Sequence[Coroutine[Any, Any, T]],
+        sleep: Callable[[float], None],
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._flows = flows
+        self._sleep = sleep
+        self._monotonic = monotonic
+        self._values: dict[int, T] = {}
+        self._errors: dict[int, Exception] = {}
+        self._to_start = deque(range(len(flows)))
+        self._to_read: deque[int] = deque()
+        self._asleep: list[tuple[float, int]] = []
+
+    def run(self) -> list[T]:
+        try:
+            while self._to_start or self._to_read or self._asleep:
+                self._next_round()
+        finally:
+            for flow in self._flows:
+                flow.close()
+        if self._errors:
+            raise self._errors[min(self._errors)]
+        return [self._values[index] for index in range(len(self._flows))]
+
+    def _next_round(self) -> None:
+        while self._to_start and len(self._to_read) < FAN_OUT:
+            self._step(self._to_start.popleft())
+        while self._asleep and len(self._to_read) < FAN_OUT and self._asleep[0][0] <= self._monotonic():
+            self._step(heapq.heappop(self._asleep)[1])
+        if self._to_read:
+            self._step(self._to_read.popleft())
+        elif self._asleep:
+            due, index = heapq.heappop(self._asleep)
+            self._sleep(max(0.0, due - self._monotonic()))
+            self._step(index)
+
+    def _step(self, index: int) -> None:
+        try:
+            pause: float | None = self._flows[index].send(None)
+        except StopIteration as done:
+            self._values[index] = done.value
+        except Exception as error:
+            self._errors[index] = error
+        else:
+            if pause is None:
+                self._to_read.append(index)
+            else:
+                heapq.heappush(self._asleep, (self._monotonic() + pause, index))

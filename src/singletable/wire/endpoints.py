@@ -1,0 +1,114 @@
+"""Where requests go: a host and its port, with or without TLS, and the region that signatures name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from singletable.errors import InvalidRequest, NotConfigured
+from singletable.wire.chain import AwsChain
+
+LOCAL_REGION = "us-east-1"
+"""For a local engine when no region is said: it only has to be the same each time."""
+
+# Longest prefix first where one begins another. From botocore's partitions.json, 1.44.
+_DOMAINS = (
+    ("cn-", "amazonaws.com.cn"),
+    ("us-isob-", "sc2s.sgov.gov"),
+    ("us-isof-", "csp.hci.ic.gov"),
+    ("us-iso-", "c2s.ic.gov"),
+    ("eu-isoe-", "cloud.adc-e.uk"),
+    ("eusc-", "amazonaws.eu"),
+    ("", "amazonaws.com"),
+)
+_REGION = re.compile(r"[a-z0-9-]{1,63}", re.IGNORECASE)
+_REGION_HINT = "Pass region=, set AWS_REGION, or give your AWS profile one (that needs singletable[aws])"
+
+
+class Endpoint(Struct, frozen=True):
+    """One address of one service."""
+
+    host: str
+    port: int
+    tls: bool
+    region: str
+    is_local: bool = False
+    """On this machine's loopback: any signature will do."""
+
+    @property
+    def authority(self) -> str:
+        """The Host header: with the port where it isn't the scheme's own."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        return f"{'https' if self.tls else 'http'}://{self.authority}"
+
+
+def endpoint_for(
+    engine: str, *, environ: Mapping[str, str], region: str | None = None, service: str = "dynamodb"
+) -> Endpoint:
+    """The endpoint of `"aws"`, or of an URL such as `http://127.0.0.1:8000`.
+
+    For `"aws"`, AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL come before the region's own address, as in AWS's tools.
+    `service` is the host's first part: `dynamodb`, `streams.dynamodb`, `sqs`.
+
+    Raises `NotConfigured` without a region, `InvalidRequest` for what is neither.
+    """
+    url = engine if engine != "aws" else _configured_url(environ, service)
+    if url is not None:
+        return _from_url(url, environ, region)
+    region = region_for(environ, region)
+    domain = next(domain for prefix, domain in _DOMAINS if region.startswith(prefix))
+    return Endpoint(f"{service}.{region}.{domain}", 443, True, region)
+
+
+def region_for(environ: Mapping[str, str], region: str | None = None) -> str:
+    """The region given, else of AWS_REGION, AWS_DEFAULT_REGION or the AWS profile. Raises `NotConfigured`, `InvalidRequest`."""
+    found = region or environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION")
+    if not found:
+        found = AwsChain(environ, missing="There is no AWS region in the environment", hint=_REGION_HINT).region()
+    if not found:
+        raise NotConfigured("There is no AWS region", hint=_REGION_HINT)
+    # It becomes a part of the host that gets signed requests, so it may not bring a host of its own.
+    if not _REGION.fullmatch(found):
+        raise InvalidRequest(f"{found!r} is not the name of a region", hint="Write it like eu-central-1")
+    return found
+
+
+def _configured_url(environ: Mapping[str, str], service: str) -> str | None:
+    if environ.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "").lower() == "true":
+        return None
+    variable = {"dynamodb": "DYNAMODB", "streams.dynamodb": "DYNAMODB_STREAMS"}.get(service, service.upper())
+    return environ.get(f"AWS_ENDPOINT_URL_{variable}") or environ.get("AWS_ENDPOINT_URL") or None
+
+
+def _from_url(url: str, environ: Mapping[str, str], region: str | None) -> Endpoint:
+    parts = urlsplit(url)
+    try:
+        port = parts.port
+    except ValueError:
+        port = -1
+    bare = parts.path in ("", "/") and not parts.query and parts.username is None
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == -1 or not bare:
+        # The text itself may hold a password, so it isn't repeated.
+        raise InvalidRequest(
+            'The engine is neither "aws" nor an address', hint="Write it like http://127.0.0.1:8000, without a path"
+        )
+    tls = parts.scheme == "https"
+    local = _is_loopback(parts.hostname)
+    if local:
+        region = region or environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or LOCAL_REGION
+    return Endpoint(parts.hostname, port or (443 if tls else 80), tls, region_for(environ, region), local)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

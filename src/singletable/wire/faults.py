@@ -1,0 +1,156 @@
+"""What an answer that isn't a success means: read from its body, then looked up in a table.
+
+The table is the whole policy. What it names `ANSWER` belongs to the operation that asked; the rest is the wire's.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, auto
+from typing import Final
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+
+class Verdict(Enum):
+    """What a try that did not succeed says about the request."""
+
+    ANSWER = auto()
+    """A definite answer, for the operation to raise from."""
+    THROTTLED = auto()
+    """Refused for its rate: definitely not applied, try again."""
+    CONFLICT = auto()
+    """Another transaction held an item: definitely not applied, try again."""
+    IN_PROGRESS = auto()
+    """This very transaction, sent before, is still at work: try again, its outcome is open."""
+    LOST = auto()
+    """No answer that can be believed: it may have been applied."""
+    UNDELIVERED = auto()
+    """Nothing reached the service: definitely not applied, try again."""
+    UNTRUSTED = auto()
+    """The service could not prove who it is: nothing was sent, and trying again won't help."""
+    REFRESH = auto()
+    """The credentials have expired: fetch them, then try again, once."""
+    DENIED = auto()
+    """The credentials are wrong or lack the permission: definitely not applied."""
+
+
+VERDICTS: Final[Mapping[str, Verdict]] = {
+    "ThrottlingException": Verdict.THROTTLED,
+    "Throttling": Verdict.THROTTLED,
+    "ProvisionedThroughputExceededException": Verdict.THROTTLED,
+    "RequestLimitExceeded": Verdict.THROTTLED,
+    "TransactionConflictException": Verdict.CONFLICT,
+    "TransactionInProgressException": Verdict.IN_PROGRESS,
+    "InternalServerError": Verdict.LOST,
+    "InternalFailure": Verdict.LOST,
+    "InternalServerErrorException": Verdict.LOST,
+    "ServiceUnavailable": Verdict.LOST,
+    "ServiceUnavailableException": Verdict.LOST,
+    "ExpiredTokenException": Verdict.REFRESH,
+    "ExpiredToken": Verdict.REFRESH,
+    "AccessDeniedException": Verdict.DENIED,
+    "AccessDenied": Verdict.DENIED,
+    "UnrecognizedClientException": Verdict.DENIED,
+    "InvalidClientTokenId": Verdict.DENIED,
+    "InvalidSignatureException": Verdict.DENIED,
+    "SignatureDoesNotMatch": Verdict.DENIED,
+    "IncompleteSignature": Verdict.DENIED,
+    "IncompleteSignatureException": Verdict.DENIED,
+    "MissingAuthenticationToken": Verdict.DENIED,
+    "MissingAuthenticationTokenException": Verdict.DENIED,
+    "NotAuthorized": Verdict.DENIED,
+    "OptInRequired": Verdict.DENIED,
+    "RequestExpired": Verdict.DENIED,
+    "RequestTimeTooSkewed": Verdict.DENIED,
+    "ConditionalCheckFailedException": Verdict.ANSWER,
+    "TransactionCanceledException": Verdict.ANSWER,  # unless all of its reasons pass: see verdict_on
+    "ValidationException": Verdict.ANSWER,
+    "SerializationException": Verdict.ANSWER,
+    "UnknownOperationException": Verdict.ANSWER,
+    "ResourceNotFoundException": Verdict.ANSWER,
+    "ResourceInUseException": Verdict.ANSWER,
+    "TableNotFoundException": Verdict.ANSWER,
+    "TableInUseException": Verdict.ANSWER,
+    "LimitExceededException": Verdict.ANSWER,
+    "ItemCollectionSizeLimitExceededException": Verdict.ANSWER,
+    "IdempotentParameterMismatchException": Verdict.ANSWER,
+    "DuplicateItemException": Verdict.ANSWER,
+    "ExpiredIteratorException": Verdict.ANSWER,
+    "TrimmedDataAccessException": Verdict.ANSWER,
+}
+
+_PASSING_REASONS: Final[Mapping[str, Verdict | None]] = {
+    "None": None,
+    "TransactionConflict": Verdict.CONFLICT,
+    "ThrottlingError": Verdict.THROTTLED,
+    "ProvisionedThroughputExceeded": Verdict.THROTTLED,
+}
+_TOO_MANY_REQUESTS = 429
+_FIRST_SERVER_ERROR = 500
+
+
+class CancellationReason(Struct, frozen=True, rename="pascal"):
+    """Why one action of a transaction failed; `code` is the text `None` for those that did not."""
+
+    code: str = "None"
+    message: str | None = None
+    item: Raw | UnsetType = UNSET
+    """The stored item as the service wrote it, where the action asked for it."""
+
+
+class Fault(Struct, frozen=True):
+    """An error answer. `item` and the reasons' items are JSON as it came, for records to decode."""
+
+    code: str
+    message: str = ""
+    reasons: tuple[CancellationReason, ...] = ()
+    item: Raw | UnsetType = UNSET
+
+
+class _Body(Struct, frozen=True):
+    type: str = msgspec.field(name="__type", default="")
+    lower_message: str | None = msgspec.field(name="message", default=None)
+    upper_message: str | None = msgspec.field(name="Message", default=None)
+    reasons: list[CancellationReason] | None = msgspec.field(name="CancellationReasons", default=None)
+    item: Raw | UnsetType = msgspec.field(name="Item", default=UNSET)
+
+
+_decode_body = msgspec.json.Decoder(_Body).decode
+
+
+def read_fault(body: bytes) -> Fault | None:
+    """The error that a body tells of; None when it isn't an error of the service at all."""
+    try:
+        read = _decode_body(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    # `prefix#Code`, and from some gateways `Code:http://...`.
+    code = read.type.rpartition("#")[2].partition(":")[0]
+    return Fault(code, read.lower_message or read.upper_message or "", tuple(read.reasons or ()), read.item)
+
+
+def verdict_on(status: int, fault: Fault | None) -> Verdict:
+    """What an answer of that status, other than 200, means for the request."""
+    if fault is None:
+        return Verdict.LOST
+    named = VERDICTS.get(fault.code)
+    if fault.code == "TransactionCanceledException":
+        return _verdict_on_reasons(fault.reasons)
+    if named is not None:
+        return named
+    if status >= _FIRST_SERVER_ERROR:
+        return Verdict.LOST
+    return Verdict.THROTTLED if status == _TOO_MANY_REQUESTS else Verdict.ANSWER
+
+
+def _verdict_on_reasons(reasons: tuple[CancellationReason, ...]) -> Verdict:
+    """Tried again only when nothing but passing reasons stood in the way; one real reason makes it an answer."""
+    if any(reason.code not in _PASSING_REASONS for reason in reasons):
+        return Verdict.ANSWER
+    passing = {_PASSING_REASONS[reason.code] for reason in reasons}
+    if Verdict.CONFLICT in passing:
+        return Verdict.CONFLICT
+    return Verdict.THROTTLED if Verdict.THROTTLED in passing else Verdict.ANSWER

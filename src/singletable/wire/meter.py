@@ -1,0 +1,118 @@
+"""What was sent and what it cost, counted for as long as a `with Meter()` lasts.
+
+The meters in force are a tuple in a context variable: threads and tasks never mix, a task started inside counts into
+the meter that it was started under, and where there is none a request pays one look-up (40 ns).
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar, Token
+from types import TracebackType
+from typing import Final
+
+from msgspec import Struct
+
+OPERATION_NAMES_KEPT = 64
+"""Names after these are counted together, under `others`; DynamoDB has fewer than 60."""
+
+
+class OperationCount(Struct):
+    """The counts of one action of the service."""
+
+    requests: int = 0
+    retries: int = 0
+    read_units: float = 0.0
+    write_units: float = 0.0
+
+
+class Meter:
+    """Counts what passes any port inside its `with` block.
+
+    `requests` counts each try over HTTP; `retries` those after a first; `round_trips` is 1 for a `send`, and 1 for a
+    whole `send_all`, and 1 more for each time that either had to try again. Bytes are those of HTTP, heads included.
+    Units are by the service's own account, for requests that asked for it.
+    """
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.round_trips = 0
+        self.retries = 0
+        self.bytes_out = 0
+        self.bytes_in = 0
+        self.read_units = 0.0
+        self.write_units = 0.0
+        self.by_operation: dict[str, OperationCount] = {}
+        self._entered: list[Token[tuple[Meter, ...]]] = []
+
+    def __enter__(self) -> Meter:
+        active = ACTIVE.get()
+        self._entered.append(ACTIVE.set(active if self in active else (*active, self)))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        ACTIVE.reset(self._entered.pop())
+
+    def __repr__(self) -> str:
+        return (
+            f"Meter(requests={self.requests}, round_trips={self.round_trips}, retries={self.retries}, "
+            f"read_units={self.read_units:g}, write_units={self.write_units:g})"
+        )
+
+    def count_of(self, operation: str) -> OperationCount:
+        """The counts of one action, made when it is first seen."""
+        count = self.by_operation.get(operation)
+        if count is None:
+            name = operation if len(self.by_operation) < OPERATION_NAMES_KEPT else "others"
+            count = self.by_operation.setdefault(name, OperationCount())
+        return count
+
+
+ACTIVE: Final[ContextVar[tuple[Meter, ...]]] = ContextVar("singletable_meters", default=())
+
+
+class Rounds:
+    """How many rounds of tries were counted so far for operations that are sent together."""
+
+    __slots__ = ("counted",)
+
+    def __init__(self) -> None:
+        self.counted = 0
+
+    def is_new(self, attempt: int) -> bool:
+        """True for the first of the operations to reach its `attempt`-th try."""
+        if attempt <= self.counted:
+            return False
+        self.counted = attempt
+        return True
+
+
+def count_try(meters: tuple[Meter, ...], operation: str, attempt: int, rounds: Rounds | None, bytes_out: int) -> None:
+    """A request is about to go out for the `attempt`-th time, counted from 1; alone, without `rounds`."""
+    round_trips = 1 if rounds is None or rounds.is_new(attempt) else 0
+    retries = 1 if attempt > 1 else 0
+    for meter in meters:
+        meter.requests += 1
+        meter.round_trips += round_trips
+        meter.retries += retries
+        meter.bytes_out += bytes_out
+        count = meter.count_of(operation)
+        count.requests += 1
+        count.retries += retries
+
+
+def count_answer(meters: tuple[Meter, ...], bytes_in: int) -> None:
+    """An answer came back, of whatever status."""
+    for meter in meters:
+        meter.bytes_in += bytes_in
+
+
+def count_units(meters: tuple[Meter, ...], operation: str, read_units: float, write_units: float) -> None:
+    """The service has said what a request cost."""
+    for meter in meters:
+        meter.read_units += read_units
+        meter.write_units += write_units
+        count = meter.count_of(operation)
+        count.read_units += read_units
+        count.write_units += write_units

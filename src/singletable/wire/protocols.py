@@ -1,0 +1,204 @@
+"""Connections of an event loop, and the pool that keeps them: one request at a time on each."""
+
+from __future__ import annotations
+
+import asyncio  # noqa: TID251
+import socket
+import ssl
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+
+from singletable.errors import InvalidRequest
+from singletable.wire.answers import AnswerReader
+from singletable.wire.endpoints import Endpoint
+from singletable.wire.exchange import Answer, AnswerLost, Undelivered
+from singletable.wire.idle import IdleConnections, Probe
+
+
+class LoopConnection(asyncio.Protocol):
+    """One connection. After any failure it must be closed; its pool sees to that."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.idle_since = 0.0
+        self._loop = loop
+        self._reader = AnswerReader()
+        self._transport: asyncio.Transport | None = None
+        self._probe: Probe | None = None
+        self._waiter: asyncio.Future[Answer] | None = None
+        self._spoilt = False
+
+    @property
+    def reusable(self) -> bool:
+        return self._reader.reusable and not self._spoilt
+
+    def is_quiet(self) -> bool:
+        # The loop may not have come round to tell of a close, hence the probe.
+        return self.reusable and self._probe is not None and self._probe.is_quiet()
+
+    async def ask(self, message: bytes, patience: float) -> Answer:
+        """Writes a request and reads the whole answer, in `patience` seconds. Raises as `Exchange` does."""
+        assert self._transport is not None
+        if self._spoilt:
+            raise Undelivered("the connection was closed at once")
+        waiter: asyncio.Future[Answer] = self._loop.create_future()
+        self._waiter = waiter
+        timer = self._loop.call_later(patience, self._time_out, patience)
+        try:
+            self._transport.write(message)
+            return await waiter
+        finally:
+            timer.cancel()
+            self._waiter = None
+
+    def close(self) -> None:
+        self._spoilt = True
+        if self._transport is not None and not self._loop.is_closed():
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        connected: socket.socket = transport.get_extra_info("socket")
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._probe = Probe(connected.fileno())
+
+    def data_received(self, data: bytes) -> None:
+        if self._waiter is None:
+            self.close()
+            return
+        try:
+            answer = self._reader.feed(data)
+        except AnswerLost as fault:
+            self._fail(fault)
+            return
+        if answer is not None and not self._waiter.done():
+            self._waiter.set_result(answer)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._spoilt = True
+        if self._waiter is None or self._waiter.done():
+            return
+        try:
+            if exc is not None:
+                raise AnswerLost(str(exc)) from exc
+            self._waiter.set_result(self._reader.finish())
+        except AnswerLost as fault:
+            self._fail(fault)
+
+    def _time_out(self, patience: float) -> None:
+        self._fail(AnswerLost(f"no whole answer in {patience:g} s", timed_out=True))
+
+    def _fail(self, fault: AnswerLost) -> None:
+        self._spoilt = True
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_exception(fault)
+
+
+class LoopPool:
+    """Opens, lends and keeps one event loop's connections to one endpoint, at most `limit` in use at a time."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        endpoint: Endpoint,
+        *,
+        tls: ssl.SSLContext | None,
+        connect_seconds: float,
+        max_idle: int,
+        limit: int,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self.loop = loop
+        self._endpoint = endpoint
+        self._tls = tls
+        self._connect_seconds = connect_seconds
+        self._idle: IdleConnections[LoopConnection] = IdleConnections(max_idle, monotonic)
+        self._free = limit
+        self._queue: deque[asyncio.Future[None]] = deque()
+        self._closer: AsyncGenerator[None, None] | None = None
+        self._closed = False
+
+    async def exchange(self, message: bytes, patience: float, idle_limit: float) -> Answer:
+        """One try. Raises `Undelivered` and `AnswerLost`; a cancelled one leaves no connection behind."""
+        if self._free <= 0:
+            await self._wait_in_line(patience)
+        else:
+            self._free -= 1
+        try:
+            connection = self._idle.take(idle_limit) or await self._connect(min(patience, self._connect_seconds))
+            try:
+                answer = await connection.ask(message, patience)
+            except BaseException:
+                connection.close()
+                raise
+            self._give_back(connection)
+            return answer
+        finally:
+            self._let_next_in()
+
+    async def close(self) -> None:
+        """Closes the idle connections now, and those in use when they come back."""
+        self._closed = True
+        self._idle.clear()
+        # An aborted transport lets go of its socket one turn of the loop later; under TLS, two.
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+    def _give_back(self, connection: LoopConnection) -> None:
+        if connection.reusable and not self._closed:
+            self._idle.put(connection)
+        else:
+            connection.close()
+
+    async def _wait_in_line(self, patience: float) -> None:
+        turn = self.loop.create_future()
+        self._queue.append(turn)
+        try:
+            async with asyncio.timeout(patience):
+                await turn
+        except BaseException as fault:
+            if turn.done() and not turn.cancelled():
+                self._let_next_in()
+            if isinstance(fault, TimeoutError):
+                raise Undelivered(f"all connections stayed busy for {patience:g} s") from fault
+            raise
+
+    def _let_next_in(self) -> None:
+        """Hands the place on to the first in line who still waits, or frees it."""
+        while self._queue:
+            turn = self._queue.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1
+
+    async def _connect(self, patience: float) -> LoopConnection:
+        if self._closed:
+            raise InvalidRequest("The port is closed", hint="Open another")
+        await self._close_with_loop()
+        endpoint = self._endpoint
+        try:
+            async with asyncio.timeout(patience):
+                _, connection = await self.loop.create_connection(
+                    lambda: LoopConnection(self.loop),
+                    endpoint.host,
+                    endpoint.port,
+                    ssl=self._tls,
+                    server_hostname=endpoint.host if self._tls else None,
+                )
+        except OSError as fault:
+            untrusted = isinstance(fault, ssl.SSLCertVerificationError)
+            raise Undelivered(str(fault) or type(fault).__name__, untrusted=untrusted) from fault
+        return connection
+
+    async def _close_with_loop(self) -> None:
+        """Has the loop close the pool when it ends: `asyncio.run` finalises the generators that were begun in it."""
+        if self._closer is None:
+            self._closer = self._close_at_last()
+            await anext(self._closer)
+
+    async def _close_at_last(self) -> AsyncGenerator[None, None]:
+        try:
+            yield
+        finally:
+            await self.close()

@@ -1,0 +1,37 @@
+"""The house's staircase, and what an application doesn't pay for by importing the library."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+# Heavy, or of one shell, one back-end or one command only: loaded by whoever needs it, when it is needed.
+NOT_LOADED = ("asyncio", "boto3", "botocore", "click", "cryptography", "httpx", "rich")
+
+
+def test_packages_import_downward_only() -> None:
+    lint_imports = Path(sys.executable).with_name("lint-imports")
+    ran = run(str(lint_imports), "--no-cache")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_the_front_door_loads_nothing_heavy() -> None:
+    code = f"import sys, singletable; print(*[name for name in {NOT_LOADED!r} if name in sys.modules])"
+    assert output_of(code) == ""
+
+
+def output_of(code: str) -> str:
+    """What a new Python prints for the code."""
+    ran = run(sys.executable, "-c", code)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.strip()
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    """Run it at the root, with the library, the examples and the benchmarks at hand."""
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))}
+    return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)

@@ -1,0 +1,325 @@
+"""One engine a data file, found by everybody who wants the file; the data outlive it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import threading  # noqa: TID251  (the tests are about threads)
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.engine.local.processes import (
+    LONG_SECONDS,
+    child_python,
+    end,
+    ends,
+    line_of,
+    processes_of_session,
+    runs,
+    session_of,
+)
+
+from singletable.errors import NotConfigured, Unavailable
+from singletable.local import Engine, Patience
+from singletable.local.lock import DataLock, is_locked, lock_path, published_address
+from singletable.local.waiting import wait_until
+
+STARTER = """
+import sys
+from singletable.local import Engine
+engine = Engine.start(sys.argv[1])
+print(engine.pid, engine.owned, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "app.db"
+
+
+def test_the_file_and_its_directory_are_made(path: Path) -> None:
+    with Engine.start(str(path)) as engine:
+        assert path.is_file()
+        assert engine.path == path
+
+
+def test_the_lock_file_says_where_the_engine_is(path: Path) -> None:
+    with Engine.start(path) as engine:
+        said = json.loads(lock_path(path).read_text())
+    assert said == {"pid": engine.pid, "port": engine.port, "url": engine.url}
+
+
+def test_tables_outlive_the_engine(path: Path) -> None:
+    with Engine.start(path) as engine:
+        create_table(engine, "goals")
+    with Engine.start(path) as engine:
+        assert tables(engine) == ["goals"]
+
+
+def test_a_second_start_in_the_process_attaches(path: Path) -> None:
+    with Engine.start(path) as owner, Engine.start(path) as guest:
+        assert guest.address == owner.address
+        assert owner.owned
+        assert not guest.owned
+        guest.stop()
+        assert owner.alive
+        assert guest.alive
+        owner.stop()
+        assert not guest.alive
+
+
+def test_a_link_to_the_file_is_the_same_file(path: Path, tmp_path: Path) -> None:
+    with Engine.start(path) as owner:
+        (tmp_path / "link.db").symlink_to(path)
+        assert Engine.start(tmp_path / "link.db").address == owner.address
+
+
+def test_another_process_attaches_and_leaves_the_engine_running(path: Path) -> None:
+    with Engine.start(path) as owner:
+        other = child_python(STARTER, path)
+        assert line_of(other) == f"{owner.pid} False"
+        other.communicate()
+        assert other.returncode == 0
+        assert owner.alive
+
+
+def test_after_a_stop_a_new_engine_starts_at_the_former_address(path: Path) -> None:
+    with Engine.start(path) as first:
+        pass
+    assert not is_locked(path)
+    with Engine.start(path) as second:
+        assert second.owned
+        assert second.pid != first.pid
+        assert second.port == first.port
+
+
+def test_a_former_address_that_somebody_else_has_is_not_insisted_on(path: Path, tmp_path: Path) -> None:
+    with Engine.start(path) as first:
+        pass
+    lock_path(tmp_path / "other.db").write_bytes(lock_path(path).read_bytes())
+    with Engine.start(tmp_path / "other.db") as other:
+        assert other.port == first.port
+        with Engine.start(path) as second:
+            assert second.owned
+            assert second.port != first.port
+
+
+def test_a_lock_file_left_by_a_killed_owner_is_in_nobodys_way(path: Path) -> None:
+    owner = child_python(STARTER, path)
+    pid = int(line_of(owner).split()[0])
+    owner.kill()
+    assert ends(pid)
+    end(owner)
+    assert json.loads(lock_path(path).read_text())["pid"] == pid
+    assert published_address(path) is None
+    with Engine.start(path) as engine:
+        assert engine.owned
+
+
+def test_a_lock_file_left_by_a_killed_engine_is_in_nobodys_way(path: Path) -> None:
+    with Engine.start(path) as first:
+        create_table(first, "goals")
+        os.kill(first.pid, signal.SIGKILL)
+        with Engine.start(path) as second:
+            assert second.pid != first.pid
+            assert tables(second) == ["goals"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1, "port": 80}', '{"pid": 77777, "port": 700000}', "null"])
+def test_any_text_in_a_lock_file_is_in_nobodys_way(path: Path, text: str) -> None:
+    path.parent.mkdir()
+    lock_path(path).write_text(text)
+    with Engine.start(path) as engine:
+        assert engine.owned
+
+
+def test_the_lock_lives_as_long_as_the_engine_and_its_forked_users_dont_hold_it(path: Path) -> None:
+    owner = child_python(
+        """
+import os, sys
+from singletable.local import Engine
+engine = Engine.start(sys.argv[1])
+child = os.fork()
+if child == 0:
+    sys.stdin.read()
+    os._exit(0)
+print(engine.pid, child, flush=True)
+engine.stop()
+print("stopped", flush=True)
+os.waitpid(child, 0)
+""",
+        path,
+    )
+    _, child = map(int, line_of(owner).split())
+    assert line_of(owner) == "stopped"
+    assert runs(child)
+    assert not is_locked(path)
+    os.kill(child, signal.SIGKILL)
+    end(owner)
+
+
+def test_only_the_engine_holds_the_lock(path: Path) -> None:
+    with Engine.start(path) as engine:
+        processes = processes_of_session(session_of(engine.pid))
+        assert len(processes) == 3
+        assert [pid for pid in (*processes, os.getpid()) if has_open(pid, lock_path(path))] == [engine.pid]
+
+
+def test_a_child_forked_while_the_lock_is_taken_doesnt_hold_it(path: Path) -> None:
+    forker = child_python(
+        """
+import os, sys
+from pathlib import Path
+from singletable.local.lock import DataLock
+with DataLock.take(Path(sys.argv[1])):
+    child = os.fork()
+    if child == 0:
+        sys.stdin.read()
+        os._exit(0)
+print(child, flush=True)
+os.waitpid(child, 0)
+""",
+        path,
+    )
+    child = int(line_of(forker))
+    assert runs(child)
+    assert not is_locked(path)
+    end(forker)
+    assert ends(child)
+
+
+def test_many_threads_get_the_same_engine(path: Path) -> None:
+    engines = started_at_once(path, 16)
+    assert len({engine.address for engine in engines}) == 1
+    assert [engine.owned for engine in engines].count(True) == 1
+    for engine in engines:
+        engine.stop()
+
+
+def test_many_processes_get_the_same_engine(path: Path) -> None:
+    children = [child_python(STARTER, path) for _ in range(6)]
+    said = [line_of(child).split() for child in children]
+    assert len({pid for pid, _ in said}) == 1
+    assert sorted(owned for _, owned in said) == ["False"] * 5 + ["True"]
+    for child in children:
+        end(child)
+
+
+def test_a_start_that_hasnt_said_its_address_is_waited_for(path: Path) -> None:
+    lock = DataLock.take(path)
+    assert lock is not None
+    got: list[Engine] = []
+    waiter = threading.Thread(target=lambda: got.append(Engine.start(path)))
+    waiter.start()
+    waiter.join(0.1)
+    assert waiter.is_alive()
+    lock.close()
+    waiter.join()
+    with got[0] as engine:
+        assert engine.owned
+
+
+def test_a_holder_that_never_answers_is_an_error(path: Path) -> None:
+    lock = DataLock.take(path)
+    assert lock is not None
+    with lock, pytest.raises(Unavailable, match=r"another process holds .* no engine answers") as caught:
+        Engine.start(path, patience=Patience(ready_seconds=0.2))
+    assert str(lock_path(path)) in caught.value.hint
+
+
+def test_an_address_of_a_process_without_the_lock_is_not_believed(path: Path, tmp_path: Path) -> None:
+    lock = DataLock.take(path)
+    assert lock is not None
+    with lock, Engine.start(tmp_path / "other.db") as stranger:
+        lock.publish(stranger.address)
+        assert published_address(path) is None
+
+
+def test_a_directory_that_cant_be_made_is_an_error_that_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(NotConfigured, match=r"can't be written.*Give the data file a path"):
+        Engine.start(tmp_path / "file" / "app.db")
+
+
+def test_where_the_system_tells_no_descriptors_a_live_process_is_believed(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("singletable.local.lock._PROCESSES", path / "none")
+    with Engine.start(path) as owner:
+        assert published_address(path) == owner.address
+        assert Engine.start(path).address == owner.address
+
+
+def test_an_attached_engine_isnt_alive_when_its_owner_is_gone(path: Path) -> None:
+    owner = child_python(STARTER, path)
+    line_of(owner)
+    guest = Engine.start(path)
+    assert guest.alive
+    owner.kill()
+    assert wait_until(lambda: not guest.alive, LONG_SECONDS)
+    end(owner)
+
+
+def started_at_once(path: Path, count: int) -> list[Engine]:
+    engines: list[Engine] = []
+    barrier = threading.Barrier(count)
+
+    def start() -> None:
+        barrier.wait()
+        engines.append(Engine.start(path))
+
+    threads = [threading.Thread(target=start) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(engines) == count
+    return engines
+
+
+def has_open(pid: int, file: Path) -> bool:
+    return any(link.samefile(file) for link in Path(f"/proc/{pid}/fd").iterdir() if link.exists())
+
+
+def create_table(engine: Engine, name: str) -> None:
+    key = {"AttributeName": "pk", "KeyType": "HASH"}
+    definition = {"AttributeName": "pk", "AttributeType": "S"}
+    call(
+        engine,
+        "CreateTable",
+        {
+            "TableName": name,
+            "KeySchema": [key],
+            "AttributeDefinitions": [definition],
+            "BillingMode": "PAY_PER_REQUEST",
+        },
+    )
+
+
+def tables(engine: Engine) -> list[str]:
+    names: list[str] = call(engine, "ListTables", {})["TableNames"]
+    return names
+
+
+def call(engine: Engine, operation: str, body: dict[str, Any]) -> dict[str, Any]:
+    connection = http.client.HTTPConnection("127.0.0.1", engine.port)
+    signature = "AWS4-HMAC-SHA256 Credential=a/20200101/local/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
+    headers = {
+        "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+        "Content-Type": "application/x-amz-json-1.0",
+        "Authorization": signature,
+        "X-Amz-Date": "20200101T000000Z",
+    }
+    try:
+        connection.request("POST", "/", json.dumps(body), headers)
+        answer = connection.getresponse()
+        text = answer.read()
+        assert answer.status == 200, text
+        result: dict[str, Any] = json.loads(text)
+        return result
+    finally:
+        connection.close()

@@ -1,0 +1,99 @@
+"""Where the engine is looked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from singletable.errors import NotConfigured
+from singletable.local import ENGINE_VERSION, engine_package, find_engine
+
+
+def program(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(mode=0o755)
+    return path
+
+
+def in_node_modules(directory: Path) -> Path:
+    return program(directory / "node_modules" / engine_package() / "dynoxide")
+
+
+def on_path(directory: Path) -> dict[str, str]:
+    return {"PATH": str(program(directory / "bin" / "dynoxide").parent)}
+
+
+def test_the_variable_comes_first(tmp_path: Path) -> None:
+    in_node_modules(tmp_path)
+    named = program(tmp_path / "mine")
+    assert find_engine({"SINGLETABLE_ENGINE": str(named), **on_path(tmp_path)}, tmp_path) == named
+
+
+def test_the_variable_may_be_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(tmp_path / "mine")
+    monkeypatch.chdir(tmp_path)
+    assert find_engine({"SINGLETABLE_ENGINE": "mine"}) == tmp_path / "mine"
+
+
+def test_node_modules_comes_before_path(tmp_path: Path) -> None:
+    assert find_engine(on_path(tmp_path), tmp_path) != in_node_modules(tmp_path)
+    assert find_engine(on_path(tmp_path), tmp_path) == in_node_modules(tmp_path)
+
+
+def test_the_nearest_node_modules_wins(tmp_path: Path) -> None:
+    in_node_modules(tmp_path)
+    deep = tmp_path / "a" / "b"
+    near = in_node_modules(tmp_path / "a")
+    deep.mkdir()
+    assert find_engine({"PATH": ""}, deep) == near
+
+
+def test_path_comes_last(tmp_path: Path) -> None:
+    environ = on_path(tmp_path)
+    assert find_engine(environ, tmp_path) == tmp_path / "bin" / "dynoxide"
+
+
+def test_a_missing_engine_is_told_with_where_it_was_looked_for_and_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(NotConfigured) as caught:
+        find_engine({"PATH": str(tmp_path)}, tmp_path)
+    text = str(caught.value)
+    assert "SINGLETABLE_ENGINE is not set" in text
+    assert f"node_modules/{engine_package()}/dynoxide is neither in {tmp_path} nor in a parent of it" in text
+    assert "dynoxide is not on PATH" in text
+    assert f"Run `npm install {engine_package()}@{ENGINE_VERSION}`, or set SINGLETABLE_ENGINE" in text
+
+
+def test_a_file_that_cant_be_run_is_no_engine(tmp_path: Path) -> None:
+    in_node_modules(tmp_path).chmod(0o644)
+    with pytest.raises(NotConfigured):
+        find_engine({"PATH": ""}, tmp_path)
+
+
+def test_a_wrong_variable_is_told_and_nothing_else_is_tried(tmp_path: Path) -> None:
+    in_node_modules(tmp_path)
+    with pytest.raises(NotConfigured, match=r"SINGLETABLE_ENGINE is '.*nothing', and no program is there"):
+        find_engine({"SINGLETABLE_ENGINE": str(tmp_path / "nothing")}, tmp_path)
+
+
+def test_windows_is_told_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("singletable.local.find.os.name", "nt")
+    with pytest.raises(NotConfigured, match="Linux and macOS only"):
+        find_engine({})
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "package"),
+    [
+        ("linux", "x86_64", "@dynoxide/linux-x64"),
+        ("linux", "aarch64", "@dynoxide/linux-arm64"),
+        ("darwin", "arm64", "@dynoxide/darwin-arm64"),
+        ("linux", "riscv64", "@dynoxide/linux-riscv64"),
+    ],
+)
+def test_the_package_is_named_for_the_machine(
+    monkeypatch: pytest.MonkeyPatch, system: str, machine: str, package: str
+) -> None:
+    monkeypatch.setattr("sys.platform", system)
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    assert engine_package() == package

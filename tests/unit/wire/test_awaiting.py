@@ -1,0 +1,121 @@
+"""What only the asyncio port must hold: several loops, cancellation, a limit of connections."""
+
+from __future__ import annotations
+
+import asyncio  # noqa: TID251
+import gc
+import threading  # noqa: TID251
+from typing import Any
+
+import pytest
+from tests.fakes.scripted_server import ScriptedServer, hang
+from tests.unit.wire.conftest import SOME_CREDENTIALS, Ask
+
+from singletable import errors
+from singletable.wire import AwaitingPort, Meter, RetryPolicy, StaticCredentials, Timeouts, endpoint_for
+
+
+def port_to(server: ScriptedServer, **options: Any) -> AwaitingPort:
+    return AwaitingPort(endpoint_for(server.url, environ={}), StaticCredentials(SOME_CREDENTIALS), **options)
+
+
+async def until(condition: Any) -> None:
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0)
+
+
+def test_one_loop_after_another(server: ScriptedServer) -> None:
+    port = port_to(server)
+
+    async def twice() -> list[int]:
+        return [(await port.send(Ask())).status for _ in range(2)]
+
+    for _ in range(3):
+        assert asyncio.run(twice()) == [200, 200]
+    assert [request.connection for request in server.received] == [1, 1, 2, 2, 3, 3]
+    # A connection that was left open would warn here, and warnings are errors.
+    gc.collect()
+
+
+def test_loops_in_several_threads(server: ScriptedServer) -> None:
+    port = port_to(server)
+    done: list[int] = []
+
+    async def work() -> None:
+        for _ in range(50):
+            done.append((await port.send(Ask())).status)
+
+    threads = [threading.Thread(target=lambda: asyncio.run(work())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert done == [200] * 200
+
+
+async def test_a_cancelled_request_takes_its_connection_with_it(server: ScriptedServer) -> None:
+    async with port_to(server) as port:
+        server.plan(hang)
+        task = asyncio.create_task(port.send(Ask("Cancelled")))
+        await until(lambda: server.received)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert (await port.send(Ask("Next"))).status == 200
+    assert [(request.operation, request.connection) for request in server.received] == [("Cancelled", 1), ("Next", 2)]
+
+
+async def test_a_limit_of_connections_makes_the_others_wait(server: ScriptedServer) -> None:
+    async with port_to(server, max_connections=4) as port:
+        responses = await port.send_all([Ask()] * 100)
+    assert len(responses) == 100
+    assert server.connections == 4
+
+
+async def test_nobody_waits_in_line_for_ever(server: ScriptedServer) -> None:
+    server.plan(hang)
+    policy, timeouts = RetryPolicy(attempts=1), Timeouts(read=0.05)
+    async with port_to(server, max_connections=1, policy=policy, timeouts=timeouts) as port:
+        first = asyncio.create_task(port.send(Ask("First", repeatable=False)))
+        await until(lambda: server.received)
+        port._delivery._first_patience = 0.01
+        with pytest.raises(errors.Unavailable, match="busy"):
+            await port.send(Ask("Second"))
+        with pytest.raises(errors.OutcomeUnknown):
+            await first
+        assert (await port.send(Ask("Third"))).status == 200
+
+
+async def test_one_cancelled_in_line_does_not_stop_the_line(server: ScriptedServer) -> None:
+    async with port_to(server, max_connections=1) as port:
+        server.plan(hang)
+        first = asyncio.create_task(port.send(Ask("First")))
+        await until(lambda: server.received)
+        second, third = (asyncio.create_task(port.send(Ask(name))) for name in ("Second", "Third"))
+        await asyncio.sleep(0)
+        second.cancel()
+        first.cancel()
+        assert (await third).status == 200
+        await asyncio.gather(first, second, return_exceptions=True)
+    assert [request.operation for request in server.received] == ["First", "Third"]
+
+
+async def test_a_cancelled_send_all_cancels_all_of_it(server: ScriptedServer) -> None:
+    server.always(hang)
+    async with port_to(server) as port:
+        with Meter() as meter:
+            task = asyncio.create_task(port.send_all([Ask()] * 5))
+            await until(lambda: len(server.received) == 5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert meter.requests == 5
+
+
+async def test_closing_twice_and_without_use(server: ScriptedServer) -> None:
+    port = port_to(server)
+    await port.aclose()
+    with pytest.raises(errors.InvalidRequest, match="closed"):
+        await port.send(Ask())
+    await port.aclose()

@@ -1,0 +1,91 @@
+"""Where credentials come from, when they are fetched again, and that they are never shown."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from singletable import errors
+from singletable.wire import Credentials, FetchedCredentials, StaticCredentials, credentials_from
+
+KEYS = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "hush"}
+
+
+@pytest.fixture
+def aws_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """botocore reads the process's environment: point it at empty files and away from the network."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    return tmp_path
+
+
+def test_nothing_shows_a_secret() -> None:
+    shown = repr(Credentials("AKID", "hush", "token-hush")) + str(Credentials("AKID", "hush", "token-hush"))
+    assert "AKID" in shown
+    assert "hush" not in shown
+
+
+@pytest.mark.parametrize("text", ["a\n", "a\r\nX-Other: b", " a", "é"])
+def test_what_would_break_a_header_is_refused(text: str) -> None:
+    for keys in ((text, "s"), ("a", text), ("a", "s", text)):
+        with pytest.raises(errors.NotConfigured) as raised:
+            Credentials(*keys)
+        assert text not in str(raised.value)
+
+
+def test_of_the_environment() -> None:
+    source = credentials_from(KEYS | {"AWS_SESSION_TOKEN": "t"})
+    assert source.held(0.0) is None
+    fetched = source.fetch(0.0)
+    assert (fetched.access_key, fetched.secret_key, fetched.session_token) == ("AKID", "hush", "t")
+    assert source.held(0.0) is fetched
+
+
+def test_half_an_environment_says_which_half_is_missing() -> None:
+    with pytest.raises(errors.NotConfigured, match="AWS_SECRET_ACCESS_KEY is not set"):
+        credentials_from({"AWS_ACCESS_KEY_ID": "AKID"}).fetch(0.0)
+
+
+def test_a_local_engine_needs_none() -> None:
+    assert isinstance(credentials_from({}, local=True), StaticCredentials)
+    assert credentials_from(KEYS, local=True).fetch(0.0).access_key == "AKID"
+
+
+def test_fetched_ones_are_fetched_again_a_minute_early() -> None:
+    source = FetchedCredentials(lambda: Credentials("AKID", "hush", None, expires_at=1000.0))
+    first = source.fetch(0.0)
+    assert source.held(939.0) is first
+    assert source.held(940.0) is None
+
+
+def test_of_a_profile(aws_files: Path) -> None:
+    (aws_files / "credentials").write_text("[other]\naws_access_key_id = PROFILE\naws_secret_access_key = hush\n")
+    source = credentials_from({"AWS_PROFILE": "other"})
+    fetched = source.fetch(0.0)
+    assert fetched.access_key == "PROFILE"
+    assert source.held(59.0) is fetched
+    assert source.held(61.0) is None
+    assert source.fetch(61.0) is fetched
+    (aws_files / "credentials").write_text("[other]\naws_access_key_id = ROTATED\naws_secret_access_key = hush\n")
+    assert source.fetch(62.0, renew=True).access_key == "ROTATED"
+
+
+def test_a_chain_without_any(aws_files: Path) -> None:
+    with pytest.raises(errors.NotConfigured, match="no credentials"):
+        credentials_from({}).fetch(0.0)
+
+
+def test_a_profile_that_is_not_there(aws_files: Path) -> None:
+    with pytest.raises(errors.NotConfigured, match="nowhere"):
+        credentials_from({"AWS_PROFILE": "nowhere"}).fetch(0.0)
+
+
+def test_without_botocore_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "botocore.session", None)
+    with pytest.raises(errors.NotConfigured, match=r"AWS_ACCESS_KEY_ID .*singletable\[aws\]"):
+        credentials_from({}).fetch(0.0)

@@ -1,0 +1,90 @@
+"""Error answers, and what each means for its request."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from singletable.wire import read_fault
+from singletable.wire.faults import VERDICTS, Verdict, verdict_on
+
+
+def body(code: str, **fields: Any) -> bytes:
+    return json.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{code}", **fields}).encode()
+
+
+@pytest.mark.parametrize(
+    "written", ["com.amazon.coral.service#Oops", "Oops", "Oops:http://internal.amazon.com/", "a#b#Oops:http://x"]
+)
+def test_the_code_without_its_wrapping(written: str) -> None:
+    fault = read_fault(json.dumps({"__type": written}).encode())
+    assert fault is not None
+    assert fault.code == "Oops"
+
+
+@pytest.mark.parametrize("name", ["message", "Message"])
+def test_the_message_in_either_spelling(name: str) -> None:
+    fault = read_fault(body("AnyException", **{name: "what happened"}))
+    assert fault is not None
+    assert fault.message == "what happened"
+
+
+def test_a_message_of_null_is_none_at_all() -> None:
+    fault = read_fault(body("AnyException", message=None, CancellationReasons=None))
+    assert fault is not None
+    assert (fault.message, fault.reasons) == ("", ())
+
+
+def test_items_stay_raw() -> None:
+    item = {"pk": {"S": "a"}}
+    reasons = [{"Code": "None"}, {"Code": "ConditionalCheckFailed", "Message": "The conditional", "Item": item}]
+    fault = read_fault(body("TransactionCanceledException", CancellationReasons=reasons, Item=item))
+    assert fault is not None
+    assert isinstance(fault.item, msgspec.Raw)
+    assert json.loads(bytes(fault.item)) == item
+    assert fault.reasons[0].item is msgspec.UNSET
+    assert isinstance(fault.reasons[1].item, msgspec.Raw)
+    assert json.loads(bytes(fault.reasons[1].item)) == item
+    assert (fault.reasons[1].code, fault.reasons[1].message) == ("ConditionalCheckFailed", "The conditional")
+
+
+@pytest.mark.parametrize("text", [b"", b"<html>", b"[]", b'"text"', b'{"__type":3}', b'{"__type":"a"', b"\xff\xfe"])
+def test_what_is_not_an_error_of_the_service(text: bytes) -> None:
+    assert read_fault(text) is None
+    assert verdict_on(400, read_fault(text)) is Verdict.LOST
+
+
+@pytest.mark.parametrize(("code", "verdict"), VERDICTS.items())
+def test_the_table_decides_by_code(code: str, verdict: Verdict) -> None:
+    assert verdict_on(400, read_fault(body(code))) is verdict
+
+
+@pytest.mark.parametrize(
+    ("status", "verdict"),
+    [(400, Verdict.ANSWER), (404, Verdict.ANSWER), (429, Verdict.THROTTLED), (500, Verdict.LOST), (503, Verdict.LOST)],
+)
+def test_a_code_that_nobody_knows_is_judged_by_its_status(status: int, verdict: Verdict) -> None:
+    assert verdict_on(status, read_fault(body("BrandNewException"))) is verdict
+
+
+@pytest.mark.parametrize(
+    ("codes", "verdict"),
+    [
+        (["None", "TransactionConflict"], Verdict.CONFLICT),
+        (["ThrottlingError", "TransactionConflict"], Verdict.CONFLICT),
+        (["None", "ThrottlingError"], Verdict.THROTTLED),
+        (["ProvisionedThroughputExceeded"], Verdict.THROTTLED),
+        (["ConditionalCheckFailed", "TransactionConflict"], Verdict.ANSWER),
+        (["ValidationError", "None"], Verdict.ANSWER),
+        (["ItemCollectionSizeLimitExceeded"], Verdict.ANSWER),
+        (["None", "None"], Verdict.ANSWER),
+        ([], Verdict.ANSWER),
+    ],
+)
+def test_a_cancelled_transaction_is_repeated_only_for_reasons_that_pass(codes: list[str], verdict: Verdict) -> None:
+    reasons = [{"Code": code} for code in codes]
+    fault = read_fault(body("TransactionCanceledException", CancellationReasons=reasons))
+    assert verdict_on(400, fault) is verdict

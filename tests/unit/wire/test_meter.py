@@ -1,0 +1,67 @@
+"""Meters: nesting, tasks, threads, and how little they keep."""
+
+from __future__ import annotations
+
+import asyncio  # noqa: TID251
+import threading  # noqa: TID251
+
+from singletable.wire import Meter
+from singletable.wire.meter import ACTIVE, OPERATION_NAMES_KEPT, Rounds, count_try, count_units
+
+
+def count_one(operation: str = "GetItem", attempt: int = 1, rounds: Rounds | None = None) -> None:
+    count_try(ACTIVE.get(), operation, attempt, rounds, 100)
+
+
+def test_nothing_counts_outside() -> None:
+    meter = Meter()
+    with meter:
+        count_one()
+    count_one()
+    assert meter.requests == 1
+    assert ACTIVE.get() == ()
+
+
+def test_nested_meters_count_together_and_one_entered_twice_counts_once() -> None:
+    with Meter() as outer, Meter() as inner, outer:
+        count_one()
+        count_units(ACTIVE.get(), "GetItem", 0.5, 0.0)
+    assert (outer.requests, inner.requests, outer.read_units, inner.read_units) == (1, 1, 0.5, 0.5)
+    assert repr(outer) == "Meter(requests=1, round_trips=1, retries=0, read_units=0.5, write_units=0)"
+
+
+def test_rounds_count_each_attempt_once() -> None:
+    rounds = Rounds()
+    with Meter() as meter:
+        for attempt in (1, 1, 1, 2, 2, 3):
+            count_one(attempt=attempt, rounds=rounds)
+    assert (meter.requests, meter.retries, meter.round_trips) == (6, 3, 3)
+
+
+async def test_tasks_do_not_mix() -> None:
+    async def one(times: int) -> int:
+        with Meter() as meter:
+            for _ in range(times):
+                count_one()
+                await asyncio.sleep(0)
+        return meter.requests
+
+    with Meter() as whole:
+        assert await asyncio.gather(one(1), one(2), one(3)) == [1, 2, 3]
+    assert whole.requests == 6
+
+
+def test_threads_do_not_mix() -> None:
+    with Meter() as meter:
+        thread = threading.Thread(target=count_one)
+        thread.start()
+        thread.join()
+    assert meter.requests == 0
+
+
+def test_names_are_bounded() -> None:
+    with Meter() as meter:
+        for number in range(200):
+            count_one(f"Operation{number}")
+    assert len(meter.by_operation) == OPERATION_NAMES_KEPT + 1
+    assert meter.by_operation["others"].requests == 200 - OPERATION_NAMES_KEPT
