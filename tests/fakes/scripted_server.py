@@ -36,6 +36,18 @@ def raw(data: bytes, *, stay: bool = True) -> Action:
     return act
 
 
+def sends(sent: threading.Event, *pieces: bytes) -> Action:
+    """These bytes, one write each; then sets `sent`."""
+
+    def act(_: ScriptedServer, connection: socket.socket) -> bool:
+        for piece in pieces:
+            connection.sendall(piece)
+        sent.set()
+        return True
+
+    return act
+
+
 def http(body: bytes = b"{}", *, status: int = 200, checksum: int | None = None, extra: str = "") -> bytes:
     checksum = crc32(body) if checksum is None else checksum
     head = (
@@ -85,10 +97,22 @@ def answers_then_closes(server: ScriptedServer, connection: socket.socket) -> bo
 
 def echoes(server: ScriptedServer, connection: socket.socket) -> bool:
     """Answers with the request's own body."""
-    number = server.number_of(connection)
-    last = next(request for request in reversed(server.received) if request.connection == number)
-    connection.sendall(http(last.body))
+    connection.sendall(http(server.last_on(connection).body))
     return True
+
+
+def first_time(action: Action, *bodies: bytes) -> Action:
+    """Another action the first time that each of these bodies comes, whatever order they come in; then `{}`."""
+    waiting = set(bodies)
+
+    def act(server: ScriptedServer, connection: socket.socket) -> bool:
+        body = server.last_on(connection).body
+        if body not in waiting:
+            return answers()(server, connection)
+        waiting.discard(body)
+        return action(server, connection)
+
+    return act
 
 
 class ScriptedServer:
@@ -122,8 +146,10 @@ class ScriptedServer:
     def always(self, action: Action) -> None:
         self._otherwise = action
 
-    def number_of(self, connection: socket.socket) -> int:
-        return self._open[connection]
+    def last_on(self, connection: socket.socket) -> Received:
+        """The latest request of a connection."""
+        number = self._open[connection]
+        return next(request for request in reversed(self.received) if request.connection == number)
 
     def wait_for_close(self) -> None:
         """Until the server has closed one more connection."""

@@ -52,13 +52,14 @@ class Capacity(Struct, rename="pascal", gc=False):
     write_capacity_units: float | None = None
 
 
+# An absent item leaves the default: `W | None` would shut out a W of Raw, which msgspec takes only by itself.
 class GetAnswer(Struct, Generic[W], rename="pascal", gc=False):
-    item: W | None = None
+    item: W = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     consumed_capacity: Capacity | None = None
 
 
 class WriteAnswer(Struct, Generic[W], rename="pascal", gc=False):
-    attributes: W | None = None
+    attributes: W = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     consumed_capacity: Capacity | None = None
 
 

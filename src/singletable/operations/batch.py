@@ -20,6 +20,7 @@ from singletable.operations.answers import (
     raise_fault,
     read_items,
 )
+from singletable.operations.limits import check_items
 from singletable.wire.port import Consumed
 from singletable.wire.request import Request, Response
 
@@ -92,8 +93,9 @@ class BatchWriteItem(Struct, frozen=True, gc=False):
     def request(self) -> Request:
         writes: list[dict[str, Any]] = [{"PutRequest": {"Item": item}} for item in self.puts]
         writes += [{"DeleteRequest": {"Key": key}} for key in self.deletes]
-        body = {"RequestItems": {self.table: writes}, "ReturnConsumedCapacity": "TOTAL"}
-        return Request("BatchWriteItem", encode(body), self.table)
+        body = encode({"RequestItems": {self.table: writes}, "ReturnConsumedCapacity": "TOTAL"})
+        check_items(body, self.puts, "BatchWriteItem", self.table)
+        return Request("BatchWriteItem", body, self.table)
 
     def answer(self, response: Response) -> tuple[list[dict[str, Any]], Consumed]:
         if response.status != 200:

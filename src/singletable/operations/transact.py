@@ -18,6 +18,8 @@ from singletable.operations.answers import (
     stored_item,
 )
 from singletable.operations.get import GetItem
+from singletable.operations.limits import check_items, check_transaction
+from singletable.operations.write import PutItem
 from singletable.wire.faults import Fault, read_fault
 from singletable.wire.port import Consumed
 from singletable.wire.request import Request, Response
@@ -58,7 +60,7 @@ class _WriteAnswer(Struct, rename="pascal", gc=False):
 
 
 class _GetResult(Struct, rename="pascal", gc=False):
-    item: Raw | None = None
+    item: Raw = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
 
 
 class _GetAnswer(Struct, rename="pascal", gc=False):
@@ -86,7 +88,11 @@ class TransactWriteItems(Struct, frozen=True, gc=False):
             "ClientRequestToken": self.token,
             "ReturnConsumedCapacity": "TOTAL",
         }
-        return Request("TransactWriteItems", encode(body), self.table, repeatable=True, tokened=True)
+        encoded = encode(body)
+        puts = [action.item for action in self.actions if isinstance(action, PutItem)]
+        check_items(encoded, puts, "TransactWriteItems", self.table)
+        check_transaction(encoded, puts, self.table)
+        return Request("TransactWriteItems", encoded, self.table, repeatable=True, tokened=True)
 
     def answer(self, response: Response) -> tuple[None, Consumed]:
         if response.status != 200:
@@ -122,7 +128,7 @@ class TransactGetItems(Struct, Generic[T], frozen=True, gc=False):
             _raise(response, "TransactGetItems", self.table)
         answer = _decode_get(response.body)
         items = [
-            read_one(result.item, get.reader) if result.item is not None else None
+            read_one(result.item, get.reader) if result.item else None
             for result, get in zip(answer.responses, self.gets, strict=True)
         ]
         return items, Consumed(read_units=sum(c.capacity_units for c in answer.consumed_capacity))

@@ -21,6 +21,7 @@ from singletable.operations.answers import (
     read_one,
     write_units,
 )
+from singletable.operations.limits import check_items
 from singletable.values import AttributeValue
 from singletable.wire.port import Consumed
 from singletable.wire.request import Request, Response
@@ -61,8 +62,9 @@ class PutItem(Struct, frozen=True, gc=False):
         return {"Put": self.guard.into({"TableName": self.table, "Item": self.item}, transaction=True)}
 
     def request(self) -> Request:
-        body = self.guard.into({"TableName": self.table, "Item": self.item})
-        return Request("PutItem", encode(body), self.table, self.repeatable)
+        body = encode(self.guard.into({"TableName": self.table, "Item": self.item}))
+        check_items(body, (self.item,), "PutItem", self.table)
+        return Request("PutItem", body, self.table, self.repeatable)
 
     def answer(self, response: Response) -> tuple[None, Consumed]:
         if response.status != 200:

@@ -1,1 +1,66 @@
-"""..."""
+"""Records: entities declared once, their keys, access patterns, collections, batches, transactions, cursors.
+
+    class User(Entity, table=app, type="user"):
+        email: str
+
+        @app.key
+        @staticmethod
+        def by_email(email: str) -> Key:
+            return f"user#{email}", "user"
+
+Begin with `entities` (a declaration), then `patterns` (a call of it), `selection` and `reading` (what is asked and
+read), `rules` and `writing` (what each write means). `keytext` holds the rule of key texts, `models` what is known of
+a class. Flows are `async def` over a port; `flows` lists those that the shells run.
+"""
+
+from singletable.records import flows
+from singletable.records.collections import Collection, Whole, collect
+from singletable.records.cursors import CursorSeal
+from singletable.records.entities import Entity, field, key_of
+from singletable.records.explain import Explainable, Explained
+from singletable.records.models import Model, model_of
+from singletable.records.patterns import (
+    ANY,
+    Key,
+    KeyOf,
+    Query,
+    after,
+    at_least,
+    at_most,
+    before,
+    between,
+    starting_with,
+)
+from singletable.records.reading import DEFAULT_MAX_PAGES, Page
+from singletable.records.table import Table
+from singletable.records.transactions import Failure, Transaction
+
+__all__ = [
+    "ANY",
+    "DEFAULT_MAX_PAGES",
+    "Collection",
+    "CursorSeal",
+    "Entity",
+    "Explainable",
+    "Explained",
+    "Failure",
+    "Key",
+    "KeyOf",
+    "Model",
+    "Page",
+    "Query",
+    "Table",
+    "Transaction",
+    "Whole",
+    "after",
+    "at_least",
+    "at_most",
+    "before",
+    "between",
+    "collect",
+    "field",
+    "flows",
+    "key_of",
+    "model_of",
+    "starting_with",
+]

@@ -139,9 +139,13 @@ def _slot(name: str, spec: str, declared: Any, where: str) -> Slot:
     named = getattr(kind, "__name__", str(kind))
     if kind not in SORTABLE and not (isinstance(kind, type) and issubclass(kind, Enum)):
         choices = ", ".join(t.__name__ for t in SORTABLE)
-        raise DeclarationError(f"{where}: {name} is {named}, which has no sortable text", hint=f"A key takes {choices} or an Enum.")
+        raise DeclarationError(
+            f"{where}: {name} is {named}, which has no sortable text", hint=f"A key takes {choices} or an Enum."
+        )
     if spec in ("!r", "!s"):
-        raise DeclarationError(f"{where}: put {{{name}}} in an f-string as it is, without str(), repr(), % or !{spec[1]}")
+        raise DeclarationError(
+            f"{where}: put {{{name}}} in an f-string as it is, without str(), repr(), % or !{spec[1]}"
+        )
     if spec == "rest":
         if kind is not str:
             raise DeclarationError(f"{where}: {{{name}:rest}} is for a str")
@@ -171,8 +175,11 @@ def _check_enum(slot: Slot, separator: str, where: str, only: bool) -> None:
 def _check_use(parameters: Mapping[str, inspect.Parameter], partition: Template, sort: Template, where: str) -> None:
     for name, parameter in parameters.items():
         if name not in partition.names and name not in sort.names:
-            raise DeclarationError(f"{where}: {name} is in no key", hint=f"Put {{{name}}} in one, or leave the parameter out.")
+            raise DeclarationError(
+                f"{where}: {name} is in no key", hint=f"Put {{{name}}} in one, or leave the parameter out."
+            )
         if parameter.default is ANY and name in partition.names:
             raise DeclarationError(
-                f"{where}: {name} is part of the partition key, which a query must have whole", hint="Remove its default."
+                f"{where}: {name} is part of the partition key, which a query must have whole",
+                hint="Remove its default.",
             )

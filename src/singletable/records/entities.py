@@ -83,11 +83,15 @@ class Entity(metaclass=EntityType):
         if type is None:
             return
         if cls.__table__ is None:
-            raise DeclarationError(f"{cls.__name__} has a type and no table", hint="Say class X(Entity, table=..., type=...).")
+            raise DeclarationError(
+                f"{cls.__name__} has a type and no table", hint="Say class X(Entity, table=..., type=...)."
+            )
         _make_model(cls, cls.__table__, type, version, _locals_of_caller())
 
     def __repr__(self) -> str:
-        shown = (f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(cast(Any, self)) if f.name in vars(self))
+        shown = (
+            f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(cast(Any, self)) if f.name in vars(self)
+        )
         return f"{builtins.type(self).__qualname__}({', '.join(shown)})"
 
     @classmethod
@@ -121,7 +125,9 @@ class Entity(metaclass=EntityType):
     def __pattern__(cls, name: str) -> Bound[..., Any]:
         found = cls.__patterns__.get(name)
         if found is None:
-            raise DeclarationError(f"{cls.__name__} is a mixin: {name} belongs to the classes made with a table and type")
+            raise DeclarationError(
+                f"{cls.__name__} is a mixin: {name} belongs to the classes made with a table and type"
+            )
         return found
 
 
@@ -154,7 +160,9 @@ def _make_model(cls: type[Entity], table: Table, type: str, version: int, names:
         if captured.index is None:
             continue
         if captured.index in indexes:
-            raise DeclarationError(f"{captured.shown}: {cls.__name__} is in {captured.index} already; an item has one key in it")
+            raise DeclarationError(
+                f"{captured.shown}: {cls.__name__} is in {captured.index} already; an item has one key in it"
+            )
         indexes[captured.index] = captured
 
     def make_fields() -> list[Field]:

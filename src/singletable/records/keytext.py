@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -189,7 +189,9 @@ class Template:
     def _check_length(self, text: str) -> None:
         size = len(text.encode())
         if not text:
-            raise InvalidValue(f"the key text {self.shown} is empty", hint="Give it a literal: DynamoDB has no empty keys.")
+            raise InvalidValue(
+                f"the key text {self.shown} is empty", hint="Give it a literal: DynamoDB has no empty keys."
+            )
         if size > self.limit:
             raise InvalidValue(f"the key text {self.shown} has {size} bytes; DynamoDB takes {self.limit}")
 
@@ -353,5 +355,3 @@ def below(text: str) -> str:
     if code == 0:
         return text[:-1]
     return text[:-1] + chr(0xD7FF if code == 0xE000 else code - 1) + TOP
-
-

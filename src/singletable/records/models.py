@@ -187,5 +187,7 @@ def model_of(kind: type[T]) -> Model[T]:
     model = getattr(kind, "__model__", None)
     if not isinstance(model, Model):
         name = getattr(kind, "__name__", str(kind))
-        raise DeclarationError(f"{name} is no entity of a table", hint='Declare it: class X(Entity, table=..., type="x").')
+        raise DeclarationError(
+            f"{name} is no entity of a table", hint='Declare it: class X(Entity, table=..., type="x").'
+        )
     return cast("Model[T]", model)

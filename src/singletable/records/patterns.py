@@ -167,9 +167,7 @@ class Captured:
                 error.operation = self.shown
             raise
 
-    def _make(
-        self, result: type[Query[Any]], given: dict[str, Any], partition: Template, sort: Template
-    ) -> Query[Any]:
+    def _make(self, result: type[Query[Any]], given: dict[str, Any], partition: Template, sort: Template) -> Query[Any]:
         for name in partition.names:
             if given[name] is ANY or isinstance(given[name], Range):
                 raise InvalidRequest(f"{self.shown}: {name} is part of the partition key and must be one value")
@@ -186,7 +184,9 @@ class Captured:
         for later in sort.names[at + 1 :]:
             if given[later] is not ANY:
                 ordered = ", then ".join(sort.names)
-                raise InvalidRequest(f"{self.shown}: {later} needs {open_} before it, as one value: keys sort by {ordered}")
+                raise InvalidRequest(
+                    f"{self.shown}: {later} needs {open_} before it, as one value: keys sort by {ordered}"
+                )
         known = {n: given[n] for n in sort.names[:at]}
         parts = next(i for i, p in enumerate(sort.parts) if p.slot and p.slot.name == open_)
         if not isinstance(given[open_], Range):

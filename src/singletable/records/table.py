@@ -105,7 +105,9 @@ class Table:
             if (other.kind.__module__, other.kind.__qualname__) == (model.kind.__module__, model.kind.__qualname__):
                 continue  # the same class, declared again: a reload, a notebook's cell
             if other.type == model.type:
-                raise DeclarationError(f"{model.kind.__name__} and {other.kind.__name__} are both of type {model.type!r}")
+                raise DeclarationError(
+                    f"{model.kind.__name__} and {other.kind.__name__} are both of type {model.type!r}"
+                )
             if not self.guards_overlap:
                 self._refuse_overlap(model, other)
         self._models[model.type] = model

@@ -1,6 +1,6 @@
 """Tables as such: their definition, and creating, describing and comparing them.
 
-    TableDefinition("app", indexes={"gsi1": Index("gsi1pk", "gsi1sk")}).creation()   # the body of CreateTable
+TableDefinition("app", indexes={"gsi1": Index("gsi1pk", "gsi1sk")}).creation()   # the body of CreateTable
 """
 
 from singletable.tables.admin import (

@@ -23,6 +23,11 @@ class Difference:
     declared: str
     found: str
 
+    @property
+    def is_of_a_key(self) -> bool:
+        """Of the table's key or an index's, which can't be changed once they are made."""
+        return self.what == "key" or (self.what.startswith("index ") and self.what.endswith(" key"))
+
     def __str__(self) -> str:
         return f"{self.what}: declared {self.declared}, found {self.found}"
 
@@ -110,7 +115,9 @@ async def wait_until_active(port: Port, table: TableDefinition) -> None:
         if parts and all((p.get("TableStatus") or p.get("IndexStatus", "ACTIVE")) == "ACTIVE" for p in parts):
             return
         if port.now() > deadline:
-            raise Unavailable("the table is not active after ten minutes", table=table.name, hint="Look at it again later.")
+            raise Unavailable(
+                "the table is not active after ten minutes", table=table.name, hint="Look at it again later."
+            )
         await port.sleep(_POLL_SECONDS)
 
 

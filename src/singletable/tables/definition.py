@@ -65,7 +65,9 @@ class TableDefinition:
         names = self.reserved
         twice = {n for n in names if names.count(n) > 1}
         if twice:
-            raise DeclarationError(f"the attribute {min(twice)!r} has two uses", table=self.name, hint="Name each apart.")
+            raise DeclarationError(
+                f"the attribute {min(twice)!r} has two uses", table=self.name, hint="Name each apart."
+            )
 
     @property
     def reserved(self) -> list[str]:

@@ -77,13 +77,18 @@ class Codec(Generic[T]):
         fields: Sequence[Field],
         constants: Sequence[Constant] = (),
         derived: Sequence[Derived] = (),
+        whole: bool = True,
     ) -> None:
+        """`whole` is false for a part of the attributes: such an object is not completed by `__post_init__`."""
         self.kind = kind
+        self._completes = whole and hasattr(kind, "__post_init__")
         self.fields = tuple(fields)
         self.by_name: Mapping[str, Field] = {f.name: f for f in fields}
         source = Source()
         self.wire: Any = _wire_struct(kind, fields, constants)
-        text = "\n".join((*_build_lines(kind, fields, source), *_dump_lines(fields, constants, derived, source)))
+        text = "\n".join(
+            (*_build_lines(kind, fields, self._completes, source), *_dump_lines(fields, constants, derived, source))
+        )
         exec(compile(text, f"<codec of {kind.__qualname__}>", "exec"), source.names)  # noqa: S102 our own text
         self.build: Callable[[Any], T] = source.names["build"]
         """The wire struct's object; raises ValueError or LookupError for `load` to explain."""
@@ -107,7 +112,7 @@ class Codec(Generic[T]):
             return self.kind(**values)
         made: Any = object.__new__(self.kind)
         made.__dict__.update(values)
-        if hasattr(made, "__post_init__") and len(values) == len(self.fields):
+        if self._completes:
             made.__post_init__()
         return made  # type: ignore[no-any-return]
 
@@ -165,7 +170,7 @@ def _wire_struct(kind: type[Any], fields: Sequence[Field], constants: Sequence[C
     return msgspec.defstruct(f"{kind.__name__}Wire", specification + required + absent, rename=rename, gc=False)
 
 
-def _build_lines(kind: type[Any], fields: Sequence[Field], source: Source) -> list[str]:
+def _build_lines(kind: type[Any], fields: Sequence[Field], completes: bool, source: Source) -> list[str]:
     reads = [(f.name, _read(f, f"f{i}", source)) for i, f in enumerate(fields)]
     made = source.bind(kind, "kind")
     if not _fills_attributes(kind):
@@ -174,7 +179,7 @@ def _build_lines(kind: type[Any], fields: Sequence[Field], source: Source) -> li
     new = source.bind(object.__new__, "new")
     lines = ["def build(w):", f"    o = {new}({made})"]
     lines += [f"    o.{name} = {expression}" for name, expression in reads]
-    if hasattr(kind, "__post_init__"):
+    if completes:
         lines.append("    o.__post_init__()")
     return [*lines, "    return o"]
 

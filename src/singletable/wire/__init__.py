@@ -7,9 +7,11 @@ hold the policy: what an error answer means, and when a request may be sent agai
     endpoint = endpoint_for("http://127.0.0.1:8000", environ=os.environ)
     with BlockingPort(endpoint, credentials_from(os.environ, local=endpoint.is_local)) as port, Meter() as meter:
         item = drive(port.send(operation))
+
+`AwaitingPort` is imported from `singletable.wire.awaiting`, so that a program without an event loop doesn't pay for
+importing asyncio (30 ms).
 """
 
-from singletable.wire.awaiting import AwaitingPort
 from singletable.wire.blocking import BlockingPort, FlowSuspended, drive
 from singletable.wire.credentials import (
     Credentials,
@@ -23,14 +25,13 @@ from singletable.wire.endpoints import Endpoint, endpoint_for, region_for
 from singletable.wire.exchange import Timeouts
 from singletable.wire.faults import CancellationReason, Fault, read_fault
 from singletable.wire.meter import Meter, OperationCount
-from singletable.wire.port import Consumed, Operation, Port
+from singletable.wire.port import Consumed, Operation, Port, Traits
 from singletable.wire.request import Request, Response
 from singletable.wire.retry import RetryPolicy
 
 __all__ = [
     "DYNAMODB",
     "DYNAMODB_STREAMS",
-    "AwaitingPort",
     "BlockingPort",
     "CancellationReason",
     "Consumed",
@@ -50,6 +51,7 @@ __all__ = [
     "Service",
     "StaticCredentials",
     "Timeouts",
+    "Traits",
     "credentials_from",
     "drive",
     "endpoint_for",

@@ -34,7 +34,9 @@ class AnswerReader:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade) as fault:
             self.reusable = False
-            raise AnswerLost(f"the answer is not HTTP: {fault}") from fault
+            # What follows a whole answer may be anything; the answer stands.
+            if self._answer is None:
+                raise AnswerLost(f"the answer is not HTTP: {fault}") from fault
         answer = self._answer
         if answer is None:
             return None

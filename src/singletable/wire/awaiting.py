@@ -14,7 +14,7 @@ from singletable.wire.delivery import DYNAMODB, Delivery, Service, fresh_token
 from singletable.wire.endpoints import Endpoint
 from singletable.wire.exchange import Answer, Timeouts
 from singletable.wire.meter import Rounds
-from singletable.wire.port import Operation
+from singletable.wire.port import Operation, Traits
 from singletable.wire.protocols import LoopPool
 from singletable.wire.retry import RetryPolicy
 from singletable.wire.tls import tls_context
@@ -43,6 +43,7 @@ class AwaitingPort:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[], float] = random_module.random,
         checksum: bool = True,
+        traits: Traits = Traits(),  # noqa: B008 - frozen
         ca_file: str | None = None,
         max_idle: int = 64,
         max_connections: int = 100,
@@ -50,6 +51,8 @@ class AwaitingPort:
         self.now = now
         self.random = random
         self.token = fresh_token
+        self.traits = traits
+        self.ready: set[str] = set()
         self._sleep = sleep
         self._delivery = Delivery(
             endpoint,
@@ -150,8 +153,8 @@ class _LoopPools:
     def _open(self, loop: asyncio.AbstractEventLoop) -> LoopPool:
         if self._closed:
             raise InvalidRequest("The port is closed", hint="Open another")
-        for ended in [known for known in self._pools if known.is_closed()]:
-            del self._pools[ended]
+        for ended in [known for known in list(self._pools) if known.is_closed()]:
+            self._pools.pop(ended, None)
         pool = self._pools[loop] = LoopPool(
             loop,
             self._endpoint,

@@ -21,7 +21,7 @@ from singletable.wire.delivery import DYNAMODB, Delivery, Service, fresh_token
 from singletable.wire.endpoints import Endpoint
 from singletable.wire.exchange import Answer, Timeouts
 from singletable.wire.meter import Rounds
-from singletable.wire.port import Operation
+from singletable.wire.port import Operation, Traits
 from singletable.wire.retry import RetryPolicy
 from singletable.wire.sockets import SocketPool
 
@@ -72,12 +72,15 @@ class BlockingPort:
         sleep: Callable[[float], None] = sleep_blocking,
         random: Callable[[], float] = random_module.random,
         checksum: bool = True,
+        traits: Traits = Traits(),  # noqa: B008 - frozen
         ca_file: str | None = None,
         max_idle: int = 32,
     ) -> None:
         self.now = now
         self.random = random
         self.token = fresh_token
+        self.traits = traits
+        self.ready: set[str] = set()
         self._sleep = sleep
         self._delivery = Delivery(
             endpoint,

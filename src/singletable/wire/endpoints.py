@@ -69,7 +69,10 @@ def endpoint_for(
 
 
 def region_for(environ: Mapping[str, str], region: str | None = None) -> str:
-    """The region given, else of AWS_REGION, AWS_DEFAULT_REGION or the AWS profile. Raises `NotConfigured`, `InvalidRequest`."""
+    """The region given, else of AWS_REGION, AWS_DEFAULT_REGION or the AWS profile.
+
+    Raises `NotConfigured` without one, `InvalidRequest` for what can't be one.
+    """
     found = region or environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION")
     if not found:
         found = AwsChain(environ, missing="There is no AWS region in the environment", hint=_REGION_HINT).region()

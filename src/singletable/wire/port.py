@@ -24,6 +24,15 @@ class Consumed(Struct, frozen=True, gc=False):
     write_units: float = 0.0
 
 
+class Traits(Struct, frozen=True):
+    """What flows must know of the engine behind a port."""
+
+    creates_tables: bool = False
+    """Tables are made at first use: a local engine, never AWS."""
+    scan_page_limit: int | None = None
+    """Items of one scan page, for an engine that serves nobody else while it scans."""
+
+
 class Operation(Protocol[T_co]):
     """One request of the service, as a value."""
 
@@ -38,6 +47,14 @@ class Operation(Protocol[T_co]):
 
 class Port(Protocol):
     """The verbs of a flow. `send_all` counts as one round trip."""
+
+    @property
+    def traits(self) -> Traits: ...
+
+    @property
+    def ready(self) -> set[str]:
+        """The names of the tables that were made or found by this port."""
+        ...
 
     async def send(self, operation: Operation[T]) -> T: ...
 

@@ -7,6 +7,7 @@ import socket
 import ssl
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
+from typing import cast
 
 from singletable.errors import InvalidRequest
 from singletable.wire.answers import AnswerReader
@@ -25,6 +26,9 @@ class LoopConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._probe: Probe | None = None
         self._waiter: asyncio.Future[Answer] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._give_up_at = 0.0
+        self._patience = 0.0
         self._spoilt = False
 
     @property
@@ -42,28 +46,30 @@ class LoopConnection(asyncio.Protocol):
             raise Undelivered("the connection was closed at once")
         waiter: asyncio.Future[Answer] = self._loop.create_future()
         self._waiter = waiter
-        timer = self._loop.call_later(patience, self._time_out, patience)
+        self._watch(patience)
         try:
             self._transport.write(message)
             return await waiter
         finally:
-            timer.cancel()
             self._waiter = None
 
     def close(self) -> None:
         self._spoilt = True
+        if self._timer is not None:
+            self._timer.cancel()
         if self._transport is not None and not self._loop.is_closed():
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # Not every loop derives its transports from asyncio's.
+        self._transport = cast("asyncio.Transport", transport)
         connected: socket.socket = transport.get_extra_info("socket")
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._probe = Probe(connected.fileno())
 
     def data_received(self, data: bytes) -> None:
-        if self._waiter is None:
+        if self._waiter is None or self._waiter.done():
+            # Nobody asked for it: kept, it would become the next request's answer.
             self.close()
             return
         try:
@@ -71,7 +77,7 @@ class LoopConnection(asyncio.Protocol):
         except AnswerLost as fault:
             self._fail(fault)
             return
-        if answer is not None and not self._waiter.done():
+        if answer is not None:
             self._waiter.set_result(answer)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -85,8 +91,24 @@ class LoopConnection(asyncio.Protocol):
         except AnswerLost as fault:
             self._fail(fault)
 
-    def _time_out(self, patience: float) -> None:
-        self._fail(AnswerLost(f"no whole answer in {patience:g} s", timed_out=True))
+    def _watch(self, patience: float) -> None:
+        """Has `_look` come by in time. One timer outlasts many requests: one for each costs more than signing does."""
+        self._patience = patience
+        give_up_at = self._give_up_at = self._loop.time() + patience
+        if self._timer is not None:
+            if self._timer.when() <= give_up_at:
+                return
+            self._timer.cancel()
+        self._timer = self._loop.call_at(give_up_at, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        if self._waiter is None:
+            return
+        if self._loop.time() < self._give_up_at:
+            self._timer = self._loop.call_at(self._give_up_at, self._look)
+            return
+        self._fail(AnswerLost(f"no whole answer in {self._patience:g} s", timed_out=True))
 
     def _fail(self, fault: AnswerLost) -> None:
         self._spoilt = True

@@ -22,7 +22,7 @@ _READ_BYTES = 65536
 class SocketConnection:
     """One connection. After any failure it must be closed; its pool sees to that."""
 
-    __slots__ = ("_patience", "_probe", "_reader", "_socket", "__weakref__", "idle_since")
+    __slots__ = ("__weakref__", "_patience", "_probe", "_reader", "_socket", "idle_since")
 
     def __init__(self, connected: socket.socket, patience: float) -> None:
         self.idle_since = 0.0

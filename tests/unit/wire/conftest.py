@@ -10,7 +10,6 @@ import pytest
 from tests.fakes.scripted_server import ScriptedServer
 
 from singletable.wire import (
-    AwaitingPort,
     BlockingPort,
     Consumed,
     Credentials,
@@ -21,6 +20,7 @@ from singletable.wire import (
     drive,
     endpoint_for,
 )
+from singletable.wire.awaiting import AwaitingPort
 
 T = TypeVar("T")
 SOME_CREDENTIALS = Credentials("AKIDEXAMPLE", "secret")

@@ -12,7 +12,8 @@ from tests.fakes.scripted_server import ScriptedServer, hang
 from tests.unit.wire.conftest import SOME_CREDENTIALS, Ask
 
 from singletable import errors
-from singletable.wire import AwaitingPort, Meter, RetryPolicy, StaticCredentials, Timeouts, endpoint_for
+from singletable.wire import Meter, RetryPolicy, StaticCredentials, Timeouts, endpoint_for
+from singletable.wire.awaiting import AwaitingPort
 
 
 def port_to(server: ScriptedServer, **options: Any) -> AwaitingPort:

@@ -39,7 +39,7 @@ def engine() -> Iterator[str]:
         pytest.skip("the engine is not installed: npm install")
     with socket.create_server(("127.0.0.1", 0)) as reserved:
         port = reserved.getsockname()[1]
-    command = [DYNOXIDE, "serve", "--host", "127.0.0.1", "--port", str(port)]
+    command = [str(DYNOXIDE), "serve", "--host", "127.0.0.1", "--port", str(port)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             url = f"http://127.0.0.1:{port}"

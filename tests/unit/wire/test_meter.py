@@ -47,7 +47,7 @@ async def test_tasks_do_not_mix() -> None:
         return meter.requests
 
     with Meter() as whole:
-        assert await asyncio.gather(one(1), one(2), one(3)) == [1, 2, 3]
+        assert [*await asyncio.gather(one(1), one(2), one(3))] == [1, 2, 3]
     assert whole.requests == 6
 
 

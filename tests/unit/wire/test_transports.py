@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import socket
+import threading  # noqa: TID251
 import time
 
 import pytest
@@ -16,9 +17,11 @@ from tests.fakes.scripted_server import (
     damaged,
     echoes,
     fails,
+    first_time,
     hang,
     http,
     raw,
+    sends,
     truncated,
 )
 from tests.unit.wire.conftest import Ask, Client, FakeClock
@@ -94,6 +97,17 @@ async def test_a_connection_that_sent_too_much_is_not_trusted_again(client: Clie
     assert (await client.run(port.send(READ))).body == b'{"a":1}'
     assert (await client.run(port.send(READ))).body == b"{}"
     assert [request.connection for request in server.received] == [1, 2]
+
+
+async def test_what_comes_unasked_is_never_the_next_answer(client: Client, server: ScriptedServer) -> None:
+    for surplus in (b"x", http(b'{"un":"asked"}'), http(b'{"un":"asked"}')[:30]):
+        for pieces in ((http(b'{"a":1}'), surplus), (http(b'{"a":1}') + surplus,)):
+            sent = threading.Event()
+            port = client.port()
+            server.plan(sends(sent, *pieces))
+            assert (await client.run(port.send(ADD))).body == b'{"a":1}'
+            assert sent.wait(10)
+            assert (await client.run(port.send(ADD))).body == b"{}"
 
 
 async def test_an_idle_connection_that_was_closed_is_found_out(client: Client, server: ScriptedServer) -> None:
@@ -190,8 +204,8 @@ async def test_throttling_waits_and_tries_again_even_what_cannot_be_repeated(
 
 
 async def test_throttled_for_good(client: Client, server: ScriptedServer) -> None:
-    server.always(fails("ThrottlingException"))
-    with pytest.raises(errors.Throttled, match="10 tries"):
+    server.always(fails("ThrottlingException", message="Index by-owner is over its limit"))
+    with pytest.raises(errors.Throttled, match=r"by-owner.*10 tries"):
         await client.run(client.port().send(ADD))
     assert len(server.received) == 10
 
@@ -295,8 +309,9 @@ async def test_expired_credentials_that_stay_the_same_are_denied(client: Client,
 async def test_many_requests_with_the_same_expired_credentials(client: Client, server: ScriptedServer) -> None:
     names = itertools.count()
     port = client.port(credentials=FetchedCredentials(lambda: Credentials(f"KEY{next(names)}", "secret")))
-    server.plan(*[fails("ExpiredTokenException")] * 8)
-    responses = await client.run(port.send_all([ADD] * 8))
+    asks = [Ask("UpdateItem", b'{"n":%d}' % n, repeatable=False) for n in range(8)]
+    server.always(first_time(fails("ExpiredTokenException"), *(ask.body for ask in asks)))
+    responses = await client.run(port.send_all(asks))
     assert [response.status for response in responses] == [200] * 8
 
 
@@ -329,9 +344,10 @@ async def test_send_all_raises_the_first_error_when_all_have_come_back(client: C
 
 
 async def test_send_all_retries_what_failed(client: Client, server: ScriptedServer) -> None:
-    server.plan(fails("ThrottlingException"), cut, fails("ThrottlingException"))
+    asks = [Ask(body=b'{"n":%d}' % n) for n in range(8)]
+    server.always(first_time(fails("ThrottlingException"), asks[0].body, asks[3].body, asks[7].body))
     with Meter() as meter:
-        responses = await client.run(client.port().send_all([READ] * 8))
+        responses = await client.run(client.port().send_all(asks))
     assert [response.status for response in responses] == [200] * 8
     assert (meter.requests, meter.retries, meter.round_trips) == (11, 3, 2)
 

@@ -1,0 +1,92 @@
+"""What a database is reached by: the embedded engine, an address, or AWS. Shared by the two shells."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from singletable.errors import InvalidRequest
+from singletable.records.cursors import CursorSeal
+from singletable.wire import CredentialSource, Endpoint, RetryPolicy, Timeouts, Traits, credentials_from, endpoint_for
+
+if TYPE_CHECKING:
+    from singletable.local import Engine
+
+CURSOR_KEYS_VARIABLE = "SINGLETABLE_CURSOR_KEYS"
+_LOCAL = "local"
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a database is talked to; each has a default."""
+
+    region: str | None = None
+    credentials: CredentialSource | None = None
+    cursor_keys: Sequence[str | bytes] = ()
+    retry: RetryPolicy = RetryPolicy()
+    timeouts: Timeouts = Timeouts()
+    ca_file: str | None = None
+    checksum: bool = True
+
+
+@dataclass(frozen=True)
+class Target:
+    """A way to the service, found and ready."""
+
+    endpoint: Endpoint
+    credentials: CredentialSource
+    traits: Traits
+    seal: CursorSeal
+    engine: Engine | None = None
+    """The embedded engine, which ends when nobody holds it."""
+
+
+def find_target(target: str, options: Options, environ: Mapping[str, str]) -> Target:
+    """`local`, `local:<file>`, `aws`, or an address such as `http://127.0.0.1:8000`."""
+    if target == _LOCAL or target.startswith(f"{_LOCAL}:"):
+        return _embedded(target, options, environ)
+    if target != "aws" and "://" not in target:
+        raise InvalidRequest(
+            "the target is none that is known", hint='Use "local", "local:<file>", "aws" or "http://<host>:<port>".'
+        )
+    endpoint = endpoint_for(target, environ=environ, region=options.region)
+    credentials = options.credentials or credentials_from(environ, local=endpoint.is_local)
+    return Target(endpoint, credentials, Traits(), CursorSeal(_cursor_keys(options, environ)))
+
+
+def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Target:
+    from singletable.local import EMBEDDED, Engine  # noqa: PLC0415 a program on AWS never needs it
+
+    name = target.partition(":")[2]
+    if target != _LOCAL and not name:
+        raise InvalidRequest("local: without a file", hint='Use "local" for memory, or "local:data/app.db".')
+    path = Path(name) if name else None
+    engine = Engine.start(path, environ=environ)
+    endpoint = endpoint_for(engine.url, environ=environ, region=options.region)
+    credentials = options.credentials or credentials_from({}, local=True)
+    traits = Traits(creates_tables=True, scan_page_limit=EMBEDDED.scan_page_limit)
+    keys = _cursor_keys(options, environ) or [_own_key(path)]
+    return Target(endpoint, credentials, traits, CursorSeal(keys), engine)
+
+
+def _cursor_keys(options: Options, environ: Mapping[str, str]) -> Sequence[str | bytes]:
+    named = environ.get(CURSOR_KEYS_VARIABLE, "")
+    return options.cursor_keys or [key.strip() for key in named.split(",") if key.strip()]
+
+
+def _own_key(path: Path | None) -> str:
+    """A local database's own key for cursors: beside its file, readable by its owner alone; in memory, a passing one."""
+    if path is None:
+        return secrets.token_urlsafe(32)
+    beside = path.with_name(f"{path.name}.cursor-key")
+    try:
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return beside.read_text() or _own_key(path)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(key := secrets.token_urlsafe(32))
+    return key

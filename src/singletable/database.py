@@ -1,0 +1,238 @@
+"""The blocking shell: a database whose verbs return when the answer is there.
+
+Every verb runs a flow over a port; `database_async` has the same verbs over the same flows. No event loop is started,
+so it works in scripts, threads, Lambda handlers and notebooks alike.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, TypeVar, overload
+
+from singletable.connecting import Options, Target, find_target
+from singletable.expressions import Condition, Update
+from singletable.operations import Key
+from singletable.records import (
+    DEFAULT_MAX_PAGES,
+    Collection,
+    Entity,
+    Explainable,
+    Explained,
+    KeyOf,
+    Page,
+    Query,
+    Table,
+    Transaction,
+    Whole,
+    flows,
+)
+from singletable.tables import Description, Difference
+from singletable.wire import BlockingPort, CredentialSource, Meter, RetryPolicy, Timeouts, drive
+
+T = TypeVar("T")
+E = TypeVar("E", bound=Entity)
+C = TypeVar("C", bound=Collection)
+DEFAULT_LIMIT = 100
+
+
+def connect(
+    target: str,
+    *,
+    region: str | None = None,
+    credentials: CredentialSource | None = None,
+    cursor_keys: Sequence[str | bytes] = (),
+    retry: RetryPolicy = RetryPolicy(),  # noqa: B008 frozen
+    timeouts: Timeouts = Timeouts(),  # noqa: B008 frozen
+    ca_file: str | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> Database:
+    """A database at a target:
+
+    * `"local"`: an engine of its own, in memory; `"local:data/app.db"`: on a file, shared by all who name that file.
+    * `"aws"`: region and credentials as every AWS tool finds them.
+    * `"http://127.0.0.1:8000"`: an engine at an address.
+
+    No request is made. `cursor_keys` are secrets that seal the cursors of pages; the first seals, all open.
+    Raises NotConfigured where the engine or the region is missing.
+    """
+    options = Options(region, credentials, cursor_keys, retry, timeouts, ca_file)
+    return Database.at(find_target(target, options, environ), options)
+
+
+class Database:
+    """One table's, or several tables', database. Share it between threads; close it, or use it in a `with` block."""
+
+    def __init__(self, port: BlockingPort, target: Target) -> None:
+        self.port = port
+        self.target = target
+
+    @classmethod
+    def at(cls, target: Target, options: Options) -> Database:
+        port = BlockingPort(
+            target.endpoint,
+            target.credentials,
+            policy=options.retry,
+            timeouts=options.timeouts,
+            traits=target.traits,
+            ca_file=options.ca_file,
+            checksum=options.checksum,
+        )
+        return cls(port, target)
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Database at {self.target.endpoint.url}>"
+
+    def close(self) -> None:
+        """Close the connections, and stop the embedded engine where this database started it."""
+        self.port.close()
+        if self.target.engine is not None:
+            self.target.engine.stop()
+
+    def run(self, flow: Coroutine[Any, Any, T]) -> T:
+        """Run any flow over this database's port."""
+        return drive(flow)
+
+    # --- reads --------------------------------------------------------------------------------------------------------
+    @overload
+    def get(self, key: KeyOf[T]) -> T | None: ...
+    @overload
+    def get(self, key: Whole[C]) -> C | None: ...
+    def get(self, key: Any) -> Any:
+        """The entity under a key, or the collection of a partition; None where there is none.
+
+        One request. Half a read unit for each 4 KB; `key.consistent()` reads what was last written, for a whole one.
+        """
+        return drive(flows.get_any(self.port, key))
+
+    def get_many(self, keys: Sequence[KeyOf[T]], *, consistent: bool = False) -> list[T]:
+        """The entities under the keys, in their order, those that are not there left out. One round trip.
+
+        `Incomplete` carries the keys that could not be read for the table's rate.
+        """
+        return drive(flows.get_many(self.port, keys, consistent))
+
+    def page(
+        self,
+        query: Query[T],
+        *,
+        limit: int = DEFAULT_LIMIT,
+        after: str | None = None,
+        principal: str | None = None,
+        max_pages: int = DEFAULT_MAX_PAGES,
+    ) -> Page[T]:
+        """Up to `limit` items in key order, from where the cursor `after` stands.
+
+        One request, unless a filter leaves out most of what is read; then at most `max_pages`, and the page may hold
+        fewer items. A cursor belongs to its query and to the `principal`, if one is given. InvalidCursor.
+        """
+        return drive(flows.page(self.port, query, limit, after, self.target.seal, principal, max_pages))
+
+    def iter(self, query: Query[T]) -> Iterator[T]:
+        """Every item in key order; holds one page of up to 1 MB at a time."""
+        asked = drive(flows.start(self.port, query))
+        position: Key | None = None
+        while True:
+            found = drive(flows.chunk(self.port, asked, position))
+            yield from found.items
+            if (position := found.after) is None:
+                return
+
+    def all(self, query: Query[T], *, max_pages: int = DEFAULT_MAX_PAGES) -> list[T]:
+        """Every item in key order, as a list; InvalidRequest past `max_pages` pages of up to 1 MB."""
+        return drive(flows.everything(self.port, query, max_pages))
+
+    def scan(self, kind: type[E], *, segment: int = 0, segments: int = 1, consistent: bool = False) -> Iterator[E]:
+        """Every entity of a class, by reading the whole table, or one of `segments` disjoint parts of it.
+
+        It costs the table's size, whatever it finds: for exports and repairs, not for requests.
+        """
+        position: Key | None = None
+        while True:
+            found = drive(flows.scan_chunk(self.port, kind, segment, segments, position, consistent))
+            yield from found.items
+            if (position := found.after) is None:
+                return
+
+    def explain(self, asked: Explainable) -> list[Explained]:
+        """The requests of an access pattern, without sending them."""
+        return flows.explain(asked)
+
+    # --- writes -------------------------------------------------------------------------------------------------------
+    def create(self, entity: Entity) -> None:
+        """Write where there is nothing yet; AlreadyExists otherwise. One request."""
+        drive(flows.create(self.port, entity))
+
+    def put(self, entity: Entity, *, where: Condition | None = None) -> None:
+        """Write over what is there; with `where`, only over an item of its type that meets it. One request."""
+        drive(flows.put(self.port, entity, where))
+
+    def update(self, key: KeyOf[T], *updates: Update, where: Condition | None = None, exactly_once: bool = False) -> T:
+        """Change attributes of an item that is there; gives it as it is then. NotFound, ConditionFailed.
+
+        One request; one read more where an index key needs values that neither the key nor the updates hold. `add` and
+        `append` are sent once: a lost answer is OutcomeUnknown, unless `exactly_once` (a transaction and a read).
+        """
+        return drive(flows.update(self.port, key, updates, where, exactly_once))
+
+    def upsert(self, entity: E, *updates: Update, exactly_once: bool = False) -> E:
+        """Apply the updates to the item there; where there is none, write the entity with them applied.
+
+        Without updates, give the item all of the entity's attributes. Gives the item as it is then.
+        """
+        changed: E = drive(flows.upsert(self.port, entity, updates, exactly_once))
+        return changed
+
+    def delete(self, key: KeyOf[T], *, where: Condition | None = None) -> T | None:
+        """Remove an item; gives it as it was, None where there was none. ConditionFailed. One request."""
+        return drive(flows.delete(self.port, key, where))
+
+    def write_many(self, *, puts: Iterable[Entity] = (), deletes: Iterable[KeyOf[Any]] = ()) -> None:
+        """Put and delete, each by itself, in no order, 25 a request. `Incomplete` carries what was left undone."""
+        drive(flows.write_many(self.port, puts, deletes))
+
+    def transaction(self) -> BlockingTransaction:
+        """Up to 100 writes and checks, sent as one atomic request when the block ends without an error."""
+        return BlockingTransaction(self.port)
+
+    # --- the database itself ------------------------------------------------------------------------------------------
+    def meter(self) -> Meter:
+        """Counts requests, round trips, bytes and capacity for as long as its `with` block lasts."""
+        return Meter()
+
+    def create_table(self, table: Table) -> Description:
+        """Create a table and wait until it can be used. Where it is there already it must be as declared."""
+        return drive(flows.create_table(self.port, table))
+
+    def describe_table(self, table: Table) -> Description | None:
+        return drive(flows.describe_table(self.port, table))
+
+    def diff_table(self, table: Table) -> list[Difference]:
+        """What of a table is not as declared; NotFound where there is none."""
+        return drive(flows.diff_table(self.port, table))
+
+    def delete_table(self, table: Table) -> bool:
+        """Delete a table and everything in it; False where there is none."""
+        return drive(flows.delete_table(self.port, table))
+
+
+class BlockingTransaction(Transaction):
+    """A transaction of the blocking shell."""
+
+    def __init__(self, port: BlockingPort) -> None:
+        super().__init__()
+        self._port = port
+
+    def __enter__(self) -> BlockingTransaction:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if error is None:
+            drive(flows.commit(self._port, self.pending))

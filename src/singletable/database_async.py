@@ -1,0 +1,237 @@
+"""The awaiting shell: the verbs of `database`, awaited, over the same flows and asyncio's sockets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, TypeVar, overload
+
+from singletable.connecting import Options, Target, find_target
+from singletable.expressions import Condition, Update
+from singletable.operations import Key
+from singletable.records import (
+    DEFAULT_MAX_PAGES,
+    Collection,
+    Entity,
+    Explainable,
+    Explained,
+    KeyOf,
+    Page,
+    Query,
+    Table,
+    Transaction,
+    Whole,
+    flows,
+)
+from singletable.tables import Description, Difference
+from singletable.wire import CredentialSource, Meter, RetryPolicy, Timeouts
+from singletable.wire.awaiting import AwaitingPort
+
+T = TypeVar("T")
+E = TypeVar("E", bound=Entity)
+C = TypeVar("C", bound=Collection)
+DEFAULT_LIMIT = 100
+
+
+def connect_async(
+    target: str,
+    *,
+    region: str | None = None,
+    credentials: CredentialSource | None = None,
+    cursor_keys: Sequence[str | bytes] = (),
+    retry: RetryPolicy = RetryPolicy(),  # noqa: B008 frozen
+    timeouts: Timeouts = Timeouts(),  # noqa: B008 frozen
+    ca_file: str | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> AsyncDatabase:
+    """A database at a target, as `connect` takes it, for asyncio. No request is made."""
+    options = Options(region, credentials, cursor_keys, retry, timeouts, ca_file)
+    return AsyncDatabase.at(find_target(target, options, environ), options)
+
+
+class AsyncDatabase:
+    """One table's, or several tables', database. Share it between tasks; `aclose` it, or use it in `async with`."""
+
+    def __init__(self, port: AwaitingPort, target: Target) -> None:
+        self.port = port
+        self.target = target
+
+    @classmethod
+    def at(cls, target: Target, options: Options) -> AsyncDatabase:
+        port = AwaitingPort(
+            target.endpoint,
+            target.credentials,
+            policy=options.retry,
+            timeouts=options.timeouts,
+            traits=target.traits,
+            ca_file=options.ca_file,
+            checksum=options.checksum,
+        )
+        return cls(port, target)
+
+    async def __aenter__(self) -> AsyncDatabase:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"<AsyncDatabase at {self.target.endpoint.url}>"
+
+    async def aclose(self) -> None:
+        """Close the connections, and stop the embedded engine where this database started it."""
+        await self.port.aclose()
+        if self.target.engine is not None:
+            self.target.engine.stop()
+
+    async def run(self, flow: Coroutine[Any, Any, T]) -> T:
+        """Run any flow over this database's port."""
+        return await flow
+
+    # --- reads --------------------------------------------------------------------------------------------------------
+    @overload
+    async def get(self, key: KeyOf[T]) -> T | None: ...
+    @overload
+    async def get(self, key: Whole[C]) -> C | None: ...
+    async def get(self, key: Any) -> Any:
+        """The entity under a key, or the collection of a partition; None where there is none.
+
+        One request. Half a read unit for each 4 KB; `key.consistent()` reads what was last written, for a whole one.
+        """
+        return await flows.get_any(self.port, key)
+
+    async def get_many(self, keys: Sequence[KeyOf[T]], *, consistent: bool = False) -> list[T]:
+        """The entities under the keys, in their order, those that are not there left out. One round trip.
+
+        `Incomplete` carries the keys that could not be read for the table's rate.
+        """
+        return await flows.get_many(self.port, keys, consistent)
+
+    async def page(
+        self,
+        query: Query[T],
+        *,
+        limit: int = DEFAULT_LIMIT,
+        after: str | None = None,
+        principal: str | None = None,
+        max_pages: int = DEFAULT_MAX_PAGES,
+    ) -> Page[T]:
+        """Up to `limit` items in key order, from where the cursor `after` stands.
+
+        One request, unless a filter leaves out most of what is read; then at most `max_pages`, and the page may hold
+        fewer items. A cursor belongs to its query and to the `principal`, if one is given. InvalidCursor.
+        """
+        return await flows.page(self.port, query, limit, after, self.target.seal, principal, max_pages)
+
+    async def iter(self, query: Query[T]) -> AsyncIterator[T]:
+        """Every item in key order; holds one page of up to 1 MB at a time."""
+        asked = await flows.start(self.port, query)
+        position: Key | None = None
+        while True:
+            found = await flows.chunk(self.port, asked, position)
+            for item in found.items:
+                yield item
+            if (position := found.after) is None:
+                return
+
+    async def all(self, query: Query[T], *, max_pages: int = DEFAULT_MAX_PAGES) -> list[T]:
+        """Every item in key order, as a list; InvalidRequest past `max_pages` pages of up to 1 MB."""
+        return await flows.everything(self.port, query, max_pages)
+
+    async def scan(
+        self, kind: type[E], *, segment: int = 0, segments: int = 1, consistent: bool = False
+    ) -> AsyncIterator[E]:
+        """Every entity of a class, by reading the whole table, or one of `segments` disjoint parts of it.
+
+        It costs the table's size, whatever it finds: for exports and repairs, not for requests.
+        """
+        position: Key | None = None
+        while True:
+            found = await flows.scan_chunk(self.port, kind, segment, segments, position, consistent)
+            for item in found.items:
+                yield item
+            if (position := found.after) is None:
+                return
+
+    def explain(self, asked: Explainable) -> list[Explained]:
+        """The requests of an access pattern, without sending them."""
+        return flows.explain(asked)
+
+    # --- writes -------------------------------------------------------------------------------------------------------
+    async def create(self, entity: Entity) -> None:
+        """Write where there is nothing yet; AlreadyExists otherwise. One request."""
+        await flows.create(self.port, entity)
+
+    async def put(self, entity: Entity, *, where: Condition | None = None) -> None:
+        """Write over what is there; with `where`, only over an item of its type that meets it. One request."""
+        await flows.put(self.port, entity, where)
+
+    async def update(
+        self, key: KeyOf[T], *updates: Update, where: Condition | None = None, exactly_once: bool = False
+    ) -> T:
+        """Change attributes of an item that is there; gives it as it is then. NotFound, ConditionFailed.
+
+        One request; one read more where an index key needs values that neither the key nor the updates hold. `add` and
+        `append` are sent once: a lost answer is OutcomeUnknown, unless `exactly_once` (a transaction and a read).
+        """
+        return await flows.update(self.port, key, updates, where, exactly_once)
+
+    async def upsert(self, entity: E, *updates: Update, exactly_once: bool = False) -> E:
+        """Apply the updates to the item there; where there is none, write the entity with them applied.
+
+        Without updates, give the item all of the entity's attributes. Gives the item as it is then.
+        """
+        changed: E = await flows.upsert(self.port, entity, updates, exactly_once)
+        return changed
+
+    async def delete(self, key: KeyOf[T], *, where: Condition | None = None) -> T | None:
+        """Remove an item; gives it as it was, None where there was none. ConditionFailed. One request."""
+        return await flows.delete(self.port, key, where)
+
+    async def write_many(self, *, puts: Iterable[Entity] = (), deletes: Iterable[KeyOf[Any]] = ()) -> None:
+        """Put and delete, each by itself, in no order, 25 a request. `Incomplete` carries what was left undone."""
+        await flows.write_many(self.port, puts, deletes)
+
+    def transaction(self) -> AwaitingTransaction:
+        """Up to 100 writes and checks, sent as one atomic request when the block ends without an error."""
+        return AwaitingTransaction(self.port)
+
+    # --- the database itself ------------------------------------------------------------------------------------------
+    def meter(self) -> Meter:
+        """Counts requests, round trips, bytes and capacity for as long as its `with` block lasts."""
+        return Meter()
+
+    async def create_table(self, table: Table) -> Description:
+        """Create a table and wait until it can be used. Where it is there already it must be as declared."""
+        return await flows.create_table(self.port, table)
+
+    async def describe_table(self, table: Table) -> Description | None:
+        return await flows.describe_table(self.port, table)
+
+    async def diff_table(self, table: Table) -> list[Difference]:
+        """What of a table is not as declared; NotFound where there is none."""
+        return await flows.diff_table(self.port, table)
+
+    async def delete_table(self, table: Table) -> bool:
+        """Delete a table and everything in it; False where there is none."""
+        return await flows.delete_table(self.port, table)
+
+
+class AwaitingTransaction(Transaction):
+    """A transaction of the awaiting shell."""
+
+    def __init__(self, port: AwaitingPort) -> None:
+        super().__init__()
+        self._port = port
+
+    async def __aenter__(self) -> AwaitingTransaction:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        if error is None:
+            await flows.commit(self._port, self.pending)

@@ -1,0 +1,167 @@
+"""Flows over many items, each by itself: get_many and write_many. Complete, or an error that carries the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from singletable.errors import Incomplete, InvalidRequest
+from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, Key
+from singletable.records.models import Model, model_of
+from singletable.records.patterns import KeyOf
+from singletable.records.readers import reader_of
+from singletable.records.reading import check_whole
+from singletable.records.table import Table
+from singletable.records.tables import first_use
+from singletable.wire.port import Port
+
+T = TypeVar("T")
+
+_TRIES = 12
+_FIRST_WAIT_SECONDS = 0.05
+_LONGEST_WAIT_SECONDS = 5.0
+
+Place = tuple[str, str]
+"""A primary key's two texts."""
+
+
+async def get_many(port: Port, keys: Sequence[KeyOf[T]], consistent: bool = False) -> list[T]:
+    """The entities under the keys, in their order; those that are not there are left out.
+
+    One round trip for any number of keys, 100 a request, each key once. `Incomplete` carries the keys that the service
+    still left undone after several tries.
+    """
+    for key in keys:
+        check_whole(key)
+    found: dict[tuple[Table, Place], Any] = {}
+    wanted = {(model_of(k.captured.owner).table, (k.partition, k.low)): k for k in keys}
+    for table in dict.fromkeys(table for table, _ in wanted):
+        places = [place for of, place in wanted if of is table]
+        kinds = tuple(dict.fromkeys(k.kinds[0] for (of, _), k in wanted.items() if of is table))
+        by_place = await _get_all(port, table, kinds, places, consistent)
+        found |= {(table, place): entity for place, entity in by_place.items()}
+    answers = ((key, found.get((model_of(key.captured.owner).table, (key.partition, key.low)))) for key in keys)
+    return [entity for key, entity in answers if isinstance(entity, key.kinds)]
+
+
+async def write_many(port: Port, puts: Iterable[Any], deletes: Iterable[KeyOf[Any]]) -> None:
+    """Put entities and delete keys, 25 a request, each by itself and in no order: overwrites, no conditions.
+
+    `Incomplete` carries what the service still left undone after several tries, as it was given. Refused for tables
+    that guard against overlapping keys: that takes a condition, and a batch has none.
+    """
+    by_table: dict[Table, dict[Place, tuple[Any, dict[str, Any]]]] = {}
+    for given, model, place, request in _requests(puts, deletes):
+        writes = by_table.setdefault(model.table, {})
+        if place in writes:
+            raise InvalidRequest(
+                f"two writes of the same {model.kind.__name__} in one batch, which has no order",
+                key=model.key_of(given) if not isinstance(given, KeyOf) else given,
+                operation="write_many",
+                hint="Leave one out, or send them one after the other.",
+            )
+        writes[place] = (given, request)
+    for table, writes in by_table.items():
+        if port.traits.creates_tables:
+            await first_use(port, table)
+        await _write_all(port, table, writes)
+
+
+async def _get_all(
+    port: Port, table: Table, kinds: tuple[type[Any], ...], places: list[Place], consistent: bool
+) -> Mapping[Place, Any]:
+    if port.traits.creates_tables:
+        await first_use(port, table)
+    partition, sort = table.definition.key
+    rest: list[Key] = [{partition: {"S": p}, sort: {"S": s}} for p, s in places]
+    reader = reader_of(kinds)
+    found: dict[Place, Any] = {}
+    for tried in range(_TRIES):
+        await _wait(port, tried)
+        operations = [BatchGetItem(table.name, part, reader, consistent) for part in _parts(rest, MAX_BATCH_GET)]
+        answers = await port.send_all(operations)
+        for entity in (entity for answer in answers for entity in answer.items):
+            key = model_of(type(entity)).key_of(entity)
+            found[key.partition, key.low] = entity
+        rest = [key for answer in answers for key in answer.rest]
+        if not rest:
+            return found
+    left = tuple((key[partition]["S"], key[sort]["S"]) for key in rest)
+    raise Incomplete(
+        f"{len(rest)} of {len(places)} items could not be read for the table's rate",
+        rest=left,
+        table=table.name,
+        operation="get_many",
+        hint="The keys that are left are on the error as `rest`: try them again later.",
+    )
+
+
+async def _write_all(port: Port, table: Table, writes: dict[Place, tuple[Any, dict[str, Any]]]) -> None:
+    rest = [request for _, request in writes.values()]
+    for tried in range(_TRIES):
+        await _wait(port, tried)
+        operations = [_batch(table, part) for part in _parts(rest, MAX_BATCH_WRITE)]
+        answers = await port.send_all(operations)
+        rest = [request for answer in answers for request in answer]
+        if not rest:
+            return
+    left = tuple(writes[_place(table, request)][0] for request in rest)
+    raise Incomplete(
+        f"{len(rest)} of {len(writes)} writes were left undone for the table's rate",
+        rest=left,
+        table=table.name,
+        operation="write_many",
+        hint="The entities and keys that are left are on the error as `rest`: write them again later.",
+    )
+
+
+def _requests(
+    puts: Iterable[Any], deletes: Iterable[KeyOf[Any]]
+) -> Iterator[tuple[Any, Model[Any], Place, dict[str, Any]]]:
+    for entity in puts:
+        model = model_of(type(entity))
+        _refuse_guarded(model)
+        item = model.item(entity)
+        yield entity, model, _place_of(model.table, item), {"PutRequest": {"Item": item}}
+    for key in deletes:
+        check_whole(key)
+        model = model_of(key.captured.owner)
+        _refuse_guarded(model)
+        place = key.partition, key.low
+        yield key, model, place, {"DeleteRequest": {"Key": model.key_item(key)}}
+
+
+def _refuse_guarded(model: Model[Any]) -> None:
+    if model.table.guards_overlap:
+        raise InvalidRequest(
+            f'a batch has no conditions, and {model.table.name} was declared with overlap="guard"',
+            table=model.table.name,
+            operation="write_many",
+            hint="Use put() and delete(), or a transaction.",
+        )
+
+
+def _batch(table: Table, requests: Sequence[dict[str, Any]]) -> BatchWriteItem:
+    puts = [r["PutRequest"]["Item"] for r in requests if "PutRequest" in r]
+    deletes = [r["DeleteRequest"]["Key"] for r in requests if "DeleteRequest" in r]
+    return BatchWriteItem(table.name, puts, deletes)
+
+
+def _place(table: Table, request: Mapping[str, Any]) -> Place:
+    put = request.get("PutRequest")
+    return _place_of(table, put["Item"] if put else request["DeleteRequest"]["Key"])
+
+
+def _place_of(table: Table, item: Item) -> Place:
+    partition, sort = table.definition.key
+    return item[partition]["S"], item[sort]["S"]
+
+
+def _parts(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    return (values[i : i + size] for i in range(0, len(values), size))
+
+
+async def _wait(port: Port, tried: int) -> None:
+    """Before a repeat: full jitter under a bound that doubles."""
+    if tried:
+        await port.sleep(port.random() * min(_LONGEST_WAIT_SECONDS, _FIRST_WAIT_SECONDS * 2**tried))

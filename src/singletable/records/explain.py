@@ -1,0 +1,73 @@
+"""Explain: the requests of an access pattern, without sending them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from singletable.operations import MAX_BATCH_GET, BatchGetItem
+from singletable.records.collections import Whole
+from singletable.records.models import model_of
+from singletable.records.patterns import KeyOf, Query
+from singletable.records.reading import check_whole, get_operation
+from singletable.records.selection import ask
+from singletable.wire.request import Request
+
+Explainable = Query[Any] | Whole[Any] | Sequence[KeyOf[Any]]
+
+
+@dataclass(frozen=True)
+class Explained:
+    """One request as it would be sent. `cost` says what it takes, in capacity units, by its size."""
+
+    operation: str
+    table: str
+    index: str | None
+    body: dict[str, Any]
+    cost: str
+
+    def __str__(self) -> str:
+        place = f"{self.table}/{self.index}" if self.index else self.table
+        return f"{self.operation} {place}: {self.cost}"
+
+
+def explain(asked: Explainable) -> list[Explained]:
+    """The requests of `get`, `get_many`, `page`, `iter` or `all`; a query's further pages look like its first."""
+    if isinstance(asked, Whole):
+        return [_query(asked.query)]
+    if isinstance(asked, Query):
+        if isinstance(asked, KeyOf) and asked.is_one_key and len(asked.kinds) == 1 and asked.filter is None:
+            return [_explained(get_operation(asked).request(), None, _read_cost(asked.strong, "the item"))]
+        return [_query(asked)]
+    return _gets(list(asked))
+
+
+def _query(query: Query[Any]) -> Explained:
+    request = ask(query).operation(None, None).request()
+    return _explained(request, query.index, _read_cost(query.strong, "the items of each page of 1 MB, together"))
+
+
+def _gets(keys: list[KeyOf[Any]]) -> list[Explained]:
+    for key in keys:
+        check_whole(key)
+    unique = list({(k.partition, k.low): k for k in keys}.values())
+    made: list[Explained] = []
+    for start in range(0, len(unique), MAX_BATCH_GET):
+        part = unique[start : start + MAX_BATCH_GET]
+        model = model_of(part[0].captured.owner)
+        items = [model_of(k.captured.owner).key_item(k) for k in part]
+        request = BatchGetItem(model.table.name, items, model).request()
+        made.append(_explained(request, None, _read_cost(False, "each item")))
+    return made
+
+
+def _explained(request: Request, index: str | None, cost: str) -> Explained:
+    body = msgspec.json.decode(request.body, type=dict[str, Any])
+    return Explained(request.operation, request.table, index, body, cost)
+
+
+def _read_cost(consistent: bool, of: str) -> str:
+    return f"{'1' if consistent else '0.5'} read unit for each 4 KB of {of}"

@@ -1,0 +1,71 @@
+"""The flows of records by their verbs: what the two shells run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from singletable.errors import NotFound
+from singletable.records.batches import get_many, write_many
+from singletable.records.collections import Whole, get_collection
+from singletable.records.explain import explain
+from singletable.records.reading import chunk, everything, get, page, scan_chunk, start
+from singletable.records.table import Table
+from singletable.records.transactions import commit
+from singletable.records.writing import create, delete, put, update, upsert
+from singletable.tables import Description, Difference, differences
+from singletable.tables import create as _create
+from singletable.tables import delete as _delete
+from singletable.tables import describe as _describe
+from singletable.wire.port import Port
+
+__all__ = [
+    "chunk",
+    "commit",
+    "create",
+    "create_table",
+    "delete",
+    "delete_table",
+    "describe_table",
+    "diff_table",
+    "everything",
+    "explain",
+    "get",
+    "get_any",
+    "get_many",
+    "page",
+    "put",
+    "scan_chunk",
+    "start",
+    "update",
+    "upsert",
+    "write_many",
+]
+
+
+async def get_any(port: Port, key: Any) -> Any:
+    """An entity, or a collection."""
+    if isinstance(key, Whole):
+        return await get_collection(port, key)
+    return await get(port, key)
+
+
+async def create_table(port: Port, table: Table) -> Description:
+    made = await _create(port, table.definition)
+    port.ready.add(table.name)
+    return made
+
+
+async def describe_table(port: Port, table: Table) -> Description | None:
+    return await _describe(port, table.definition)
+
+
+async def diff_table(port: Port, table: Table) -> list[Difference]:
+    found = await _describe(port, table.definition)
+    if found is None:
+        raise NotFound("there is no such table", table=table.name, hint="Create it: db.create_table(table).")
+    return list(differences(table.definition, found))
+
+
+async def delete_table(port: Port, table: Table) -> bool:
+    port.ready.discard(table.name)
+    return await _delete(port, table.definition)

@@ -1,0 +1,124 @@
+"""From a query, as a value, to what DynamoDB is asked: key condition, filter, projection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from singletable.errors import InvalidRequest
+from singletable.expressions import Condition, Expressions, Given, Stored
+from singletable.operations import Key, Query, Reader, Selection
+from singletable.records.keytext import TOP
+from singletable.records.models import Model, model_of
+from singletable.records.overlap import could_begin, could_meet
+from singletable.records.patterns import Captured
+from singletable.records.patterns import Query as PatternQuery
+from singletable.records.readers import reader_of
+from singletable.records.table import Table
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A query made ready: everything but where to begin and how much."""
+
+    table: Table
+    key_condition: str
+    filter: str | None
+    projection: str | None
+    expressions: Expressions
+    reader: Reader[Any]
+    query: PatternQuery[Any]
+
+    def operation(self, after: Key | None, limit: int | None) -> Query[Any]:
+        selection = Selection(
+            self.query.index,
+            self.filter,
+            self.projection,
+            self.expressions.names,
+            self.expressions.values,
+            limit,
+            after,
+            self.query.strong,
+        )
+        return Query(self.table.name, self.key_condition, selection, self.reader, not self.query.descending)
+
+    def key_names(self) -> tuple[str, ...]:
+        """The attributes that say where an item lies: of the table's key and of the index's."""
+        definition = self.table.definition
+        return tuple(dict.fromkeys((*definition.key, *definition.index_keys(self.query.index))))
+
+
+def ask(query: PatternQuery[Any]) -> Asked:
+    """Make a query ready. InvalidRequest for a condition on what is not read, or not in the index."""
+    model = model_of(query.captured.owner)
+    table = model.table
+    if any(model_of(kind).table is not table for kind in query.kinds):
+        raise InvalidRequest("a query reads the entities of one table", operation=query.captured.shown)
+    expressions = Expressions(query.kinds)
+    condition = _key_condition(query, expressions, table)
+    filter = _filter(query, table)
+    return Asked(
+        table,
+        condition,
+        expressions.condition(filter) if filter is not None else None,
+        _projection(query, expressions, table),
+        expressions,
+        reader_of(query.kinds, query.attributes),
+        query,
+    )
+
+
+def _key_condition(query: PatternQuery[Any], expressions: Expressions, table: Table) -> str:
+    partition, sort_name = table.definition.index_keys(query.index)
+    text = f"{expressions.name(partition)} = {expressions.value({'S': query.partition})}"
+    low, high = query.low, query.high
+    if not low and high == TOP:
+        return text
+    sort = expressions.name(sort_name)
+    if low == high:
+        return f"{text} AND {sort} = {expressions.value({'S': low})}"
+    if not low:
+        return f"{text} AND {sort} <= {expressions.value({'S': high})}"
+    if high == TOP:
+        return f"{text} AND {sort} >= {expressions.value({'S': low})}"
+    # Never begins_with: an inclusive BETWEEN says the same, and engines agree on it.
+    return f"{text} AND {sort} BETWEEN {expressions.value({'S': low})} AND {expressions.value({'S': high})}"
+
+
+def _filter(query: PatternQuery[Any], table: Table) -> Condition | None:
+    if not needs_type_filter(query):
+        return query.filter
+    types = tuple(Given({"S": model_of(kind).type}) for kind in query.kinds)
+    of_type = Condition("IN", (Stored(table.definition.type_attribute), *types))
+    return of_type if query.filter is None else of_type & query.filter
+
+
+def needs_type_filter(query: PatternQuery[Any]) -> bool:
+    """Whether items of other classes could lie in the range: then, and only then, a filter leaves them out."""
+    table = model_of(query.captured.owner).table
+    return _shared(query.captured, query.bound, query.kinds, table.models)
+
+
+@cache
+def _shared(captured: Captured, bound: int, kinds: tuple[type[Any], ...], models: tuple[Model[Any], ...]) -> bool:
+    partition, sort = captured.templates
+    for model in models:
+        other = model.key if captured.index is None else model.indexes.get(captured.index)
+        if other is None or model.kind in kinds:
+            continue
+        if could_meet(other.templates[0], partition) is None:
+            continue
+        if bound < 0 or could_begin(other.templates[1], sort, bound):
+            return True
+    return False
+
+
+def _projection(query: PatternQuery[Any], expressions: Expressions, table: Table) -> str | None:
+    if not query.attributes:
+        return None
+    definition = table.definition
+    stored = [model_of(kind).by_name[name].stored for kind in query.kinds for name in query.attributes]
+    keys = (*definition.key, *definition.index_keys(query.index))
+    own = (definition.type_attribute, definition.version_attribute)
+    return expressions.projection(dict.fromkeys((*keys, *own, *stored)))

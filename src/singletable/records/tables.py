@@ -1,0 +1,31 @@
+"""A table's first use on a local engine: it is made there, and its missing indexes are added. Never on AWS."""
+
+from __future__ import annotations
+
+from singletable.errors import NotConfigured
+from singletable.records.table import Table
+from singletable.tables import add_index, create, describe, differences, set_ttl
+from singletable.wire.port import Port
+
+
+async def first_use(port: Port, table: Table) -> None:
+    """Make the table where it is not there. Nothing from the second use on."""
+    if table.name in port.ready:
+        return
+    definition = table.definition
+    found = await describe(port, definition)
+    if found is None:
+        await create(port, definition)
+    else:
+        for name in definition.indexes.keys() - found.indexes.keys():
+            await add_index(port, definition, name)
+        if definition.ttl_attribute is not None and found.ttl is None:
+            await set_ttl(port, definition)
+        keys = [d for d in differences(definition, found) if d.is_of_a_key]
+        if keys:
+            raise NotConfigured(
+                "the table in this data file has other keys: " + "; ".join(map(str, keys)),
+                table=table.name,
+                hint="Begin anew with `singletable local reset`, or give the table another name.",
+            )
+    port.ready.add(table.name)
