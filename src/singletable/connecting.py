@@ -79,7 +79,7 @@ def _cursor_keys(options: Options, environ: Mapping[str, str]) -> Sequence[str |
 
 
 def _own_key(path: Path | None) -> str:
-    """A local database's own key for cursors: beside its file, readable by its owner alone; in memory, a passing one."""
+    """A local database's own key for cursors: beside its file, for its owner's eyes; in memory, a passing one."""
     if path is None:
         return secrets.token_urlsafe(32)
     beside = path.with_name(f"{path.name}.cursor-key")

@@ -56,6 +56,11 @@ class Update:
     path: Handle
     value: Any = None
 
+    @property
+    def is_of_members(self) -> bool:
+        """Members of a set, to include or exclude."""
+        return isinstance(self.value, (set, frozenset))
+
 
 @dataclass(frozen=True)
 class Size:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from singletable.errors import Incomplete, InvalidRequest
 from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, Key
-from singletable.records.models import Model, model_of
+from singletable.records.models import Model, model_for, model_of
 from singletable.records.patterns import KeyOf
 from singletable.records.readers import reader_of
 from singletable.records.reading import check_whole
@@ -41,7 +41,8 @@ async def get_many(port: Port, keys: Sequence[KeyOf[T]], consistent: bool = Fals
         by_place = await _get_all(port, table, kinds, places, consistent)
         found |= {(table, place): entity for place, entity in by_place.items()}
     answers = ((key, found.get((model_of(key.captured.owner).table, (key.partition, key.low)))) for key in keys)
-    return [entity for key, entity in answers if isinstance(entity, key.kinds)]
+    there: list[Any] = [entity for key, entity in answers if isinstance(entity, key.kinds)]
+    return there
 
 
 async def write_many(port: Port, puts: Iterable[Any], deletes: Iterable[KeyOf[Any]]) -> None:
@@ -81,7 +82,7 @@ async def _get_all(
         operations = [BatchGetItem(table.name, part, reader, consistent) for part in _parts(rest, MAX_BATCH_GET)]
         answers = await port.send_all(operations)
         for entity in (entity for answer in answers for entity in answer.items):
-            key = model_of(type(entity)).key_of(entity)
+            key = model_for(entity).key_of(entity)
             found[key.partition, key.low] = entity
         rest = [key for answer in answers for key in answer.rest]
         if not rest:
@@ -119,7 +120,7 @@ def _requests(
     puts: Iterable[Any], deletes: Iterable[KeyOf[Any]]
 ) -> Iterator[tuple[Any, Model[Any], Place, dict[str, Any]]]:
     for entity in puts:
-        model = model_of(type(entity))
+        model = model_for(entity)
         _refuse_guarded(model)
         item = model.item(entity)
         yield entity, model, _place_of(model.table, item), {"PutRequest": {"Item": item}}

@@ -74,7 +74,7 @@ def key_type(kind: Any) -> Any:
     kind, _ = split_optional(kind)
     arguments = getattr(kind, "__args__", ())
     if getattr(kind, "__origin__", None) is not None and not isinstance(kind, type) and arguments:
-        return type(arguments[0])
+        return arguments[0].__class__
     return bare(kind)
 
 

@@ -74,9 +74,7 @@ def check_updates(model: Model[Any], updates: tuple[Update, ...]) -> None:
 
 def is_repeatable(model: Model[Any], updates: tuple[Update, ...]) -> bool:
     """Whether applying the updates twice changes nothing more: constants and members of sets, no sums, no appends."""
-    return not any(
-        u.verb in _NOT_REPEATABLE or (u.verb == "ADD" and not isinstance(u.value, (set, frozenset))) for u in updates
-    )
+    return not any(u.verb in _NOT_REPEATABLE or (u.verb == "ADD" and not u.is_of_members) for u in updates)
 
 
 def update_operation(
@@ -111,8 +109,8 @@ def _after(value: Any, update: Update) -> Any:
         return None
     if update.verb == "APPEND":
         return [*(value or ()), *update.value]
-    if isinstance(update.value, (set, frozenset)):
-        members: Any = value or set()
+    if update.is_of_members:
+        members: set[Any] = set(value)
         return members | update.value if update.verb == "ADD" else members - update.value
     return update.value if value is None else value + update.value
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, ParamSpec, TypeVar, cast, dataclass_transform, get_args, get_origin
 
 from singletable.errors import Corrupt, DeclarationError
-from singletable.records.entities import Entity
+from singletable.records.entities import Entity, names_around
 from singletable.records.keytext import TOP
 from singletable.records.models import model_of
 from singletable.records.patterns import Bound, Query
@@ -50,7 +50,7 @@ class Collection:
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         dataclass(kw_only=True)(cls)
-        names = sys._getframe(1).f_locals
+        names = names_around(cls)
         cls.__places__ = {
             f.name: _place(cls, f.name, _evaluate(f.type, cls.__module__, names))
             for f in dataclasses.fields(cast(Any, cls))
@@ -98,7 +98,7 @@ class Collected(Generic[P]):
 
 def collect(pattern: Bound[P, Any]) -> Collected[P]:
     """`by_email = collect(User.by_email)`: the collection is asked for just as its first item is."""
-    if not isinstance(pattern, Bound):
+    if not isinstance(cast("object", pattern), Bound):
         raise DeclarationError("collect() takes an access pattern of an entity, as in collect(User.by_email)")
     return Collected(pattern)
 
@@ -108,10 +108,11 @@ async def get_collection(port: Port, whole: Whole[C], max_pages: int = DEFAULT_M
 
     One request for each MB of the partition.
     """
-    items = await everything(port, whole.query, max_pages)
+    items: list[Any] = await everything(port, whole.query, max_pages)
     by_kind: dict[type[Any], list[Any]] = {}
     for item in items:
-        by_kind.setdefault(type(item), []).append(item)
+        kind: type[Any] = item.__class__
+        by_kind.setdefault(kind, []).append(item)
     values: dict[str, Any] = {}
     for name, place in whole.kind.__places__.items():
         found = by_kind.get(place.kind, [])

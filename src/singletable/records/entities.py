@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, dataclass_transf
 from singletable.errors import DeclarationError
 from singletable.expressions import Handle
 from singletable.records.capture import capture, key_type
-from singletable.records.models import Model, Upcaster, model_of
+from singletable.records.models import Model, Upcaster, model_for, model_of
 from singletable.records.patterns import Bound, Captured, Declared, DeclaredKey, KeyOf
 from singletable.records.table import Table
 from singletable.values import METADATA, Field, make_field
@@ -86,7 +86,7 @@ class Entity(metaclass=EntityType):
             raise DeclarationError(
                 f"{cls.__name__} has a type and no table", hint="Say class X(Entity, table=..., type=...)."
             )
-        _make_model(cls, cls.__table__, type, version, _locals_of_caller())
+        _make_model(cls, cls.__table__, type, version, names_around(cls))
 
     def __repr__(self) -> str:
         shown = (
@@ -133,7 +133,7 @@ class Entity(metaclass=EntityType):
 
 def key_of(entity: E) -> KeyOf[E]:
     """The primary key of what you hold."""
-    return model_of(type(entity)).key_of(entity)
+    return model_for(entity).key_of(entity)
 
 
 def _make_dataclass(cls: type[Any]) -> None:
@@ -248,9 +248,11 @@ def _named(kind: Any) -> str:
     return getattr(kind, "__name__", str(kind))
 
 
-def _locals_of_caller() -> dict[str, Any]:
-    """The names around the class statement, for classes made in a function."""
-    frame = sys._getframe(1)
-    while frame.f_back and frame.f_code.co_name == "__init_subclass__":
+def names_around(cls: type[Any]) -> dict[str, Any]:
+    """The names around a class statement that is being run, for classes made in a function."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_name in ("names_around", "__init_subclass__"):
         frame = frame.f_back
-    return {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
+    if frame is None or frame.f_locals is frame.f_globals or cls.__module__ != frame.f_globals.get("__name__"):
+        return {}
+    return dict(frame.f_locals)

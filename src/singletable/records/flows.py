@@ -8,6 +8,7 @@ from singletable.errors import NotFound
 from singletable.records.batches import get_many, write_many
 from singletable.records.collections import Whole, get_collection
 from singletable.records.explain import explain
+from singletable.records.patterns import KeyOf
 from singletable.records.reading import chunk, everything, get, page, scan_chunk, start
 from singletable.records.table import Table
 from singletable.records.transactions import commit
@@ -42,11 +43,9 @@ __all__ = [
 ]
 
 
-async def get_any(port: Port, key: Any) -> Any:
+async def get_any(port: Port, key: KeyOf[Any] | Whole[Any]) -> Any:
     """An entity, or a collection."""
-    if isinstance(key, Whole):
-        return await get_collection(port, key)
-    return await get(port, key)
+    return await (get_collection(port, key) if isinstance(key, Whole) else get(port, key))
 
 
 async def create_table(port: Port, table: Table) -> Description:

@@ -30,7 +30,7 @@ class Model(Generic[T]):
     key: Captured
     indexes: Mapping[str, Captured]
     make_fields: Callable[[], list[Field]]
-    upcasters: dict[int, Upcaster] = field(default_factory=dict)
+    upcasters: dict[int, Upcaster] = field(default_factory=dict[int, Upcaster])
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
@@ -180,6 +180,11 @@ def _text_writer(template: Template, optional: tuple[str, ...]) -> Callable[[Any
         return None if any(values[name] is None for name in optional) else write(values)
 
     return sparse
+
+
+def model_for(entity: object) -> Model[Any]:
+    """The model of an entity's class."""
+    return model_of(cast("type[Any]", type(entity)))
 
 
 def model_of(kind: type[T]) -> Model[T]:

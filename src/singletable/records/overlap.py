@@ -124,7 +124,7 @@ def _slot(kind: type[Any], width: int, rest: bool, separator: str) -> Iterator[S
     elif width:
         yield (Step(_DIGIT),) * width
     elif kind is int:
-        yield from (_text(sign) + (Step(_LETTER), digits) for sign in ("", "-"))
+        yield from ((*_text(sign), Step(_LETTER), digits) for sign in ("", "-"))
     elif kind is Decimal:
         for sign, end in (("", ""), ("-", "~")):
             yield (*_text(sign), Step(_LETTER), digits, *_text("."), digits, *_text(end))

@@ -37,7 +37,7 @@ ANY: Any = _Any()
 """The default of a sort key's parameter: every value."""
 
 
-# --- ranges ride in the argument: T -> T keeps the call typed ----------------------------------------------------------
+# --- ranges ride in the argument: T -> T keeps the call typed ---------------------------------------------------------
 def before(value: T) -> T:
     """Less than the value."""
     return cast(T, Range("before", high=value))
@@ -65,7 +65,7 @@ def starting_with(prefix: str) -> str:
     return cast(str, Range("starting_with", low=prefix))
 
 
-# --- what a call of a pattern gives ------------------------------------------------------------------------------------
+# --- what a call of a pattern gives -----------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Query(Generic[E_co]):
     """The items of one partition, of a table or of one of its indexes, whose sort key lies in a range. A value."""

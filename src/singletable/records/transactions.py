@@ -24,7 +24,7 @@ from singletable.operations import (
     TransactWriteItems,
 )
 from singletable.records.changes import KeysNeeded, Planned, check_updates, plan_keys, update_operation
-from singletable.records.models import Model, model_of
+from singletable.records.models import Model, model_for, model_of
 from singletable.records.patterns import KeyOf
 from singletable.records.reading import check_whole, get_operation
 from singletable.records.rules import (
@@ -101,10 +101,10 @@ class Transaction:
         self.pending: list[Write] = []
 
     def create(self, entity: Any) -> None:
-        self.pending.append(Create(model_of(type(entity)), entity))
+        self.pending.append(Create(model_for(entity), entity))
 
     def put(self, entity: Any, *, where: Condition | None = None) -> None:
-        self.pending.append(Put(model_of(type(entity)), entity, where))
+        self.pending.append(Put(model_for(entity), entity, where))
 
     def update(self, key: KeyOf[Any], *updates: Update, where: Condition | None = None) -> None:
         check_whole(key)
@@ -114,7 +114,7 @@ class Transaction:
 
     def upsert(self, entity: Any) -> None:
         """Give the item, there or not, all of the entity's attributes."""
-        self.pending.append(Upsert(model_of(type(entity)), entity))
+        self.pending.append(Upsert(model_for(entity), entity))
 
     def delete(self, key: KeyOf[Any], *, where: Condition | None = None) -> None:
         """Without `where`, an item that is not there is no error."""

@@ -16,7 +16,7 @@ from singletable.records.changes import (
     plan_keys,
     update_operation,
 )
-from singletable.records.models import Model, model_of
+from singletable.records.models import Model, model_for, model_of
 from singletable.records.patterns import KeyOf
 from singletable.records.reading import check_whole, get_operation
 from singletable.records.rules import (
@@ -47,7 +47,7 @@ async def create(port: Port, entity: Any) -> None:
     try:
         await port.send(PutItem(model.table.name, item, guard(model, is_absent(model))))
     except Refused as refused:
-        stored = refused.stored or {}
+        stored: Item = refused.stored or {}
         if stored.get(model.table.definition.write_id_attribute) == write_id:
             return  # our own earlier try, whose answer was lost
         raise already_exists(model, model.key_of(entity), refused.stored) from None
@@ -242,7 +242,7 @@ def delete_operation(model: Model[Any], key: KeyOf[Any], where: Condition | None
 
 
 async def _ready(port: Port, entity: Any) -> Model[Any]:
-    model = model_of(type(entity))
+    model = model_for(entity)
     if port.traits.creates_tables:
         await first_use(port, model.table)
     return model

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime, timezone
 from enum import Enum
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from singletable.errors import InvalidValue
@@ -34,7 +34,7 @@ def flag(value: object) -> bool:
 def binary(value: object) -> bytes:
     if not isinstance(value, (bytes, bytearray, memoryview)):
         raise _wanted("bytes", value)
-    return bytes(value)
+    return bytes(cast("bytes", value))
 
 
 def instant_text(value: object) -> str:
@@ -93,19 +93,21 @@ def literal_value(allowed: Collection[Any], then: Callable[[Any], Any]) -> Calla
 def sequence(value: object) -> Sequence[Any]:
     if not isinstance(value, (list, tuple)):
         raise _wanted("a list", value)
-    return value
+    return cast("Sequence[Any]", value)
 
 
-def mapping(value: object) -> Mapping[Any, Any]:
+def mapping(value: Any) -> Mapping[Any, Any]:
+    found: Mapping[Any, Any] = value
     if not isinstance(value, Mapping):
         raise _wanted("a dict", value)
-    return value
+    return found
 
 
-def set_value(value: object) -> AbstractSet[Any]:
+def set_value(value: Any) -> AbstractSet[Any]:
+    found: AbstractSet[Any] = value
     if not isinstance(value, AbstractSet):
         raise _wanted("a set", value)
-    return value
+    return found
 
 
 def instance_of(kind: type[Any]) -> Callable[[Any], Any]:

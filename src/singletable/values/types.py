@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum, Flag
-from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NewType, TypeGuard, Union, get_args, get_origin, get_type_hints
 
 from singletable.errors import DeclarationError
 from singletable.values.checks import instance_of
@@ -69,7 +69,7 @@ def plan_for(kind: Any) -> Plan:
         return literal_plan(arguments, _same_scalar(arguments, "a Literal's values"))
     if origin in _CONTAINERS:
         return _CONTAINERS[origin](arguments)
-    if isinstance(kind, type):
+    if _is_class(kind):
         if kind in SCALARS:
             return SCALARS[kind]
         if issubclass(kind, Enum):
@@ -80,6 +80,10 @@ def plan_for(kind: Any) -> Plan:
         f"{getattr(kind, '__name__', kind)} has no form in DynamoDB",
         hint=f"Use {', '.join(t.__name__ for t in SCALARS)}, an Enum, a Literal, a dataclass, list, dict, set or Any.",
     )
+
+
+def _is_class(kind: Any) -> TypeGuard[type[Any]]:
+    return isinstance(kind, type)
 
 
 def bare(kind: Any) -> Any:
@@ -140,8 +144,11 @@ class NestedPlan(Plan):
 
     def write(self, source: Source, name: str) -> str:
         check = source.bind(instance_of(self.kind), "instance")
-        dump = source.bind((lambda v: self.codec.dump(v)) if self._recursive else self.codec.dump, "dump")
+        dump = source.bind(self._dump if self._recursive else self.codec.dump, "dump")
         return f'{{"M": {dump}({check}({name}))}}'
+
+    def _dump(self, value: Any) -> dict[str, AttributeValue]:
+        return self.codec.dump(value)
 
     def load(self, value: AttributeValue) -> Any:
         if "M" not in value:

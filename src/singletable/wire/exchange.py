@@ -32,7 +32,7 @@ class Timeouts(Struct, frozen=True):
     read: float = 10.0
 
 
-class Undelivered(Exception):  # noqa: N818 - an outcome of a try, not an error of the library
+class Undelivered(Exception):
     """Not a byte of the request left: it was certainly not applied. `untrusted`: TLS refused the certificate."""
 
     def __init__(self, what: str, *, untrusted: bool = False) -> None:
@@ -40,7 +40,7 @@ class Undelivered(Exception):  # noqa: N818 - an outcome of a try, not an error 
         self.untrusted = untrusted
 
 
-class AnswerLost(Exception):  # noqa: N818 - an outcome of a try, not an error of the library
+class AnswerLost(Exception):
     """Bytes of the request may have reached the service, and no whole answer came back."""
 
     def __init__(self, what: str, *, timed_out: bool = False) -> None:
