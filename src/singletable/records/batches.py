@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from singletable.errors import Incomplete, InvalidRequest
+from singletable.errors import Corrupt, Incomplete, InvalidRequest
 from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, Key
 from singletable.records.models import Model, model_for, model_of
 from singletable.records.patterns import KeyOf
@@ -36,9 +36,9 @@ async def get_many(port: Port, keys: Sequence[KeyOf[T]], consistent: bool = Fals
     found: dict[tuple[Table, Place], Any] = {}
     wanted = {(model_of(k.captured.owner).table, (k.partition, k.low)): k for k in keys}
     for table in dict.fromkeys(table for table, _ in wanted):
-        places = [place for of, place in wanted if of is table]
         kinds = tuple(dict.fromkeys(k.kinds[0] for (of, _), k in wanted.items() if of is table))
-        by_place = await _get_all(port, table, kinds, places, consistent)
+        keys_by_place = {place: k for (of, place), k in wanted.items() if of is table}
+        by_place = await _get_all(port, table, kinds, keys_by_place, consistent)
         found |= {(table, place): entity for place, entity in by_place.items()}
     answers = ((key, found.get((model_of(key.captured.owner).table, (key.partition, key.low)))) for key in keys)
     there: list[Any] = [entity for key, entity in answers if isinstance(entity, key.kinds)]
@@ -69,12 +69,12 @@ async def write_many(port: Port, puts: Iterable[Any], deletes: Iterable[KeyOf[An
 
 
 async def _get_all(
-    port: Port, table: Table, kinds: tuple[type[Any], ...], places: list[Place], consistent: bool
+    port: Port, table: Table, kinds: tuple[type[Any], ...], keys: Mapping[Place, KeyOf[Any]], consistent: bool
 ) -> Mapping[Place, Any]:
     if port.traits.creates_tables:
         await first_use(port, table)
     partition, sort = table.definition.key
-    rest: list[Key] = [{partition: {"S": p}, sort: {"S": s}} for p, s in places]
+    rest: list[Key] = [{partition: {"S": p}, sort: {"S": s}} for p, s in keys]
     reader = reader_of(kinds)
     found: dict[Place, Any] = {}
     for tried in range(_TRIES):
@@ -82,19 +82,33 @@ async def _get_all(
         operations = [BatchGetItem(table.name, part, reader, consistent) for part in _parts(rest, MAX_BATCH_GET)]
         answers = await port.send_all(operations)
         for entity in (entity for answer in answers for entity in answer.items):
-            key = model_for(entity).key_of(entity)
-            found[key.partition, key.low] = entity
+            found[_own_place(entity, keys)] = entity
         rest = [key for answer in answers for key in answer.rest]
         if not rest:
             return found
-    left = tuple((key[partition]["S"], key[sort]["S"]) for key in rest)
+    left = tuple(keys[key[partition]["S"], key[sort]["S"]] for key in rest)
     raise Incomplete(
-        f"{len(rest)} of {len(places)} items could not be read for the table's rate",
+        f"{len(rest)} of {len(keys)} items could not be read for the table's rate",
         rest=left,
         table=table.name,
         operation="get_many",
         hint="The keys that are left are on the error as `rest`: try them again later.",
     )
+
+
+def _own_place(entity: Any, keys: Mapping[Place, KeyOf[Any]]) -> Place:
+    """Where an entity lies by its own attributes, which is where it was read from."""
+    model = model_for(entity)
+    key = model.key_of(entity)
+    if (key.partition, key.low) not in keys:
+        raise Corrupt(
+            f"a {model.kind.__name__} lies under a key that its attributes don't make",
+            key=key,
+            table=model.table.name,
+            operation="get_many",
+            hint="Correct the item: its attributes and its key were written by different rules.",
+        )
+    return key.partition, key.low
 
 
 async def _write_all(port: Port, table: Table, writes: dict[Place, tuple[Any, dict[str, Any]]]) -> None:

@@ -186,7 +186,7 @@ async def _ready(port: Port, query: Query[Any]) -> Asked:
 
 def _look(asked: Asked, wanted: int) -> int:
     """How many items to look at for so many wanted: more of them behind a filter, to save round trips."""
-    return wanted if asked.filter is None else min(max(wanted * _FILTERED_MARGIN, wanted), max(_LARGEST_LOOK, wanted))
+    return wanted if asked.filter is None else max(wanted, min(wanted * _FILTERED_MARGIN, _LARGEST_LOOK))
 
 
 def _binding(query: Query[Any], table: str, principal: str | None) -> Binding:

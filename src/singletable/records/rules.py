@@ -29,8 +29,10 @@ def is_type(model: Model[Any]) -> Condition:
 
 def is_version(model: Model[Any]) -> Condition:
     """The item has this class's schema version."""
-    given = Given({"N": str(model.version)})
-    return Condition("=", (Stored(model.table.definition.version_attribute), given))
+    attribute = Stored(model.table.definition.version_attribute)
+    same = Condition("=", (attribute, Given({"N": str(model.version)})))
+    # An item without one is of the first version.
+    return same | Condition("attribute_not_exists", (attribute,)) if model.version == 1 else same
 
 
 def at_most_version(model: Model[Any]) -> Condition:

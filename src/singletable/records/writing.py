@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from singletable.errors import AlreadyExists, NotFound, TransactionConflict
+from singletable.errors import AlreadyExists, InvalidRequest, NotFound, TransactionConflict
 from singletable.expressions import Change, Condition, Expressions, Update
 from singletable.operations import DeleteItem, GetItem, Guard, Item, PutItem, Refused, TransactWriteItems, UpdateItem
 from singletable.operations.transact import Cancelled
@@ -123,7 +123,12 @@ async def _send_update(port: Port, operation: UpdateItem[Any], exactly_once: boo
     try:
         await port.send(TransactWriteItems([operation], port.token()))
     except Cancelled as cancelled:
-        return cancelled.reasons[0].stored, cancelled.unsettled, None
+        reason = cancelled.reasons[0]
+        if reason.code != "ConditionalCheckFailed":
+            raise InvalidRequest(
+                f"DynamoDB refused the update: {reason.code}", operation="update", table=operation.table
+            ) from None
+        return reason.stored, cancelled.unsettled, None
     read_back = GetItem(operation.table, operation.key, operation.reader, consistent=True)
     return None, False, await port.send(read_back)
 
