@@ -16,23 +16,44 @@ from singletable.records.capture import capture, key_type
 from singletable.records.models import Model, Upcaster, model_for, model_of
 from singletable.records.patterns import Bound, Captured, Declared, DeclaredKey, KeyOf
 from singletable.records.table import Table
-from singletable.values import METADATA, Field, make_field
+from singletable.values import METADATA, Field, Role, make_field
 
 T = TypeVar("T")
 E = TypeVar("E", bound="Entity")
 
 
 @overload
-def field(*, default: T, name: str | None = None) -> T: ...
+def field(
+    *, default: T, unique: bool = False, expires: bool = False, version: bool = False, name: str | None = None
+) -> T: ...
 @overload
 def field(*, default_factory: Callable[[], T], name: str | None = None) -> T: ...
 @overload
-def field(*, name: str | None = None) -> Any: ...
+def field(*, unique: bool = False, expires: bool = False, version: bool = False, name: str | None = None) -> Any: ...
 def field(
-    *, default: Any = dataclasses.MISSING, default_factory: Any = dataclasses.MISSING, name: str | None = None
+    *,
+    default: Any = dataclasses.MISSING,
+    default_factory: Any = dataclasses.MISSING,
+    unique: bool = False,
+    expires: bool = False,
+    version: bool = False,
+    name: str | None = None,
 ) -> Any:
-    """An attribute with options: `name` is what DynamoDB stores it as."""
-    options = {METADATA: {"name": name}}
+    """An attribute with options.
+
+    `unique`: no other item of its type may have its value; a guard item, written in the same transaction, holds it.
+    `expires`: the datetime, kept to the second, from which the item is as good as gone; DynamoDB removes it later.
+    `version`: an int that counts the item's writes; a write of an entity that is out of date is refused.
+    `name`: what DynamoDB stores it as.
+    """
+    roles: list[Role] = [r for r, on in (("unique", unique), ("expires", expires), ("version", version)) if on]
+    if len(roles) > 1:
+        raise DeclarationError(f"one attribute can't be {' and '.join(roles)}")
+    if expires and name is not None:
+        raise DeclarationError(
+            "an attribute that expires is stored under the table's TTL attribute", hint="Table(..., ttl_attribute=...)."
+        )
+    options = {METADATA: {"name": name, "role": roles[0] if roles else ""}}
     if default_factory is not dataclasses.MISSING:
         return dataclasses.field(default_factory=default_factory, metadata=options)
     return dataclasses.field(default=default, metadata=options)
@@ -166,20 +187,33 @@ def _make_model(cls: type[Entity], table: Table, type: str, version: int, names:
         indexes[captured.index] = captured
 
     def make_fields() -> list[Field]:
-        return [_field(cls, f, k) for f, k in _evaluated(cls, names, strict=True)]
+        return [_field(cls, table, f, k) for f, k in _evaluated(cls, names, strict=True)]
 
-    model = Model(cls, table, type, version, primary[0], indexes, make_fields)
+    roles = _roles(cls)
+    model = Model(cls, table, type, version, primary[0], indexes, make_fields, roles)
     cls.__model__ = model
     cls.__patterns__ = {name: _declared(cls, name).bound(captured) for name, captured in found.items()}
     table.admit(model)
 
 
-def _field(cls: type[Any], declared: dataclasses.Field[Any], kind: Any) -> Field:
+def _field(cls: type[Any], table: Table, declared: dataclasses.Field[Any], kind: Any) -> Field:
     try:
-        return make_field(declared.name, kind, declared)
+        made = make_field(declared.name, kind, declared)
+        return dataclasses.replace(made, stored=table.ttl_name) if made.role == "expires" else made
     except DeclarationError as error:
         error.attribute = f"{cls.__name__}.{declared.name}"
         raise
+
+
+def _roles(cls: type[Entity]) -> dict[str, Role]:
+    """The attributes that the library has a part in, by name."""
+    declared = dataclasses.fields(cast(Any, cls))
+    roles: dict[str, Role] = {f.name: f.metadata.get(METADATA, {}).get("role", "") for f in declared}
+    found = {name: role for name, role in roles.items() if role}
+    for once in ("expires", "version"):
+        if list(found.values()).count(cast(Role, once)) > 1:
+            raise DeclarationError(f"{cls.__name__} has more than one attribute that is {once}=True")
+    return found
 
 
 def _captured(cls: type[Entity], table: Table, types: Mapping[str, Any]) -> list[tuple[str, Captured]]:

@@ -12,7 +12,16 @@ from singletable.operations import Item, Key
 from singletable.records.keytext import Template
 from singletable.records.patterns import Captured, KeyOf
 from singletable.records.table import Table
-from singletable.values import Codec, Constant, Derived, Field, from_attribute_value, to_attribute_value, wire_struct
+from singletable.values import (
+    Codec,
+    Constant,
+    Derived,
+    Field,
+    Role,
+    from_attribute_value,
+    to_attribute_value,
+    wire_struct,
+)
 
 T = TypeVar("T")
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
@@ -30,16 +39,17 @@ class Model(Generic[T]):
     key: Captured
     indexes: Mapping[str, Captured]
     make_fields: Callable[[], list[Field]]
+    roles: Mapping[str, Role] = field(default_factory=dict[str, Role])
     upcasters: dict[int, Upcaster] = field(default_factory=dict[int, Upcaster])
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
         """Made at first use, when classes named later in the module are there."""
         fields = tuple(self.make_fields())
-        reserved = set(self.table.definition.reserved)
+        reserved = {*self.table.definition.reserved, self.table.ttl_name}
         stored = [f.stored for f in fields]
         for f in fields:
-            if f.stored in reserved or stored.count(f.stored) > 1:
+            if (f.stored in reserved and f.role != "expires") or stored.count(f.stored) > 1:
                 raise DeclarationError(
                     f"{self.kind.__name__}.{f.name} is stored as {f.stored!r}, which is taken",
                     table=self.table.name,
@@ -50,6 +60,28 @@ class Model(Generic[T]):
     @cached_property
     def by_name(self) -> Mapping[str, Field]:
         return {f.name: f for f in self.fields}
+
+    @cached_property
+    def expires(self) -> Field | None:
+        """The attribute that says when an item is as good as gone."""
+        return next((f for f in self.fields if f.role == "expires"), None)
+
+    @cached_property
+    def counter(self) -> Field | None:
+        """The attribute that counts an item's writes."""
+        return next((f for f in self.fields if f.role == "version"), None)
+
+    @cached_property
+    def uniques(self) -> tuple[Field, ...]:
+        """The attributes whose values no two items may share."""
+        return tuple(f for f in self.fields if f.role == "unique")
+
+    def is_expired(self, entity: T, now: float) -> bool:
+        """Whether an entity is as good as gone at a time."""
+        if self.expires is None:
+            return False
+        ends = getattr(entity, self.expires.name)
+        return ends is not None and ends.timestamp() <= now
 
     @cached_property
     def codec(self) -> Codec[T]:

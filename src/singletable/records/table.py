@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, cast
 
 from singletable.errors import DeclarationError
@@ -72,6 +73,8 @@ class Table:
             deletion_protection,
             encryption_key,
         )
+        self.ttl_name = ttl_attribute or "_ttl"
+        """Where the attribute that expires is stored."""
         self.name = name
         self.separator = separator
         self.guards_overlap = overlap == "guard"
@@ -110,6 +113,8 @@ class Table:
                 )
             if not self.guards_overlap:
                 self._refuse_overlap(model, other)
+        if "expires" in model.roles.values():
+            self.definition = replace(self.definition, ttl_attribute=self.ttl_name)
         self._models[model.type] = model
 
     def _refuse_overlap(self, model: Model[Any], other: Model[Any]) -> None:

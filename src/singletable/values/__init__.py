@@ -9,7 +9,7 @@ reader and writer, compiled). `free` holds values without a declared type, `size
 
 from singletable.values.codecs import Codec, Constant, Derived
 from singletable.values.free import AttributeValue, from_attribute_value, to_attribute_value
-from singletable.values.plans import Field, Plan, wire_struct
+from singletable.values.plans import Field, Plan, Role, wire_struct
 from singletable.values.sizes import (
     MAX_BATCH_BYTES,
     MAX_ITEM_BYTES,
@@ -30,6 +30,7 @@ __all__ = [
     "Derived",
     "Field",
     "Plan",
+    "Role",
     "bare",
     "from_attribute_value",
     "item_size",

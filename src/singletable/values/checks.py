@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime, timezone
 from enum import Enum
+from math import floor
 from typing import Any, cast
 from uuid import UUID
 
@@ -58,6 +59,17 @@ def read_instant(stored: str) -> datetime:
     if fraction[6:].strip("0"):
         raise ValueError("the stored time has more than six decimals of a second")
     return value
+
+
+def expiry_text(value: object) -> str:
+    """Whole seconds since 1970, as TTL takes it: parts of a second are left off, so that it never ends late."""
+    instant_text(value)
+    return str(floor(cast("datetime", value).timestamp()))
+
+
+def read_expiry(stored: object) -> datetime:
+    """From the wire's int, or on the slow path from its text."""
+    return datetime.fromtimestamp(int(cast("int", stored)), timezone.utc)
 
 
 def iso_day(value: object) -> str:

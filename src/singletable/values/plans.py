@@ -26,12 +26,14 @@ import msgspec
 from singletable.errors import InvalidValue
 from singletable.values.checks import (
     binary,
+    expiry_text,
     flag,
     instant_text,
     iso_day,
     literal_value,
     mapping,
     member,
+    read_expiry,
     read_instant,
     sequence,
     set_value,
@@ -47,6 +49,9 @@ from singletable.values.numbers import (
     read_float,
     read_integer,
 )
+
+Role = Literal["", "unique", "expires", "version"]
+"""An attribute whose value no other item may have; when its item expires; how often its item was written."""
 
 
 class Source:
@@ -174,6 +179,9 @@ FLOAT = Scalar(
 INSTANT = Scalar("S", str, read_instant, instant_text, "", reader=read_instant)
 DAY = Scalar("S", date, date.fromisoformat, iso_day, "")
 UNIQUE_ID = Scalar("S", UUID, UUID, uuid_text, "")
+
+EXPIRY = Scalar("N", int, read_expiry, expiry_text, "", reader=read_expiry)
+"""A time to the second, as DynamoDB's TTL takes it: seconds since 1970."""
 
 SCALARS: Mapping[type[Any], Scalar] = {
     str: TEXT,
@@ -368,6 +376,8 @@ class Field:
     """May be None, which is stored as absence."""
     default: Callable[[], Any] | None = None
     """What an item without it reads as; None where it must be there."""
+    role: Role = ""
+    """What the library does with it beyond storing it."""
 
     @property
     def may_be_absent(self) -> bool:

@@ -15,6 +15,8 @@ from singletable.values.checks import instance_of
 from singletable.values.codecs import Codec
 from singletable.values.free import AttributeValue
 from singletable.values.plans import (
+    EXPIRY,
+    INSTANT,
     INTEGER,
     SCALARS,
     TEXT,
@@ -24,6 +26,7 @@ from singletable.values.plans import (
     MapPlan,
     OptionalPlan,
     Plan,
+    Role,
     Scalar,
     SetPlan,
     Source,
@@ -53,7 +56,22 @@ def make_field(name: str, kind: Any, declared: dataclasses.Field[Any]) -> Field:
             attribute=name,
             hint="Declare it as a set; absent reads as the empty set.",
         )
-    return Field(name, options.get("name") or name, plan, optional, _default(declared))
+    role: Role = options.get("role", "")
+    if role:
+        plan = _plan_of_role(role, name, plan, declared)
+    return Field(name, options.get("name") or name, plan, optional, _default(declared), role)
+
+
+def _plan_of_role(role: Role, name: str, plan: Plan, declared: dataclasses.Field[Any]) -> Plan:
+    if role == "version" and (plan is not INTEGER or declared.default != 0):
+        raise DeclarationError(
+            "a version counts writes", attribute=name, hint="Declare it: int = field(version=True, default=0)."
+        )
+    if role == "expires":
+        if plan is not INSTANT:
+            raise DeclarationError("what expires is a datetime, or None for never", attribute=name)
+        return EXPIRY
+    return plan
 
 
 def plan_for(kind: Any) -> Plan:
