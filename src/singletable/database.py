@@ -174,13 +174,41 @@ class Database:
         """Write over what is there; with `where`, only over an item of its type that meets it. One request."""
         drive(flows.put(self.port, entity, where))
 
-    def update(self, key: KeyOf[T], *updates: Update, where: Condition | None = None, exactly_once: bool = False) -> T:
-        """Change attributes of an item that is there; gives it as it is then. NotFound, ConditionFailed.
+    @overload
+    def update(
+        self,
+        target: KeyOf[T],
+        *updates: Update,
+        where: Condition | None = None,
+        expected: int | None = None,
+        exactly_once: bool = False,
+    ) -> T: ...
+    @overload
+    def update(
+        self,
+        target: E,
+        *updates: Update,
+        where: Condition | None = None,
+        expected: int | None = None,
+        exactly_once: bool = False,
+    ) -> E: ...
+    def update(
+        self,
+        target: Any,
+        *updates: Update,
+        where: Condition | None = None,
+        expected: int | None = None,
+        exactly_once: bool = False,
+    ) -> Any:
+        """Change attributes of an item that is there, named by its key or itself; gives it as it is then.
+
+        NotFound, ConditionFailed, NotUnique. Of an entity that counts its writes, or with `expected=`, only the item as
+        it was read is changed: VersionMoved otherwise.
 
         One request; one read more where an index key needs values that neither the key nor the updates hold. `add` and
         `append` are sent once: a lost answer is OutcomeUnknown, unless `exactly_once` (a transaction and a read).
         """
-        return drive(flows.update(self.port, key, updates, where, exactly_once))
+        return drive(flows.update(self.port, target, updates, where, expected, exactly_once))
 
     def upsert(self, entity: E, *updates: Update, exactly_once: bool = False) -> E:
         """Apply the updates to the item there; where there is none, write the entity with them applied.
@@ -190,9 +218,16 @@ class Database:
         changed: E = drive(flows.upsert(self.port, entity, updates, exactly_once))
         return changed
 
-    def delete(self, key: KeyOf[T], *, where: Condition | None = None) -> T | None:
-        """Remove an item; gives it as it was, None where there was none. ConditionFailed. One request."""
-        return drive(flows.delete(self.port, key, where))
+    @overload
+    def delete(self, target: KeyOf[T], *, where: Condition | None = None, expected: int | None = None) -> T | None: ...
+    @overload
+    def delete(self, target: E, *, where: Condition | None = None, expected: int | None = None) -> E | None: ...
+    def delete(self, target: Any, *, where: Condition | None = None, expected: int | None = None) -> Any:
+        """Remove an item, named by its key or itself; gives it as it was, None where there was none.
+
+        ConditionFailed, VersionMoved. One request.
+        """
+        return drive(flows.delete(self.port, target, where, expected))
 
     def write_many(self, *, puts: Iterable[Entity] = (), deletes: Iterable[KeyOf[Any]] = ()) -> None:
         """Put and delete, each by itself, in no order, 25 a request. `Incomplete` carries what was left undone."""

@@ -11,7 +11,9 @@
     ├── Conflict             the stored data says no: read again, then decide
     │   ├── AlreadyExists
     │   ├── NotFound
+    │   ├── NotUnique            another item has the value
     │   ├── ConditionFailed
+    │   │   └── VersionMoved     the item was written since you read it
     │   ├── TransactionCancelled which of your operations failed, and why
     │   └── TransactionConflict  another writer held the item for as long as we tried
     ├── Unavailable          nothing was done, or what was done is told: try again later
@@ -124,6 +126,10 @@ class AlreadyExists(Conflict):
 
     code = "conflict.already-exists"
 
+    def __init__(self, what: str, *, of_another_type: bool = False, **where: Any) -> None:
+        super().__init__(what, **where)
+        self.of_another_type = of_another_type
+
 
 class NotFound(Conflict):
     """The write needs an item of this type, and there is none under the key."""
@@ -139,6 +145,18 @@ class ConditionFailed(Conflict):
     def __init__(self, what: str, *, stored: Any = None, **where: Any) -> None:
         super().__init__(what, **where)
         self.stored = stored
+
+
+class VersionMoved(ConditionFailed):
+    """The item was written since this entity was read. `stored` is the item as it stands."""
+
+    code = "conflict.version-moved"
+
+
+class NotUnique(Conflict):
+    """Another item of the type has the value of a unique attribute, which is named."""
+
+    code = "conflict.not-unique"
 
 
 class TransactionCancelled(Conflict):

@@ -14,6 +14,7 @@ a class. Flows are `async def` over a port; `flows` lists those that the shells 
 """
 
 from singletable.records import flows
+from singletable.records.catalogue import AccessPattern, Parameter, PatternKind, catalogue, collections_of
 from singletable.records.collections import Collection, Whole, collect
 from singletable.records.cursors import CursorSeal
 from singletable.records.entities import Entity, field, key_of
@@ -38,6 +39,7 @@ from singletable.records.transactions import Failure, Transaction
 __all__ = [
     "ANY",
     "DEFAULT_MAX_PAGES",
+    "AccessPattern",
     "Collection",
     "CursorSeal",
     "Entity",
@@ -48,6 +50,8 @@ __all__ = [
     "KeyOf",
     "Model",
     "Page",
+    "Parameter",
+    "PatternKind",
     "Query",
     "Table",
     "Transaction",
@@ -57,7 +61,9 @@ __all__ = [
     "at_most",
     "before",
     "between",
+    "catalogue",
     "collect",
+    "collections_of",
     "field",
     "flows",
     "key_of",

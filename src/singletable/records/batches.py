@@ -33,6 +33,12 @@ async def get_many(port: Port, keys: Sequence[KeyOf[T]], consistent: bool = Fals
     """
     for key in keys:
         check_whole(key)
+        if key.attributes:
+            raise InvalidRequest(
+                f"get_many loads whole entities, and {key.captured.shown} says only(...)",
+                hint="Leave only(...) out, or get() the item.",
+            )
+    consistent = consistent or any(key.strong for key in keys)
     found: dict[tuple[Table, Place], Any] = {}
     wanted = {(model_of(k.captured.owner).table, (k.partition, k.low)): k for k in keys}
     for table in dict.fromkeys(table for table, _ in wanted):
@@ -41,7 +47,12 @@ async def get_many(port: Port, keys: Sequence[KeyOf[T]], consistent: bool = Fals
         by_place = await _get_all(port, table, kinds, keys_by_place, consistent)
         found |= {(table, place): entity for place, entity in by_place.items()}
     answers = ((key, found.get((model_of(key.captured.owner).table, (key.partition, key.low)))) for key in keys)
-    there: list[Any] = [entity for key, entity in answers if isinstance(entity, key.kinds)]
+    now = port.now()
+    there: list[Any] = [
+        entity
+        for key, entity in answers
+        if isinstance(entity, key.kinds) and not model_for(entity).is_expired(entity, now)
+    ]
     return there
 
 
@@ -147,9 +158,10 @@ def _requests(
 
 
 def _refuse_guarded(model: Model[Any]) -> None:
-    if model.table.guards_overlap:
+    why = 'overlap="guard"' if model.table.guards_overlap else next(iter({*model.roles.values()} - {"expires"}), "")
+    if why:
         raise InvalidRequest(
-            f'a batch has no conditions, and {model.table.name} was declared with overlap="guard"',
+            f"a batch has no conditions, and {model.kind.__name__} needs them: it is declared with {why}",
             table=model.table.name,
             operation="write_many",
             hint="Use put() and delete(), or a transaction.",

@@ -129,12 +129,8 @@ def _part(
     return Part(literal, slot)
 
 
-def _slot(name: str, spec: str, declared: Any, where: str) -> Slot:
-    if isinstance(declared, str):
-        raise DeclarationError(
-            f"{where}: {declared!r}, the type of {name}, is not there when the class is made",
-            hint="Import it outside `if TYPE_CHECKING`, or define it above.",
-        )
+def sortable(name: str, declared: Any, where: str) -> type[Any]:
+    """The type whose text stands in a key for an attribute; DeclarationError where it has none."""
     kind = key_type(declared)
     named = getattr(kind, "__name__", str(kind))
     if kind not in SORTABLE and not (isinstance(kind, type) and issubclass(kind, Enum)):
@@ -142,6 +138,17 @@ def _slot(name: str, spec: str, declared: Any, where: str) -> Slot:
         raise DeclarationError(
             f"{where}: {name} is {named}, which has no sortable text", hint=f"A key takes {choices} or an Enum."
         )
+    found: type[Any] = kind
+    return found
+
+
+def _slot(name: str, spec: str, declared: Any, where: str) -> Slot:
+    if isinstance(declared, str):
+        raise DeclarationError(
+            f"{where}: {declared!r}, the type of {name}, is not there when the class is made",
+            hint="Import it outside `if TYPE_CHECKING`, or define it above.",
+        )
+    kind = sortable(name, declared, where)
     if spec in ("!r", "!s"):
         raise DeclarationError(
             f"{where}: put {{{name}}} in an f-string as it is, without str(), repr(), % or !{spec[1]}"

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from singletable.errors import InvalidRequest, InvalidValue
-from singletable.expressions import Change, Condition, Expressions, Update, first_name, is_whole, owner_of
-from singletable.operations import Guard, UpdateItem
+from singletable.expressions import Change, Condition, Update, first_name, is_whole, owner_of
 from singletable.records.models import Model
 from singletable.records.patterns import Captured, KeyOf
-from singletable.records.rules import both, is_type, is_version
+from singletable.records.rules import both
 
 _NOT_REPEATABLE = frozenset({"APPEND"})
 
@@ -70,24 +69,13 @@ def check_updates(model: Model[Any], updates: tuple[Update, ...]) -> None:
                 attribute=repr(update.path),
                 hint="Create an item under the new key and delete the old one, in one transaction.",
             )
+        if model.roles.get(first_name(update.path)) == "version":
+            raise InvalidRequest(f"{update.path!r} is counted by the library", attribute=repr(update.path))
 
 
 def is_repeatable(model: Model[Any], updates: tuple[Update, ...]) -> bool:
     """Whether applying the updates twice changes nothing more: constants and members of sets, no sums, no appends."""
     return not any(u.verb in _NOT_REPEATABLE or (u.verb == "ADD" and not u.is_of_members) for u in updates)
-
-
-def update_operation(
-    model: Model[Any], key: KeyOf[Any], updates: tuple[Update, ...], where: Condition | None, planned: Planned
-) -> UpdateItem[Any]:
-    """The request of an update: only on an item that is there, of this type and schema version."""
-    expressions = Expressions((model.kind,))
-    condition = both(is_type(model) & is_version(model), both(planned.held, where))
-    assert condition is not None
-    text = expressions.update(updates, planned.changes)
-    guard = Guard(expressions.condition(condition), expressions.names, expressions.values)
-    repeatable = is_repeatable(model, updates)
-    return UpdateItem(model.table.name, model.key_item(key), text, guard, model, repeatable)
 
 
 def applied(model: Model[Any], entity: Any, updates: tuple[Update, ...]) -> Any:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, ParamSpec, TypeVar, cast, dataclass_transform, get_args, get_origin
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from singletable.errors import Corrupt, DeclarationError
 from singletable.records.entities import Entity, names_around
@@ -57,8 +60,7 @@ class Collection:
         }
 
 
-@dataclass(frozen=True)
-class Whole(Generic[T_co]):
+class Whole(Struct, Generic[T_co], frozen=True):
     """A partition to be read as a collection: what `db.get` takes."""
 
     kind: type[Any]

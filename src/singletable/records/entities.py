@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, dataclass_transf
 
 from singletable.errors import DeclarationError
 from singletable.expressions import Handle
-from singletable.records.capture import capture, key_type
+from singletable.records.capture import capture, key_type, sortable
 from singletable.records.models import Model, Upcaster, model_for, model_of
 from singletable.records.patterns import Bound, Captured, Declared, DeclaredKey, KeyOf
 from singletable.records.table import Table
@@ -46,7 +46,8 @@ def field(
     `version`: an int that counts the item's writes; a write of an entity that is out of date is refused.
     `name`: what DynamoDB stores it as.
     """
-    roles: list[Role] = [r for r, on in (("unique", unique), ("expires", expires), ("version", version)) if on]
+    given: dict[Role, bool] = {"unique": unique, "expires": expires, "version": version}
+    roles = [role for role, on in given.items() if on]
     if len(roles) > 1:
         raise DeclarationError(f"one attribute can't be {' and '.join(roles)}")
     if expires and name is not None:
@@ -190,7 +191,8 @@ def _make_model(cls: type[Entity], table: Table, type: str, version: int, names:
         return [_field(cls, table, f, k) for f, k in _evaluated(cls, names, strict=True)]
 
     roles = _roles(cls)
-    model = Model(cls, table, type, version, primary[0], indexes, make_fields, roles)
+    uniques = {n: sortable(n, types[n], f"{cls.__name__}.{n}") for n, role in roles.items() if role == "unique"}
+    model = Model(cls, table, type, version, primary[0], indexes, make_fields, roles, uniques)
     cls.__model__ = model
     cls.__patterns__ = {name: _declared(cls, name).bound(captured) for name, captured in found.items()}
     table.admit(model)
@@ -209,10 +211,11 @@ def _roles(cls: type[Entity]) -> dict[str, Role]:
     """The attributes that the library has a part in, by name."""
     declared = dataclasses.fields(cast(Any, cls))
     roles: dict[str, Role] = {f.name: f.metadata.get(METADATA, {}).get("role", "") for f in declared}
-    found = {name: role for name, role in roles.items() if role}
-    for once in ("expires", "version"):
-        if list(found.values()).count(cast(Role, once)) > 1:
-            raise DeclarationError(f"{cls.__name__} has more than one attribute that is {once}=True")
+    found: dict[str, Role] = {name: role for name, role in roles.items() if role}
+    single: tuple[Role, Role] = ("expires", "version")
+    for role in single:
+        if list(found.values()).count(role) > 1:
+            raise DeclarationError(f"{cls.__name__} has more than one attribute that is {role}=True")
     return found
 
 

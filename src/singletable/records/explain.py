@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,7 +47,7 @@ def explain(asked: Explainable) -> list[Explained]:
 
 
 def _query(query: Query[Any]) -> Explained:
-    request = ask(query).operation(None, None).request()
+    request = ask(query, time.time()).operation(None, None).request()
     return _explained(request, query.index, _read_cost(query.strong, "the items of each page of 1 MB, together"))
 
 

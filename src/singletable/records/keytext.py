@@ -47,14 +47,15 @@ _FORMS: Mapping[type[Any], str] = {
     date: r"[0-9]{4}-[0-9]{2}-[0-9]{2}",
     UUID: r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
 }
-_ESCAPED: Mapping[tuple[str, bool], re.Pattern[str]] = {
-    ("#", True): re.compile("[#-%]"),
-    ("#", False): re.compile("[\x00-%]"),
-    ("/", True): re.compile("[/%\x00-\x1f\x7f]"),
-    ("/", False): re.compile("[/%\x00-\x1f\x7f]"),
-    ("-", True): re.compile("[-%\x00-\x1f\x7f]"),
-    ("-", False): re.compile("[-%\x00-\x1f\x7f]"),
+_ESCAPED: Mapping[tuple[str, bool], str] = {
+    ("#", True): "[#-%]",
+    ("#", False): "[\x00-%]",
+    ("/", True): "[/%\x00-\x1f\x7f]",
+    ("/", False): "[/%\x00-\x1f\x7f]",
+    ("-", True): "[-%\x00-\x1f\x7f]",
+    ("-", False): "[-%\x00-\x1f\x7f]",
 }
+"""Regular expressions of what is written %XX, by separator and whether the text ends its key."""
 _UNENCODABLE = re.compile(f"[\ud800-\udfff{TOP}]")
 
 
@@ -84,6 +85,10 @@ class Part:
     slot: Slot | None = None
 
 
+_Piece = tuple[str, str, Callable[[Any], str]]
+"""The literal before a value, the value's name, its writer."""
+
+
 @dataclass(frozen=True)
 class Template:
     """The text of one key attribute. `identifier` is true for a primary key, whose texts are kept strict."""
@@ -100,19 +105,25 @@ class Template:
 
     def write(self, values: Mapping[str, Any]) -> str:
         """The text for all of its values; InvalidValue where one has no place in a key."""
-        text = "".join([writer(values) if name else writer for name, writer in self._writers])  # type: ignore[operator, misc]
+        pieces, end = self._pieces
+        text = ""
+        for literal, name, write in pieces:
+            text += literal + write(values[name])
+        text += end
         if not text or len(text) * 4 > self.limit:
             self._check_length(text)
         return text
 
     def prefix(self, values: Mapping[str, Any]) -> str:
         """The text up to the first value that is not given: every key with these values begins so, and no other."""
+        pieces, end = self._pieces
         text = ""
-        for name, writer in self._writers:
-            if name and name not in values:
-                break
-            text += writer(values) if name else writer  # type: ignore[operator]
-        return text
+        for literal, name, write in pieces:
+            text += literal
+            if name not in values:
+                return text
+            text += write(values[name])
+        return text + end
 
     def read(self, text: str) -> dict[str, Any] | None:
         """The values a text was written from; None when this template did not write it."""
@@ -149,23 +160,16 @@ class Template:
         return re.compile(re.escape(s).join(forms), re.DOTALL)
 
     @cached_property
-    def _writers(self) -> tuple[tuple[str, Callable[[Mapping[str, Any]], str] | str], ...]:
-        """(name, writer of its value), or ("", a literal with the separators around it)."""
-        found: list[tuple[str, Any]] = []
+    def _pieces(self) -> tuple[tuple[_Piece, ...], str]:
+        """Its values, each with the literal before it, and the literal after the last."""
+        found: list[_Piece] = []
         literal = ""
         for i, part in enumerate(self.parts):
             literal += (self.separator if i else "") + part.literal
             if part.slot:
-                if literal:
-                    found.append(("", literal))
-                found.append((part.slot.name, self._from_values(part)))
+                found.append((literal, part.slot.name, self._slot_writer(part)))
                 literal = ""
-        return tuple([*found, ("", literal)] if literal else found)
-
-    def _from_values(self, part: Part) -> Callable[[Mapping[str, Any]], str]:
-        assert part.slot
-        name, write = part.slot.name, self._slot_writer(part)
-        return lambda values: write(values[name])
+        return tuple(found), literal
 
     def _slot_writer(self, part: Part) -> Callable[[Any], str]:
         assert part.slot
@@ -204,23 +208,32 @@ def slot_writer(slot: Slot, separator: str, last: bool, identifier: bool) -> Cal
     if slot.type is str:
         return _str_writer(slot, separator, last, identifier)
     if slot.width:
-        return lambda value: _padded(slot, value)
+        return _width_writer(slot)
     write = _WRITERS[slot.type]
     return lambda value: write(_of_type(slot, value))
 
 
 def _str_writer(slot: Slot, separator: str, last: bool, identifier: bool) -> Callable[[Any], str]:
-    escaped = _ESCAPED[separator, last]
-    needs_escape = escaped.search
+    escaped = re.compile(_ESCAPED[separator, last])
+    # Nearly every text is of these characters alone and stands as it is: one look tells.
+    plain = "".join(c for c in map(chr, range(0x20, 0x7F)) if slot.rest or not escaped.match(c))
+    is_plain = re.compile(f"[{re.escape(plain)}]*").fullmatch
 
     def write(value: Any) -> str:
-        if value.__class__ is not str:
-            value = str.__str__(_of_type(slot, value))
-        if not value.isascii() or (identifier and not value.isprintable()):
-            _check_text(slot, value, identifier)
-        if slot.rest or needs_escape(value) is None:
-            return value  # type: ignore[no-any-return]
-        return escaped.sub(lambda found: f"%{ord(found[0]):02X}", value)
+        if value.__class__ is str and is_plain(value):
+            return value
+        text = str.__str__(_of_type(slot, value))
+        _check_text(slot, text, identifier)
+        return text if slot.rest else escaped.sub(lambda found: f"%{ord(found[0]):02X}", text)
+
+    return write
+
+
+def _width_writer(slot: Slot) -> Callable[[Any], str]:
+    form, beyond = f"%0{slot.width}d", 10**slot.width
+
+    def write(value: Any) -> str:
+        return form % value if value.__class__ is int and 0 <= value < beyond else _padded(slot, value)
 
     return write
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar, cast
 
-from singletable.errors import Corrupt, DeclarationError
+from singletable.errors import Corrupt, DeclarationError, InvalidRequest
 from singletable.operations import Item, Key
 from singletable.records.keytext import Template
 from singletable.records.patterns import Captured, KeyOf
@@ -40,6 +40,8 @@ class Model(Generic[T]):
     indexes: Mapping[str, Captured]
     make_fields: Callable[[], list[Field]]
     roles: Mapping[str, Role] = field(default_factory=dict[str, Role])
+    unique_types: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The attributes that are unique, with the type of the text that a guard's key holds."""
     upcasters: dict[int, Upcaster] = field(default_factory=dict[int, Upcaster])
 
     @cached_property
@@ -170,8 +172,15 @@ class Model(Generic[T]):
         return self.codec.dump(entity)
 
     def key_of(self, entity: T) -> KeyOf[Any]:
-        partition, sort = (t.write(entity.__dict__) for t in self.key.templates)
-        return KeyOf((self.kind,), self.key, partition, sort, sort, len(self.key.templates[1].parts))
+        partition, sort = self.key.templates
+        try:
+            text, whole = partition.write(entity.__dict__), sort.write(entity.__dict__)
+        except KeyError as missing:
+            raise InvalidRequest(
+                f"{self.kind.__name__}.{missing.args[0]} was not loaded, and is part of the key",
+                hint="Name it in only(...) as well.",
+            ) from None
+        return KeyOf((self.kind,), self.key, text, whole, whole, len(sort.parts))
 
     def key_item(self, key: KeyOf[Any]) -> Key:
         """A key's attributes."""

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from singletable.errors import InvalidRequest, InvalidValue
 from singletable.expressions import Condition, Handle
@@ -66,8 +69,7 @@ def starting_with(prefix: str) -> str:
 
 
 # --- what a call of a pattern gives -----------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class Query(Generic[E_co]):
+class Query(Struct, Generic[E_co], frozen=True):
     """The items of one partition, of a table or of one of its indexes, whose sort key lies in a range. A value."""
 
     kinds: tuple[type[Any], ...]
@@ -104,7 +106,7 @@ class Query(Generic[E_co]):
         """In descending order of the sort key."""
         return replace(self, descending=True)
 
-    def consistent(self) -> Query[E_co]:
+    def consistent(self) -> Self:
         """Read what was last written, at twice the units; only on the table itself, never on an index."""
         if self.index is not None:
             raise InvalidRequest(
@@ -113,7 +115,7 @@ class Query(Generic[E_co]):
             )
         return replace(self, strong=True)
 
-    def only(self, *attributes: Any) -> Query[E_co]:
+    def only(self, *attributes: Any) -> Self:
         """Load these attributes only: `only(User.name)`. The others raise AttributeError when read."""
         names = tuple(_attribute_name(a, self.kinds) for a in attributes)
         if not names:
@@ -125,7 +127,7 @@ class Query(Generic[E_co]):
         return replace(self, kinds=(*self.kinds, kind), low="", high=TOP, bound=-1)
 
 
-class KeyOf(Query[E_co]):
+class KeyOf(Query[E_co], frozen=True):
     """The primary key of one item (and, with ANY or a range in its sort key, a query)."""
 
 
@@ -138,7 +140,7 @@ def _attribute_name(attribute: Any, kinds: tuple[type[Any], ...]) -> str:
     return str(path[0])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Captured:
     """A pattern on one class: what `explain`, `patterns` and the docs look at."""
 
@@ -159,24 +161,24 @@ class Captured:
 
     def query(self, result: type[Query[Any]], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         given = self._bind(args, kwargs)
-        partition, sort = self.templates
         try:
-            return self._make(result, given, partition, sort)
+            return self._make(result, given)
         except InvalidValue as error:
             if error.operation is None:
                 error.operation = self.shown
             raise
 
-    def _make(self, result: type[Query[Any]], given: dict[str, Any], partition: Template, sort: Template) -> Query[Any]:
+    def _make(self, result: type[Query[Any]], given: dict[str, Any]) -> Query[Any]:
+        partition, sort = self.templates
+        open_ = [name for name, value in given.items() if value is ANY or value.__class__ is Range]
+        if not open_:
+            text, whole = partition.write(given), sort.write(given)
+            return result((self.owner,), self, text, whole, whole, len(sort.parts))
         for name in partition.names:
-            if given[name] is ANY or isinstance(given[name], Range):
+            if name in open_:
                 raise InvalidRequest(f"{self.shown}: {name} is part of the partition key and must be one value")
         text = partition.write(given)
-        open_ = next((n for n in sort.names if given[n] is ANY or isinstance(given[n], Range)), None)
-        if open_ is None:
-            whole = sort.write(given)
-            return result((self.owner,), self, text, whole, whole, len(sort.parts))
-        low, high, bound = self._range(given, sort, open_)
+        low, high, bound = self._range(given, sort, next(name for name in sort.names if name in open_))
         return result((self.owner,), self, text, low, high, bound)
 
     def _range(self, given: dict[str, Any], sort: Template, open_: str) -> tuple[str, str, int]:
@@ -208,6 +210,8 @@ class Captured:
         """The arguments by name: what `Signature.bind` does, at a tenth of its time."""
         names = self._names
         given = dict(zip(names, args, strict=False))
+        if len(args) == len(names) and not kwargs:
+            return given
         if kwargs:
             for name in kwargs:
                 if name in given or name not in self.parameters:
@@ -245,7 +249,8 @@ class Bound(Generic[P, E_co]):
         return f"<{self.__qualname__}{self.__signature__}>"
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Query[E_co]:
-        return cast("Query[E_co]", self.captured.query(self.result, args, kwargs))
+        made: Query[E_co] = self.captured.query(self.result, args, kwargs)
+        return made
 
 
 class BoundKey(Bound[P, E_co]):
@@ -254,7 +259,8 @@ class BoundKey(Bound[P, E_co]):
     result = KeyOf
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> KeyOf[E_co]:
-        return cast("KeyOf[E_co]", self.captured.query(KeyOf, args, kwargs))
+        made: KeyOf[E_co] = self.captured.query(KeyOf, args, kwargs)
+        return made
 
 
 class Declared(Generic[P]):
@@ -269,11 +275,13 @@ class Declared(Generic[P]):
         self.name = name
 
     def __get__(self, instance: object, owner: type[E]) -> Bound[P, E]:
-        return cast("Bound[P, E]", owner.__pattern__(self.name))
+        found: Any = owner.__patterns__.get(self.name) or owner.__pattern__(self.name)
+        return found  # type: ignore[no-any-return]
 
 
 class DeclaredKey(Declared[P]):
     bound = BoundKey
 
     def __get__(self, instance: object, owner: type[E]) -> BoundKey[P, E]:
-        return cast("BoundKey[P, E]", owner.__pattern__(self.name))
+        found: Any = owner.__patterns__.get(self.name) or owner.__pattern__(self.name)
+        return found  # type: ignore[no-any-return]

@@ -58,7 +58,8 @@ class PartReader:
 
     def __init__(self, model: Model[Any], attributes: tuple[str, ...]) -> None:
         self.model = model
-        self.names = attributes
+        expires = () if model.expires is None else (model.expires.name,)
+        self.names = (*attributes, *expires)
 
     @cached_property
     def codec(self) -> Codec[Any]:

@@ -13,7 +13,8 @@ from singletable.records.cursors import Binding, CursorSeal
 from singletable.records.models import Model, model_of
 from singletable.records.patterns import KeyOf, Query
 from singletable.records.readers import reader_of
-from singletable.records.selection import Asked, ask
+from singletable.records.rules import is_alive
+from singletable.records.selection import Asked, ask, projected
 from singletable.records.tables import first_use
 from singletable.wire.port import Port
 
@@ -64,7 +65,8 @@ async def get(port: Port, key: KeyOf[T]) -> T | None:
     model: Model[Any] = model_of(key.captured.owner)
     if port.traits.creates_tables:
         await first_use(port, model.table)
-    return await port.send(get_operation(key))
+    found = await port.send(get_operation(key))
+    return None if found is None or model.is_expired(found, port.now()) else found
 
 
 def get_operation(key: KeyOf[Any], *, consistent: bool = False) -> GetItem[Any]:
@@ -73,9 +75,7 @@ def get_operation(key: KeyOf[Any], *, consistent: bool = False) -> GetItem[Any]:
     if not key.attributes:
         return GetItem(model.table.name, model.key_item(key), model, key.strong or consistent)
     expressions = Expressions()
-    stored = [model.by_name[name].stored for name in key.attributes]
-    own = (c.stored for c in model.constants)
-    projection = expressions.projection(dict.fromkeys((*model.key_attributes, *own, *stored)))
+    projection = expressions.projection(projected((model,), key.attributes, model.key_attributes))
     reader = reader_of(key.kinds, key.attributes)
     return GetItem(model.table.name, model.key_item(key), reader, key.strong, projection, expressions.names)
 
@@ -161,24 +161,26 @@ async def scan_chunk(
     model: Model[Any] = model_of(kind)
     if port.traits.creates_tables:
         await first_use(port, model.table)
-    operation: Scan[Any] = scan_operation(model, segment, segments, after, consistent, port.traits.scan_page_limit)
+    limit = port.traits.scan_page_limit
+    operation: Scan[Any] = scan_operation(model, segment, segments, after, consistent, limit, port.now())
     return await port.send(operation)
 
 
 def scan_operation(
-    model: Model[Any], segment: int, segments: int, after: Key | None, consistent: bool, limit: int | None
+    model: Model[Any], segment: int, segments: int, after: Key | None, consistent: bool, limit: int | None, now: float
 ) -> Scan[Any]:
     if not 0 <= segment < segments <= 1_000_000:
         raise InvalidRequest(f"segment {segment} of {segments}: segments are numbered from 0")
     expressions = Expressions()
     of_type = Condition("=", (Stored(model.table.definition.type_attribute), Given({"S": model.type})))
-    filter = expressions.condition(of_type)
+    alive = is_alive(model, now)
+    filter = expressions.condition(of_type if alive is None else of_type & alive)
     selection = Selection(None, filter, None, expressions.names, expressions.values, limit, after, consistent)
     return Scan(model.table.name, selection, model, segment, segments)
 
 
 async def _ready(port: Port, query: Query[Any]) -> Asked:
-    asked = ask(query)
+    asked = ask(query, port.now())
     if port.traits.creates_tables:
         await first_use(port, asked.table)
     return asked

@@ -1,25 +1,51 @@
 """What every write holds as a condition, and what its refusal means: the write rules, in one place.
 
-| | missing item | other type | answer lost |
-|---|---|---|---|
-| create | writes | AlreadyExists | settled by a write id on the item |
-| put | writes | refused, where key texts can meet | repeat: the last writer wins |
-| update | NotFound, never a ghost | NotFound | `set` of constants: repeat; `add`, `append`: OutcomeUnknown |
-| upsert | writes whole, all keys | refused | as update |
-| delete | None | None | repeat |
+create  missing: writes. Other type: AlreadyExists. Version: 1. Unique: a guard item in the same transaction. Expired:
+        overwritten, as if absent. Answer lost: settled by a write id on the item.
+put     missing: writes. Other type: refused, where key texts can meet. Version: must equal the entity's. Unique: reads
+        the old value, then a transaction. Expired: overwritten. Answer lost: repeated, the last writer wins.
+update  missing, other type, expired: NotFound, never a ghost. Version: one more always; compared when an entity or
+        `expected=` is given. Unique: reads the old value when that attribute changes. Answer lost: `set` of constants
+        is repeated; `add` and `append` are OutcomeUnknown, or `exactly_once=True`.
+upsert  missing, expired: writes whole, all keys. Other type: refused. The rest as update; unique as put.
+delete  missing, other type, expired: None. Version: compared when given. Unique: reads the value, removes the guard.
+        Answer lost: repeated.
+write_many  refused for entities with a version or unique attributes, and for overlap="guard". Answer lost: repeated.
 
-A repeat that meets a refused `where=` after a lost answer can't tell its own effect from another writer's:
-OutcomeUnknown.
+A repeat that meets a refused condition after a lost answer can't tell its own effect from another writer's, unless
+the item carries its write id: OutcomeUnknown.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from singletable.errors import AlreadyExists, ConditionFailed, NotFound, OutcomeUnknown, SingletableError
-from singletable.expressions import Condition, Given, Stored, words
-from singletable.operations import Item
+from singletable.errors import (
+    AlreadyExists,
+    ConditionFailed,
+    NotFound,
+    OutcomeUnknown,
+    SingletableError,
+    VersionMoved,
+)
+from singletable.expressions import Condition, Expressions, Given, Stored, words
+from singletable.operations import Guard, Item
 from singletable.records.models import Model
+
+
+def guard(model: Model[Any], condition: Condition | None) -> Guard:
+    """A condition as a request takes it."""
+    if condition is None:
+        return Guard()
+    expressions = Expressions((model.kind,))
+    return Guard(expressions.condition(condition), expressions.names, expressions.values)
+
+
+def both(one: Condition | None, other: Condition | None) -> Condition | None:
+    """Both conditions, where there are two."""
+    if one is None or other is None:
+        return one if other is None else other
+    return one & other
 
 
 def is_type(model: Model[Any]) -> Condition:
@@ -27,41 +53,60 @@ def is_type(model: Model[Any]) -> Condition:
     return Condition("=", (Stored(model.table.definition.type_attribute), Given({"S": model.type})))
 
 
-def is_version(model: Model[Any]) -> Condition:
-    """The item has this class's schema version."""
+def is_schema(model: Model[Any]) -> Condition:
+    """The item has this class's schema version; one without is of the first."""
     attribute = Stored(model.table.definition.version_attribute)
     same = Condition("=", (attribute, Given({"N": str(model.version)})))
-    # An item without one is of the first version.
-    return same | Condition("attribute_not_exists", (attribute,)) if model.version == 1 else same
+    return same | _missing(attribute) if model.version == 1 else same
 
 
-def at_most_version(model: Model[Any]) -> Condition:
-    """The item is of this class's schema version or an older one, which an overwrite may replace."""
+def is_schema_or_older(model: Model[Any]) -> Condition:
+    """An overwrite may replace an item of an older schema version, never one of a newer."""
     attribute = Stored(model.table.definition.version_attribute)
-    return Condition("attribute_not_exists", (attribute,)) | Condition(
-        "<=", (attribute, Given({"N": str(model.version)}))
-    )
+    return _missing(attribute) | Condition("<=", (attribute, Given({"N": str(model.version)})))
 
 
-def is_absent(model: Model[Any]) -> Condition:
-    return Condition("attribute_not_exists", (Stored(model.key_attributes[0]),))
+def is_alive(model: Model[Any], now: float) -> Condition | None:
+    """The item has not expired."""
+    if model.expires is None:
+        return None
+    attribute = Stored(model.expires.stored)
+    return _missing(attribute) | Condition(">", (attribute, Given({"N": str(int(now))})))
 
 
-def absent_or_mine(model: Model[Any]) -> Condition:
-    return is_absent(model) | is_type(model)
+def is_gone(model: Model[Any], now: float) -> Condition:
+    """There is no item, or one that has expired."""
+    absent = _missing(Stored(model.key_attributes[0]))
+    if model.expires is None:
+        return absent
+    return absent | Condition("<=", (Stored(model.expires.stored), Given({"N": str(int(now))})))
 
 
-def both(one: Condition | None, other: Condition | None) -> Condition | None:
-    if one is None or other is None:
-        return one if other is None else other
-    return one & other
+def is_count(model: Model[Any], expected: int | None) -> Condition | None:
+    """The item was written as often as expected; 0 for one that was never counted."""
+    if model.counter is None or expected is None:
+        return None
+    attribute = Stored(model.counter.stored)
+    same = Condition("=", (attribute, Given({"N": str(expected)})))
+    return same | _missing(attribute) if expected == 0 else same
+
+
+def is_not_write(model: Model[Any], write_id: str) -> Condition:
+    """The item was not last written by this very write."""
+    attribute = Stored(model.table.definition.write_id_attribute)
+    return _missing(attribute) | Condition("<>", (attribute, Given({"S": write_id})))
+
+
+def carries(model: Model[Any], stored: Item | None, write_id: str) -> bool:
+    """Whether a stored item was last written by this very write."""
+    return stored is not None and stored.get(model.table.definition.write_id_attribute) == {"S": write_id}
 
 
 def already_exists(model: Model[Any], key: Any, stored: Item | None) -> AlreadyExists:
     mine = stored is None or model.is_mine(stored)
     what = f"a {model.kind.__name__} is there already" if mine else "an item of another type has the key"
     hint = "Use put() to overwrite it, or upsert() to change it." if mine else "Give the entities keys of their own."
-    return AlreadyExists(what, key=key, table=model.table.name, hint=hint)
+    return AlreadyExists(what, of_another_type=not mine, key=key, table=model.table.name, hint=hint)
 
 
 def not_found(model: Model[Any], key: Any, operation: str) -> NotFound:
@@ -74,13 +119,28 @@ def not_found(model: Model[Any], key: Any, operation: str) -> NotFound:
     )
 
 
-def condition_failed(
-    model: Model[Any], key: Any, operation: str, where: Condition | None, stored: Item | None
-) -> ConditionFailed:
+def refused(
+    model: Model[Any], key: Any, operation: str, where: Condition | None, expected: int | None, stored: Item | None
+) -> SingletableError:
+    """What a failed condition on an item that is there, alive and of the type, means."""
+    version = model.version_of(stored) if stored is not None else 0
+    if version > model.version:
+        return model.newer(version)
+    found: Any = loaded(model, stored)
+    counter = model.counter
+    if counter is not None and expected is not None and getattr(found, counter.name, None) != expected:
+        return VersionMoved(
+            f"the {model.kind.__name__} was written since version {expected} was read",
+            stored=found,
+            key=key,
+            table=model.table.name,
+            operation=operation,
+            hint="Read it again, apply the change to what is there now, then try again.",
+        )
     said = f" that {words(where)}" if where is not None else ""
     return ConditionFailed(
         f"the condition{said} does not hold",
-        stored=loaded(model, stored),
+        stored=found,
         key=key,
         table=model.table.name,
         operation=operation,
@@ -104,3 +164,16 @@ def loaded(model: Model[Any], stored: Item | None) -> Any:
         return model.load(stored) if stored is not None else None
     except SingletableError:
         return None
+
+
+def is_there(model: Model[Any], stored: Item | None, now: float) -> bool:
+    """Whether a stored item is of the type and alive."""
+    if stored is None or not model.is_mine(stored):
+        return False
+    if model.expires is None or model.expires.stored not in stored:
+        return True
+    return int(stored[model.expires.stored].get("N", "0")) > now
+
+
+def _missing(attribute: Stored) -> Condition:
+    return Condition("attribute_not_exists", (attribute,))

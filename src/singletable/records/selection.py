@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -15,6 +16,7 @@ from singletable.records.overlap import could_begin, could_meet
 from singletable.records.patterns import Captured
 from singletable.records.patterns import Query as PatternQuery
 from singletable.records.readers import reader_of
+from singletable.records.rules import both, is_alive
 from singletable.records.table import Table
 
 
@@ -49,15 +51,15 @@ class Asked:
         return tuple(dict.fromkeys((*definition.key, *definition.index_keys(self.query.index))))
 
 
-def ask(query: PatternQuery[Any]) -> Asked:
-    """Make a query ready. InvalidRequest for a condition on what is not read, or not in the index."""
+def ask(query: PatternQuery[Any], now: float) -> Asked:
+    """Make a query ready for a time, which tells expired items. InvalidRequest for a condition on what is not read."""
     model = model_of(query.captured.owner)
     table = model.table
     if any(model_of(kind).table is not table for kind in query.kinds):
         raise InvalidRequest("a query reads the entities of one table", operation=query.captured.shown)
     expressions = Expressions(query.kinds)
     condition = _key_condition(query, expressions, table)
-    filter = _filter(query, table)
+    filter = _filter(query, table, now)
     return Asked(
         table,
         condition,
@@ -86,12 +88,15 @@ def _key_condition(query: PatternQuery[Any], expressions: Expressions, table: Ta
     return f"{text} AND {sort} BETWEEN {expressions.value({'S': low})} AND {expressions.value({'S': high})}"
 
 
-def _filter(query: PatternQuery[Any], table: Table) -> Condition | None:
+def _filter(query: PatternQuery[Any], table: Table, now: float) -> Condition | None:
+    filter = query.filter
+    expiring = next((m for m in map(model_of, query.kinds) if m.expires is not None), None)
+    if expiring is not None:
+        filter = both(is_alive(expiring, now), filter)
     if not needs_type_filter(query):
-        return query.filter
+        return filter
     types = tuple(Given({"S": model_of(kind).type}) for kind in query.kinds)
-    of_type = Condition("IN", (Stored(table.definition.type_attribute), *types))
-    return of_type if query.filter is None else of_type & query.filter
+    return both(Condition("IN", (Stored(table.definition.type_attribute), *types)), filter)
 
 
 def needs_type_filter(query: PatternQuery[Any]) -> bool:
@@ -117,8 +122,15 @@ def _shared(captured: Captured, bound: int, kinds: tuple[type[Any], ...], models
 def _projection(query: PatternQuery[Any], expressions: Expressions, table: Table) -> str | None:
     if not query.attributes:
         return None
-    definition = table.definition
-    stored = [model_of(kind).by_name[name].stored for kind in query.kinds for name in query.attributes]
-    keys = (*definition.key, *definition.index_keys(query.index))
-    own = (definition.type_attribute, definition.version_attribute)
-    return expressions.projection(dict.fromkeys((*keys, *own, *stored)))
+    keys = (*table.definition.key, *table.definition.index_keys(query.index))
+    return expressions.projection(projected(map(model_of, query.kinds), query.attributes, keys))
+
+
+def projected(models: Iterable[Model[Any]], attributes: tuple[str, ...], keys: tuple[str, ...]) -> list[str]:
+    """The stored names to load for some attributes: the keys, type, schema version and expiry are always among them."""
+    names = dict.fromkeys(keys)
+    for model in models:
+        expires = () if model.expires is None else (model.expires.name,)
+        names |= dict.fromkeys(c.stored for c in model.constants)
+        names |= dict.fromkeys(model.by_name[name].stored for name in (*attributes, *expires))
+    return list(names)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, cast
 
 from singletable.errors import DeclarationError
-from singletable.records.keytext import SEPARATORS
+from singletable.records.keytext import SEPARATORS, Part, Slot, Template
 from singletable.records.overlap import could_meet
 from singletable.records.patterns import Declared, DeclaredKey, Key
 from singletable.tables import Index, StreamView, TableDefinition, named_indexes
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from singletable.records.models import Model
 
 P = ParamSpec("P")
+
+GUARD_TYPE = "_unique"
+"""The type of the items that hold unique values, the first part of their key, and the whole of their sort key."""
+_GUARD_SORT = Template((Part(GUARD_TYPE),))
 
 
 class IndexDecorator:
@@ -103,7 +107,8 @@ class Table:
         return IndexDecorator(name)
 
     def admit(self, model: Model[Any]) -> None:
-        """Take an entity in; refused where its type is taken or its keys could be those of another."""
+        """Take an entity in; refused where its type is taken or its keys could be those of another, or of a guard."""
+        self._refuse_guards(model)
         for other in self.models:
             if (other.kind.__module__, other.kind.__qualname__) == (model.kind.__module__, model.kind.__qualname__):
                 continue  # the same class, declared again: a reload, a notebook's cell
@@ -116,6 +121,15 @@ class Table:
         if "expires" in model.roles.values():
             self.definition = replace(self.definition, ttl_attribute=self.ttl_name)
         self._models[model.type] = model
+
+    def _refuse_guards(self, model: Model[Any]) -> None:
+        guards = Template((Part(GUARD_TYPE), Part("", Slot("rest", str, rest=True))), self.separator), _GUARD_SORT
+        if model.type == GUARD_TYPE or all(map(could_meet, model.key.templates, guards)):
+            raise DeclarationError(
+                f"{model.kind.__name__} could have the key or the type of a guard of unique values, {GUARD_TYPE!r}",
+                table=self.name,
+                hint="Begin the key with another literal.",
+            )
 
     def _refuse_overlap(self, model: Model[Any], other: Model[Any]) -> None:
         texts = [could_meet(a, b) for a, b in zip(model.key.templates, other.key.templates, strict=True)]

@@ -1,70 +1,54 @@
 """Transactions: up to 100 writes and checks, all of them or none, in one request at twice the units.
 
-The request is repeated with the same bytes and the same token until a definite answer. Only after one, when what an
-index key was computed from had changed meanwhile, is it planned anew and sent with a new token.
+The request is repeated with the same bytes and the same token until a definite answer. Only after one, when what the
+plan was made from had changed meanwhile, is it planned anew and sent with a new token.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from singletable.errors import Conflict, InvalidRequest, SingletableError, TransactionCancelled, TransactionConflict
-from singletable.expressions import Condition, Update, words
-from singletable.operations import (
-    MAX_ACTIONS,
-    Action,
-    Cancelled,
-    CheckItem,
-    DeleteItem,
-    Item,
-    PutItem,
-    Reason,
-    TransactWriteItems,
+from singletable.errors import (
+    Conflict,
+    InvalidRequest,
+    SingletableError,
+    TransactionCancelled,
+    TransactionConflict,
 )
-from singletable.records.changes import KeysNeeded, Planned, check_updates, plan_keys, update_operation
-from singletable.records.models import Model, model_for, model_of
+from singletable.expressions import Condition, Update, words
+from singletable.operations import MAX_ACTIONS, Cancelled, Item, Reason, TransactWriteItems
+from singletable.records.changes import check_updates
+from singletable.records.entities import Entity
+from singletable.records.models import model_for, model_of
 from singletable.records.patterns import KeyOf
 from singletable.records.reading import check_whole, get_operation
-from singletable.records.rules import (
-    absent_or_mine,
-    already_exists,
-    both,
-    condition_failed,
-    is_absent,
-    is_type,
-    not_found,
-)
+from singletable.records.rewriting import rewrite
+from singletable.records.rules import is_there
 from singletable.records.tables import first_use
-from singletable.records.writing import guard, put_operation, rewrite, upsert_operation
+from singletable.records.targets import target_of
+from singletable.records.uniques import guard_actions
+from singletable.records.writes import (
+    UNREAD,
+    Change,
+    Check,
+    Create,
+    Moment,
+    Needs,
+    Part,
+    Put,
+    Remove,
+    Upsert,
+    Write,
+    merged,
+)
 from singletable.wire.port import Port
 
-_TRIES = 20
+TRIES = 20
+"""How often a write is planned anew because what it had read was changed meanwhile."""
 
-
-class Write(Protocol):
-    """One part of a transaction. Layers above bring their own through `Transaction.add`."""
-
-    @property
-    def verb(self) -> str: ...
-
-    @property
-    def model(self) -> Model[Any]: ...
-
-    @property
-    def key(self) -> KeyOf[Any]: ...
-
-    @property
-    def where(self) -> Condition | None: ...
-
-    def action(self, current: Any | None) -> Action | KeysNeeded:
-        """The action, or what must be read of the item first."""
-        ...
-
-    def refusal(self, stored: Item | None) -> SingletableError:
-        """What the failure of the action's condition means."""
-        ...
+_PASSING = frozenset({"None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 
 
 class HasWrites(Protocol):
@@ -83,7 +67,7 @@ class Failure:
     error: SingletableError
     """What the operation alone would have raised, with the stored item where there is one."""
     condition: str = ""
-    """The condition that failed, in words, without values."""
+    """The condition that was given, in words, without values."""
 
     def __str__(self) -> str:
         said = f" where {self.condition}" if self.condition else ""
@@ -94,7 +78,7 @@ class Transaction:
     """Collects writes; the shell sends them when its `with` block ends without an error.
 
     create, put, update, upsert, delete and check mean what they mean alone (see the write rules), together with all
-    the others. Each item stands in it once.
+    the others. Writes of one item are merged into one where one action can say them, and refused by name where not.
     """
 
     def __init__(self) -> None:
@@ -106,20 +90,24 @@ class Transaction:
     def put(self, entity: Any, *, where: Condition | None = None) -> None:
         self.pending.append(Put(model_for(entity), entity, where))
 
-    def update(self, key: KeyOf[Any], *updates: Update, where: Condition | None = None) -> None:
-        check_whole(key)
-        model: Model[Any] = model_of(key.captured.owner)
+    def update(
+        self, target: KeyOf[Any] | Entity, *updates: Update, where: Condition | None = None, expected: int | None = None
+    ) -> None:
+        """The item, named by its key or itself, has to be there. An entity's count of writes has to be the item's."""
+        model, key, expected = target_of(target, expected)
         check_updates(model, updates)
-        self.pending.append(Change(model, key, updates, where))
+        self.pending.append(Change(model, key, updates, where, expected))
 
     def upsert(self, entity: Any) -> None:
         """Give the item, there or not, all of the entity's attributes."""
         self.pending.append(Upsert(model_for(entity), entity))
 
-    def delete(self, key: KeyOf[Any], *, where: Condition | None = None) -> None:
-        """Without `where`, an item that is not there is no error."""
-        check_whole(key)
-        self.pending.append(Remove(model_of(key.captured.owner), key, where))
+    def delete(
+        self, target: KeyOf[Any] | Entity, *, where: Condition | None = None, expected: int | None = None
+    ) -> None:
+        """Without `where` and `expected`, an item that is not there is no error."""
+        model, key, expected = target_of(target, expected)
+        self.pending.append(Remove(model, key, where, expected))
 
     def check(self, key: KeyOf[Any], where: Condition | None = None) -> None:
         """The item is there, of its type, and meets the condition; it is not changed."""
@@ -131,239 +119,156 @@ class Transaction:
         self.pending.extend(value.writes())
 
 
-async def commit(port: Port, pending: Sequence[Write]) -> None:
-    """Send a transaction. One request; one round trip more where an update needs values that nobody gave.
+@dataclass(frozen=True)
+class Planned:
+    """One action of the request, and the operation it belongs to."""
+
+    number: int
+    part: Part
+    is_main: bool
+
+
+async def commit(port: Port, pending: Sequence[Write]) -> Mapping[int, Any]:
+    """Send a transaction. One request; one round trip more where a write needs values that nobody gave.
 
     TransactionCancelled names which operations failed and why; InvalidRequest and TooLarge before anything is sent.
+    Gives the items that had to be read, by the number of their write.
     """
-    if not pending:
-        return
-    _check(pending)
+    writes = list(_merged(pending))
+    if not writes:
+        return {}
     if port.traits.creates_tables:
-        for table in dict.fromkeys(write.model.table for write in pending):
+        for table in dict.fromkeys(write.model.table for write in writes):
             await first_use(port, table)
+    moment = Moment(port.now(), port.token())
     known: dict[int, Any] = {}
-    for _ in range(_TRIES):
-        actions = await _actions(port, pending, known)
+    for _ in range(TRIES):
+        plan = await _plan(port, writes, known, moment)
         try:
-            await port.send(TransactWriteItems(actions, port.token()))
+            await port.send(TransactWriteItems([p.part.action for p in plan], port.token()))
         except Cancelled as cancelled:
-            await _after_refusal(port, pending, known, cancelled)
+            await _after_refusal(port, writes, plan, known, cancelled, moment)
         else:
-            return
+            for write in writes:
+                write.done()
+            return known
     raise TransactionConflict(
-        f"items of the transaction were changed by others between each of {_TRIES} reads and writes",
-        table=pending[0].model.table.name,
+        f"items of the transaction were changed by others between each of {TRIES} reads and writes",
+        table=writes[0].model.table.name,
         operation="transaction",
         hint="Try again later.",
     )
 
 
-async def _actions(port: Port, pending: Sequence[Write], known: dict[int, Any]) -> list[Action]:
-    """Every write's action, after reading in one round trip what some of them need."""
-    made = [write.action(known.get(i)) for i, write in enumerate(pending)]
-    needed = [i for i, action in enumerate(made) if isinstance(action, KeysNeeded)]
+async def _plan(port: Port, writes: Sequence[Write], known: dict[int, Any], moment: Moment) -> list[Planned]:
+    """Every write's action and the guards', after reading in one round trip what some of them need."""
+    needed = [i for i, write in enumerate(writes) if isinstance(_main(writes, i, known, moment), Needs)]
     if needed:
-        found = await port.send_all([get_operation(pending[i].key, consistent=True) for i in needed])
+        found = await port.send_all([get_operation(writes[i].key, consistent=True) for i in needed])
         for i, entity in zip(needed, found, strict=True):
-            if entity is None:
-                missing = not_found(pending[i].model, pending[i].key, pending[i].verb)
-                raise _cancelled(pending, [_failure(i, pending[i], missing)])
-            known[i] = entity
-            made[i] = pending[i].action(entity)
-    return [action for action in made if not isinstance(action, KeysNeeded)]
+            gone = entity is None or writes[i].model.is_expired(entity, moment.now)
+            known[i] = None if gone else entity
+    plan: list[Planned] = []
+    for i in range(len(writes)):
+        part = _main(writes, i, known, moment)
+        assert isinstance(part, Part)
+        plan.append(Planned(i, part, True))
+    plan += _guards(writes, known, moment)
+    if len(plan) > MAX_ACTIONS:
+        raise InvalidRequest(
+            f"a transaction of {len(plan)} items, guards of unique values among them; DynamoDB takes {MAX_ACTIONS}",
+            operation="transaction",
+            hint="Split it into transactions that can stand alone.",
+        )
+    return plan
 
 
-async def _after_refusal(port: Port, pending: Sequence[Write], known: dict[int, Any], cancelled: Cancelled) -> None:
+def _main(writes: Sequence[Write], i: int, known: Mapping[int, Any], moment: Moment) -> Part | Needs:
+    try:
+        return writes[i].main(known.get(i, UNREAD), moment)
+    except Conflict as missing:
+        raise _cancelled(writes, [_failure(i, writes[i], missing)]) from None
+
+
+def _guards(writes: Sequence[Write], known: Mapping[int, Any], moment: Moment) -> Iterator[Planned]:
+    claims = {id(c): (i, c) for i, write in enumerate(writes) for c in write.claims(known.get(i, UNREAD))}
+    if not claims:
+        return
+    for claim, action in guard_actions([c for _, c in claims.values()], moment.now):
+        yield Planned(claims[id(claim)][0], Part(action, claim.refusal), False)
+
+
+async def _after_refusal(
+    port: Port,
+    writes: Sequence[Write],
+    plan: Sequence[Planned],
+    known: dict[int, Any],
+    cancelled: Cancelled,
+    moment: Moment,
+) -> None:
     """Take what changed into account and go on, where that is all that stood in the way; else raise."""
+    anew: set[int] = set()
     failures: list[Failure] = []
-    for i, (write, reason) in enumerate(zip(pending, cancelled.reasons, strict=True)):
-        if reason.code == "None":
+    for planned, reason in zip(plan, cancelled.reasons, strict=True):
+        write = writes[planned.number]
+        if reason.code in _PASSING or planned.number in anew:
             continue
-        if reason.code == "ConditionalCheckFailed" and await _replan(port, write, reason, known, i):
+        refused = reason.code == "ConditionalCheckFailed"
+        if refused and planned.is_main and await _replan(port, write, reason.stored, known, planned.number, moment):
+            anew.add(planned.number)
             continue
-        failures.append(_failure(i, write, _error(write, reason)))
+        failures.append(_failure(planned.number, write, _error(write, planned.part, reason)))
+    failures = [f for f in failures if f.number - 1 not in anew]
     if failures:
-        raise _cancelled(pending, failures) from None
+        raise _cancelled(writes, failures) from None
 
 
-async def _replan(port: Port, write: Write, reason: Reason, known: dict[int, Any], i: int) -> bool:
+async def _replan(port: Port, write: Write, stored: Item | None, known: dict[int, Any], i: int, moment: Moment) -> bool:
     """Whether the refusal came from what was read before, or from an older schema version: then plan with the new."""
-    if not isinstance(write, Change) or reason.stored is None or not write.model.is_mine(reason.stored):
-        return False
-    version = write.model.version_of(reason.stored)
-    if version < write.model.version:
-        known[i] = await rewrite(port, write.model, reason.stored, version)
+    there = stored is not None and is_there(write.model, stored, moment.now)
+    if stored is not None and there and isinstance(write, Change):
+        version = write.model.version_of(stored)
+        if version < write.model.version:
+            known[i] = await rewrite(port, write.model, stored, version)
+            return True
+    if write.is_stale(known.get(i, UNREAD), stored, moment.now):
+        known[i] = write.model.load(stored) if stored is not None and there else None
         return True
-    if version > write.model.version or i not in known:
-        return False
-    found: Any = write.model.load(reason.stored)
-    stale = any(getattr(found, n) != getattr(known[i], n) for n in write.held_names(known[i]))
-    known[i] = found
-    return stale
+    return False
 
 
-def _error(write: Write, reason: Reason) -> SingletableError:
+def _error(write: Write, part: Part, reason: Reason) -> SingletableError:
     if reason.code == "ConditionalCheckFailed":
-        return write.refusal(reason.stored)
-    if reason.code == "ValidationError":
-        table = write.model.table.name
-        return InvalidRequest(f"DynamoDB refused the {write.verb}", key=write.key, table=table, operation=write.verb)
-    return Conflict(f"the {write.verb} failed with {reason.code}", key=write.key, table=write.model.table.name)
+        return part.refusal(reason.stored)
+    table = write.model.table.name
+    what = f"DynamoDB refused the {write.verb}: {reason.code}"
+    return InvalidRequest(what, key=write.key, table=table, operation=write.verb)
 
 
 def _failure(i: int, write: Write, error: SingletableError) -> Failure:
     return Failure(i + 1, write.verb, write.key, error, words(write.where) if write.where is not None else "")
 
 
-def _cancelled(pending: Sequence[Write], failures: list[Failure]) -> TransactionCancelled:
+def _cancelled(writes: Sequence[Write], failures: list[Failure]) -> TransactionCancelled:
     return TransactionCancelled(
-        f"nothing of the transaction of {len(pending)} operations was done: " + "; ".join(map(str, failures)),
+        f"nothing of the transaction of {len(writes)} operations was done: " + "; ".join(map(str, failures)),
         failures=tuple(failures),
-        table=", ".join(dict.fromkeys(write.model.table.name for write in pending)),
+        table=", ".join(dict.fromkeys(write.model.table.name for write in writes)),
         operation="transaction",
         hint="Each failure is on the error as `failures`, with the stored item: decide by it, then try again.",
     )
 
 
-def _check(pending: Sequence[Write]) -> None:
+def _merged(pending: Sequence[Write]) -> Iterator[Write]:
+    """One write an item, in the order of the first of each."""
     if len(pending) > MAX_ACTIONS:
         raise InvalidRequest(
-            f"a transaction of {len(pending)} items; DynamoDB takes {MAX_ACTIONS}",
+            f"a transaction of {len(pending)} operations; DynamoDB takes {MAX_ACTIONS}",
             operation="transaction",
             hint="Split it into transactions that can stand alone.",
         )
     places: dict[tuple[str, str, str], Write] = {}
     for write in pending:
         place = (write.model.table.name, write.key.partition, write.key.low)
-        other = places.setdefault(place, write)
-        if other is not write:
-            raise InvalidRequest(
-                f"{other.verb} and {write.verb} of the same item in one transaction",
-                key=write.key,
-                table=write.model.table.name,
-                operation="transaction",
-                hint="Say in one operation what is to become of the item.",
-            )
-
-
-# --- the writes -------------------------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class Create:
-    model: Model[Any]
-    entity: Any
-    verb: str = "create"
-    where: Condition | None = None
-
-    @property
-    def key(self) -> KeyOf[Any]:
-        return self.model.key_of(self.entity)
-
-    def action(self, current: Any | None) -> Action:
-        return PutItem(self.model.table.name, self.model.item(self.entity), guard(self.model, is_absent(self.model)))
-
-    def refusal(self, stored: Item | None) -> SingletableError:
-        return already_exists(self.model, self.key, stored)
-
-
-@dataclass(frozen=True)
-class Put:
-    model: Model[Any]
-    entity: Any
-    where: Condition | None
-    verb: str = "put"
-
-    @property
-    def key(self) -> KeyOf[Any]:
-        return self.model.key_of(self.entity)
-
-    def action(self, current: Any | None) -> Action:
-        return put_operation(self.model, self.entity, self.where)
-
-    def refusal(self, stored: Item | None) -> SingletableError:
-        if stored is not None and not self.model.is_mine(stored):
-            return already_exists(self.model, self.key, stored)
-        return condition_failed(self.model, self.key, self.verb, self.where, stored)
-
-
-@dataclass(frozen=True)
-class Upsert:
-    model: Model[Any]
-    entity: Any
-    verb: str = "upsert"
-    where: Condition | None = None
-
-    @property
-    def key(self) -> KeyOf[Any]:
-        return self.model.key_of(self.entity)
-
-    def action(self, current: Any | None) -> Action:
-        return upsert_operation(self.model, self.entity)
-
-    def refusal(self, stored: Item | None) -> SingletableError:
-        if stored is not None and self.model.is_mine(stored):
-            return self.model.newer(self.model.version_of(stored))
-        return already_exists(self.model, self.key, stored)
-
-
-@dataclass(frozen=True)
-class Change:
-    model: Model[Any]
-    key: KeyOf[Any]
-    updates: tuple[Update, ...]
-    where: Condition | None
-    verb: str = field(default="update")
-
-    def action(self, current: Any | None) -> Action | KeysNeeded:
-        planned = plan_keys(self.model, self.key, self.updates, current)
-        if isinstance(planned, KeysNeeded):
-            return planned
-        return update_operation(self.model, self.key, self.updates, self.where, planned)
-
-    def held_names(self, current: Any) -> Iterator[str]:
-        """The attributes whose values the action holds as they were read."""
-        planned = plan_keys(self.model, self.key, self.updates, current)
-        return iter(planned.held_names if isinstance(planned, Planned) else ())
-
-    def refusal(self, stored: Item | None) -> SingletableError:
-        if stored is None or not self.model.is_mine(stored):
-            return not_found(self.model, self.key, self.verb)
-        version = self.model.version_of(stored)
-        if version > self.model.version:
-            return self.model.newer(version)
-        return condition_failed(self.model, self.key, self.verb, self.where, stored)
-
-
-@dataclass(frozen=True)
-class Remove:
-    model: Model[Any]
-    key: KeyOf[Any]
-    where: Condition | None
-    verb: str = "delete"
-
-    def action(self, current: Any | None) -> Action:
-        condition = absent_or_mine(self.model) if self.where is None else is_type(self.model) & self.where
-        key = self.model.key_item(self.key)
-        return DeleteItem(self.model.table.name, key, guard(self.model, condition), self.model)
-
-    def refusal(self, stored: Item | None) -> SingletableError:
-        if stored is None or not self.model.is_mine(stored):
-            return not_found(self.model, self.key, self.verb)
-        return condition_failed(self.model, self.key, self.verb, self.where, stored)
-
-
-@dataclass(frozen=True)
-class Check:
-    model: Model[Any]
-    key: KeyOf[Any]
-    where: Condition | None
-    verb: str = "check"
-
-    def action(self, current: Any | None) -> Action:
-        condition = both(is_type(self.model), self.where)
-        return CheckItem(self.model.table.name, self.model.key_item(self.key), guard(self.model, condition))
-
-    def refusal(self, stored: Item | None) -> SingletableError:
-        if stored is None or not self.model.is_mine(stored):
-            return not_found(self.model, self.key, self.verb)
-        return condition_failed(self.model, self.key, self.verb, self.where, stored)
+        places[place] = merged(places[place], write) if place in places else write
+    return iter(places.values())

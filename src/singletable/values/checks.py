@@ -45,7 +45,7 @@ def instant_text(value: object) -> str:
     if value.tzinfo is None:
         raise InvalidValue("a datetime without a time zone is no point in time", hint="Use datetime.now(timezone.utc).")
     utc = value if value.tzinfo is timezone.utc else value.astimezone(timezone.utc)
-    return utc.isoformat(timespec="microseconds")[:26] + "Z"
+    return utc.isoformat("T", "microseconds")[:26] + "Z"
 
 
 def read_instant(stored: str) -> datetime:

@@ -98,7 +98,7 @@ class Codec(Generic[T]):
         """The item of an object, all attributes; InvalidValue names the attribute that does not fit its type."""
         try:
             return self._dump(value)
-        except (InvalidValue, AttributeError) as error:
+        except (InvalidValue, AttributeError, KeyError) as error:
             raise self._explain(value, error) from error
 
     def load(self, item: Mapping[str, AttributeValue]) -> T:
@@ -131,7 +131,7 @@ class Codec(Generic[T]):
                 hint="Correct the item, or declare the attribute as it is stored.",
             ) from error
 
-    def _explain(self, value: T, error: InvalidValue | AttributeError) -> SingletableError:
+    def _explain(self, value: T, error: InvalidValue | AttributeError | KeyError) -> SingletableError:
         for field in self.fields:
             if not hasattr(value, field.name):
                 return InvalidRequest(

@@ -6,6 +6,7 @@ types"). An int or a Decimal goes as its digits, a float as the shortest text th
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from math import isfinite
 
@@ -16,6 +17,8 @@ PLAIN_INT = 10**MAX_DIGITS
 """Below this (in magnitude) an int is stored as it is; from here on its digits are counted."""
 _LARGEST_EXPONENT = 125
 _SMALLEST_EXPONENT = -130
+_PLAIN_DECIMAL = re.compile("-?[0-9]{1,20}(?:[.][0-9]{1,18})?").fullmatch
+"""Within the limits at a glance: 38 digits at most, and no exponent."""
 _SURE_FLOAT = 15
 """A decimal text of this many digits always comes back from a float unchanged (IEEE 754 double: DBL_DIG)."""
 
@@ -31,6 +34,8 @@ def integer_text(value: object) -> str:
 
 def decimal_text(value: object) -> str:
     """The text of a Decimal, all its digits."""
+    if value.__class__ is Decimal and _PLAIN_DECIMAL(said := str(value)):
+        return said
     if not isinstance(value, Decimal):
         raise InvalidValue(f"a Decimal is wanted, not {_named(value)}")
     _check_range(value, "Decimal")

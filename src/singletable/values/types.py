@@ -64,9 +64,8 @@ def make_field(name: str, kind: Any, declared: dataclasses.Field[Any]) -> Field:
 
 def _plan_of_role(role: Role, name: str, plan: Plan, declared: dataclasses.Field[Any]) -> Plan:
     if role == "version" and (plan is not INTEGER or declared.default != 0):
-        raise DeclarationError(
-            "a version counts writes", attribute=name, hint="Declare it: int = field(version=True, default=0)."
-        )
+        hint = "Declare it: int = field(version=True, default=0)."
+        raise DeclarationError("a version counts writes", attribute=name, hint=hint)
     if role == "expires":
         if plan is not INSTANT:
             raise DeclarationError("what expires is a datetime, or None for never", attribute=name)

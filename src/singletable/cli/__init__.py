@@ -1,0 +1,23 @@
+"""The command line, `singletable`: the same words as the API, over the same declarations.
+
+Begin with `app`, the group of commands, and `session`, what they share. `modules` finds your tables and patterns,
+`arguments` turns text into their arguments, `show` turns what comes back into text. Click and rich come with the extra
+`singletable[cli]`; a program that only uses the library loads neither.
+"""
+
+from __future__ import annotations
+
+import sys
+
+_NEEDED = ("click", "rich")
+
+
+def main() -> None:
+    """The program `singletable`."""
+    try:
+        from singletable.cli.app import app
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _NEEDED:
+            raise
+        sys.exit(f"The command line needs {error.name}. Run: python -m pip install 'singletable[cli]'")
+    app(prog_name="singletable")

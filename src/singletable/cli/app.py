@@ -1,0 +1,56 @@
+"""The program: its global options, its commands, and how an error of the library ends it."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import click
+
+from singletable import __version__
+from singletable.cli import show
+from singletable.cli.demo import demo
+from singletable.cli.local import local
+from singletable.cli.patterns import patterns
+from singletable.cli.reading import explain, get, query
+from singletable.cli.session import DB_VARIABLE, DEFAULT_DB, Session, options_anywhere
+from singletable.cli.table import table
+from singletable.errors import SingletableError
+
+
+class Failed(click.ClickException):
+    """An error of the library: one message on standard error, exit code 1."""
+
+    def show(self, file: Any = None) -> None:
+        show.error(self.format_message())
+
+
+class Program(click.Group):
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except SingletableError as error:
+            _fail(error)
+
+
+def _fail(error: SingletableError) -> NoReturn:
+    notes = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
+    raise Failed(f"{error}{notes}\n[{error.code}]") from error
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="singletable %(version)s")
+@options_anywhere("db")
+@click.pass_context
+def app(ctx: click.Context) -> None:
+    """One DynamoDB table, declared once in plain Python: look at it, read it, try it.
+
+    MODULE is a dotted name (shop.model) or a file (shop/model.py), found from the current directory; MODULE:NAME picks
+    one of its tables. Results go to standard output, costs and errors to standard error. The exit code is 0, 1 for a
+    refusal or an error, 2 for a command that is not understood.
+    """
+    ctx.ensure_object(Session)
+
+
+app.epilog = f"The database is {DEFAULT_DB} unless --db or {DB_VARIABLE} names another."
+for command in (demo, local, table, patterns, get, query, explain):
+    app.add_command(command)

@@ -1,0 +1,129 @@
+"""From the words of a command to the arguments of an access pattern, by the types that its keys declare.
+
+ada@example.org   name=value   created_at=before:2026-01-01T00:00:00Z   number=between:1,9   name=starting-with:A
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal, InvalidOperation
+from enum import Enum
+from typing import Any, NoReturn
+from uuid import UUID
+
+import click
+
+from singletable.records import after, at_least, at_most, before, between, starting_with
+from singletable.records.keytext import Slot, enum_text
+from singletable.records.patterns import ANY, Captured
+
+RANGES: Mapping[str, Callable[[Any], Any]] = {
+    "before": before,
+    "after": after,
+    "at-least": at_least,
+    "at-most": at_most,
+    "starting-with": starting_with,
+}
+_NAMED = re.compile(r"([a-z_][a-z0-9_]*)=(.*)", re.DOTALL | re.IGNORECASE)
+_HOW = re.compile(r"([a-z]+(?:[-_][a-z]+)?):(.*)", re.DOTALL)
+
+
+def arguments_of(captured: Captured, words: Sequence[str]) -> dict[str, Any]:
+    """The arguments by name. A UsageError says which word is wrong and how it is written."""
+    texts = _by_name(captured, words)
+    partition, sort = captured.templates
+    slots = {p.slot.name: p.slot for template in (sort, partition) for p in template.parts if p.slot}
+    arguments = {name: _argument(slots[name], text, name not in partition.names) for name, text in texts.items()}
+    for name, parameter in captured.parameters.items():
+        if name not in arguments and parameter.default is not ANY:
+            raise click.UsageError(f"{usage(captured)}: {name} is missing.")
+    return arguments
+
+
+def usage(captured: Captured) -> str:
+    """`User.by_phone PHONE [AGE]`."""
+    shown = (n.upper() if p.default is not ANY else f"[{n.upper()}]" for n, p in captured.parameters.items())
+    return " ".join([captured.shown, *shown])
+
+
+def _by_name(captured: Captured, words: Sequence[str]) -> dict[str, str]:
+    """Words without a name fill the parameters in their order."""
+    names = list(captured.parameters)
+    given: dict[str, str] = {}
+    unnamed: list[str] = []
+    for word in words:
+        found = _NAMED.fullmatch(word)
+        if found is None:
+            unnamed.append(word)
+        elif found[1] not in names:
+            raise click.UsageError(
+                f"{usage(captured)}: there is no {found[1]!r}. "
+                f"For a value that holds '=', name its parameter: {names[0]}={word}"
+            )
+        elif found[1] in given:
+            raise click.UsageError(f"{usage(captured)}: {found[1]} is given twice.")
+        else:
+            given[found[1]] = found[2]
+    left = [name for name in names if name not in given]
+    if len(unnamed) > len(left):
+        raise click.UsageError(f"{usage(captured)}: {unnamed[len(left)]!r} is one argument too many.")
+    return given | dict(zip(left, unnamed, strict=False))
+
+
+def _argument(slot: Slot, text: str, in_sort_key: bool) -> Any:
+    found = _HOW.fullmatch(text)
+    how = found[1].replace("_", "-") if found else ""
+    if found is None or not in_sort_key or how not in (*RANGES, "between", "exactly"):
+        return _value(slot, text)
+    if how == "exactly":
+        return _value(slot, found[2])
+    if how == "between":
+        low, comma, high = found[2].partition(",")
+        if not comma or "," in high:
+            _wrong(slot, text, "between takes two values, as in between:A,B")
+        return between(_value(slot, low), _value(slot, high))
+    if how == "starting-with" and slot.type is not str:
+        _wrong(slot, text, "starting-with is for text")
+    return RANGES[how](_value(slot, found[2]))
+
+
+def _value(slot: Slot, text: str) -> Any:
+    if issubclass(slot.type, Enum):
+        return _member(slot, slot.type, text)
+    try:
+        value = _READERS[slot.type](text)
+    except (ValueError, InvalidOperation):
+        _wrong(slot, text, f"it is {_WANTED[slot.type]}")
+    if isinstance(value, datetime) and value.tzinfo is None:
+        _wrong(slot, text, f"it is {_WANTED[datetime]}, with Z or an offset")
+    return value
+
+
+def _member(slot: Slot, kind: type[Enum], text: str) -> Enum:
+    found = next((m for m in kind if text in (m.name, str(m.value), enum_text(m))), None)
+    if found is None:
+        _wrong(slot, text, f"it is one of {', '.join(member.name for member in kind)}")
+    return found
+
+
+def _wrong(slot: Slot, text: str, wanted: str) -> NoReturn:
+    raise click.UsageError(f"{slot.name}={text!r}: {wanted}.")
+
+
+_READERS: Mapping[type[Any], Callable[[str], Any]] = {
+    str: str,
+    int: int,
+    Decimal: Decimal,
+    datetime: datetime.fromisoformat,
+    date: date.fromisoformat,
+    UUID: UUID,
+}
+_WANTED: Mapping[type[Any], str] = {
+    int: "a whole number",
+    Decimal: "a number, as in 12.5",
+    datetime: "an instant, as in 2026-01-31T09:30:00Z",
+    date: "a date, as in 2026-01-31",
+    UUID: "a UUID, as in 123e4567-e89b-12d3-a456-426614174000",
+}

@@ -1,0 +1,92 @@
+"""`local start|stop|status|reset`: an embedded engine on a file, which goes on when the command has ended."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from singletable.cli import show
+from singletable.cli.session import DEFAULT_FILE, options_anywhere, session_of
+from singletable.local import control
+from singletable.local.control import Status
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _file_argument(function: F) -> F:
+    return click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))(function)
+
+
+@click.group()
+def local() -> None:
+    """Run the embedded engine on a data file of this machine.
+
+    FILE is that of --db local:FILE, else data/singletable.db. A command or program with --db local:FILE uses the engine
+    that runs on the file, and starts one for itself where none does.
+    """
+
+
+@local.command()
+@_file_argument
+@options_anywhere("json")
+@click.pass_context
+def start(ctx: click.Context, file: Path | None, as_json: bool) -> None:
+    """Start an engine on a file; it goes on until `local stop`."""
+    _print(control.start(_path(ctx, file)), as_json)
+
+
+@local.command()
+@_file_argument
+@click.pass_context
+def stop(ctx: click.Context, file: Path | None) -> None:
+    """End the engine on a file, whoever started it. The data stays."""
+    path = _path(ctx, file)
+    click.echo(f"{path}: {'stopped' if control.stop(path) else 'no engine was running'}")
+
+
+@local.command()
+@_file_argument
+@options_anywhere("json")
+@click.pass_context
+def status(ctx: click.Context, file: Path | None, as_json: bool) -> None:
+    """Show whether an engine runs on a file, and where. The exit code is 1 where none answers."""
+    found = control.status(_path(ctx, file))
+    _print(found, as_json)
+    if not found.healthy:
+        ctx.exit(1)
+
+
+@local.command()
+@_file_argument
+@click.option("--yes", is_flag=True, help="Don't ask.")
+@click.pass_context
+def reset(ctx: click.Context, file: Path | None, yes: bool) -> None:
+    """End the engine on a file and delete its data. On a terminal it asks first."""
+    path = _path(ctx, file)
+    if not yes and sys.stdin.isatty():
+        click.confirm(f"Delete all data in {path}?", abort=True)
+    control.reset(path)
+    click.echo(f"{path}: deleted")
+
+
+def _path(ctx: click.Context, file: Path | None) -> Path:
+    return file or session_of(ctx).file or Path(DEFAULT_FILE)
+
+
+def _print(found: Status, as_json: bool) -> None:
+    address = found.address
+    facts = {
+        "file": str(found.path),
+        "bytes": found.size_bytes,
+        "running": found.healthy,
+        "url": address.url if address else None,
+        "pid": address.pid if address else None,
+    }
+    if as_json:
+        show.print_json(facts)
+        return
+    show.print_table(("Engine", ""), [(name, value) for name, value in facts.items() if value is not None])

@@ -1,0 +1,57 @@
+"""`patterns`: every access pattern of a module's tables, with its keys and what it costs."""
+
+from __future__ import annotations
+
+import click
+from rich.text import Text
+
+from singletable.cli import show
+from singletable.cli.modules import tables_of
+from singletable.cli.session import options_anywhere
+from singletable.records import AccessPattern, Table, catalogue
+
+
+@click.command()
+@click.argument("module", metavar="MODULE[:NAME]")
+@options_anywhere("json")
+def patterns(module: str, as_json: bool) -> None:
+    """List every access pattern: its arguments, keys, index, requests and capacity. Sends nothing.
+
+    \b
+    singletable patterns shop.model
+    singletable patterns shop/model.py --json
+    """
+    tables = tables_of(module)
+    if as_json:
+        show.print_json([pattern for table in tables for pattern in catalogue(table)])
+        return
+    for table in tables:
+        _print(table, catalogue(table))
+
+
+def _print(table: Table, found: tuple[AccessPattern, ...]) -> None:
+    types = len(table.models)
+    click.echo(f"table {show.clean(table.name)}: {types} entities, {len(found)} access patterns")
+    titles = ("Access pattern", "Keys", "Cost")
+    show.print_table(titles, [(_called(p), _keys(p), _cost(p)) for p in found], between=True)
+
+
+def _called(pattern: AccessPattern) -> Text:
+    said = Text(f"{pattern.entity}.{pattern.name}", style="bold")
+    said.append(f"\n{', '.join(p.shown for p in pattern.parameters)}", style="not bold")
+    for line in pattern.description.splitlines()[:1]:
+        said.append(f"\n{show.clean(line)}", style="not bold dim")
+    return said
+
+
+def _keys(pattern: AccessPattern) -> Text:
+    """Partition, sort key, and where they are read from."""
+    place = f"in index {pattern.index}" if pattern.index else "in the table"
+    sparse = f", where {', '.join(pattern.sparse_by)} is not None" if pattern.sparse_by else ""
+    sort = pattern.sort or "every item of the partition"
+    return Text(f"{show.clean(pattern.partition)}\n{show.clean(sort)}\n").append(place + sparse, style="dim")
+
+
+def _cost(pattern: AccessPattern) -> Text:
+    filtered = "\na filter on the type" if pattern.needs_type_filter else ""
+    return Text(f"{pattern.requests}\n{pattern.capacity}{filtered}")

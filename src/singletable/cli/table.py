@@ -1,0 +1,118 @@
+"""`table create|describe|diff`: the tables that a module declares, beside those that are there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from singletable.cli import show
+from singletable.cli.modules import tables_of
+from singletable.cli.session import options_anywhere, session_of
+from singletable.database import Database
+from singletable.errors import NotFound
+from singletable.records import Table
+from singletable.tables import Description
+
+_module = click.argument("module", metavar="MODULE[:NAME]")
+
+
+@click.group()
+def table() -> None:
+    """Create the tables that a module declares, look at them, and compare."""
+
+
+@table.command()
+@_module
+@click.option("--yes", is_flag=True, help="Create it on AWS, or on any address that is not this machine's.")
+@options_anywhere("json", "db")
+@click.pass_context
+def create(ctx: click.Context, module: str, yes: bool, as_json: bool) -> None:
+    """Create the tables, and wait until they can be used.
+
+    A table that is there already is left alone; where it differs from its declaration, that is an error. Outside this
+    machine nothing is created without --yes.
+    """
+    tables = tables_of(module)
+    with session_of(ctx).connect() as db:
+        if not (yes or db.target.endpoint.is_local):
+            names = ", ".join(t.name for t in tables)
+            raise click.UsageError(f"This creates {names} at {db.target.endpoint.url}. Say --yes to do it.")
+        made = [_create(db, table) for table in tables]
+    if as_json:
+        show.print_json([{"table": name, "created": created} for name, created in made])
+        return
+    for name, created in made:
+        click.echo(f"{name}: {'created' if created else 'is there already, as declared'}")
+
+
+@table.command()
+@_module
+@options_anywhere("json", "db")
+@click.pass_context
+def describe(ctx: click.Context, module: str, as_json: bool) -> None:
+    """Show the tables as they are: state, size, keys, indexes. The exit code is 1 where one is missing."""
+    tables = tables_of(module)
+    with session_of(ctx).connect_to_read() as db:
+        found = [_described(db, table) for table in tables]
+    if as_json:
+        show.print_json([_facts(description) for description in found])
+        return
+    for description in found:
+        show.print_table((description.name, ""), [(k, v) for k, v in _facts(description).items() if k != "table"])
+
+
+@table.command()
+@_module
+@options_anywhere("json", "db")
+@click.pass_context
+def diff(ctx: click.Context, module: str, as_json: bool) -> None:
+    """Show where the tables are not as declared. The exit code is 1 where one differs or is missing."""
+    tables = tables_of(module)
+    with session_of(ctx).connect_to_read() as db:
+        found = [(table.name, difference) for table in tables for difference in db.diff_table(table)]
+    if as_json:
+        lines = [{"table": n, "what": d.what, "declared": d.declared, "found": d.found} for n, d in found]
+        show.print_json(lines)
+    elif found:
+        titles = ("Table", "What", "Declared", "Found")
+        show.print_table(titles, [(name, d.what, d.declared, d.found) for name, d in found])
+    else:
+        click.echo("as declared")
+    if found:
+        ctx.exit(1)
+
+
+def _create(db: Database, declared: Table) -> tuple[str, bool]:
+    is_there = db.describe_table(declared) is not None
+    db.create_table(declared)
+    return declared.name, not is_there
+
+
+def _described(db: Database, declared: Table) -> Description:
+    found = db.describe_table(declared)
+    if found is None:
+        raise NotFound("there is no such table", table=declared.name, hint="Make it: singletable table create MODULE.")
+    return found
+
+
+def _facts(found: Description) -> dict[str, Any]:
+    raw = found.raw
+    indexes = {name: _key(index) for name, index in found.indexes.items()}
+    return {
+        "table": found.name,
+        "status": found.status,
+        "items": found.items,
+        "bytes": found.bytes,
+        "key": _key(raw),
+        "indexes": indexes if indexes else None,
+        "ttl": found.ttl,
+        "billing": raw.get("BillingModeSummary", {}).get("BillingMode"),
+        "stream": raw.get("StreamSpecification", {}).get("StreamViewType"),
+        "deletion_protection": raw.get("DeletionProtectionEnabled", False),
+    }
+
+
+def _key(raw: Any) -> str:
+    """`pk + sk`, as `diff` writes it."""
+    return " + ".join(k["AttributeName"] for k in sorted(raw.get("KeySchema", ()), key=lambda k: str(k["KeyType"])))

@@ -1,0 +1,32 @@
+"""What a write of one item is aimed at: its key, or the item itself as an entity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from singletable.errors import InvalidRequest
+from singletable.records.models import Model, model_for, model_of
+from singletable.records.patterns import KeyOf
+from singletable.records.reading import check_whole
+
+
+def target_of(target: Any, expected: int | None) -> tuple[Model[Any], KeyOf[Any], int | None]:
+    """The model and key of a target, and the count of writes it is expected to have.
+
+    An entity brings its own count; a key has one only where `expected` gives it.
+    """
+    if isinstance(target, KeyOf):
+        key: KeyOf[Any] = target
+        check_whole(key)
+        model: Model[Any] = model_of(key.captured.owner)
+    else:
+        model = model_for(target)
+        key = model.key_of(target)
+        if expected is None and model.counter is not None:
+            expected = getattr(target, model.counter.name)
+    if expected is not None and model.counter is None:
+        raise InvalidRequest(
+            f"expected={expected}, and {model.kind.__name__} counts no writes",
+            hint="Declare a count: revision: int = field(version=True, default=0).",
+        )
+    return model, key, expected

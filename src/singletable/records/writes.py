@@ -1,0 +1,470 @@
+"""The verbs that write, as values: each says what it needs to know, what it sends, and what a refusal means.
+
+A write alone is sent as one request where it has one part; with unique attributes it has more, and goes as a
+transaction. Inside a transaction the same values stand beside each other. The rules are in `rules`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from singletable.errors import InvalidRequest, SingletableError
+from singletable.expressions import Change as AttributeChange
+from singletable.expressions import Condition, Expressions, Update, first_name, is_whole
+from singletable.operations import Action, CheckItem, DeleteItem, Guard, Item, PutItem, UpdateItem
+from singletable.records.changes import KeysNeeded, Planned, applied, is_repeatable, plan_keys
+from singletable.records.models import Model
+from singletable.records.patterns import KeyOf
+from singletable.records.rules import (
+    already_exists,
+    both,
+    carries,
+    guard,
+    is_alive,
+    is_count,
+    is_gone,
+    is_not_write,
+    is_schema,
+    is_schema_or_older,
+    is_there,
+    is_type,
+    not_found,
+    refused,
+)
+from singletable.records.uniques import Claim
+
+
+class _Unread:
+    def __repr__(self) -> str:
+        return "UNREAD"
+
+
+UNREAD: Any = _Unread()
+"""The item of a write was not read; None says that it was, and is not there."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What a write is planned with, besides itself."""
+
+    now: float
+    write_id: str
+    """A fresh text, the same for all tries of the write."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One action of a write. `refusal` says what its failed condition means, given the stored item."""
+
+    action: Action
+    refusal: Callable[[Item | None], SingletableError]
+    settles: Callable[[Item | None], bool] = field(default=lambda _: False)
+    """Whether a stored item shows that this part was done by an earlier try."""
+    certain: bool = True
+    """Whether a refusal after a lost answer can't come from the part's own earlier success."""
+
+
+class Needs:
+    """A write can't be planned before its item is read."""
+
+
+NEEDS = Needs()
+
+
+class Write(ABC):
+    """One write of one item."""
+
+    verb: ClassVar[str]
+    model: Model[Any]
+    key: KeyOf[Any]
+    where: Condition | None
+
+    @abstractmethod
+    def main(self, current: Any, moment: Moment) -> Part | Needs:
+        """The action on the item itself. `current` is UNREAD, None or the entity as it was read."""
+
+    def claims(self, current: Any) -> Iterator[Claim]:
+        """What becomes of the guards of its unique attributes."""
+        return iter(())
+
+    def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
+        """Whether a refusal came only from what was read before: then it is planned anew with what is stored."""
+        return False
+
+    def done(self) -> None:  # noqa: B027 most writes have nothing to note
+        """The write has happened."""
+
+
+def writes_entity(model: Model[Any], entity: Any, count: int | None, write_id: str | None) -> dict[str, Any]:
+    """The item of an entity, with its count of writes and, where it is needed, a write id."""
+    item = model.item(entity)
+    if model.counter is not None and count is not None:
+        item[model.counter.stored] = {"N": str(count)}
+    if write_id is not None:
+        item[model.table.definition.write_id_attribute] = {"S": write_id}
+    return item
+
+
+@dataclass(eq=False)
+class EntityWrite(Write):
+    """A write of a whole entity."""
+
+    model: Model[Any]
+    entity: Any
+    where: Condition | None = None
+    key: KeyOf[Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.key = self.model.key_of(self.entity)
+
+    @property
+    def count(self) -> int | None:
+        """The entity's own count of writes, where it has one."""
+        counter = self.model.counter
+        return None if counter is None else int(getattr(self.entity, counter.name))
+
+    def claims(self, current: Any) -> Iterator[Claim]:
+        expires = self.model.expires
+        ends = self.model.item(self.entity).get(expires.stored) if expires is not None else None
+        for unique in self.model.uniques:
+            known = current is not None and current is not UNREAD
+            old = getattr(current, unique.name) if known else None
+            renew = (
+                known and expires is not None and getattr(current, expires.name) != getattr(self.entity, expires.name)
+            )
+            yield Claim(self.model, unique, self.key, old, getattr(self.entity, unique.name), ends, renew)
+
+    def _moves_expiry(self, current: Any) -> bool:
+        name = self.model.expires.name if self.model.expires is not None else ""
+        return bool(name) and getattr(current, name) != getattr(self.entity, name)
+
+    def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
+        return _uniques_moved(self.model, current, stored, now)
+
+    def done(self) -> None:
+        if self.model.counter is not None:
+            setattr(self.entity, self.model.counter.name, (self.count or 0) + 1)
+
+
+class Create(EntityWrite):
+    """Where there is no item yet, or an expired one."""
+
+    verb: ClassVar[str] = "create"
+
+    def main(self, current: Any, moment: Moment) -> Part:
+        model = self.model
+        count = None if model.counter is None else 1
+        item = writes_entity(model, self.entity, count, moment.write_id)
+        action = PutItem(model.table.name, item, guard(model, is_gone(model, moment.now)))
+        return Part(
+            action,
+            lambda stored: already_exists(model, self.key, stored),
+            lambda stored: carries(model, stored, moment.write_id),
+        )
+
+    def claims(self, current: Any) -> Iterator[Claim]:
+        return super().claims(None)
+
+    def done(self) -> None:
+        if self.model.counter is not None:
+            setattr(self.entity, self.model.counter.name, 1)
+
+
+class Put(EntityWrite):
+    """Over what is there."""
+
+    verb: ClassVar[str] = "put"
+
+    def main(self, current: Any, moment: Moment) -> Part | Needs:
+        model = self.model
+        if model.uniques and current is UNREAD:
+            return NEEDS
+        counted = None if self.count is None else self.count + 1
+        item = writes_entity(model, self.entity, counted, moment.write_id if counted else None)
+        condition = both(self._condition(moment.now), _held_uniques(model, current, moment.now))
+        action = PutItem(model.table.name, item, guard(model, condition))
+        certain = self.where is None and counted is None
+        settles = (lambda stored: carries(model, stored, moment.write_id)) if counted else (lambda _: False)
+        return Part(action, lambda stored: self._refusal(stored, moment.now), settles, certain)
+
+    def _condition(self, now: float) -> Condition | None:
+        model, condition = self.model, self.where
+        if condition is not None:
+            condition = both(is_type(model) & condition, is_alive(model, now))
+        elif model.table.guards_overlap:
+            condition = is_gone(model, now) | is_type(model)
+        same = is_count(model, self.count)
+        if same is None:
+            return condition
+        if self.count == 0:
+            return both(condition, is_gone(model, now) | same)
+        return both(condition, same)
+
+    def _refusal(self, stored: Item | None, now: float) -> SingletableError:
+        model = self.model
+        if stored is not None and not model.is_mine(stored):
+            return already_exists(model, self.key, stored)
+        return refused(model, self.key, self.verb, self.where, self.count, stored)
+
+
+class Upsert(EntityWrite):
+    """Give the item, there or not, all of the entity's attributes; those that no class declares stay."""
+
+    verb: ClassVar[str] = "upsert"
+
+    def main(self, current: Any, moment: Moment) -> Part | Needs:
+        model = self.model
+        if model.uniques and current is UNREAD:
+            return NEEDS
+        expressions = Expressions((model.kind,))
+        text = expressions.update((), list(self._changes(moment)))
+        condition = both(self._condition(moment), _held_uniques(model, current, moment.now))
+        assert condition is not None
+        conditions = Guard(expressions.condition(condition), expressions.names, expressions.values)
+        key = model.key_item(self.key)
+        action = UpdateItem(model.table.name, key, text, conditions, model, repeatable=True)
+        return Part(
+            action,
+            lambda stored: self._refusal(stored),
+            lambda stored: model.counter is not None and carries(model, stored, moment.write_id),
+        )
+
+    def _condition(self, moment: Moment) -> Condition:
+        model = self.model
+        mine = is_type(model) & is_schema_or_older(model)
+        if model.counter is not None:
+            mine = mine & is_not_write(model, moment.write_id)
+        return is_gone(model, moment.now) | mine
+
+    def _changes(self, moment: Moment) -> Iterator[AttributeChange]:
+        model, definition = self.model, self.model.table.definition
+        item = model.item(self.entity)
+        names = {f.stored for f in model.fields} | set(definition.reserved)
+        for name in sorted(names - {*model.key_attributes, definition.write_id_attribute}):
+            if model.counter is None or name != model.counter.stored:
+                yield AttributeChange(name, item.get(name))
+        if model.counter is not None:
+            yield from _counted(model, moment)
+
+    def _refusal(self, stored: Item | None) -> SingletableError:
+        model = self.model
+        if stored is not None and model.is_mine(stored):
+            return model.newer(model.version_of(stored))
+        return already_exists(model, self.key, stored)
+
+    def done(self) -> None:
+        """The count that the item has now is on the entity that the shell gives back."""
+
+
+@dataclass(eq=False)
+class Change(Write):
+    """Change some attributes of an item that is there."""
+
+    model: Model[Any]
+    key: KeyOf[Any]
+    updates: tuple[Update, ...]
+    where: Condition | None = None
+    expected: int | None = None
+    verb: ClassVar[str] = "update"
+
+    def main(self, current: Any, moment: Moment) -> Part | Needs:
+        model = self.model
+        if current is None:
+            raise not_found(model, self.key, self.verb)
+        planned = self._plan(current)
+        if isinstance(planned, KeysNeeded):
+            return NEEDS
+        expressions = Expressions((model.kind,))
+        counted = () if model.counter is None else _counted(model, moment)
+        text = expressions.update(self.updates, (*planned.changes, *counted))
+        condition = self._condition(planned, current, moment)
+        conditions = Guard(expressions.condition(condition), expressions.names, expressions.values)
+        repeatable = is_repeatable(model, self.updates)
+        action = UpdateItem(model.table.name, model.key_item(self.key), text, conditions, model, repeatable)
+        return Part(
+            action,
+            lambda stored: self._refusal(stored, moment.now),
+            lambda stored: model.counter is not None and carries(model, stored, moment.write_id),
+            certain=self.where is None and self.expected is None and planned.held is None,
+        )
+
+    def claims(self, current: Any) -> Iterator[Claim]:
+        changed = {first_name(u.path) for u in self.updates}
+        expires = self.model.expires
+        ends_change = expires is not None and expires.name in changed
+        if not self._touches_uniques:
+            return
+        after = applied(self.model, current, tuple(u for u in self.updates if is_whole(u.path)))
+        ends = self.model.item(after).get(expires.stored) if expires is not None else None
+        for unique in self.model.uniques:
+            old, new = getattr(current, unique.name), getattr(after, unique.name)
+            if ends_change or old != new:
+                yield Claim(self.model, unique, self.key, old, new, ends, ends_change)
+
+    @property
+    def _touches_uniques(self) -> bool:
+        changed = {first_name(u.path) for u in self.updates}
+        moving = {f.name for f in self.model.uniques}
+        if moving and self.model.expires is not None:
+            moving.add(self.model.expires.name)
+        return bool(changed & moving)
+
+    def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
+        if current is UNREAD or current is None or not is_there(self.model, stored, now):
+            return False
+        assert stored is not None
+        found: Any = self.model.load(stored)
+        planned = self._plan(current)
+        names = set(planned.held_names) if isinstance(planned, Planned) else set[str]()
+        if self._touches_uniques:
+            names |= {f.name for f in self.model.uniques}
+        return any(getattr(found, n) != getattr(current, n) for n in names)
+
+    def _plan(self, current: Any) -> Planned | KeysNeeded:
+        if self._touches_uniques and current is UNREAD:
+            return KeysNeeded(frozenset(f.name for f in self.model.uniques))
+        return plan_keys(self.model, self.key, self.updates, None if current is UNREAD else current)
+
+    def _condition(self, planned: Planned, current: Any, moment: Moment) -> Condition:
+        model = self.model
+        condition: Condition | None = is_type(model) & is_schema(model)
+        held = _held_uniques(model, current, moment.now) if self._touches_uniques else None
+        for more in (is_alive(model, moment.now), is_count(model, self.expected), planned.held, held, self.where):
+            condition = both(condition, more)
+        if model.counter is not None:
+            condition = both(condition, is_not_write(model, moment.write_id))
+        assert condition is not None
+        return condition
+
+    def _refusal(self, stored: Item | None, now: float) -> SingletableError:
+        if not is_there(self.model, stored, now):
+            return not_found(self.model, self.key, self.verb)
+        return refused(self.model, self.key, self.verb, self.where, self.expected, stored)
+
+
+@dataclass(eq=False)
+class Remove(Write):
+    """Remove an item. Alone, and without a condition, an item that is not there is no error."""
+
+    model: Model[Any]
+    key: KeyOf[Any]
+    where: Condition | None = None
+    expected: int | None = None
+    verb: ClassVar[str] = "delete"
+
+    @property
+    def needs_item(self) -> bool:
+        """Whether the item has to be there for the write to hold."""
+        return self.where is not None or self.expected is not None
+
+    def main(self, current: Any, moment: Moment) -> Part | Needs:
+        model = self.model
+        if model.uniques and current is UNREAD:
+            return NEEDS
+        there = both(is_type(model), is_count(model, self.expected))
+        if self.needs_item:
+            condition = both(both(there, is_alive(model, moment.now)), self.where)
+        else:
+            condition = is_gone(model, moment.now) | is_type(model)
+        condition = both(condition, _held_uniques(model, current, moment.now))
+        action = DeleteItem(model.table.name, model.key_item(self.key), guard(model, condition), model)
+        return Part(action, lambda stored: self._refusal(stored, moment.now))
+
+    def claims(self, current: Any) -> Iterator[Claim]:
+        if current is not None and current is not UNREAD:
+            for unique in self.model.uniques:
+                yield Claim(self.model, unique, self.key, getattr(current, unique.name), None)
+
+    def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
+        return _uniques_moved(self.model, current, stored, now)
+
+    def _refusal(self, stored: Item | None, now: float) -> SingletableError:
+        if not is_there(self.model, stored, now):
+            return not_found(self.model, self.key, self.verb)
+        return refused(self.model, self.key, self.verb, self.where, self.expected, stored)
+
+
+@dataclass(eq=False)
+class Check(Write):
+    """An item is there, of its type, alive, and meets a condition. Only inside a transaction."""
+
+    model: Model[Any]
+    key: KeyOf[Any]
+    where: Condition | None = None
+    verb: ClassVar[str] = "check"
+
+    def main(self, current: Any, moment: Moment) -> Part:
+        model = self.model
+        condition = both(both(is_type(model), is_alive(model, moment.now)), self.where)
+        action = CheckItem(model.table.name, model.key_item(self.key), guard(model, condition))
+        return Part(action, lambda stored: self._refusal(stored, moment.now))
+
+    def _refusal(self, stored: Item | None, now: float) -> SingletableError:
+        if not is_there(self.model, stored, now):
+            return not_found(self.model, self.key, self.verb)
+        return refused(self.model, self.key, self.verb, self.where, None, stored)
+
+
+def merged(one: Write, other: Write) -> Write:
+    """Two writes of one item as one; InvalidRequest where no one action says both."""
+    if isinstance(one, Check):
+        if isinstance(other, Check):
+            return replace(one, where=both(one.where, other.where))
+        if isinstance(other, (Change, Remove, Put)):
+            where = both(one.where, other.where)
+            return replace(other, where=is_type(one.model) if where is None else where)
+    if isinstance(other, Check) and isinstance(one, (Change, Remove, Put)):
+        return merged(other, one)
+    if isinstance(one, Change) and isinstance(other, Change):
+        return _joined(one, other)
+    if isinstance(one, (Create, Put, Upsert)) and isinstance(other, Change) and other.where is None:
+        return replace(one, entity=applied(one.model, one.entity, other.updates))
+    raise InvalidRequest(
+        f"{one.verb} and {other.verb} of the same item in one transaction",
+        key=other.key,
+        table=other.model.table.name,
+        operation="transaction",
+        hint="Say in one operation what is to become of the item.",
+    )
+
+
+def _joined(one: Change, other: Change) -> Change:
+    expected = {e for e in (one.expected, other.expected) if e is not None}
+    if len(expected) > 1:
+        raise InvalidRequest("two versions are expected of the same item", key=one.key, operation="transaction")
+    updates, where = (*one.updates, *other.updates), both(one.where, other.where)
+    return replace(one, updates=updates, where=where, expected=next(iter(expected), None))
+
+
+def _counted(model: Model[Any], moment: Moment) -> tuple[AttributeChange, AttributeChange]:
+    """One more write, and which: a repeat of the same write finds its own id and stops there."""
+    assert model.counter is not None
+    return (
+        AttributeChange(model.counter.stored, {"N": "0"}, plus={"N": "1"}),
+        AttributeChange(model.table.definition.write_id_attribute, {"S": moment.write_id}),
+    )
+
+
+def _held_uniques(model: Model[Any], current: Any, now: float) -> Condition | None:
+    """The unique values are still what they were when they were read."""
+    if not model.uniques or current is UNREAD:
+        return None
+    if current is None:
+        return is_gone(model, now)
+    condition: Condition | None = None
+    for unique in model.uniques:
+        same = Condition("=", (getattr(model.kind, unique.name), getattr(current, unique.name)))
+        condition = both(condition, same)
+    return condition
+
+
+def _uniques_moved(model: Model[Any], current: Any, stored: Item | None, now: float) -> bool:
+    if current is UNREAD or not model.uniques:
+        return False
+    found: Any = model.load(stored) if stored is not None and is_there(model, stored, now) else None
+    if found is None or current is None:
+        return found is not current
+    return any(getattr(found, f.name) != getattr(current, f.name) for f in model.uniques)
