@@ -31,6 +31,7 @@ from singletable.errors import (
     Mistake,
     NotConfigured,
     NotFound,
+    NotUnique,
     OutcomeUnknown,
     SingletableError,
     Throttled,
@@ -38,6 +39,7 @@ from singletable.errors import (
     TransactionCancelled,
     TransactionConflict,
     Unavailable,
+    VersionMoved,
 )
 from singletable.expressions import Condition, Update, attr, present
 from singletable.records import (
@@ -94,6 +96,7 @@ __all__ = [
     "Mistake",
     "NotConfigured",
     "NotFound",
+    "NotUnique",
     "OutcomeUnknown",
     "Page",
     "Query",
@@ -109,6 +112,7 @@ __all__ = [
     "TransactionConflict",
     "Unavailable",
     "Update",
+    "VersionMoved",
     "after",
     "at_least",
     "at_most",

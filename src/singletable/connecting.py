@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +32,8 @@ class Options:
     timeouts: Timeouts = Timeouts()
     ca_file: str | None = None
     checksum: bool = True
+    clock: Callable[[], float] = time.time
+    """Seconds since 1970. It decides expiry, the life of cursors, and the time of signatures."""
 
 
 @dataclass(frozen=True)

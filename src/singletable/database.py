@@ -7,7 +7,8 @@ so it works in scripts, threads, Lambda handlers and notebooks alike.
 from __future__ import annotations
 
 import os
-from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar, overload
 
@@ -20,6 +21,7 @@ from singletable.records import (
     Entity,
     Explainable,
     Explained,
+    Finding,
     KeyOf,
     Page,
     Query,
@@ -46,6 +48,7 @@ def connect(
     retry: RetryPolicy = RetryPolicy(),  # noqa: B008 frozen
     timeouts: Timeouts = Timeouts(),  # noqa: B008 frozen
     ca_file: str | None = None,
+    clock: Callable[[], float] = time.time,
     environ: Mapping[str, str] = os.environ,
 ) -> Database:
     """A database at a target:
@@ -54,10 +57,11 @@ def connect(
     * `"aws"`: region and credentials as every AWS tool finds them.
     * `"http://127.0.0.1:8000"`: an engine at an address.
 
-    No request is made. `cursor_keys` are secrets that seal the cursors of pages; the first seals, all open.
+    No request is made. `cursor_keys` are secrets that seal the cursors of pages; the first seals, all open. `clock` gives
+    seconds since 1970; it decides what has expired.
     Raises NotConfigured where the engine or the region is missing.
     """
-    options = Options(region, credentials, cursor_keys, retry, timeouts, ca_file)
+    options = Options(region, credentials, cursor_keys, retry, timeouts, ca_file, clock=clock)
     return Database.at(find_target(target, options, environ), options)
 
 
@@ -78,6 +82,7 @@ class Database:
             traits=target.traits,
             ca_file=options.ca_file,
             checksum=options.checksum,
+            now=options.clock,
         )
         return cls(port, target)
 
@@ -241,6 +246,13 @@ class Database:
     def meter(self) -> Meter:
         """Counts requests, round trips, bytes and capacity for as long as its `with` block lasts."""
         return Meter()
+
+    def check(self, table: Table) -> list[Finding]:
+        """Everything of a table that is not as it should be: types, versions, keys, index keys, guards of unique values.
+
+        It reads the whole table, and changes nothing. Nothing is found in a sound one.
+        """
+        return drive(flows.check(self.port, table))
 
     def create_table(self, table: Table) -> Description:
         """Create a table and wait until it can be used. Where it is there already it must be as declared."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar, overload
 
@@ -16,6 +17,7 @@ from singletable.records import (
     Entity,
     Explainable,
     Explained,
+    Finding,
     KeyOf,
     Page,
     Query,
@@ -43,10 +45,11 @@ def connect_async(
     retry: RetryPolicy = RetryPolicy(),  # noqa: B008 frozen
     timeouts: Timeouts = Timeouts(),  # noqa: B008 frozen
     ca_file: str | None = None,
+    clock: Callable[[], float] = time.time,
     environ: Mapping[str, str] = os.environ,
 ) -> AsyncDatabase:
     """A database at a target, as `connect` takes it, for asyncio. No request is made."""
-    options = Options(region, credentials, cursor_keys, retry, timeouts, ca_file)
+    options = Options(region, credentials, cursor_keys, retry, timeouts, ca_file, clock=clock)
     return AsyncDatabase.at(find_target(target, options, environ), options)
 
 
@@ -67,6 +70,7 @@ class AsyncDatabase:
             traits=target.traits,
             ca_file=options.ca_file,
             checksum=options.checksum,
+            now=options.clock,
         )
         return cls(port, target)
 
@@ -238,6 +242,13 @@ class AsyncDatabase:
     def meter(self) -> Meter:
         """Counts requests, round trips, bytes and capacity for as long as its `with` block lasts."""
         return Meter()
+
+    async def check(self, table: Table) -> list[Finding]:
+        """Everything of a table that is not as it should be: types, versions, keys, index keys, guards of unique values.
+
+        It reads the whole table, and changes nothing. Nothing is found in a sound one.
+        """
+        return await flows.check(self.port, table)
 
     async def create_table(self, table: Table) -> Description:
         """Create a table and wait until it can be used. Where it is there already it must be as declared."""

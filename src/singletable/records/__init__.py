@@ -15,6 +15,7 @@ a class. Flows are `async def` over a port; `flows` lists those that the shells 
 
 from singletable.records import flows
 from singletable.records.catalogue import AccessPattern, Parameter, PatternKind, catalogue, collections_of
+from singletable.records.checking import Finding
 from singletable.records.collections import Collection, Whole, collect
 from singletable.records.cursors import CursorSeal
 from singletable.records.entities import Entity, field, key_of
@@ -46,6 +47,7 @@ __all__ = [
     "Explainable",
     "Explained",
     "Failure",
+    "Finding",
     "Key",
     "KeyOf",
     "Model",

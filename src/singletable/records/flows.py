@@ -6,6 +6,7 @@ from typing import Any
 
 from singletable.errors import NotFound
 from singletable.records.batches import get_many, write_many
+from singletable.records.checking import Finding, check
 from singletable.records.collections import Whole, get_collection
 from singletable.records.explain import explain
 from singletable.records.patterns import KeyOf
@@ -20,6 +21,8 @@ from singletable.tables import describe as _describe
 from singletable.wire.port import Port
 
 __all__ = [
+    "Finding",
+    "check",
     "chunk",
     "commit",
     "create",

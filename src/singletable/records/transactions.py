@@ -140,7 +140,7 @@ async def commit(port: Port, pending: Sequence[Write]) -> Mapping[int, Any]:
     if port.traits.creates_tables:
         for table in dict.fromkeys(write.model.table for write in writes):
             await first_use(port, table)
-    moment = Moment(port.now(), port.token())
+    moment = Moment(port.now())
     known: dict[int, Any] = {}
     for _ in range(TRIES):
         plan = await _plan(port, writes, known, moment)

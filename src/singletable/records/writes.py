@@ -51,8 +51,8 @@ class Moment:
     """What a write is planned with, besides itself."""
 
     now: float
-    write_id: str
-    """A fresh text, the same for all tries of the write."""
+    write_id: str = ""
+    """A fresh text, the same for all tries of the write; none in a transaction, which its token settles."""
 
 
 @dataclass(frozen=True)
@@ -98,12 +98,12 @@ class Write(ABC):
         """The write has happened."""
 
 
-def writes_entity(model: Model[Any], entity: Any, count: int | None, write_id: str | None) -> dict[str, Any]:
+def writes_entity(model: Model[Any], entity: Any, count: int | None, write_id: str) -> dict[str, Any]:
     """The item of an entity, with its count of writes and, where it is needed, a write id."""
     item = model.item(entity)
     if model.counter is not None and count is not None:
         item[model.counter.stored] = {"N": str(count)}
-    if write_id is not None:
+    if write_id:
         item[model.table.definition.write_id_attribute] = {"S": write_id}
     return item
 
@@ -115,6 +115,8 @@ class EntityWrite(Write):
     model: Model[Any]
     entity: Any
     where: Condition | None = None
+    origin: Any = None
+    """The caller's own entity, where another stands in its place."""
     key: KeyOf[Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -145,8 +147,13 @@ class EntityWrite(Write):
         return _uniques_moved(self.model, current, stored, now)
 
     def done(self) -> None:
+        """The entity has the count that the item has now."""
+        self.set_count((self.count or 0) + 1)
+
+    def set_count(self, count: int) -> None:
         if self.model.counter is not None:
-            setattr(self.entity, self.model.counter.name, (self.count or 0) + 1)
+            for entity in (e for e in (self.entity, self.origin) if e is not None):
+                setattr(entity, self.model.counter.name, count)
 
 
 class Create(EntityWrite):
@@ -169,8 +176,7 @@ class Create(EntityWrite):
         return super().claims(None)
 
     def done(self) -> None:
-        if self.model.counter is not None:
-            setattr(self.entity, self.model.counter.name, 1)
+        self.set_count(1)
 
 
 class Put(EntityWrite):
@@ -183,7 +189,7 @@ class Put(EntityWrite):
         if model.uniques and current is UNREAD:
             return NEEDS
         counted = None if self.count is None else self.count + 1
-        item = writes_entity(model, self.entity, counted, moment.write_id if counted else None)
+        item = writes_entity(model, self.entity, counted, moment.write_id if counted else "")
         condition = both(self._condition(moment.now), _held_uniques(model, current, moment.now))
         action = PutItem(model.table.name, item, guard(model, condition))
         certain = self.where is None and counted is None
@@ -235,7 +241,7 @@ class Upsert(EntityWrite):
     def _condition(self, moment: Moment) -> Condition:
         model = self.model
         mine = is_type(model) & is_schema_or_older(model)
-        if model.counter is not None:
+        if model.counter is not None and moment.write_id:
             mine = mine & is_not_write(model, moment.write_id)
         return is_gone(model, moment.now) | mine
 
@@ -334,7 +340,7 @@ class Change(Write):
         held = _held_uniques(model, current, moment.now) if self._touches_uniques else None
         for more in (is_alive(model, moment.now), is_count(model, self.expected), planned.held, held, self.where):
             condition = both(condition, more)
-        if model.counter is not None:
+        if model.counter is not None and moment.write_id:
             condition = both(condition, is_not_write(model, moment.write_id))
         assert condition is not None
         return condition
@@ -421,7 +427,8 @@ def merged(one: Write, other: Write) -> Write:
     if isinstance(one, Change) and isinstance(other, Change):
         return _joined(one, other)
     if isinstance(one, (Create, Put, Upsert)) and isinstance(other, Change) and other.where is None:
-        return replace(one, entity=applied(one.model, one.entity, other.updates))
+        after = applied(one.model, one.entity, other.updates)
+        return replace(one, entity=after, origin=one.entity if one.origin is None else one.origin)
     raise InvalidRequest(
         f"{one.verb} and {other.verb} of the same item in one transaction",
         key=other.key,
@@ -439,13 +446,12 @@ def _joined(one: Change, other: Change) -> Change:
     return replace(one, updates=updates, where=where, expected=next(iter(expected), None))
 
 
-def _counted(model: Model[Any], moment: Moment) -> tuple[AttributeChange, AttributeChange]:
+def _counted(model: Model[Any], moment: Moment) -> Iterator[AttributeChange]:
     """One more write, and which: a repeat of the same write finds its own id and stops there."""
     assert model.counter is not None
-    return (
-        AttributeChange(model.counter.stored, {"N": "0"}, plus={"N": "1"}),
-        AttributeChange(model.table.definition.write_id_attribute, {"S": moment.write_id}),
-    )
+    yield AttributeChange(model.counter.stored, {"N": "0"}, plus={"N": "1"})
+    if moment.write_id:
+        yield AttributeChange(model.table.definition.write_id_attribute, {"S": moment.write_id})
 
 
 def _held_uniques(model: Model[Any], current: Any, now: float) -> Condition | None:
