@@ -57,8 +57,8 @@ def connect(
     * `"aws"`: region and credentials as every AWS tool finds them.
     * `"http://127.0.0.1:8000"`: an engine at an address.
 
-    No request is made. `cursor_keys` are secrets that seal the cursors of pages; the first seals, all open. `clock` gives
-    seconds since 1970; it decides what has expired.
+    No request is made. `cursor_keys` are secrets that seal the cursors of pages; the first seals, all open. `clock`
+    gives seconds since 1970; it decides what has expired.
     Raises NotConfigured where the engine or the region is missing.
     """
     options = Options(region, credentials, cursor_keys, retry, timeouts, ca_file, clock=clock)
@@ -248,7 +248,7 @@ class Database:
         return Meter()
 
     def check(self, table: Table) -> list[Finding]:
-        """Everything of a table that is not as it should be: types, versions, keys, index keys, guards of unique values.
+        """What of a table is not as it should be: types, versions, keys, index keys, guards of unique values.
 
         It reads the whole table, and changes nothing. Nothing is found in a sound one.
         """

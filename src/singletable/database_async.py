@@ -244,7 +244,7 @@ class AsyncDatabase:
         return Meter()
 
     async def check(self, table: Table) -> list[Finding]:
-        """Everything of a table that is not as it should be: types, versions, keys, index keys, guards of unique values.
+        """What of a table is not as it should be: types, versions, keys, index keys, guards of unique values.
 
         It reads the whole table, and changes nothing. Nothing is found in a sound one.
         """

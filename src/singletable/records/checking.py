@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,22 +56,16 @@ async def check(port: Port, table: Table) -> list[Finding]:
     if port.traits.creates_tables:
         await first_use(port, table)
     found: list[Finding] = []
-    async for items in _pages(port, table):
-        for item in items:
-            found += _findings(table, item)
-        pairs = [(item, key) for item in items for key in _partners(table, item)]
-        found += await _unmatched(port, table, pairs)
-    return found
-
-
-async def _pages(port: Port, table: Table) -> AsyncIterator[list[Item]]:
     after: Key | None = None
     while True:
-        page = await port.send(Scan(table.name, Selection(limit=_PAGE, after=after, consistent=True), RAW))
-        yield page.items
+        selection = Selection(limit=_PAGE, after=after, consistent=True)
+        page = await port.send(Scan(table.name, selection, RAW))
+        found += [finding for item in page.items for finding in _findings(table, item)]
+        alive = [item for item in page.items if not _is_expired(table, item, port.now())]
+        found += await _unmatched(port, table, [(item, key) for item in alive for key in _partners(table, item)])
         after = page.after
         if after is None:
-            return
+            return found
 
 
 def _findings(table: Table, item: Item) -> Iterator[Finding]:
@@ -156,6 +150,12 @@ def _same(table: Table, key: Key, item: Item) -> bool:
 
 def _is_guard(table: Table, item: Item) -> bool:
     return _type(table, item) == GUARD_TYPE
+
+
+def _is_expired(table: Table, item: Item, now: float) -> bool:
+    """An expired item holds no values any more, and an expired guard keeps none."""
+    ends = item.get(table.ttl_name, {}).get("N")
+    return ends is not None and float(ends) <= now
 
 
 def _type(table: Table, item: Item) -> str:
