@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from singletable.errors import InvalidRequest
+from singletable.records.entities import Entity
 from singletable.records.models import Model, model_for, model_of
 from singletable.records.patterns import KeyOf
 from singletable.records.reading import check_whole
 
 
-def target_of(target: Any, expected: int | None) -> tuple[Model[Any], KeyOf[Any], int | None]:
+def target_of(target: KeyOf[Any] | Entity, expected: int | None) -> tuple[Model[Any], KeyOf[Any], int | None]:
     """The model and key of a target, and the count of writes it is expected to have.
 
     An entity brings its own count; a key has one only where `expected` gives it.
     """
+    key: KeyOf[Any]
     if isinstance(target, KeyOf):
-        key: KeyOf[Any] = target
+        key = target
         check_whole(key)
         model: Model[Any] = model_of(key.captured.owner)
     else:

@@ -162,7 +162,7 @@ async def commit(port: Port, pending: Sequence[Write]) -> Mapping[int, Any]:
 
 async def _plan(port: Port, writes: Sequence[Write], known: dict[int, Any], moment: Moment) -> list[Planned]:
     """Every write's action and the guards', after reading in one round trip what some of them need."""
-    needed = [i for i, write in enumerate(writes) if isinstance(_main(writes, i, known, moment), Needs)]
+    needed = [i for i in range(len(writes)) if isinstance(_main(writes, i, known, moment), Needs)]
     if needed:
         found = await port.send_all([get_operation(writes[i].key, consistent=True) for i in needed])
         for i, entity in zip(needed, found, strict=True):

@@ -193,8 +193,12 @@ class Put(EntityWrite):
         condition = both(self._condition(moment.now), _held_uniques(model, current, moment.now))
         action = PutItem(model.table.name, item, guard(model, condition))
         certain = self.where is None and counted is None
-        settles = (lambda stored: carries(model, stored, moment.write_id)) if counted else (lambda _: False)
-        return Part(action, lambda stored: self._refusal(stored, moment.now), settles, certain)
+        return Part(
+            action,
+            lambda stored: self._refusal(stored, moment.now),
+            lambda stored: counted is not None and carries(model, stored, moment.write_id),
+            certain,
+        )
 
     def _condition(self, now: float) -> Condition | None:
         model, condition = self.model, self.where
