@@ -45,8 +45,10 @@ def app(ctx: click.Context) -> None:
     """One DynamoDB table, declared once in plain Python: look at it, read it, try it.
 
     MODULE is a dotted name (shop.model) or a file (shop/model.py), found from the current directory; MODULE:NAME picks
-    one of its tables. Results go to standard output, costs and errors to standard error. The exit code is 0, 1 for a
-    refusal or an error, 2 for a command that is not understood.
+    one of its tables. It is imported, so keep declarations apart from programs.
+
+    Results go to standard output, costs and errors to standard error. The exit code is 0, 1 for a refusal or an error,
+    2 for a command that is not understood.
     """
     ctx.ensure_object(Session)
 

@@ -94,4 +94,4 @@ def _summary(steps: list[Step], seconds: float) -> str:
     requests = sum(step.requests for step in steps)
     read, write = sum(step.read_units for step in steps), sum(step.write_units for step in steps)
     units = f"{read:g} read and {write:g} write units"
-    return f"{len(steps)} access patterns, {requests} requests, {units}, in {seconds:.1f} s"
+    return f"{len(steps)} calls of access patterns, {requests} requests, {units}, in {seconds:.1f} s"

@@ -30,8 +30,8 @@ def patterns(module: str, as_json: bool) -> None:
 
 
 def _print(table: Table, found: tuple[AccessPattern, ...]) -> None:
-    types = len(table.models)
-    click.echo(f"table {show.clean(table.name)}: {types} entities, {len(found)} access patterns")
+    entities = show.counted(len(table.models), "entity", "entities")
+    click.echo(f"table {show.clean(table.name)}: {entities}, {show.counted(len(found), 'access pattern')}")
     titles = ("Access pattern", "Keys", "Cost")
     show.print_table(titles, [(_called(p), _keys(p), _cost(p)) for p in found], between=True)
 

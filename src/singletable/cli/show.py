@@ -93,13 +93,13 @@ def print_json(value: Any) -> None:
 
 def print_cost(meter: Meter, seconds: float) -> None:
     """`1 request, 0.5 read units, 3.1 ms`."""
-    said = [_counted(meter.requests, "request")]
+    said = [counted(meter.requests, "request")]
     if meter.round_trips != meter.requests:
-        said.append(_counted(meter.round_trips, "round trip"))
+        said.append(counted(meter.round_trips, "round trip"))
     if meter.read_units:
-        said.append(_counted(meter.read_units, "read unit"))
+        said.append(counted(meter.read_units, "read unit"))
     if meter.write_units:
-        said.append(_counted(meter.write_units, "write unit"))
+        said.append(counted(meter.write_units, "write unit"))
     note(", ".join([*said, f"{seconds * 1000:.1f} ms"]))
 
 
@@ -113,5 +113,6 @@ def error(text: str) -> None:
     console(stderr=True).print(Text.assemble(("Error: ", "bold red"), (lines, "red")), soft_wrap=True)
 
 
-def _counted(number: float, word: str) -> str:
-    return f"{number:g} {word}" if number == 1 else f"{number:g} {word}s"
+def counted(number: float, word: str, several: str = "") -> str:
+    """`1 request`, `2 requests`, `2 entities`."""
+    return f"{number:g} {word if number == 1 else several or word + 's'}"

@@ -27,13 +27,18 @@ class Condition:
     operands: tuple[Any, ...]
 
     def __and__(self, other: Condition) -> Condition:
-        return Condition("AND", (self, _condition(other)))
+        return self._with("AND", other)
 
     def __or__(self, other: Condition) -> Condition:
-        return Condition("OR", (self, _condition(other)))
+        return self._with("OR", other)
 
     def __invert__(self) -> Condition:
         return Condition("NOT", (self,))
+
+    def _with(self, how: str, other: Condition) -> Condition:
+        """Both; `a & b & c` is one AND of three, so that long chains stay flat."""
+        parts = (c.operands if c.how == how else (c,) for c in (self, _condition(other)))
+        return Condition(how, tuple(operand for part in parts for operand in part))
 
     def __bool__(self) -> NoReturn:
         raise TypeError(

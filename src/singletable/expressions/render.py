@@ -103,7 +103,7 @@ class Expressions:
     # --- conditions -------------------------------------------------------------------------------------------------
     def _condition(self, condition: Condition) -> str:
         how, operands = condition.how, condition.operands
-        self._operators += 1
+        self._operators += len(operands) - 1 if how in ("AND", "OR") else 1
         if how in ("AND", "OR"):
             return f"({f' {how} '.join(self._condition(c) for c in operands)})"
         if how == "NOT":

@@ -8,8 +8,10 @@ is held as a condition, so that a key can't be written from values that are stal
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
+
+from msgspec import Struct
 
 from singletable.errors import InvalidRequest, InvalidValue
 from singletable.expressions import Change, Condition, Update, first_name, is_whole, owner_of
@@ -20,15 +22,13 @@ from singletable.records.rules import both
 _NOT_REPEATABLE = frozenset({"APPEND"})
 
 
-@dataclass(frozen=True)
-class KeysNeeded:
+class KeysNeeded(Struct, frozen=True):
     """The attributes whose stored values an update must know, to write an index key whole."""
 
     names: frozenset[str]
 
 
-@dataclass(frozen=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """The changes of index keys that an update brings, and the conditions under which they are right."""
 
     changes: tuple[Change, ...] = ()

@@ -25,8 +25,7 @@ C = TypeVar("C", bound="Collection")
 T_co = TypeVar("T_co", covariant=True)
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """One attribute of a collection: the entities of one class, one or many."""
 
     kind: type[Any]

@@ -26,6 +26,8 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
+from msgspec import Struct
+
 from singletable.errors import InvalidValue
 from singletable.values.checks import instant_text
 
@@ -59,8 +61,7 @@ _ESCAPED: Mapping[tuple[str, bool], str] = {
 _UNENCODABLE = re.compile(f"[\ud800-\udfff{TOP}]")
 
 
-@dataclass(frozen=True)
-class Slot:
+class Slot(Struct, frozen=True):
     """A value's place in a key."""
 
     name: str
@@ -79,8 +80,7 @@ class Slot:
         return _FORMS.get(self.type, f"[^{separator}]*")
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     literal: str
     slot: Slot | None = None
 
@@ -331,8 +331,7 @@ def _check_text(slot: Slot, value: str, identifier: bool) -> None:
 
 
 # --- bounds of ranges -------------------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class Range:
+class Range(Struct, frozen=True):
     """What stands in an argument for several values: `how` is the name of the function that made it."""
 
     how: str

@@ -9,13 +9,14 @@ from __future__ import annotations
 import string
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from itertools import product
 from typing import Any
 from uuid import UUID
+
+from msgspec import Struct
 
 from singletable.records.keytext import Part, Template, enum_text
 
@@ -25,8 +26,7 @@ _LETTER = frozenset(string.ascii_lowercase)
 _LIKELY = "x" + string.ascii_lowercase + string.digits + string.printable + "é"
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """One character, or any number of them when `many`: those in `chars`, or all but those when `other`."""
 
     chars: frozenset[str]

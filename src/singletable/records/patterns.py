@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, cast
 
@@ -140,8 +139,7 @@ def _attribute_name(attribute: Any, kinds: tuple[type[Any], ...]) -> str:
     return str(path[0])
 
 
-@dataclass(frozen=True, eq=False)
-class Captured:
+class Captured(Struct, frozen=True, eq=False, dict=True):
     """A pattern on one class: what `explain`, `patterns` and the docs look at."""
 
     owner: type[Any]

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from msgspec import Struct
+
 from singletable.errors import InvalidRequest
 from singletable.expressions import Condition, Expressions, Given, Stored
 from singletable.operations import Found, GetItem, Item, Key, Scan, Selection, keys_in
@@ -27,8 +29,7 @@ _FILTERED_MARGIN = 4
 _LARGEST_LOOK = 1000
 
 
-@dataclass(frozen=True)
-class Position:
+class Position(Struct, frozen=True):
     """Where a page ended, and how to seal it."""
 
     key: Key

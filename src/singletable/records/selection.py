@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
 
 from singletable.errors import InvalidRequest
 from singletable.expressions import Condition, Expressions, Given, Stored
@@ -20,8 +21,7 @@ from singletable.records.rules import both, is_alive
 from singletable.records.table import Table
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """A query made ready: everything but where to begin and how much."""
 
     table: Table

@@ -9,8 +9,9 @@ Queries never meet a guard: its partition holds nothing else.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from singletable.errors import NotUnique, SingletableError
 from singletable.expressions import Condition, Given, Stored
@@ -25,8 +26,7 @@ from singletable.values import Field
 OWNER, OWNER_SORT = "owner", "owner_sort"
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """What becomes of one guard: `old` is given up, `new` is taken; None for no value."""
 
     model: Model[Any]

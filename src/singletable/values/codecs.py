@@ -37,10 +37,10 @@ with the same plans: that path names the attribute in its error. Both paths give
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, SingletableError
 from singletable.values.free import AttributeValue
@@ -49,8 +49,7 @@ from singletable.values.plans import Field, Source
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Constant:
+class Constant(Struct, frozen=True):
     """An attribute that every item of a class carries, the same in each: its type, its schema version."""
 
     stored: str
@@ -59,8 +58,7 @@ class Constant:
     """The msgspec type that only this value passes."""
 
 
-@dataclass(frozen=True)
-class Derived:
+class Derived(Struct, frozen=True):
     """An attribute computed from the others: a key's text. None leaves it out."""
 
     stored: str

@@ -10,7 +10,6 @@ the slow path (`load`), which takes any form DynamoDB may answer in and says why
 from __future__ import annotations
 
 import keyword
-from abc import ABC, abstractmethod
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 import msgspec
+from msgspec import Struct
 
 from singletable.errors import InvalidValue
 from singletable.values.checks import (
@@ -76,24 +76,24 @@ class Source:
         return f"{hint}{self._count}"
 
 
-class Plan(ABC):
-    """How one type is stored. `wire` is the msgspec type of its attribute value."""
+class Plan(Struct, frozen=True, eq=False):
+    """How one type is stored. `wire` is the msgspec type of its attribute value. Each plan has the first four."""
 
     @property
-    @abstractmethod
-    def wire(self) -> Any: ...
+    def wire(self) -> Any:
+        raise NotImplementedError
 
-    @abstractmethod
     def read(self, source: Source, name: str) -> str:
         """An expression: the Python value of the wire value called `name`."""
+        raise NotImplementedError
 
-    @abstractmethod
     def write(self, source: Source, name: str) -> str:
         """An expression: the attribute value of the Python value called `name`, its type checked."""
+        raise NotImplementedError
 
-    @abstractmethod
     def load(self, value: AttributeValue) -> Any:
         """The Python value of an attribute value; ValueError or LookupError where it holds something else."""
+        raise NotImplementedError
 
     def child(self, step: str | int) -> tuple[str | int, Plan]:
         """The stored name and plan of what lies inside, for a path such as `User.address.city`."""
@@ -110,8 +110,7 @@ def wire_struct(tag: str, inner: Any) -> Any:
     return msgspec.defstruct(f"Wire{tag}", [(tag, inner)], gc=False)
 
 
-@dataclass(frozen=True, eq=False)
-class Scalar(Plan):
+class Scalar(Plan, frozen=True, eq=False):
     """One S, N, B or BOOL. `reader` and `writer` are None where the wire's own value is the Python value."""
 
     tag: str
@@ -227,8 +226,7 @@ def literal_plan(values: tuple[Any, ...], base: Scalar) -> Scalar:
     return Scalar(base.tag, Literal[values], parse, literal_value(allowed, base.check), "")
 
 
-@dataclass(frozen=True, eq=False)
-class SetPlan(Plan):
+class SetPlan(Plan, frozen=True, eq=False):
     """A set of scalars. Empty is absent, and absent is empty."""
 
     element: Scalar
@@ -264,8 +262,7 @@ class SetPlan(Plan):
         return self.kind(self.element.parse(e) for e in _only(value, self.tag))
 
 
-@dataclass(frozen=True, eq=False)
-class ListPlan(Plan):
+class ListPlan(Plan, frozen=True, eq=False):
     element: Plan
     kind: type[Any] = list
 
@@ -292,8 +289,7 @@ class ListPlan(Plan):
         return step, self.element
 
 
-@dataclass(frozen=True, eq=False)
-class MapPlan(Plan):
+class MapPlan(Plan, frozen=True, eq=False):
     """dict[str, X]."""
 
     element: Plan
@@ -319,8 +315,7 @@ class MapPlan(Plan):
         return str(step), self.element
 
 
-@dataclass(frozen=True, eq=False)
-class FreePlan(Plan):
+class FreePlan(Plan, frozen=True, eq=False):
     """`Any`: whatever DynamoDB can hold."""
 
     @property
@@ -340,8 +335,7 @@ class FreePlan(Plan):
         return step, self
 
 
-@dataclass(frozen=True, eq=False)
-class OptionalPlan(Plan):
+class OptionalPlan(Plan, frozen=True, eq=False):
     """`X | None` inside a list or a map, where absence can't stand for None: it is a NULL."""
 
     inner: Plan

@@ -66,10 +66,8 @@ def number_size(text: str) -> int:
     if point < 0:
         digits, point = "0" * -point + digits, 0
     left, right = digits[:point].lstrip("0"), digits[point:].rstrip("0")
-    if not left:
-        right = right if right.strip("0") else ""
     if not left and not right:
         return 1
-    if not right:
-        left = left.rstrip("0") + "0" * ((len(left) - len(left.rstrip("0"))) % 2)
+    # Zeros that only place the point are not stored: 12000 takes what 12 takes, and 0.0012 too.
+    left, right = left if right else left.rstrip("0"), right if left else right.lstrip("0")
     return (len(left) + 1) // 2 + (len(right) + 1) // 2 + 1 + text.startswith("-")

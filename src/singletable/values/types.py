@@ -6,7 +6,6 @@ import dataclasses
 import types
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
 from enum import Enum, Flag
 from typing import Annotated, Any, Literal, NewType, TypeGuard, Union, get_args, get_origin, get_type_hints
 
@@ -127,8 +126,7 @@ def split_optional(kind: Any) -> tuple[Any, bool]:
     return bare(rest[0]), True
 
 
-@dataclass(frozen=True, eq=False)
-class NestedPlan(Plan):
+class NestedPlan(Plan, frozen=True, eq=False):
     """A dataclass inside an item: a map of its attributes."""
 
     kind: type[Any]

@@ -17,7 +17,7 @@ from singletable.wire.meter import Rounds
 from singletable.wire.port import Operation, Traits
 from singletable.wire.protocols import LoopPool
 from singletable.wire.retry import RetryPolicy
-from singletable.wire.tls import tls_context
+from singletable.wire.tls import tls_for
 
 T = TypeVar("T")
 
@@ -132,7 +132,7 @@ class _LoopPools:
         self._max_idle = max_idle
         self._max_connections = max_connections
         self._monotonic = monotonic
-        self._tls = tls_context(endpoint, ca_file)
+        self._tls = tls_for(endpoint, ca_file)
         self._pools: dict[asyncio.AbstractEventLoop, LoopPool] = {}
         self._latest: LoopPool | None = None
         self._closed = False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio  # noqa: TID251
 import socket
-import ssl
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from typing import cast
@@ -14,6 +13,7 @@ from singletable.wire.answers import AnswerReader
 from singletable.wire.endpoints import Endpoint
 from singletable.wire.exchange import Answer, AnswerLost, Undelivered
 from singletable.wire.idle import IdleConnections, Probe
+from singletable.wire.tls import Tls, is_untrusted
 
 
 class LoopConnection(asyncio.Protocol):
@@ -124,7 +124,7 @@ class LoopPool:
         loop: asyncio.AbstractEventLoop,
         endpoint: Endpoint,
         *,
-        tls: ssl.SSLContext | None,
+        tls: Tls | None,
         connect_seconds: float,
         max_idle: int,
         limit: int,
@@ -205,11 +205,11 @@ class LoopPool:
                     lambda: LoopConnection(self.loop),
                     endpoint.host,
                     endpoint.port,
-                    ssl=self._tls,
+                    ssl=self._tls.context if self._tls else None,
                     server_hostname=endpoint.host if self._tls else None,
                 )
         except OSError as fault:
-            untrusted = isinstance(fault, ssl.SSLCertVerificationError)
+            untrusted = is_untrusted(fault)
             raise Undelivered(str(fault) or type(fault).__name__, untrusted=untrusted) from fault
         return connection
 

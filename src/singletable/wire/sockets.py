@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import ssl
 from collections.abc import Callable
 from weakref import WeakSet
 
@@ -13,7 +12,7 @@ from singletable.wire.answers import AnswerReader
 from singletable.wire.endpoints import Endpoint
 from singletable.wire.exchange import Answer, AnswerLost, Undelivered
 from singletable.wire.idle import IdleConnections, Probe
-from singletable.wire.tls import tls_context
+from singletable.wire.tls import is_untrusted, tls_for
 
 # Under the size from which malloc asks the kernel for fresh pages each time.
 _READ_BYTES = 65536
@@ -90,7 +89,7 @@ class SocketPool:
     ) -> None:
         self._endpoint = endpoint
         self._connect_seconds = connect_seconds
-        self._tls = tls_context(endpoint, ca_file)
+        self._tls = tls_for(endpoint, ca_file)
         self._idle: IdleConnections[SocketConnection] = IdleConnections(max_idle, monotonic)
         self._open: WeakSet[SocketConnection] = WeakSet()
         self._closed = False
@@ -134,10 +133,10 @@ class SocketPool:
         try:
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._tls is not None:
-                connected = self._tls.wrap_socket(connected, server_hostname=endpoint.host)
+                connected = self._tls.wrap(connected, endpoint.host)
         except OSError as fault:
             connected.close()
-            raise Undelivered(str(fault), untrusted=isinstance(fault, ssl.SSLCertVerificationError)) from fault
+            raise Undelivered(str(fault), untrusted=is_untrusted(fault)) from fault
         connection = SocketConnection(connected, patience)
         self._open.add(connection)
         return connection

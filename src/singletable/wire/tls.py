@@ -1,17 +1,56 @@
-"""How TLS is checked: always, against the system's authorities or those of a file."""
+"""How TLS is checked: always, against the system's authorities or those of a file.
+
+Reading the system's authorities takes about 25 ms, and `ssl` another 5 to import. The first connection pays for both:
+a program that only talks to a local engine never needs them, and one that starts often has its client sooner.
+"""
 
 from __future__ import annotations
 
-import ssl
+import socket
+from typing import TYPE_CHECKING
 
 from singletable.errors import NotConfigured
 from singletable.wire.endpoints import Endpoint
 
+if TYPE_CHECKING:
+    import ssl
 
-def tls_context(endpoint: Endpoint, ca_file: str | None) -> ssl.SSLContext | None:
-    """None for plain HTTP. Raises `NotConfigured` for a file that can't be used. Takes about 15 ms."""
-    if not endpoint.tls:
-        return None
+
+def tls_for(endpoint: Endpoint, ca_file: str | None) -> Tls | None:
+    """None for plain HTTP. Raises `NotConfigured` for a file that can't be used."""
+    return Tls(ca_file) if endpoint.tls else None
+
+
+class Tls:
+    """The way to talk TLS. Threads may share it."""
+
+    def __init__(self, ca_file: str | None) -> None:
+        # A file is read at once, so that what is wrong with it is said where it was named.
+        self._context = None if ca_file is None else _load(ca_file)
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        context = self._context
+        if context is None:
+            # Two threads may both come here: one context is as good as the other.
+            context = self._context = _load(None)
+        return context
+
+    def wrap(self, connected: socket.socket, host: str) -> ssl.SSLSocket:
+        """Raises OSError."""
+        return self.context.wrap_socket(connected, server_hostname=host)
+
+
+def is_untrusted(fault: OSError) -> bool:
+    """Whether the certificate was refused."""
+    import ssl  # noqa: PLC0415 see above
+
+    return isinstance(fault, ssl.SSLCertVerificationError)
+
+
+def _load(ca_file: str | None) -> ssl.SSLContext:
+    import ssl  # noqa: PLC0415 see above
+
     try:
         return ssl.create_default_context(cafile=ca_file)
     except OSError as fault:

@@ -1,0 +1,95 @@
+"""Budgets in tests: a test fails when an access pattern takes more round trips or units than it says.
+
+    def test_details_are_one_query(db, budget):
+        with budget(round_trips=1, read_units=1):
+            db.get(UserDetails.by_email("ada@example.org").consistent())
+
+    @pytest.mark.budget(round_trips=3)          # the whole test, blocking or async
+    async def test_page(adb): ...
+
+Loaded by pytest itself. Figures are what the service reports, so `pytest` needs an engine, not a model of one.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from singletable.wire import Meter
+
+LIMITS = ("requests", "round_trips", "read_units", "write_units", "bytes_out", "bytes_in")
+
+
+class BudgetExceeded(AssertionError):
+    """What was metered is more than what was said."""
+
+
+@contextmanager
+def metered(**limits: float) -> Iterator[Meter]:
+    """Count what the block does; BudgetExceeded, with what was sent, where it is more than a limit."""
+    unknown = limits.keys() - set(LIMITS)
+    if unknown or not limits:
+        raise pytest.UsageError(
+            f"a budget says one or more of {', '.join(LIMITS)}, not {', '.join(unknown) or 'nothing'}"
+        )
+    with Meter() as meter:
+        yield meter
+    over = [
+        f"{getattr(meter, name):g} {name.replace('_', ' ')}, {limit:g} allowed"
+        for name, limit in limits.items()
+        if getattr(meter, name) > limit
+    ]
+    if over:
+        raise BudgetExceeded(f"over budget: {'; '.join(over)}. Sent: {sent(meter)}")
+
+
+def sent(meter: Meter) -> str:
+    """What was sent, by operation: `Query 2 (1.5 read units)`."""
+    parts = [
+        f"{name} {count.requests} ({count.read_units:g} read, {count.write_units:g} write units)"
+        for name, count in sorted(meter.by_operation.items())
+    ]
+    return ", ".join(parts) or "nothing"
+
+
+@pytest.fixture
+def budget() -> Callable[..., Any]:
+    """`with budget(round_trips=1, read_units=0.5): ...` gives the meter, and fails where the block takes more."""
+    return metered
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "budget(requests, round_trips, read_units, write_units, bytes_out, bytes_in): the most that a test may take",
+    )
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    marker = item.get_closest_marker("budget")
+    if marker is not None and isinstance(item, pytest.Function):
+        item.obj = _within(item.obj, marker.kwargs)
+
+
+def _within(test: Callable[..., Any], limits: Mapping[str, float]) -> Callable[..., Any]:
+    """The test inside a meter; as a coroutine function where it is one, since a task has a context of its own."""
+    if inspect.iscoroutinefunction(test):
+
+        @functools.wraps(test)
+        async def awaited(*args: Any, **kwargs: Any) -> Any:
+            with metered(**limits):
+                return await test(*args, **kwargs)
+
+        return awaited
+
+    @functools.wraps(test)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        with metered(**limits):
+            return test(*args, **kwargs)
+
+    return called
