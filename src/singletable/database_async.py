@@ -261,6 +261,13 @@ class AsyncDatabase:
         """What of a table is not as declared; NotFound where there is none."""
         return await flows.diff_table(self.port, table)
 
+    async def sweep_table(self, table: Table) -> int:
+        """Delete what has expired, and give how many; a local engine does it at a table's first use only.
+
+        It reads the whole table. DynamoDB does it by itself, within days and at no cost.
+        """
+        return await flows.sweep_table(self.port, table)
+
     async def delete_table(self, table: Table) -> bool:
         """Delete a table and everything in it; False where there is none."""
         return await flows.delete_table(self.port, table)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -30,7 +30,7 @@ class BudgetExceeded(AssertionError):
 
 
 @contextmanager
-def metered(**limits: float) -> Iterator[Meter]:
+def metered(**limits: float) -> Generator[Meter, None, None]:
     """Count what the block does; BudgetExceeded, with what was sent, where it is more than a limit."""
     unknown = limits.keys() - set(LIMITS)
     if unknown or not limits:

@@ -24,7 +24,7 @@ from singletable.operations import (
     TransactWriteItems,
     UpdateItem,
 )
-from singletable.records.checking import RAW
+from singletable.operations.answers import RAW
 from singletable.tables import Index, TableDefinition, create
 from singletable.tables.capacity import (
     Cost,

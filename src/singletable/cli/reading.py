@@ -21,6 +21,7 @@ from singletable.records.patterns import Captured
 from singletable.records.tables import first_use
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 _NEWS_EVERY = 100
 
 
@@ -55,7 +56,7 @@ def get(ctx: click.Context, module: str, pattern: str, words: tuple[str, ...], c
         open_ = ", or give each argument a value" if isinstance(asked, KeyOf) else ""
         raise click.UsageError(f"{usage(_captured(bound))} can give several items: use `singletable query`{open_}.")
     with session_of(ctx).connect_to_read() as db:
-        found = _metered(db, bound, lambda: db.get(asked))
+        found = _metered(db, bound, lambda _: db.get(asked))
     if as_json:
         show.print_json(found)
     elif found is not None:
@@ -103,7 +104,10 @@ def query(
     if everything and after:
         raise click.UsageError("--all begins at the beginning: leave --after out.")
     with session_of(ctx).connect_to_read() as db:
-        read = (lambda: _everything(db, asked)) if everything else (lambda: db.page(asked, limit=limit, after=after))
+
+        def read(status: Status) -> Page[Any]:
+            return _everything(db, asked, status) if everything else db.page(asked, limit=limit, after=after)
+
         _print_page(_metered(db, bound, read), as_json)
 
 
@@ -144,25 +148,26 @@ def _captured(bound: Pattern) -> Captured:
     return bound.pattern.captured if isinstance(bound, BoundCollection) else bound.captured
 
 
-def _metered(db: Database, bound: Pattern, read: Callable[[], Any]) -> Any:
+def _metered(db: Database, bound: Pattern, read: Callable[[Status], T]) -> T:
     """What is read; its cost goes to standard error, without that of finding the table on a local engine."""
-    if db.target.traits.creates_tables:
-        db.run(first_use(db.port, model_of(_captured(bound).owner).table))
-    started = time.perf_counter()
-    with db.meter() as meter:
-        found = read()
-    show.print_cost(meter, time.perf_counter() - started)
+    captured = _captured(bound)
+    with Status(f"reading {captured.shown}", console=show.console(stderr=True)) as status:
+        if db.target.traits.creates_tables:
+            db.run(first_use(db.port, model_of(captured.owner).table))
+        started = time.perf_counter()
+        with db.meter() as meter:
+            found = read(status)
+        seconds = time.perf_counter() - started
+    show.print_cost(meter, seconds)
     return found
 
 
-def _everything(db: Database, asked: Query[Any]) -> Page[Any]:
+def _everything(db: Database, asked: Query[Any], status: Status) -> Page[Any]:
     items: list[Any] = []
-    err = show.console(stderr=True)
-    with Status("reading", console=err) as status:
-        for item in db.iter(asked):
-            items.append(item)
-            if len(items) % _NEWS_EVERY == 0:
-                status.update(f"{len(items)} items")
+    for item in db.iter(asked):
+        items.append(item)
+        if len(items) % _NEWS_EVERY == 0:
+            status.update(f"{len(items)} items")
     return Page(items)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from rich.status import Status
 
 from singletable.cli import show
 from singletable.cli.modules import tables_of
@@ -38,7 +39,8 @@ def create(ctx: click.Context, module: str, yes: bool, as_json: bool) -> None:
         if not (yes or db.target.endpoint.is_local):
             names = ", ".join(t.name for t in tables)
             raise click.UsageError(f"This creates {names} at {db.target.endpoint.url}. Say --yes to do it.")
-        made = [_create(db, table) for table in tables]
+        with Status("creating", console=show.console(stderr=True)):
+            made = [_create(db, table) for table in tables]
     if as_json:
         show.print_json([{"table": name, "created": created} for name, created in made])
         return

@@ -46,6 +46,22 @@ class Reader(Protocol[T_co]):
         ...
 
 
+class RawItems:
+    """Reads items as they are stored, whatever they are."""
+
+    wire: Any = dict[str, dict[str, Any]]
+
+    def build(self, wire: Any) -> Item:
+        found: Item = wire
+        return found
+
+    def load(self, item: Item) -> Item:
+        return item
+
+
+RAW = RawItems()
+
+
 class Capacity(Struct, rename="pascal", gc=False):
     capacity_units: float = 0.0
     read_capacity_units: float | None = None

@@ -13,6 +13,7 @@ from typing import Any
 
 from singletable.errors import SingletableError
 from singletable.operations import BatchGetItem, Item, Key, Scan, Selection
+from singletable.operations.answers import RAW
 from singletable.records.models import Model
 from singletable.records.table import GUARD_TYPE, Table
 from singletable.records.tables import first_use
@@ -33,22 +34,6 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.code}: {self.type or 'an item'}: {self.what}"
-
-
-class RawItems:
-    """Reads items as they are stored."""
-
-    wire: Any = dict[str, dict[str, Any]]
-
-    def build(self, wire: Any) -> Item:
-        found: Item = wire
-        return found
-
-    def load(self, item: Item) -> Item:
-        return item
-
-
-RAW = RawItems()
 
 
 async def check(port: Port, table: Table) -> list[Finding]:

@@ -12,12 +12,14 @@ from singletable.records.explain import explain
 from singletable.records.patterns import KeyOf
 from singletable.records.reading import chunk, everything, get, page, scan_chunk, start
 from singletable.records.table import Table
+from singletable.records.tables import first_use
 from singletable.records.transactions import commit
 from singletable.records.writing import create, delete, put, update, upsert
 from singletable.tables import Description, Difference, differences
 from singletable.tables import create as _create
 from singletable.tables import delete as _delete
 from singletable.tables import describe as _describe
+from singletable.tables import sweep as _sweep
 from singletable.wire.port import Port
 
 __all__ = [
@@ -40,6 +42,7 @@ __all__ = [
     "put",
     "scan_chunk",
     "start",
+    "sweep_table",
     "update",
     "upsert",
     "write_many",
@@ -66,6 +69,12 @@ async def diff_table(port: Port, table: Table) -> list[Difference]:
     if found is None:
         raise NotFound("there is no such table", table=table.name, hint="Create it: db.create_table(table).")
     return list(differences(table.definition, found))
+
+
+async def sweep_table(port: Port, table: Table) -> int:
+    if port.traits.creates_tables:
+        await first_use(port, table)
+    return await _sweep(port, table.definition)
 
 
 async def delete_table(port: Port, table: Table) -> bool:

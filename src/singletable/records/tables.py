@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from singletable.errors import NotConfigured
 from singletable.records.table import Table
-from singletable.tables import add_index, create, describe, differences, set_ttl
+from singletable.tables import add_index, create, describe, differences, set_ttl, sweep
 from singletable.wire.port import Port
 
 
@@ -29,3 +29,5 @@ async def first_use(port: Port, table: Table) -> None:
                 hint="Begin anew with `singletable local reset`, or give the table another name.",
             )
     port.ready.add(table.name)
+    # What an engine that knows no TTL has kept since the last time.
+    await sweep(port, definition)

@@ -14,9 +14,12 @@ from singletable.tables.admin import (
     set_ttl,
     wait_until_active,
 )
+from singletable.tables.capacity import Cost
 from singletable.tables.definition import Index, StreamView, TableDefinition, named_indexes
+from singletable.tables.sweep import sweep
 
 __all__ = [
+    "Cost",
     "Description",
     "Difference",
     "Index",
@@ -29,5 +32,6 @@ __all__ = [
     "differences",
     "named_indexes",
     "set_ttl",
+    "sweep",
     "wait_until_active",
 ]
