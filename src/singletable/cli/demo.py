@@ -35,9 +35,9 @@ class Step(Protocol):
 
 @click.command()
 def demo() -> None:
-    """Run every access pattern of the organisations application, and show what each costs.
+    """Run the sample application; show what each call costs.
 
-    It starts an embedded engine in memory, creates the table and loads a sample; nothing is left behind. The
+    It runs every access pattern of the organisations application. It starts an embedded engine in memory, creates the table and loads a sample; nothing is left behind. The
     application is in the repository, not in the package: run it from a checkout.
     """
     walkthrough = _walkthrough()

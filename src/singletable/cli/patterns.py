@@ -15,7 +15,9 @@ from singletable.records import AccessPattern, Table, catalogue
 @click.argument("module", metavar="MODULE[:NAME]")
 @options_anywhere("json")
 def patterns(module: str, as_json: bool) -> None:
-    """List every access pattern: its arguments, keys, index, requests and capacity. Sends nothing.
+    """List every access pattern with its keys and cost.
+
+    Each with its arguments, its keys and where they are read, its requests and capacity. Sends nothing.
 
     \b
     singletable patterns shop.model

@@ -42,7 +42,7 @@ _newest_first = click.option("--newest-first", is_flag=True, help="In descending
 @options_anywhere("json", "db")
 @click.pass_context
 def get(ctx: click.Context, module: str, pattern: str, words: tuple[str, ...], consistent: bool, as_json: bool) -> None:
-    """Read one entity by its key, or one collection by its partition.
+    """Read an entity by its key, or a whole collection.
 
     \b
     singletable get shop.model User.by_email ada@example.org
@@ -119,7 +119,7 @@ def query(
 def explain(
     module: str, pattern: str, words: tuple[str, ...], newest_first: bool, consistent: bool, as_json: bool
 ) -> None:
-    """Show the requests of an access pattern without sending them.
+    """Show the requests of a pattern without sending them.
 
     \b
     singletable explain shop.model Contact.by_domain d1 name=starting-with:A

@@ -27,7 +27,8 @@ _OBEYED = re.compile(f"[\x00-\x1f{_TURNING}\ud800-\udfff]")
 _LEFT_IN_JSON = re.compile(f"[{_TURNING}]")
 _PIPED_WIDTH = 160
 _NARROWEST_COLUMN = 12
-_encoder = msgspec.json.Encoder(decimal_format="number", order="deterministic")
+_sorting = msgspec.json.Encoder(decimal_format="number", order="deterministic")
+_as_it_is = msgspec.json.Encoder(decimal_format="number")
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -49,7 +50,7 @@ def _text(value: Any) -> str:
     if isinstance(value, (set, frozenset)):
         members = cast("Iterable[Any]", value)
         return ", ".join(sorted(_text(member) for member in members))
-    text = _encoder.encode(value).decode()
+    text = _encoded(value).decode()
     return text[1:-1] if text.startswith('"') else text
 
 
@@ -86,9 +87,16 @@ def print_items(items: Sequence[Any]) -> None:
 
 def print_json(value: Any) -> None:
     """Any value of the library as JSON: numbers exact, sets sorted, bytes as base64, instants as ISO text."""
-    text = msgspec.json.format(_encoder.encode(value), indent=2).decode()
+    text = msgspec.json.format(_encoded(value), indent=2).decode()
     # The encoder escapes C0 itself; what is left would still move a terminal's cursor or turn its text around.
     click.echo(_LEFT_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+
+
+def _encoded(value: Any) -> bytes:
+    try:
+        return _sorting.encode(value)
+    except TypeError:  # a dict whose keys are not text has no sorted form
+        return _as_it_is.encode(value)
 
 
 def print_cost(meter: Meter, seconds: float) -> None:

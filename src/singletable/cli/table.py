@@ -20,7 +20,7 @@ _module = click.argument("module", metavar="MODULE[:NAME]")
 
 @click.group()
 def table() -> None:
-    """Create the tables that a module declares, look at them, and compare."""
+    """Create the declared tables, look at them, compare."""
 
 
 @table.command()

@@ -7,7 +7,7 @@
 Begin with `conditions` (what a caller writes), then `render` (what is sent).
 """
 
-from singletable.expressions.conditions import Attribute, Condition, Size, Update, attr, present
+from singletable.expressions.conditions import Attribute, Condition, Size, Update, attr, handles_in, present
 from singletable.expressions.handles import Handle, first_name, is_whole, owner_of, resolve
 from singletable.expressions.render import Change, Expressions, Given, Stored, encoded, words
 
@@ -24,6 +24,7 @@ __all__ = [
     "attr",
     "encoded",
     "first_name",
+    "handles_in",
     "is_whole",
     "owner_of",
     "present",

@@ -7,6 +7,7 @@ caller's: names and values go to the service as placeholders only.
 from __future__ import annotations
 
 import builtins
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
@@ -45,6 +46,17 @@ class Condition:
             "a condition is asked by the database: combine with & | ~, not and/or/not, "
             "and write a < x < b as x.between(a, b)"
         )
+
+
+def handles_in(condition: Condition) -> Iterator[Handle]:
+    """The attributes that a condition names."""
+    for operand in condition.operands:
+        if isinstance(operand, Condition):
+            yield from handles_in(operand)
+        elif isinstance(operand, Size):
+            yield operand.handle
+        elif isinstance(operand, Handle):
+            yield operand
 
 
 def _condition(value: object) -> Condition:

@@ -14,7 +14,7 @@ from typing import Any, Generic, NoReturn, Protocol, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from singletable.errors import ConditionFailed, InvalidRequest, NotConfigured, SingletableError
+from singletable.errors import ConditionFailed, InvalidRequest, InvalidValue, NotConfigured, SingletableError
 from singletable.values import AttributeValue
 from singletable.wire.faults import Fault, read_fault
 from singletable.wire.port import Consumed
@@ -28,7 +28,15 @@ Item = Mapping[str, AttributeValue]
 Key = dict[str, AttributeValue]
 """A primary key, or where a page ended: the key attributes with their values."""
 
-encode: Callable[[Any], bytes] = msgspec.json.Encoder().encode
+_encode: Callable[[Any], bytes] = msgspec.json.Encoder().encode
+
+
+def encode(body: Any) -> bytes:
+    """The JSON of a request; InvalidValue for a text that no UTF-8 can say."""
+    try:
+        return _encode(body)
+    except UnicodeEncodeError:
+        raise InvalidValue("a text holds a lone surrogate, which has no form in UTF-8") from None
 
 
 class Reader(Protocol[T_co]):

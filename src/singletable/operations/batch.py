@@ -74,8 +74,8 @@ class BatchGetItem(Struct, Generic[T], frozen=True, gc=False):
         build = self.reader.build
         try:
             answer = decoder(_GetAnswer, self.reader.wire)(response.body)
-            built = [build(wire) for wire in answer.responses.get(self.table, ())]
-            items = [item for item in built if item is not None]
+            wires = answer.responses.get(self.table, ())
+            items = [item for wire in wires if (item := build(wire)) is not None]
         except (ValueError, LookupError):
             answer = decoder(_GetAnswer, Raw)(response.body)
             items = read_items(answer.responses.get(self.table, ()), self.reader)

@@ -117,12 +117,9 @@ def _found(response: Response, operation: str, table: str, reader: Reader[T]) ->
     build = reader.build
     try:
         answer = decoder(ItemsAnswer, reader.wire)(response.body)
-        items: list[Any] = [build(wire) for wire in answer.items]
+        items: list[Any] = [item for wire in answer.items if (item := build(wire)) is not None]
     except (ValueError, LookupError):
         answer = decoder(ItemsAnswer, Raw)(response.body)
         items = read_items(answer.items, reader)
-    else:
-        if None in items:
-            items = [item for item in items if item is not None]
     found = Found(items, answer.last_evaluated_key, answer.scanned_count, response.body)
     return found, read_units(answer.consumed_capacity)

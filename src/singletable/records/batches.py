@@ -40,18 +40,18 @@ async def get_many(port: Port, keys: Sequence[KeyOf[T]], consistent: bool = Fals
             )
     consistent = consistent or any(key.strong for key in keys)
     found: dict[tuple[Table, Place], Any] = {}
-    wanted = {(model_of(k.captured.owner).table, (k.partition, k.low)): k for k in keys}
+    asked = [((model_of(k.captured.owner).table, (k.partition, k.low)), k) for k in keys]
+    wanted = dict(asked)
     for table in dict.fromkeys(table for table, _ in wanted):
         kinds = tuple(dict.fromkeys(k.kinds[0] for (of, _), k in wanted.items() if of is table))
         keys_by_place = {place: k for (of, place), k in wanted.items() if of is table}
         by_place = await _get_all(port, table, kinds, keys_by_place, consistent)
         found |= {(table, place): entity for place, entity in by_place.items()}
-    answers = ((key, found.get((model_of(key.captured.owner).table, (key.partition, key.low)))) for key in keys)
     now = port.now()
     there: list[Any] = [
         entity
-        for key, entity in answers
-        if isinstance(entity, key.kinds) and not model_for(entity).is_expired(entity, now)
+        for place, key in asked
+        if isinstance(entity := found.get(place), key.kinds) and not model_for(entity).is_expired(entity, now)
     ]
     return there
 

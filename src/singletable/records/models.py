@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Generic, Literal, TypeVar, cast
+from typing import Any, Generic, Literal, TypeVar
 
 from singletable.errors import Corrupt, DeclarationError, InvalidRequest
 from singletable.operations import Item, Key
@@ -225,15 +225,16 @@ def _text_writer(template: Template, optional: tuple[str, ...]) -> Callable[[Any
 
 def model_for(entity: object) -> Model[Any]:
     """The model of an entity's class."""
-    return model_of(cast("type[Any]", type(entity)))
+    kind: Any = type(entity)
+    return model_of(kind)
 
 
 def model_of(kind: type[T]) -> Model[T]:
     """The model of an entity class; DeclarationError for a class without a table or type."""
-    model = getattr(kind, "__model__", None)
-    if not isinstance(model, Model):
+    model: Any = getattr(kind, "__model__", None)
+    if model.__class__ is not Model:
         name = getattr(kind, "__name__", str(kind))
         raise DeclarationError(
             f"{name} is no entity of a table", hint='Declare it: class X(Entity, table=..., type="x").'
         )
-    return cast("Model[T]", model)
+    return model  # type: ignore[no-any-return]

@@ -18,6 +18,8 @@ the item carries its write id: OutcomeUnknown.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from singletable.errors import (
@@ -48,11 +50,13 @@ def both(one: Condition | None, other: Condition | None) -> Condition | None:
     return one & other
 
 
+@cache
 def is_type(model: Model[Any]) -> Condition:
     """There is an item, and it is of this type."""
     return Condition("=", (Stored(model.table.definition.type_attribute), Given({"S": model.type})))
 
 
+@cache
 def is_schema(model: Model[Any]) -> Condition:
     """The item has this class's schema version; one without is of the first."""
     attribute = Stored(model.table.definition.version_attribute)
@@ -60,6 +64,7 @@ def is_schema(model: Model[Any]) -> Condition:
     return same | _missing(attribute) if model.version == 1 else same
 
 
+@cache
 def is_schema_or_older(model: Model[Any]) -> Condition:
     """An overwrite may replace an item of an older schema version, never one of a newer."""
     attribute = Stored(model.table.definition.version_attribute)
@@ -74,9 +79,32 @@ def is_alive(model: Model[Any], now: float) -> Condition | None:
     return _missing(attribute) | Condition(">", (attribute, Given({"N": str(int(now))})))
 
 
+def is_overwritable(model: Model[Any]) -> Condition:
+    """There is no item, or one that this program knows: an older program never destroys what a newer one wrote."""
+    condition = is_schema_or_older(model)
+    if model.table.guards_overlap:
+        condition = condition & (is_absent(model) | is_type(model))
+    return condition
+
+
+def is_removable(model: Model[Any]) -> Condition:
+    """There is no item, or one of this type that this program knows."""
+    return is_absent(model) | (is_type(model) & is_schema_or_older(model))
+
+
+@cache
+def plain_guard(model: Model[Any], condition: Callable[[Model[Any]], Condition]) -> Guard:
+    """The condition of a write that has none of the caller's: the same for every item of a class."""
+    return guard(model, condition(model))
+
+
+def is_absent(model: Model[Any]) -> Condition:
+    return _missing(Stored(model.key_attributes[0]))
+
+
 def is_gone(model: Model[Any], now: float) -> Condition:
     """There is no item, or one that has expired."""
-    absent = _missing(Stored(model.key_attributes[0]))
+    absent = is_absent(model)
     if model.expires is None:
         return absent
     return absent | Condition("<=", (Stored(model.expires.stored), Given({"N": str(int(now))})))

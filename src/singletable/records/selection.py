@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest
-from singletable.expressions import Condition, Expressions, Given, Stored
+from singletable.expressions import Condition, Expressions, Given, Stored, first_name, handles_in
 from singletable.operations import Key, Query, Reader, Selection
 from singletable.records.keytext import TOP
 from singletable.records.models import Model, model_of
@@ -57,6 +57,7 @@ def ask(query: PatternQuery[Any], now: float) -> Asked:
     table = model.table
     if any(model_of(kind).table is not table for kind in query.kinds):
         raise InvalidRequest("a query reads the entities of one table", operation=query.captured.shown)
+    _check_projection(query, table)
     expressions = Expressions(query.kinds)
     condition = _key_condition(query, expressions, table)
     filter = _filter(query, table, now)
@@ -69,6 +70,27 @@ def ask(query: PatternQuery[Any], now: float) -> Asked:
         reader_of(query.kinds, query.attributes),
         query,
     )
+
+
+def _check_projection(query: PatternQuery[Any], table: Table) -> None:
+    """What is read and filtered has to be in the index: an attribute that is not would only seem to be absent."""
+    if query.index is None or table.definition.indexes[query.index].projection == "all":
+        return
+    index = table.definition.indexes[query.index]
+    held = {*table.definition.reserved, *(index.projection if index.projection != "keys" else ())}
+    for model in map(model_of, query.kinds):
+        names = query.attributes or tuple(model.by_name)
+        filtered = () if query.filter is None else map(first_name, handles_in(query.filter))
+        expires = () if model.expires is None else (model.expires.name,)
+        missing = [
+            n for n in (*names, *filtered, *expires) if n in model.by_name and model.by_name[n].stored not in held
+        ]
+        if missing:
+            raise InvalidRequest(
+                f"index {query.index} holds a part of the items, without {model.kind.__name__}.{missing[0]}",
+                operation=query.captured.shown,
+                hint="Ask for what it holds with only(...), then get_many() the rest; or let the index project all.",
+            )
 
 
 def _key_condition(query: PatternQuery[Any], expressions: Expressions, table: Table) -> str:

@@ -128,11 +128,11 @@ class Planned:
     is_main: bool
 
 
-async def commit(port: Port, pending: Sequence[Write]) -> Mapping[int, Any]:
+async def commit(port: Port, pending: Sequence[Write], read: Mapping[int, Any] | None = None) -> Mapping[int, Any]:
     """Send a transaction. One request; one round trip more where a write needs values that nobody gave.
 
     TransactionCancelled names which operations failed and why; InvalidRequest and TooLarge before anything is sent.
-    Gives the items that had to be read, by the number of their write.
+    Gives the items that had to be read, by the number of their write; `read` has those that were read before.
     """
     writes = list(_merged(pending))
     if not writes:
@@ -141,7 +141,7 @@ async def commit(port: Port, pending: Sequence[Write]) -> Mapping[int, Any]:
         for table in dict.fromkeys(write.model.table for write in writes):
             await first_use(port, table)
     moment = Moment(port.now())
-    known: dict[int, Any] = {}
+    known: dict[int, Any] = dict(read or {})
     for _ in range(TRIES):
         plan = await _plan(port, writes, known, moment)
         try:
@@ -162,15 +162,16 @@ async def commit(port: Port, pending: Sequence[Write]) -> Mapping[int, Any]:
 
 async def _plan(port: Port, writes: Sequence[Write], known: dict[int, Any], moment: Moment) -> list[Planned]:
     """Every write's action and the guards', after reading in one round trip what some of them need."""
-    needed = [i for i in range(len(writes)) if isinstance(_main(writes, i, known, moment), Needs)]
+    parts = [_main(writes, i, known, moment) for i in range(len(writes))]
+    needed = [i for i, part in enumerate(parts) if isinstance(part, Needs)]
     if needed:
         found = await port.send_all([get_operation(writes[i].key, consistent=True) for i in needed])
         for i, entity in zip(needed, found, strict=True):
             gone = entity is None or writes[i].model.is_expired(entity, moment.now)
             known[i] = None if gone else entity
+            parts[i] = _main(writes, i, known, moment)
     plan: list[Planned] = []
-    for i in range(len(writes)):
-        part = _main(writes, i, known, moment)
+    for i, part in enumerate(parts):
         assert isinstance(part, Part)
         plan.append(Planned(i, part, True))
     plan += _guards(writes, known, moment)

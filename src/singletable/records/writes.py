@@ -23,15 +23,19 @@ from singletable.records.rules import (
     both,
     carries,
     guard,
+    is_absent,
     is_alive,
     is_count,
     is_gone,
     is_not_write,
+    is_overwritable,
+    is_removable,
     is_schema,
     is_schema_or_older,
     is_there,
     is_type,
     not_found,
+    plain_guard,
     refused,
 )
 from singletable.records.uniques import Claim
@@ -165,7 +169,9 @@ class Create(EntityWrite):
         model = self.model
         count = None if model.counter is None else 1
         item = writes_entity(model, self.entity, count, moment.write_id)
-        action = PutItem(model.table.name, item, guard(model, is_gone(model, moment.now)))
+        expiring = model.expires is not None
+        held = guard(model, is_gone(model, moment.now)) if expiring else plain_guard(model, is_absent)
+        action = PutItem(model.table.name, item, held)
         return Part(
             action,
             lambda stored: already_exists(model, self.key, stored),
@@ -191,7 +197,9 @@ class Put(EntityWrite):
         counted = None if self.count is None else self.count + 1
         item = writes_entity(model, self.entity, counted, moment.write_id if counted else "")
         condition = both(self._condition(moment.now), _held_uniques(model, current, moment.now))
-        action = PutItem(model.table.name, item, guard(model, condition))
+        plain = condition is None
+        held = plain_guard(model, is_overwritable) if plain else guard(model, both(is_overwritable(model), condition))
+        action = PutItem(model.table.name, item, held)
         certain = self.where is None and counted is None
         return Part(
             action,
@@ -204,8 +212,6 @@ class Put(EntityWrite):
         model, condition = self.model, self.where
         if condition is not None:
             condition = both(is_type(model) & condition, is_alive(model, now))
-        elif model.table.guards_overlap:
-            condition = is_gone(model, now) | is_type(model)
         same = is_count(model, self.count)
         if same is None:
             return condition
@@ -374,13 +380,15 @@ class Remove(Write):
         model = self.model
         if model.uniques and current is UNREAD:
             return NEEDS
-        there = both(is_type(model), is_count(model, self.expected))
+        condition: Condition | None = None
         if self.needs_item:
-            condition = both(both(there, is_alive(model, moment.now)), self.where)
-        else:
-            condition = is_gone(model, moment.now) | is_type(model)
+            there = is_type(model) & is_schema_or_older(model)
+            for more in (is_count(model, self.expected), is_alive(model, moment.now), self.where):
+                condition = both(there if condition is None else condition, more)
         condition = both(condition, _held_uniques(model, current, moment.now))
-        action = DeleteItem(model.table.name, model.key_item(self.key), guard(model, condition), model)
+        plain = condition is None
+        held = plain_guard(model, is_removable) if plain else guard(model, both(is_removable(model), condition))
+        action = DeleteItem(model.table.name, model.key_item(self.key), held, model)
         return Part(action, lambda stored: self._refusal(stored, moment.now))
 
     def claims(self, current: Any) -> Iterator[Claim]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from singletable.errors import AlreadyExists, NotFound, TransactionCancelled, TransactionConflict
@@ -103,7 +104,7 @@ async def alone(port: Port, write: Write, exactly_once: bool = False) -> Any:
             current = await read_current(port, write, moment.now)
             continue
         if any(True for _ in write.claims(current)):
-            return await _transacted(port, write)
+            return await _transacted(port, write, {0: current})
         try:
             answer = await port.send(_operation(part))
         except Refused as refused:
@@ -137,10 +138,10 @@ async def _after_refusal(port: Port, write: Write, part: Part, current: Any, ref
     raise part.refusal(stored) from None
 
 
-async def _transacted(port: Port, write: Write) -> Any:
+async def _transacted(port: Port, write: Write, read: Mapping[int, Any] | None = None) -> Any:
     """One write as a transaction: its guards with it, or for a token that settles a lost answer."""
     try:
-        known = await commit(port, [write])
+        known = await commit(port, [write], read)
     except TransactionCancelled as cancelled:
         raise cancelled.failures[0].error from None
     if isinstance(write, (Change, Upsert)):

@@ -44,7 +44,10 @@ def instant_text(value: object) -> str:
         raise _wanted("a datetime", value)
     if value.tzinfo is None:
         raise InvalidValue("a datetime without a time zone is no point in time", hint="Use datetime.now(timezone.utc).")
-    utc = value if value.tzinfo is timezone.utc else value.astimezone(timezone.utc)
+    try:
+        utc = value if value.tzinfo is timezone.utc else value.astimezone(timezone.utc)
+    except OverflowError:
+        raise InvalidValue("a datetime outside the years 1 to 9999 of UTC") from None
     return utc.isoformat("T", "microseconds")[:26] + "Z"
 
 
@@ -95,7 +98,7 @@ def member(kind: type[Enum], texts: Mapping[Enum, str]) -> Callable[[Any], str]:
 
 def literal_value(allowed: Collection[Any], then: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
-        if value not in allowed or isinstance(value, bool) != any(v is value for v in (True, False)):
+        if isinstance(value, bool) or not isinstance(value, (str, int)) or value not in allowed:
             raise InvalidValue("one of the values of the Literal is wanted")
         return then(value)
 
