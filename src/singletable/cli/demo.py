@@ -37,8 +37,9 @@ class Step(Protocol):
 def demo() -> None:
     """Run the sample application; show what each call costs.
 
-    It runs every access pattern of the organisations application. It starts an embedded engine in memory, creates the table and loads a sample; nothing is left behind. The
-    application is in the repository, not in the package: run it from a checkout.
+    It runs every access pattern of the organisations application on an embedded engine in memory: creates the table,
+    loads a sample, reads and writes; nothing is left behind. The application is in the repository, not in the package:
+    run it from a checkout.
     """
     walkthrough = _walkthrough()
     started = time.perf_counter()

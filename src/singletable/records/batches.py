@@ -40,8 +40,9 @@ async def get_many(port: Port, keys: Sequence[KeyOf[T]], consistent: bool = Fals
             )
     consistent = consistent or any(key.strong for key in keys)
     found: dict[tuple[Table, Place], Any] = {}
-    asked = [((model_of(k.captured.owner).table, (k.partition, k.low)), k) for k in keys]
-    wanted = dict(asked)
+    models = [model_of(key.captured.owner) for key in keys]
+    places = [(model.table, (key.partition, key.low)) for model, key in zip(models, keys, strict=True)]
+    wanted = dict(zip(places, keys, strict=True))
     for table in dict.fromkeys(table for table, _ in wanted):
         kinds = tuple(dict.fromkeys(k.kinds[0] for (of, _), k in wanted.items() if of is table))
         keys_by_place = {place: k for (of, place), k in wanted.items() if of is table}
@@ -50,8 +51,8 @@ async def get_many(port: Port, keys: Sequence[KeyOf[T]], consistent: bool = Fals
     now = port.now()
     there: list[Any] = [
         entity
-        for place, key in asked
-        if isinstance(entity := found.get(place), key.kinds) and not model_for(entity).is_expired(entity, now)
+        for place, model in zip(places, models, strict=True)
+        if isinstance(entity := found.get(place), model.kind) and not model.is_expired(entity, now)
     ]
     return there
 
@@ -110,16 +111,16 @@ async def _get_all(
 def _own_place(entity: Any, keys: Mapping[Place, KeyOf[Any]]) -> Place:
     """Where an entity lies by its own attributes, which is where it was read from."""
     model = model_for(entity)
-    key = model.key_of(entity)
-    if (key.partition, key.low) not in keys:
+    place = model.place_of(entity)
+    if place not in keys:
         raise Corrupt(
             f"a {model.kind.__name__} lies under a key that its attributes don't make",
-            key=key,
+            key=model.key_of(entity),
             table=model.table.name,
             operation="get_many",
             hint="Correct the item: its attributes and its key were written by different rules.",
         )
-    return key.partition, key.low
+    return place
 
 
 async def _write_all(port: Port, table: Table, writes: dict[Place, tuple[Any, dict[str, Any]]]) -> None:

@@ -124,6 +124,7 @@ def _part(
     slot = _slot(name, spec, types[name], where)
     only = len(pieces) == 1 and not literal and not primary
     _check_enum(slot, separator, where, only)
+    _check_enum_order(slot, separator, where, last=at == len(pieces) - 1)
     if slot.rest and (at != len(pieces) - 1 or any("\0" in p for p in pieces[:at])):
         raise DeclarationError(f"{where}: {{{name}:rest}} stands last in its key, after literals only")
     return Part(literal, slot)
@@ -176,6 +177,18 @@ def _check_enum(slot: Slot, separator: str, where: str, only: bool) -> None:
         raise DeclarationError(
             f"{where}: the key text {wrong[0]!r} of {slot.type.__name__} holds {separator!r} or '%'",
             hint="It may where it is the only part of an index's text; else give the enum a key_text() without.",
+        )
+
+
+def _check_enum_order(slot: Slot, separator: str, where: str, *, last: bool) -> None:
+    """With a separator after them the texts must sort as they do without."""
+    if last or not issubclass(slot.type, Enum):
+        return
+    texts = sorted(enum_text(m) for m in slot.type)
+    if texts != sorted(texts, key=lambda text: text + separator):
+        raise DeclarationError(
+            f"{where}: before {separator!r} the key texts of {slot.type.__name__} are in another order than alone",
+            hint="Put it last in its key, or give the enum a key_text() of letters and digits.",
         )
 
 

@@ -72,7 +72,7 @@ class Slot(Struct, frozen=True):
     def form(self, separator: str) -> str:
         """A regular expression of the texts it writes."""
         if self.rest:
-            return ".+"
+            return ".*"
         if issubclass(self.type, Enum):
             return "|".join(re.escape(enum_text(m)) for m in self.type)
         if self.width:
@@ -103,16 +103,28 @@ class Template:
         """The attributes whose values it holds, in order."""
         return tuple(p.slot.name for p in self.parts if p.slot)
 
-    def write(self, values: Mapping[str, Any]) -> str:
-        """The text for all of its values; InvalidValue where one has no place in a key."""
+    @cached_property
+    def write(self) -> Callable[[Mapping[str, Any]], str]:
+        """`write(values)`: the text for all of its values; InvalidValue where one has no place in a key.
+
+        A function made once, as every request writes at least two texts. Most have one value.
+        """
         pieces, end = self._pieces
-        text = ""
-        for literal, name, write in pieces:
-            text += literal + write(values[name])
-        text += end
-        if not text or len(text) * 4 > self.limit:
-            self._check_length(text)
-        return text
+        short, check = self.limit // 4, self._check_length  # a character has four bytes at most
+
+        def whole(values: Mapping[str, Any]) -> str:
+            text = "".join([literal + write(values[name]) for literal, name, write in pieces]) + end
+            return text if 0 < len(text) <= short else check(text)
+
+        if len(pieces) != 1:
+            return whole
+        ((literal, name, write),) = pieces
+
+        def of_one(values: Mapping[str, Any]) -> str:
+            text = literal + write(values[name]) + end
+            return text if 0 < len(text) <= short else check(text)
+
+        return of_one
 
     def prefix(self, values: Mapping[str, Any]) -> str:
         """The text up to the first value that is not given: every key with these values begins so, and no other."""
@@ -190,7 +202,7 @@ class Template:
         }
         return readers[slot.type](text)
 
-    def _check_length(self, text: str) -> None:
+    def _check_length(self, text: str) -> str:
         size = len(text.encode())
         if not text:
             raise InvalidValue(
@@ -198,6 +210,7 @@ class Template:
             )
         if size > self.limit:
             raise InvalidValue(f"the key text {self.shown} has {size} bytes; DynamoDB takes {self.limit}")
+        return text
 
 
 def slot_writer(slot: Slot, separator: str, last: bool, identifier: bool) -> Callable[[Any], str]:
@@ -357,7 +370,10 @@ def bounds(template: Template, known: Mapping[str, Any], slot: Slot, range: Rang
         elif not last:
             low += s
     if range.high is not None:
-        high = below(text(range.high)) if range.how == "before" else text(range.high) + ("" if last else s + TOP)
+        top = text(range.high)
+        if range.how == "before" and top == head:
+            return head + TOP, head + TOP  # nothing is less than the empty text, and no key is this one
+        high = below(top) if range.how == "before" else top + ("" if last else s + TOP)
     return low, high
 
 

@@ -171,16 +171,20 @@ class Model(Generic[T]):
         """The whole item of an entity, keys, type and version included."""
         return self.codec.dump(entity)
 
-    def key_of(self, entity: T) -> KeyOf[Any]:
+    def place_of(self, entity: T) -> tuple[str, str]:
+        """The two texts of an entity's primary key."""
         partition, sort = self.key.templates
         try:
-            text, whole = partition.write(entity.__dict__), sort.write(entity.__dict__)
+            return partition.write(entity.__dict__), sort.write(entity.__dict__)
         except KeyError as missing:
             raise InvalidRequest(
                 f"{self.kind.__name__}.{missing.args[0]} was not loaded, and is part of the key",
                 hint="Name it in only(...) as well.",
             ) from None
-        return KeyOf((self.kind,), self.key, text, whole, whole, len(sort.parts))
+
+    def key_of(self, entity: T) -> KeyOf[Any]:
+        text, whole = self.place_of(entity)
+        return KeyOf((self.kind,), self.key, text, whole, whole, len(self.key.templates[1].parts))
 
     def key_item(self, key: KeyOf[Any]) -> Key:
         """A key's attributes."""
@@ -237,4 +241,4 @@ def model_of(kind: type[T]) -> Model[T]:
         raise DeclarationError(
             f"{name} is no entity of a table", hint='Declare it: class X(Entity, table=..., type="x").'
         )
-    return model  # type: ignore[no-any-return]
+    return model

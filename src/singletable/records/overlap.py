@@ -36,11 +36,16 @@ class Step(Struct, frozen=True):
     def common(self, step: Step) -> str | None:
         """A character that both take."""
         if not self.other and not step.other:
-            return min(self.chars & step.chars, default=None)
+            return _likeliest(self.chars & step.chars)
         if self.other and step.other:
             return next(c for c in _LIKELY if c not in self.chars | step.chars)
         given, without = (step, self) if self.other else (self, step)
-        return min(given.chars - without.chars, default=None)
+        return _likeliest(given.chars - without.chars)
+
+
+def _likeliest(chars: frozenset[str]) -> str | None:
+    """One of them, so that the example makes sense: 1, which a number, a date and a UUID take in every place."""
+    return min(chars, key=lambda c: (c != "1", c), default=None)
 
 
 Steps = tuple[Step, ...]
@@ -116,7 +121,7 @@ def _part(part: Part, separator: str) -> Iterator[Steps]:
 
 
 def _slot(kind: type[Any], width: int, rest: bool, separator: str) -> Iterator[Steps]:
-    digits = Step(_DIGIT, many=True)
+    digits = (Step(_DIGIT), Step(_DIGIT, many=True))
     if rest:
         yield (ANYTHING,)
     elif issubclass(kind, Enum):
@@ -124,10 +129,10 @@ def _slot(kind: type[Any], width: int, rest: bool, separator: str) -> Iterator[S
     elif width:
         yield (Step(_DIGIT),) * width
     elif kind is int:
-        yield from ((*_text(sign), Step(_LETTER), digits) for sign in ("", "-"))
+        yield from ((*_text(sign), Step(_LETTER), *digits) for sign in ("", "-"))
     elif kind is Decimal:
         for sign, end in (("", ""), ("-", "~")):
-            yield (*_text(sign), Step(_LETTER), digits, *_text("."), digits, *_text(end))
+            yield (*_text(sign), Step(_LETTER), *digits, *_text("."), *digits, *_text(end))
     elif kind in _SHAPES:
         yield tuple(Step({"d": _DIGIT, "x": _HEX}.get(c) or frozenset(c)) for c in _SHAPES[kind])
     else:

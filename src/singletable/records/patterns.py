@@ -167,11 +167,17 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
             raise
 
     def _make(self, result: type[Query[Any]], given: dict[str, Any]) -> Query[Any]:
+        for value in given.values():
+            if value is ANY or value.__class__ is Range:
+                return self._open(result, given)
+        partition, sort = self.templates
+        text, whole = partition.write(given), sort.write(given)
+        return result((self.owner,), self, text, whole, whole, len(sort.parts))
+
+    def _open(self, result: type[Query[Any]], given: dict[str, Any]) -> Query[Any]:
+        """With a range, or every value, for some part of the sort key."""
         partition, sort = self.templates
         open_ = [name for name, value in given.items() if value is ANY or value.__class__ is Range]
-        if not open_:
-            text, whole = partition.write(given), sort.write(given)
-            return result((self.owner,), self, text, whole, whole, len(sort.parts))
         for name in partition.names:
             if name in open_:
                 raise InvalidRequest(f"{self.shown}: {name} is part of the partition key and must be one value")

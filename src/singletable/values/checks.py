@@ -122,6 +122,8 @@ def set_value(value: Any) -> AbstractSet[Any]:
     found: AbstractSet[Any] = value
     if not isinstance(value, AbstractSet):
         raise _wanted("a set", value)
+    if not found:  # an attribute that is an empty set is absent, and never comes here
+        raise InvalidValue("DynamoDB has no empty set inside another value", hint="Leave it out, or use a list.")
     return found
 
 

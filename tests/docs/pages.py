@@ -1,0 +1,37 @@
+"""The pages of the documentation: their Python, their links."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))
+
+_PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
+
+
+def python_of(page: Path) -> list[str]:
+    """The fenced Python blocks, in order."""
+    return _PYTHON.findall(page.read_text())
+
+
+def run(page: Path) -> ModuleType:
+    """Run a page's blocks one after the other, as one module, which is what a reader does."""
+    module = ModuleType(f"page_{page.stem.replace('-', '_')}")
+    sys.modules[module.__name__] = module
+    for number, block in enumerate(python_of(page), 1):
+        exec(compile(block, f"{page.name}, block {number}", "exec"), module.__dict__)
+    return module
+
+
+def links_of(page: Path) -> Iterator[Path]:
+    """The files that a page links to."""
+    for target, _ in _LINK.findall(page.read_text()):
+        if "://" not in target:
+            yield (page.parent / target).resolve()

@@ -1,0 +1,63 @@
+"""What the documentation shows runs, and what it links to is there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.docs.pages import DOCS, PAGES, ROOT, links_of, python_of, run
+
+from singletable.local import ENGINE_VARIABLE, find_engine
+
+TUTORIAL = DOCS / "tutorial" / "first-table.md"
+TUTORIAL_CODE = DOCS / "tutorial" / "first_table.py"
+OF_TESTS = DOCS / "how-to" / "test.md"
+HOW_TO = sorted(page for page in (DOCS / "how-to").glob("*.md") if page != OF_TESTS)
+
+
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *HOW_TO], ids=named)
+def test_its_python_runs(page: Path) -> None:
+    assert python_of(page)
+    run(page)
+
+
+def test_the_tests_of_the_page_on_tests_pass(tmp_path: Path) -> None:
+    file = tmp_path / "test_page.py"
+    file.write_text("\n".join(python_of(OF_TESTS)))
+    environ = {**os.environ, ENGINE_VARIABLE: str(find_engine(os.environ, ROOT))}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(file)]
+    ran = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout
+    assert "4 passed" in ran.stdout
+
+
+def test_the_tutorial_is_its_file() -> None:
+    """Each piece of the page stands in the file, in this order, and nothing of the file is left out."""
+    assert "\n".join(block.strip("\n") for block in python_of(TUTORIAL)).split() == TUTORIAL_CODE.read_text().split()
+
+
+def test_the_tutorial_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    run(TUTORIAL)
+    printed = [line for line in capsys.readouterr().out.splitlines() if " ms" not in line]
+    shown = TUTORIAL.read_text()
+    assert printed
+    for line in printed:
+        assert line in shown
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_its_links_lead_somewhere(page: Path) -> None:
+    missing = [str(target) for target in links_of(page) if not target.exists()]
+    assert not missing
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.parent != ROOT], ids=named)
+def test_the_readme_or_an_index_leads_to_it(page: Path) -> None:
+    assert page in [target for other in PAGES if other != page for target in links_of(other)]

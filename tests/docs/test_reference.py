@@ -1,0 +1,71 @@
+"""The reference pages name everything that is there, and nothing that is not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from tests.docs.cli_reference import PAGE, commands, program, reference
+from tests.docs.pages import DOCS, ROOT
+
+from singletable import SingletableError
+from singletable.cli.app import app
+from singletable.records import rules
+from singletable.wire import FlowSuspended
+
+ERRORS = (DOCS / "reference" / "errors.md").read_text()
+PROGRAM = program()
+COMMANDS = [context.command_path for _, context in commands(app, PROGRAM)]
+
+
+def errors(kind: type[SingletableError] = SingletableError) -> Iterator[type[SingletableError]]:
+    """The public tree; a flow that suspends is told of by the wire."""
+    yield kind
+    for sub in kind.__subclasses__():
+        if sub.__module__ == "singletable.errors" or sub is FlowSuspended:
+            yield from errors(sub)
+
+
+def test_the_page_of_the_command_line_is_its_help() -> None:
+    assert PAGE.read_text() == reference(), "write it anew: python -m tests.docs.cli_reference"
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_each_command_has_help(path: str) -> None:
+    command = next(c for c, context in commands(app, PROGRAM) if context.command_path == path)
+    assert command.help
+    assert f"## {path}\n" in PAGE.read_text()
+
+
+@pytest.mark.parametrize("kind", list(errors()), ids=lambda kind: kind.__name__)
+def test_each_error_has_an_entry(kind: type[SingletableError]) -> None:
+    entry = re.search(
+        rf"^#+ {kind.__name__} · `{re.escape(kind.code)}`\n(.*?)(?=^#|\Z)", ERRORS, re.DOTALL | re.MULTILINE
+    )
+    assert entry is not None
+    assert "**What to do.**" in entry[1]
+
+
+def test_no_entry_is_of_an_error_that_is_gone() -> None:
+    assert set(re.findall(r"^#+ (\w+) · `", ERRORS, re.MULTILINE)) == {kind.__name__ for kind in errors()}
+
+
+def test_codes_are_all_different() -> None:
+    codes = [kind.code for kind in errors()]
+    assert len(set(codes)) == len(codes)
+
+
+def test_the_write_rules_have_a_row_for_each_verb_of_the_code() -> None:
+    page = (DOCS / "reference" / "write-rules.md").read_text()
+    verbs = re.findall(r"^(\w+)  +\w", rules.__doc__ or "", re.MULTILINE)
+    assert verbs
+    assert re.findall(r"^\| \*\*(\w+)\*\*", page, re.MULTILINE) == verbs
+
+
+def test_each_dependency_has_its_reason() -> None:
+    declared = re.search(r"^dependencies = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.DOTALL | re.MULTILINE)
+    assert declared is not None
+    page = (DOCS / "explanation" / "dependencies.md").read_text()
+    names = [*re.findall(r'"([a-z]+)', declared[1]), "botocore", "click", "rich", "dynoxide"]
+    assert [name for name in names if f"**{name}**" not in page] == []
