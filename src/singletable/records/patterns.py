@@ -164,6 +164,8 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
         except InvalidValue as error:
             if error.operation is None:
                 error.operation = self.shown
+            if error.attribute in self.parameters:
+                error.attribute = f"{self.owner.__name__}.{error.attribute}"
             raise
 
     def _make(self, result: type[Query[Any]], given: dict[str, Any]) -> Query[Any]:

@@ -188,7 +188,7 @@ def _main(writes: Sequence[Write], i: int, known: Mapping[int, Any], moment: Mom
     try:
         return writes[i].main(known.get(i, UNREAD), moment)
     except Conflict as missing:
-        raise _cancelled(writes, [_failure(i, writes[i], missing)]) from None
+        raise _cancelled(writes, [_failure(writes[i], missing)]) from None
 
 
 def _guards(writes: Sequence[Write], known: Mapping[int, Any], moment: Moment) -> Iterator[Planned]:
@@ -209,7 +209,7 @@ async def _after_refusal(
 ) -> None:
     """Take what changed into account and go on, where that is all that stood in the way; else raise."""
     anew: set[int] = set()
-    failures: list[Failure] = []
+    failures: dict[int, list[Failure]] = {}
     for planned, reason in zip(plan, cancelled.reasons, strict=True):
         write = writes[planned.number]
         if reason.code in _PASSING or planned.number in anew:
@@ -218,10 +218,10 @@ async def _after_refusal(
         if refused and planned.is_main and await _replan(port, write, reason.stored, known, planned.number, moment):
             anew.add(planned.number)
             continue
-        failures.append(_failure(planned.number, write, _error(write, planned.part, reason)))
-    failures = [f for f in failures if f.number - 1 not in anew]
-    if failures:
-        raise _cancelled(writes, failures) from None
+        failures.setdefault(planned.number, []).append(_failure(write, _error(write, planned.part, reason)))
+    real = [failure for number, found in failures.items() if number not in anew for failure in found]
+    if real:
+        raise _cancelled(writes, real) from None
 
 
 async def _replan(port: Port, write: Write, stored: Item | None, known: dict[int, Any], i: int, moment: Moment) -> bool:
@@ -246,8 +246,8 @@ def _error(write: Write, part: Part, reason: Reason) -> SingletableError:
     return InvalidRequest(what, key=write.key, table=table, operation=write.verb)
 
 
-def _failure(i: int, write: Write, error: SingletableError) -> Failure:
-    return Failure(i + 1, write.verb, write.key, error, words(write.where) if write.where is not None else "")
+def _failure(write: Write, error: SingletableError) -> Failure:
+    return Failure(write.number, write.verb, write.key, error, words(write.where) if write.where is not None else "")
 
 
 def _cancelled(writes: Sequence[Write], failures: list[Failure]) -> TransactionCancelled:
@@ -269,7 +269,12 @@ def _merged(pending: Sequence[Write]) -> Iterator[Write]:
             hint="Split it into transactions that can stand alone.",
         )
     places: dict[tuple[str, str, str], Write] = {}
-    for write in pending:
+    for number, write in enumerate(pending, 1):
         place = (write.model.table.name, write.key.partition, write.key.low)
-        places[place] = merged(places[place], write) if place in places else write
+        write.number = number
+        if place in places:
+            number = places[place].number
+            write = merged(places[place], write)
+            write.number = number
+        places[place] = write
     return iter(places.values())

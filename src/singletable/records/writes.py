@@ -85,6 +85,8 @@ class Write(ABC):
     model: Model[Any]
     key: KeyOf[Any]
     where: Condition | None
+    number: int = 1
+    """Its place among the caller's operations in a transaction, from 1; of merged ones, the first's."""
 
     @abstractmethod
     def main(self, current: Any, moment: Moment) -> Part | Needs:
