@@ -16,8 +16,9 @@ from uuid import UUID
 import click
 
 from singletable.records import after, at_least, at_most, before, between, starting_with
+from singletable.records.capture import ANY
 from singletable.records.keytext import Slot, enum_text
-from singletable.records.patterns import ANY, Captured
+from singletable.records.patterns import Captured
 
 RANGES: Mapping[str, Callable[[Any], Any]] = {
     "before": before,

@@ -40,7 +40,7 @@ class Handle:
         self.__dict__.update(_owner=owner, _path=path)
 
     def __getattr__(self, name: str) -> Handle:
-        if name.startswith("__"):
+        if name.startswith("_") and name.endswith("_"):  # Python's own, and what notebooks ask every object for
             raise AttributeError(name)
         return Handle(self.__dict__["_owner"], *self.__dict__["_path"], name)
 

@@ -107,7 +107,9 @@ class Expressions:
         if how in ("AND", "OR"):
             return f"({f' {how} '.join(self._condition(c) for c in operands)})"
         if how == "NOT":
-            return f"NOT ({self._condition(operands[0])})"
+            inner = self._condition(operands[0])
+            # DynamoDB refuses redundant parentheses; a text that begins with one has them around the whole.
+            return f"NOT {inner}" if inner.startswith("(") else f"NOT ({inner})"
         left, plan, optional = self._left(operands[0])
         if how in _COMPARISONS:
             return self._comparison(how, left, plan, optional, operands[1])

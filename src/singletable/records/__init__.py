@@ -14,6 +14,7 @@ a class. Flows are `async def` over a port; `flows` lists those that the shells 
 """
 
 from singletable.records import flows
+from singletable.records.capture import ANY
 from singletable.records.catalogue import AccessPattern, Parameter, PatternKind, catalogue, collections_of
 from singletable.records.checking import Finding
 from singletable.records.collections import Collection, Whole, collect
@@ -22,7 +23,6 @@ from singletable.records.entities import Entity, field, key_of
 from singletable.records.explain import Explainable, Explained
 from singletable.records.models import Model, model_of
 from singletable.records.patterns import (
-    ANY,
     Key,
     KeyOf,
     Query,

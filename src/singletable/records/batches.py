@@ -11,6 +11,7 @@ from singletable.records.models import Model, model_for, model_of
 from singletable.records.patterns import KeyOf
 from singletable.records.readers import reader_of
 from singletable.records.reading import check_whole
+from singletable.records.rules import check_verb
 from singletable.records.table import Table
 from singletable.records.tables import first_use
 from singletable.wire.port import Port
@@ -159,6 +160,7 @@ def _requests(
 
 
 def _refuse_guarded(model: Model[Any]) -> None:
+    check_verb(model, "write_many")
     why = 'overlap="guard"' if model.table.guards_overlap else next(iter({*model.roles.values()} - {"expires"}), "")
     if why:
         raise InvalidRequest(

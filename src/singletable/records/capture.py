@@ -12,9 +12,26 @@ from enum import Enum
 from typing import Any, NoReturn, cast
 
 from singletable.errors import DeclarationError
-from singletable.records.keytext import MAX_PARTITION_BYTES, MAX_SORT_BYTES, SORTABLE, Part, Slot, Template, enum_text
-from singletable.records.patterns import ANY
+from singletable.records.keytext import (
+    MAX_PARTITION_BYTES,
+    MAX_SORT_BYTES,
+    SORTABLE,
+    Part,
+    Slot,
+    Template,
+    Verbatim,
+    enum_text,
+)
 from singletable.values import bare, split_optional
+
+
+class _Any:
+    def __repr__(self) -> str:
+        return "ANY"
+
+
+ANY: Any = _Any()
+"""The default of a sort key's parameter: every value."""
 
 _PART = re.compile(r"([^\0]*)(?:\0([^:\0]+):([^\0]*)\0)?")
 _WIDTH = re.compile("0[1-9][0-9]?")
@@ -134,7 +151,7 @@ def sortable(name: str, declared: Any, where: str) -> type[Any]:
     """The type whose text stands in a key for an attribute; DeclarationError where it has none."""
     kind = key_type(declared)
     named = getattr(kind, "__name__", str(kind))
-    if kind not in SORTABLE and not (isinstance(kind, type) and issubclass(kind, Enum)):
+    if kind not in SORTABLE and not (isinstance(kind, type) and issubclass(kind, (Enum, Verbatim))):
         choices = ", ".join(t.__name__ for t in SORTABLE)
         raise DeclarationError(
             f"{where}: {name} is {named}, which has no sortable text", hint=f"A key takes {choices} or an Enum."

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from inspect import cleandoc
 from typing import Any, Literal
 
+from singletable.records.capture import ANY
 from singletable.records.collections import BoundCollection, Collection
 from singletable.records.keytext import TOP, Slot
 from singletable.records.models import Model, model_of
-from singletable.records.patterns import ANY, Captured, Query
+from singletable.records.patterns import Captured, Query
 from singletable.records.selection import needs_type_filter
 from singletable.records.table import Table
 

@@ -151,6 +151,8 @@ def _rewrite(
     absent = any(n in values and values[n] is None for n in names)
     sparse = any(model.by_name[n].optional for n in names)
     for attribute, template in zip(attributes, captured.templates, strict=True):
+        if attribute in model.key_attributes:
+            continue  # an index keyed by the table's own key: that never changes
         if absent:
             yield Change(attribute, None)
         elif sparse or changed.keys() & set(template.names):

@@ -7,14 +7,15 @@ import dataclasses
 import inspect
 import sys
 from abc import ABCMeta
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, dataclass_transform, overload
 
 from singletable.errors import DeclarationError
 from singletable.expressions import Handle
-from singletable.records.capture import capture, key_type, sortable
+from singletable.records.capture import key_type, sortable
 from singletable.records.models import Model, Upcaster, model_for, model_of
-from singletable.records.patterns import Bound, Captured, Declared, DeclaredKey, KeyOf
+from singletable.records.patterns import Bound, Captured, Declared, KeyOf
 from singletable.records.table import Table
 from singletable.values import METADATA, Field, Role, make_field
 
@@ -60,6 +61,10 @@ def field(
     return dataclasses.field(default=default, metadata=options)
 
 
+class MixinPattern(DeclarationError, AttributeError):
+    """An access pattern asked of a mixin. An AttributeError too, which `help` and `inspect` pass over."""
+
+
 if TYPE_CHECKING:  # with a metaclass in sight, neither type checker would look at the class keywords
     EntityType = type
 else:
@@ -75,6 +80,22 @@ else:
 
         def __dir__(cls) -> list[str]:
             return [*super().__dir__(), *cls.__dict__.get("__dataclass_fields__", ())]
+
+
+@dataclass(frozen=True)
+class Special:
+    """What a layer above says of an entity class of its own kind, besides its declaration."""
+
+    types: Mapping[str, Any] = dataclasses.field(default_factory=dict[str, Any])
+    """The key types of attributes whose declared type is none."""
+    fields: Mapping[str, Field] = dataclasses.field(default_factory=dict[str, Field])
+    """How attributes are stored that are not by the rule of their type."""
+    extra: Callable[[], Sequence[Field]] = tuple
+    """What is read from an item besides the declared attributes."""
+    key: Captured | None = None
+    """The primary key, where it is not a function of the class."""
+    refuses: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
+    """Verbs that would break what the layer keeps in an item, each with what to do instead."""
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field, dataclasses.field))
@@ -137,6 +158,11 @@ class Entity(metaclass=EntityType):
         return register
 
     @classmethod
+    def __special__(cls, table: Table, type: str) -> Special:
+        """What a layer above has to say of its kind of entities."""
+        return Special()
+
+    @classmethod
     def __field__(cls, name: str) -> Field:
         found = model_of(cls).by_name.get(name)
         if found is None:
@@ -147,9 +173,7 @@ class Entity(metaclass=EntityType):
     def __pattern__(cls, name: str) -> Bound[..., Any]:
         found = cls.__patterns__.get(name)
         if found is None:
-            raise DeclarationError(
-                f"{cls.__name__} is a mixin: {name} belongs to the classes made with a table and type"
-            )
+            raise MixinPattern(f"{cls.__name__} is a mixin: {name} belongs to the classes made with a table and type")
         return found
 
 
@@ -172,9 +196,12 @@ def _make_dataclass(cls: type[Any]) -> None:
 
 
 def _make_model(cls: type[Entity], table: Table, type: str, version: int, names: dict[str, Any]) -> None:
-    types = {f.name: k for f, k in _evaluated(cls, names, strict=False)}
+    special = cls.__special__(table, type)
+    declared = {f.name: k for f, k in _evaluated(cls, names, strict=False)}
+    types: dict[str, Any] = {**declared, **special.types}
     found = dict(_captured(cls, table, types))
     primary = [c for c in found.values() if c.index is None]
+    primary += [special.key] if special.key is not None else []
     if len(primary) != 1:
         raise DeclarationError(f"{cls.__name__} has {len(primary)} functions under @{table.name}.key; it needs one")
     indexes: dict[str, Captured] = {}
@@ -188,11 +215,12 @@ def _make_model(cls: type[Entity], table: Table, type: str, version: int, names:
         indexes[captured.index] = captured
 
     def make_fields() -> list[Field]:
-        return [_field(cls, table, f, k) for f, k in _evaluated(cls, names, strict=True)]
+        evaluated = _evaluated(cls, names, strict=True)
+        return [special.fields.get(f.name) or _field(cls, table, f, k) for f, k in evaluated] + [*special.extra()]
 
     roles = _roles(cls)
     uniques = {n: sortable(n, types[n], f"{cls.__name__}.{n}") for n, role in roles.items() if role == "unique"}
-    model = Model(cls, table, type, version, primary[0], indexes, make_fields, roles, uniques)
+    model = Model(cls, table, type, version, primary[0], indexes, make_fields, roles, uniques, special.refuses)
     cls.__model__ = model
     cls.__patterns__ = {name: _declared(cls, name).bound(captured) for name, captured in found.items()}
     table.admit(model)
@@ -230,10 +258,8 @@ def _captured(cls: type[Entity], table: Table, types: Mapping[str, Any]) -> list
                 hint="Put it below, next to the function.",
             )
         if isinstance(declared, Declared):
-            primary = isinstance(declared, DeclaredKey)
-            templates = capture(declared.function, types, table.separator, where, primary=primary)
+            templates, signature = declared.capture(types, table.separator, where)
             _check_types(declared.function, types, where)
-            signature = inspect.signature(declared.function)
             found.append((name, Captured(cls, name, declared.function, declared.index, templates, signature)))
     return found
 
@@ -288,7 +314,9 @@ def _named(kind: Any) -> str:
 def names_around(cls: type[Any]) -> dict[str, Any]:
     """The names around a class statement that is being run, for classes made in a function."""
     frame = inspect.currentframe()
-    while frame is not None and frame.f_code.co_name in ("names_around", "__init_subclass__"):
+    ours = ("names_around", "__init_subclass__")
+    # Between them and the class statement stands the `__new__` of the metaclass's own parent, in abc.
+    while frame is not None and (frame.f_code.co_name in ours or frame.f_globals.get("__name__") == "abc"):
         frame = frame.f_back
     if frame is None or frame.f_locals is frame.f_globals or cls.__module__ != frame.f_globals.get("__name__"):
         return {}

@@ -23,6 +23,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from functools import cached_property
+from operator import getitem
 from typing import Any
 from uuid import UUID
 
@@ -61,6 +62,25 @@ _ESCAPED: Mapping[tuple[str, bool], str] = {
 _UNENCODABLE = re.compile(f"[\ud800-\udfff{TOP}]")
 
 
+class Verbatim:
+    """A type whose values bring their key text with them: it stands last in its key, as it is. Subclasses say how."""
+
+    @classmethod
+    def to_text(cls, value: Any) -> str:
+        """The text of a value; InvalidValue where it is none of this type's."""
+        raise InvalidValue(f"a {cls.__name__} is wanted, not {type(value).__name__}")
+
+    @classmethod
+    def from_text(cls, text: str) -> Any:
+        """The value of a text; ValueError where it is none."""
+        raise ValueError(f"no text of a {cls.__name__}: it has {len(text)} characters")
+
+    @classmethod
+    def prefixes(cls) -> tuple[str, ...]:
+        """What its texts begin with; anything may follow."""
+        return ("",)
+
+
 class Slot(Struct, frozen=True):
     """A value's place in a key."""
 
@@ -73,6 +93,8 @@ class Slot(Struct, frozen=True):
         """A regular expression of the texts it writes."""
         if self.rest:
             return ".*"
+        if issubclass(self.type, Verbatim):
+            return "|".join(f"{re.escape(prefix)}.*" for prefix in self.type.prefixes())
         if issubclass(self.type, Enum):
             return "|".join(re.escape(enum_text(m)) for m in self.type)
         if self.width:
@@ -105,23 +127,32 @@ class Template:
 
     @cached_property
     def write(self) -> Callable[[Mapping[str, Any]], str]:
-        """`write(values)`: the text for all of its values; InvalidValue where one has no place in a key.
+        """`write(values)`: the text for all of its values; InvalidValue where one has no place in a key."""
+        return self._writer(getitem)
 
-        A function made once, as every request writes at least two texts. Most have one value.
+    @cached_property
+    def write_of(self) -> Callable[[object], str]:
+        """`write_of(entity)`: the same for an object's attributes.
+
+        Not by its `__dict__`, which CPython makes only when it is asked for, and then keeps.
         """
+        return self._writer(getattr)
+
+    def _writer(self, take: Callable[[Any, str], Any]) -> Callable[[Any], str]:
+        """A function made once, as every request writes at least two texts; most have one value."""
         pieces, end = self._pieces
         short, check = self.limit // 4, self._check_length  # a character has four bytes at most
 
-        def whole(values: Mapping[str, Any]) -> str:
-            text = "".join([literal + write(values[name]) for literal, name, write in pieces]) + end
+        def whole(values: Any) -> str:
+            text = "".join([literal + write(take(values, name)) for literal, name, write in pieces]) + end
             return text if 0 < len(text) <= short else check(text)
 
         if len(pieces) != 1:
             return whole
         ((literal, name, write),) = pieces
 
-        def of_one(values: Mapping[str, Any]) -> str:
-            text = literal + write(values[name]) + end
+        def of_one(values: Any) -> str:
+            text = literal + write(take(values, name)) + end
             return text if 0 < len(text) <= short else check(text)
 
         return of_one
@@ -190,6 +221,8 @@ class Template:
     def _read_slot(self, slot: Slot, text: str) -> Any:
         if issubclass(slot.type, Enum):
             return next(m for m in slot.type if enum_text(m) == text)
+        if issubclass(slot.type, Verbatim):
+            return slot.type.from_text(text)
         if slot.type is str:
             return text if slot.rest else unescape(text)
         if slot.type is int:
@@ -215,6 +248,8 @@ class Template:
 
 def slot_writer(slot: Slot, separator: str, last: bool, identifier: bool) -> Callable[[Any], str]:
     """The function that writes one slot's values."""
+    if issubclass(slot.type, Verbatim):
+        return slot.type.to_text
     if issubclass(slot.type, Enum):
         texts = {m: enum_text(m) for m in slot.type}
         return lambda value: _member_text(slot, texts, value)

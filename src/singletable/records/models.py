@@ -42,6 +42,8 @@ class Model(Generic[T]):
     roles: Mapping[str, Role] = field(default_factory=dict[str, Role])
     unique_types: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The attributes that are unique, with the type of the text that a guard's key holds."""
+    refuses: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The verbs that would break what a layer above keeps in the item, each with what to do instead."""
     upcasters: dict[int, Upcaster] = field(default_factory=dict[int, Upcaster])
 
     @cached_property
@@ -51,7 +53,8 @@ class Model(Generic[T]):
         reserved = {*self.table.definition.reserved, self.table.ttl_name}
         stored = [f.stored for f in fields]
         for f in fields:
-            if (f.stored in reserved and f.role != "expires") or stored.count(f.stored) > 1:
+            taken = f.stored in reserved and f.role != "expires" and f.is_written
+            if taken or stored.count(f.stored) > 1:
                 raise DeclarationError(
                     f"{self.kind.__name__}.{f.name} is stored as {f.stored!r}, which is taken",
                     table=self.table.name,
@@ -175,10 +178,11 @@ class Model(Generic[T]):
         """The two texts of an entity's primary key."""
         partition, sort = self.key.templates
         try:
-            return partition.write(entity.__dict__), sort.write(entity.__dict__)
-        except KeyError as missing:
+            return partition.write_of(entity), sort.write_of(entity)
+        except AttributeError:
+            missing = next((n for n in (*partition.names, *sort.names) if not hasattr(entity, n)), "its key")
             raise InvalidRequest(
-                f"{self.kind.__name__}.{missing.args[0]} was not loaded, and is part of the key",
+                f"{self.kind.__name__}.{missing} was not loaded, and is part of the key",
                 hint="Name it in only(...) as well.",
             ) from None
 
@@ -211,18 +215,19 @@ class Model(Generic[T]):
                 hint="Declare it without None.",
             )
         pairs = zip(attributes, captured.templates, strict=True)
-        return [Derived(name, _text_writer(template, optional), bool(optional)) for name, template in pairs]
+        # An index may be keyed by the table's own key, which is written once.
+        own = () if captured.index is None else self.key_attributes
+        return [Derived(n, _text_writer(t, optional), bool(optional)) for n, t in pairs if n not in own]
 
 
 def _text_writer(template: Template, optional: tuple[str, ...]) -> Callable[[Any], str | None]:
     """The function that gives an object's key text, or None where one of the `optional` attributes is None."""
-    write = template.write
+    write = template.write_of
     if not optional:
-        return lambda entity: write(entity.__dict__)
+        return write
 
     def sparse(entity: Any) -> str | None:
-        values = entity.__dict__
-        return None if any(values[name] is None for name in optional) else write(values)
+        return None if any(getattr(entity, name) is None for name in optional) else write(entity)
 
     return sparse
 

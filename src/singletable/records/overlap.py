@@ -18,7 +18,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from singletable.records.keytext import Part, Template, enum_text
+from singletable.records.keytext import Part, Template, Verbatim, enum_text
 
 _DIGIT = frozenset(string.digits)
 _HEX = frozenset(string.digits + "abcdef")
@@ -124,6 +124,8 @@ def _slot(kind: type[Any], width: int, rest: bool, separator: str) -> Iterator[S
     digits = (Step(_DIGIT), Step(_DIGIT, many=True))
     if rest:
         yield (ANYTHING,)
+    elif issubclass(kind, Verbatim):
+        yield from ((*_text(prefix), ANYTHING) for prefix in kind.prefixes())
     elif issubclass(kind, Enum):
         yield from (_text(enum_text(m)) for m in kind)
     elif width:

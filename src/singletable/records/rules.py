@@ -25,6 +25,7 @@ from typing import Any
 from singletable.errors import (
     AlreadyExists,
     ConditionFailed,
+    InvalidRequest,
     NotFound,
     OutcomeUnknown,
     SingletableError,
@@ -33,6 +34,15 @@ from singletable.errors import (
 from singletable.expressions import Condition, Expressions, Given, Stored, words
 from singletable.operations import Guard, Item
 from singletable.records.models import Model
+
+
+def check_verb(model: Model[Any], verb: str) -> None:
+    """InvalidRequest for a verb that would break what a layer above keeps in the item."""
+    instead = model.refuses.get(verb)
+    if instead is not None:
+        raise InvalidRequest(
+            f"{verb} is not for a {model.kind.__name__}", table=model.table.name, operation=verb, hint=instead
+        )
 
 
 def guard(model: Model[Any], condition: Condition | None) -> Guard:

@@ -22,6 +22,7 @@ from singletable.records.rules import (
     already_exists,
     both,
     carries,
+    check_verb,
     guard,
     is_absent,
     is_alive,
@@ -126,6 +127,7 @@ class EntityWrite(Write):
     key: KeyOf[Any] = field(init=False)
 
     def __post_init__(self) -> None:
+        check_verb(self.model, self.verb)
         self.key = self.model.key_of(self.entity)
 
     @property
@@ -260,7 +262,7 @@ class Upsert(EntityWrite):
     def _changes(self, moment: Moment) -> Iterator[AttributeChange]:
         model, definition = self.model, self.model.table.definition
         item = model.item(self.entity)
-        names = {f.stored for f in model.fields} | set(definition.reserved)
+        names = {f.stored for f in model.fields if f.is_written} | set(definition.reserved)
         for name in sorted(names - {*model.key_attributes, definition.write_id_attribute}):
             if model.counter is None or name != model.counter.stored:
                 yield AttributeChange(name, item.get(name))
@@ -287,6 +289,9 @@ class Change(Write):
     where: Condition | None = None
     expected: int | None = None
     verb: ClassVar[str] = "update"
+
+    def __post_init__(self) -> None:
+        check_verb(self.model, self.verb)
 
     def main(self, current: Any, moment: Moment) -> Part | Needs:
         model = self.model
@@ -372,6 +377,9 @@ class Remove(Write):
     where: Condition | None = None
     expected: int | None = None
     verb: ClassVar[str] = "delete"
+
+    def __post_init__(self) -> None:
+        check_verb(self.model, self.verb)
 
     @property
     def needs_item(self) -> bool:

@@ -73,7 +73,9 @@ class TableDefinition:
     def reserved(self) -> list[str]:
         """The stored names that belong to the table, not to an entity."""
         named = [*self.key, self.type_attribute, self.version_attribute, self.write_id_attribute]
-        return named + [name for index in self.indexes.values() for name in (index.partition, index.sort)]
+        parts = [name for index in self.indexes.values() for name in (index.partition, index.sort)]
+        # An index may be keyed by an attribute of the table's own key, as an adjacency list is by its target.
+        return named + [name for name in parts if name not in self.key]
 
     def index_keys(self, index: str | None) -> tuple[str, str]:
         """The attributes of the key of an index, or of the table itself."""

@@ -130,7 +130,7 @@ class Codec(Generic[T]):
             ) from error
 
     def _explain(self, value: T, error: InvalidValue | AttributeError | KeyError) -> SingletableError:
-        for field in self.fields:
+        for field in (f for f in self.fields if f.is_written):
             if not hasattr(value, field.name):
                 return InvalidRequest(
                     f"{self.kind.__name__}.{field.name} was not loaded, so the whole can't be written",
@@ -205,6 +205,7 @@ def _dump_lines(
     lines = ["def dump(o):"]
     entries = [f"{d.stored!r}: {{'S': {source.bind(d.compute, 'key')}(o)}}" for d in derived if not d.optional]
     entries += [f"{c.stored!r}: {source.bind(c.value, 'constant')}" for c in constants]
+    fields = [f for f in fields if f.is_written]
     for field in fields:
         if not (field.optional or field.plan.is_set):
             v = source.fresh("v")

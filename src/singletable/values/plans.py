@@ -372,6 +372,8 @@ class Field:
     """What an item without it reads as; None where it must be there."""
     role: Role = ""
     """What the library does with it beyond storing it."""
+    is_written: bool = True
+    """False for what an object does not write itself: a part of its key's text, or what a layer above keeps there."""
 
     @property
     def may_be_absent(self) -> bool:
