@@ -71,7 +71,8 @@ def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targ
     engine = Engine.start(path, environ=environ)
     endpoint = endpoint_for(engine.url, environ=environ, region=options.region)
     credentials = options.credentials or credentials_from({}, local=True)
-    traits = Traits(creates_tables=True, scan_page_limit=EMBEDDED.scan_page_limit)
+    lag = 0.0 if EMBEDDED.synchronous_indexes else Traits().index_lag_seconds
+    traits = Traits(creates_tables=True, scan_page_limit=EMBEDDED.scan_page_limit, index_lag_seconds=lag)
     keys = _cursor_keys(options, environ) or [_own_key(path)]
     return Target(endpoint, credentials, traits, CursorSeal(keys), engine)
 

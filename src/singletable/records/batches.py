@@ -32,29 +32,18 @@ async def get_many(port: Port, keys: Sequence[KeyOf[T]], consistent: bool = Fals
     One round trip for any number of keys, 100 a request, each key once. `Incomplete` carries the keys that the service
     still left undone after several tries.
     """
-    for key in keys:
-        check_whole(key)
-        if key.attributes:
-            raise InvalidRequest(
-                f"get_many loads whole entities, and {key.captured.shown} says only(...)",
-                hint="Leave only(...) out, or get() the item.",
-            )
     consistent = consistent or any(key.strong for key in keys)
-    found: dict[tuple[Table, Place], Any] = {}
-    models = [model_of(key.captured.owner) for key in keys]
-    places = [(model.table, (key.partition, key.low)) for model, key in zip(models, keys, strict=True)]
-    wanted = dict(zip(places, keys, strict=True))
-    for table in dict.fromkeys(table for table, _ in wanted):
-        kinds = tuple(dict.fromkeys(k.kinds[0] for (of, _), k in wanted.items() if of is table))
-        keys_by_place = {place: k for (of, place), k in wanted.items() if of is table}
-        by_place = await _get_all(port, table, kinds, keys_by_place, consistent)
-        found |= {(table, place): entity for place, entity in by_place.items()}
+    found: dict[Table, Mapping[Place, Any]] = {}
+    for table, wanted in _by_table(keys).items():
+        kinds = tuple(dict.fromkeys(key.kinds[0] for key in wanted.values()))
+        found[table] = await _get_all(port, table, kinds, wanted, consistent)
     now = port.now()
-    there: list[Any] = [
-        entity
-        for place, model in zip(places, models, strict=True)
-        if isinstance(entity := found.get(place), model.kind) and not model.is_expired(entity, now)
-    ]
+    there: list[Any] = []
+    for key in keys:
+        model = model_of(key.captured.owner)
+        entity = found[model.table].get((key.partition, key.low))
+        if isinstance(entity, model.kind) and not model.is_expired(entity, now):
+            there.append(entity)
     return there
 
 
@@ -79,6 +68,20 @@ async def write_many(port: Port, puts: Iterable[Any], deletes: Iterable[KeyOf[An
         if port.traits.creates_tables:
             await first_use(port, table)
         await _write_all(port, table, writes)
+
+
+def _by_table(keys: Sequence[KeyOf[Any]]) -> dict[Table, dict[Place, KeyOf[Any]]]:
+    """The keys by what they name; each item once."""
+    found: dict[Table, dict[Place, KeyOf[Any]]] = {}
+    for key in keys:
+        check_whole(key)
+        if key.attributes:
+            raise InvalidRequest(
+                f"get_many loads whole entities, and {key.captured.shown} says only(...)",
+                hint="Leave only(...) out, or get() the item.",
+            )
+        found.setdefault(model_of(key.captured.owner).table, {})[key.partition, key.low] = key
+    return found
 
 
 async def _get_all(

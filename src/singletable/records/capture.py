@@ -50,6 +50,18 @@ def capture(
     return partition, sort
 
 
+def capture_sort(function: Callable[..., Any], types: Mapping[str, Any], separator: str, where: str) -> Template:
+    """The template of a key function that returns a sort key's text alone."""
+    parameters = inspect.signature(function).parameters
+    _check_parameters(parameters, types, where)
+    text: object = function(**{name: Placeholder(name, where) for name in parameters})
+    if not isinstance(text, str):
+        raise DeclarationError(f"{where}: it returns one text, the sort key", hint='As in: return f"{role}"')
+    sort = _template(text, types, separator, where, False, MAX_SORT_BYTES)
+    _check_use(parameters, Template(()), sort, where)
+    return sort
+
+
 class Placeholder:
     """Stands for a parameter while a key function is run; it can be put in an f-string, and nothing else."""
 

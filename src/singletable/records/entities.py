@@ -76,6 +76,10 @@ else:
         def __getattr__(cls, name: str) -> Handle:
             if name in cls.__dict__.get("__dataclass_fields__", ()):
                 return Handle(cls, name)
+            if isinstance(inspect.getattr_static(cls, name, None), Declared):
+                raise MixinPattern(
+                    f"{cls.__name__} is a mixin: {name} belongs to the classes made with a table and type"
+                )
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
 
         def __dir__(cls) -> list[str]:
@@ -96,6 +100,8 @@ class Special:
     """The primary key, where it is not a function of the class."""
     refuses: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
     """Verbs that would break what the layer keeps in an item, each with what to do instead."""
+    tombstone: str = ""
+    """The stored attribute that marks an item as being deleted: readers take it as gone."""
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field, dataclasses.field))
@@ -173,7 +179,7 @@ class Entity(metaclass=EntityType):
     def __pattern__(cls, name: str) -> Bound[..., Any]:
         found = cls.__patterns__.get(name)
         if found is None:
-            raise MixinPattern(f"{cls.__name__} is a mixin: {name} belongs to the classes made with a table and type")
+            raise AttributeError(name)  # and the metaclass says why
         return found
 
 
@@ -220,7 +226,9 @@ def _make_model(cls: type[Entity], table: Table, type: str, version: int, names:
 
     roles = _roles(cls)
     uniques = {n: sortable(n, types[n], f"{cls.__name__}.{n}") for n, role in roles.items() if role == "unique"}
-    model = Model(cls, table, type, version, primary[0], indexes, make_fields, roles, uniques, special.refuses)
+    model = Model(
+        cls, table, type, version, primary[0], indexes, make_fields, roles, uniques, special.refuses, special.tombstone
+    )
     cls.__model__ = model
     cls.__patterns__ = {name: _declared(cls, name).bound(captured) for name, captured in found.items()}
     table.admit(model)

@@ -44,6 +44,8 @@ class Model(Generic[T]):
     """The attributes that are unique, with the type of the text that a guard's key holds."""
     refuses: Mapping[str, str] = field(default_factory=dict[str, str])
     """The verbs that would break what a layer above keeps in the item, each with what to do instead."""
+    tombstone: str = ""
+    """The stored attribute that marks an item as being deleted; none for most."""
     upcasters: dict[int, Upcaster] = field(default_factory=dict[int, Upcaster])
 
     @cached_property
@@ -131,7 +133,7 @@ class Model(Generic[T]):
 
     def load(self, item: Item) -> T | None:
         """An item by the slow path: None for another type, upcast where it is of an older version."""
-        if not self.is_mine(item):
+        if not self.is_mine(item) or self.tombstone in item:
             return None
         version = self.version_of(item)
         if version < self.version:

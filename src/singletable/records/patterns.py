@@ -84,6 +84,10 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
         """For errors and logs: the pattern, without the values."""
         return f"{self.captured.shown} {' / '.join(t.shown for t in self.captured.templates)}"
 
+    def __repr__(self) -> str:
+        """Without the values, as logs and errors show it."""
+        return f"<{type(self).__name__} {self.shown}>"
+
     @property
     def is_one_key(self) -> bool:
         return self.low == self.high

@@ -82,7 +82,9 @@ def is_schema_or_older(model: Model[Any]) -> Condition:
 
 
 def is_alive(model: Model[Any], now: float) -> Condition | None:
-    """The item has not expired."""
+    """The item has not expired, and is not being deleted."""
+    if model.tombstone:
+        return _missing(Stored(model.tombstone))
     if model.expires is None:
         return None
     attribute = Stored(model.expires.stored)
@@ -206,7 +208,7 @@ def loaded(model: Model[Any], stored: Item | None) -> Any:
 
 def is_there(model: Model[Any], stored: Item | None, now: float) -> bool:
     """Whether a stored item is of the type and alive."""
-    if stored is None or not model.is_mine(stored):
+    if stored is None or not model.is_mine(stored) or model.tombstone in stored:
         return False
     if model.expires is None or model.expires.stored not in stored:
         return True

@@ -101,6 +101,10 @@ class Write(ABC):
         """Whether a refusal came only from what was read before: then it is planned anew with what is stored."""
         return False
 
+    def joined_with(self, other: Write) -> Write | None:
+        """This and another write of the same item as one, for kinds of writes that know how."""
+        return None
+
     def done(self) -> None:  # noqa: B027 most writes have nothing to note
         """The write has happened."""
 
@@ -438,6 +442,9 @@ class Check(Write):
 
 def merged(one: Write, other: Write) -> Write:
     """Two writes of one item as one; InvalidRequest where no one action says both."""
+    joined = one.joined_with(other)
+    if joined is not None:
+        return joined
     if isinstance(one, Check):
         if isinstance(other, Check):
             return replace(one, where=both(one.where, other.where))

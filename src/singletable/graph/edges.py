@@ -1,0 +1,338 @@
+"""Edges: typed data between two nodes, found from the source, from the target, and through edge indexes.
+
+class GoalMembership(Edge[Goal, User | Team], table=records, type="GOALMEMBERSHIP", mirrors=("role",)):
+    role: Role
+
+    @records.index("gsi0")
+    @staticmethod
+    def by_rank(role: Role = ANY) -> str:
+        return f"{role}"
+
+source  GOAL-g1      target  GOALMEMBERSHIP-USER-u1      gsi0  500-LEAD
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Generic, ParamSpec, TypeVar, cast, get_args, overload
+
+from msgspec.structs import replace
+
+from singletable.errors import DeclarationError
+from singletable.expressions import Condition, Handle
+from singletable.graph.nodes import Node, check_word, end_type, kinds_of, node_key
+from singletable.records.capture import capture_sort
+from singletable.records.entities import Entity, Special
+from singletable.records.keytext import (
+    MAX_PARTITION_BYTES,
+    MAX_SORT_BYTES,
+    TOP,
+    Part,
+    Slot,
+    Template,
+    Verbatim,
+)
+from singletable.records.models import model_of
+from singletable.records.patterns import Bound, Captured, Declared, Key, KeyOf, Query
+from singletable.records.table import IndexDecorator, Table, plain
+from singletable.tables import StreamView
+from singletable.values.plans import FLAG, INTEGER, Field, Scalar
+
+P = ParamSpec("P")
+F = TypeVar("F", bound=Node)
+N = TypeVar("N", bound=Node)
+N_co = TypeVar("N_co", bound=Node, covariant=True)
+S = TypeVar("S", bound=Node)
+T = TypeVar("T", bound=Node)
+D = TypeVar("D", bound="Edge[Any, Any]")
+D_co = TypeVar("D_co", bound="Edge[Any, Any]", covariant=True)
+
+REVISION, LISTED = "revision", "listed"
+
+
+class End(Generic[N]):
+    """An edge's end: set it with a node or a node's key, read the key."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, edge: object, owner: type[Any]) -> KeyOf[N]:
+        if edge is None:
+            return cast("KeyOf[N]", Handle(owner, self.name))
+        return cast("KeyOf[N]", edge.__dict__[self.name])
+
+    def __set__(self, edge: object, value: N | KeyOf[N]) -> None:
+        edge.__dict__[self.name] = node_key(value)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """In JSON an end is its node's key text: GOAL-g1. A core schema is a plain dict, so nothing is imported."""
+        ends = end_type("end", kinds_of(get_args(source)[0]))
+
+        def read(value: object) -> KeyOf[Any]:
+            return ends.from_text(value) if isinstance(value, str) else ends.from_text(ends.to_text(value))
+
+        text = {"type": "function-plain", "function": lambda key: key.partition}
+        checked = {"type": "no-info", "function": read}
+        return {"type": "function-after", "function": checked, "schema": {"type": "any"}, "serialization": text}
+
+
+class Edge(Entity, Generic[S, T]):
+    """Data between two nodes; `Edge[Goal, User | Team]` says which.
+
+    `mirrors` names the attributes that the source's edge set holds with each edge, so that neighbours can be chosen
+    by them without reading edges; `mirrors=None` leaves the type out of the edge set, for a huge fan-out.
+    Edges are written by link(), relink() and unlink(), which keep the source's edge set in step.
+    """
+
+    source: End[S]
+    target: End[T]
+
+    __sources__: ClassVar[tuple[type[Node], ...]]
+    __targets__: ClassVar[tuple[type[Node], ...]]
+    __mirrors__: ClassVar[tuple[str, ...] | None]
+
+    def __init_subclass__(
+        cls,
+        *,
+        table: Table | None = None,
+        type: str | None = None,
+        version: int = 1,
+        mirrors: tuple[str, ...] | None = (),
+    ) -> None:
+        if type is not None:
+            ends = get_args(cast(Any, cls).__orig_bases__[0])
+            if len(ends) != 2:
+                raise DeclarationError(
+                    f"{cls.__name__} says which nodes it joins", hint="As in Edge[Goal, User | Team]."
+                )
+            cls.__sources__, cls.__targets__ = kinds_of(ends[0]), kinds_of(ends[1])
+            cls.__mirrors__ = mirrors
+        super().__init_subclass__(table=table, type=type, version=version)
+        if type is not None:
+            for name in ("source", "target"):
+                setattr(cls, name, End[Any](name))
+            _check_index(cls)
+
+    @classmethod
+    def __special__(cls, table: Table, type: str) -> Special:
+        check_word(type, table)
+        source, target = end_type("source", cls.__sources__), end_type("target", cls.__targets__, type)
+        names = table.definition.key
+        why = "Edges are written by link(), relink() and unlink(), which keep edge sets in step."
+        return Special(
+            types={"source": source, "target": target},
+            fields={
+                "source": Field("source", names[0], _end_plan(source, ""), is_written=False),
+                "target": Field("target", names[1], _end_plan(target, f"{type}-"), is_written=False),
+            },
+            extra=_system_fields,
+            key=_captured(cls, table, type, source, target),
+            refuses=dict.fromkeys(("create", "put", "update", "upsert", "delete", "write_many"), why),
+        )
+
+    @classmethod
+    def between(cls, source: S | KeyOf[S], target: T | KeyOf[T]) -> KeyOf[Any]:
+        """The key of the edge from one node to another."""
+        captured = model_of(cls).key
+        partition, sort = (t.write({"source": source, "target": target}) for t in captured.templates)
+        return KeyOf((cls,), captured, partition, sort, sort, 2)
+
+    @classmethod
+    def of(cls: type[D], source: Any, kind: type[Node] | None = None) -> EdgeQuery[D]:
+        """The edges from a node, all of them or those to nodes of one class; read in the node's own partition."""
+        model = model_of(cls)
+        start = f"{model.type}-" if kind is None else f"{model.type}-{kind.__word__}-"
+        partition = model.key.templates[0].write({"source": source})
+        return EdgeQuery((cls,), model.key, partition, start, start + TOP, 1)
+
+    @classmethod
+    def to(cls, kind: type[F], *conditions: Condition) -> Linked[F]:
+        """The neighbours of a class, by its edge set; conditions are on mirrored attributes."""
+        return Linked(cls, kind, conditions)
+
+
+class Linked(Generic[F]):
+    """Neighbours to read with a page of nodes: by edge type, class, and conditions on what the edge set mirrors."""
+
+    def __init__(
+        self,
+        edge: type[Edge[Any, Any]],
+        kind: type[F],
+        conditions: tuple[Condition, ...] = (),
+        within: tuple[Linked[Any], ...] = (),
+    ) -> None:
+        self.edge, self.kind, self.conditions, self.within = edge, kind, conditions, within
+
+    def including(self, *linked: Linked[Any]) -> Linked[F]:
+        """The neighbours' own neighbours, one round trip more."""
+        return Linked(self.edge, self.kind, self.conditions, linked)
+
+    def __repr__(self) -> str:
+        return f"{self.edge.__name__}.to({self.kind.__name__})"
+
+
+class EdgeQuery(Query[D_co]):
+    """Edges of a node, or through an edge index."""
+
+    def sources(self: EdgeQuery[Edge[S, Any]]) -> NodeQuery[S]:
+        """The nodes that the edges come from."""
+        return NodeQuery(self, "source")
+
+    def targets(self: EdgeQuery[Edge[Any, T]]) -> NodeQuery[T]:
+        """The nodes that the edges go to."""
+        return NodeQuery(self, "target")
+
+
+class NodeQuery(Generic[N_co]):
+    """The nodes at one end of edges, with some of their neighbours: what `db.page` gives as rows.
+
+    Three round trips for a page of up to 100 nodes with their neighbours, one more for each level below.
+    """
+
+    def __init__(
+        self, edges: EdgeQuery[Any], end: str, linked: tuple[Linked[Any], ...] = (), complete: bool = False
+    ) -> None:
+        self.edges, self.end, self.linked, self.complete = edges, end, linked, complete
+
+    def including(self, *linked: Linked[Any], complete: bool = False) -> NodeQuery[N_co]:
+        """Neighbours of each node, from its edge set. `complete` reads the edges themselves where a set overflowed."""
+        return NodeQuery(self.edges, self.end, linked, complete)
+
+    def newest_first(self) -> NodeQuery[N_co]:
+        """In descending order of the edges."""
+        return NodeQuery(replace(self.edges, descending=True), self.end, self.linked, self.complete)
+
+    def where(self, condition: Condition) -> NodeQuery[N_co]:
+        """Only through edges that meet a condition: a filter."""
+        return NodeQuery(cast("EdgeQuery[Any]", self.edges.where(condition)), self.end, self.linked, self.complete)
+
+
+class BoundEdge(Bound[P, D_co]):
+    """`GoalMembership.by_rank`: call it with the target, then with the values of the index's sort key."""
+
+    result = EdgeQuery
+
+    def __call__(  # type: ignore[override]
+        self: BoundEdge[P, Edge[Any, T]], node: T | KeyOf[T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> EdgeQuery[D_co]:
+        return cast("EdgeQuery[D_co]", self.captured.query(EdgeQuery, (node_key(node), *args), kwargs))
+
+
+class EdgeIndex(Declared[P]):
+    """What `@records.index("gsi0")` over a function of one text leaves in the class body."""
+
+    bound = BoundEdge
+
+    def capture(
+        self, types: Mapping[str, Any], separator: str, where: str
+    ) -> tuple[tuple[Template, Template], inspect.Signature]:
+        sort = capture_sort(self.function, types, separator, where)
+        target: Any = types["target"]
+        partition = Template(
+            (Part(target.word), Part("", Slot("target", target))), separator, False, MAX_PARTITION_BYTES
+        )
+        own = inspect.signature(self.function)
+        first = inspect.Parameter("target", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        return (partition, sort), own.replace(parameters=[first, *own.parameters.values()])
+
+    def __get__(self, instance: object, owner: type[D]) -> BoundEdge[P, D]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        return cast("BoundEdge[P, D]", owner.__pattern__(self.name))
+
+
+class GraphIndexDecorator(IndexDecorator):
+    """`@records.index("gsi0")`: over a function of one text, an edge index; of two texts, as in any table."""
+
+    @overload
+    def __call__(self, function: Callable[P, Key]) -> Declared[P]: ...
+    @overload
+    def __call__(self, function: Callable[P, str]) -> EdgeIndex[P]: ...
+    def __call__(self, function: Callable[P, Any]) -> Any:
+        alone = inspect.get_annotations(plain(function)).get("return") in (str, "str")
+        return (EdgeIndex if alone else Declared)(plain(function), self.name)
+
+
+class GraphTable(Table):
+    """A table of nodes and edges: key (source, target), every index by target, "-" between the parts of keys."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        indexes: Sequence[str] = (),
+        type_attribute: str = "_type",
+        version_attribute: str = "_v",
+        stream: StreamView | None = None,
+        deletion_protection: bool = False,
+        encryption_key: str | None = None,
+    ) -> None:
+        super().__init__(
+            name,
+            indexes={index: ("target", index) for index in indexes},
+            key=("source", "target"),
+            separator="-",
+            type_attribute=type_attribute,
+            version_attribute=version_attribute,
+            stream=stream,
+            deletion_protection=deletion_protection,
+            encryption_key=encryption_key,
+        )
+
+    def index(self, name: str) -> GraphIndexDecorator:
+        return GraphIndexDecorator(super().index(name).name)
+
+    def edge_types(self) -> tuple[type[Edge[Any, Any]], ...]:
+        """Its edge classes, in the order of their declaration."""
+        return tuple(m.kind for m in self.models if issubclass(m.kind, Edge))
+
+    def node_types(self) -> tuple[type[Node], ...]:
+        return tuple(m.kind for m in self.models if issubclass(m.kind, Node))
+
+
+def inverse_of(edge: type[Edge[Any, Any]]) -> Captured:
+    """The edge type's index that holds every edge: the inverse direction."""
+    model = model_of(edge)
+    return next(c for c in model.indexes.values() if not _optional_names(edge, c))
+
+
+def _optional_names(edge: type[Edge[Any, Any]], captured: Captured) -> list[str]:
+    model = model_of(edge)
+    return [n for t in captured.templates for n in t.names if model.by_name[n].optional]
+
+
+def _check_index(edge: type[Edge[Any, Any]]) -> None:
+    model = model_of(edge)
+    if all(_optional_names(edge, c) for c in model.indexes.values()):
+        raise DeclarationError(
+            f"{edge.__name__} is in no index that holds every edge, so its edges can't be found from their target",
+            table=model.table.name,
+            hint="Give it an index whose attributes can't be None.",
+        )
+
+
+def _end_plan(end: type[Verbatim], prefix: str) -> Scalar:
+    def parse(text: Any) -> Any:
+        if not text.startswith(prefix):
+            raise ValueError("the stored text is no key of this edge")
+        return end.from_text(text[len(prefix) :])
+
+    return Scalar("S", str, parse, lambda value: prefix + end.to_text(value), "", reader=parse)
+
+
+def _system_fields() -> list[Field]:
+    return [
+        Field("_revision", REVISION, INTEGER, default=lambda: 0, is_written=False),
+        Field("_listed", LISTED, FLAG, default=lambda: True, is_written=False),
+    ]
+
+
+def _captured(cls: type[Any], table: Table, type: str, source: type[Verbatim], target: type[Verbatim]) -> Captured:
+    partition = Template((Part("", Slot("source", source)),), table.separator, True, MAX_PARTITION_BYTES)
+    sort = Template((Part(type), Part("", Slot("target", target))), table.separator, True, MAX_SORT_BYTES)
+
+    def between(source: Any, target: Any) -> tuple[str, str]:
+        """The edge from one node to another."""
+        return f"{source}", f"{type}-{target}"
+
+    return Captured(cls, "between", between, None, (partition, sort), inspect.signature(between))

@@ -1,0 +1,147 @@
+"""Nodes: entities that edges join. In the table a node is an edge to itself.
+
+class Goal(Node, table=records, type="GOAL"):
+    title: str                                   # GOAL-<id> -> GOAL-<id>
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, TypeVar, cast, get_args
+
+from typing_extensions import Self
+
+from singletable.errors import DeclarationError, InvalidValue
+from singletable.records.entities import Entity, Special
+from singletable.records.keytext import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Part, Slot, Template, Verbatim
+from singletable.records.models import model_of
+from singletable.records.patterns import Captured, KeyOf
+from singletable.records.table import Table
+from singletable.values.plans import TEXT, Field, Scalar, SetPlan
+
+N = TypeVar("N", bound="Node")
+
+EDGE_SETS = ("edges0", "edges1")
+"""Two string sets, read as one: an update can't add to and take from the same set."""
+OVERFLOW = "overflow"
+"""The edge types of which the node's sets do not hold all."""
+TOMBSTONE = "deleting"
+"""When a node's deletion began: readers take it as gone, links refuse it."""
+
+_NEVER = Scalar("N", Literal["never"], str, str, "")
+
+
+class Node(Entity):
+    """An entity that edges can join, named by its `id`, any text.
+
+    create(), update(), upsert() and get() work as for any entity. put() is refused, which would lose the edge set, and
+    delete(), which would leave edges without their node: `db.delete_node` removes both.
+    """
+
+    id: str
+
+    __word__: ClassVar[str]
+
+    @classmethod
+    def __special__(cls, table: Table, type: str) -> Special:
+        check_word(type, table)
+        cls.__word__ = type
+        return Special(
+            fields={"id": Field("id", table.definition.key[0], _id_plan(f"{type}-"), is_written=False)},
+            extra=_system_fields,
+            key=_captured(cls, table, type),
+            refuses={
+                "put": "update() or upsert() it: put() would lose its edge set.",
+                "delete": "Use db.delete_node(), which removes its edges with it.",
+                "write_many": "Use graph.load() for new nodes with their edges, update() for others.",
+            },
+            tombstone=TOMBSTONE,
+        )
+
+    @classmethod
+    def by_id(cls, id: str) -> KeyOf[Self]:
+        """The key of one node."""
+        captured = model_of(cls).key
+        text = captured.templates[0].write({"id": id})
+        return KeyOf((cls,), captured, text, text, text, 2)
+
+
+def node_key(node: Any) -> KeyOf[Any]:
+    """The key of a node, or the key that was given."""
+    return type(node).by_id(node.id) if isinstance(node, Node) else cast("KeyOf[Any]", node)
+
+
+def kinds_of(kinds: Any) -> tuple[type[Node], ...]:
+    """`User | Team` as (User, Team); DeclarationError for what is no node."""
+    found = get_args(kinds) or (kinds,)
+    for kind in found:
+        if not (isinstance(kind, type) and issubclass(kind, Node)):
+            raise DeclarationError(f"{getattr(kind, '__name__', kind)} is no node: an edge joins nodes")
+    return tuple(found)
+
+
+def end_type(name: str, kinds: Sequence[type[Node]], edge_word: str = "") -> type[Verbatim]:
+    """The type of an edge's end as a part of a key: the key text of a node of one of the `kinds`."""
+    by_word = {kind.__word__: kind for kind in kinds}
+
+    class NodeText(Verbatim):
+        word: ClassVar[str] = edge_word
+
+        @classmethod
+        def to_text(cls, value: Any) -> str:
+            key = node_key(value)
+            kind = key.kinds[0] if isinstance(key, KeyOf) else None
+            if kind is None or not issubclass(kind, tuple(kinds)):
+                named = " or ".join(k.__name__ for k in kinds)
+                raise InvalidValue(f"a {named} or its key is wanted, not a {type(value).__name__}", attribute=name)
+            return key.partition
+
+        @classmethod
+        def from_text(cls, text: str) -> Any:
+            word, _, id = text.partition("-")
+            if word not in by_word:
+                raise ValueError("the stored text is no key of the declared nodes")
+            return by_word[word].by_id(id)
+
+        @classmethod
+        def prefixes(cls) -> tuple[str, ...]:
+            return tuple(f"{word}-" for word in by_word)
+
+    return NodeText
+
+
+def check_word(word: str, table: Table) -> None:
+    """A type is a word of node keys: without the separator, and not shared by a node and an edge."""
+    if table.separator != "-":
+        raise DeclarationError(f"{table.name} is no table of a graph", hint="Declare it as GraphTable(...).")
+    if not word or "-" in word or "%" in word or not word.isprintable():
+        raise DeclarationError(f"{word!r} is no type of a graph: it is one word of keys, without '-'", table=table.name)
+
+
+def _id_plan(prefix: str) -> Scalar:
+    def parse(text: Any) -> str:
+        if not text.startswith(prefix):
+            raise ValueError("the stored text is no key of this node")
+        return str(text[len(prefix) :])
+
+    return Scalar("S", str, parse, lambda value: prefix + str(value), "", reader=parse)
+
+
+def _system_fields() -> list[Field]:
+    members = SetPlan(TEXT, frozenset)
+    found = [Field(f"_{name}", name, members, is_written=False) for name in (*EDGE_SETS, OVERFLOW)]
+    # A node that is being deleted never passes the fast decoder; the slow path takes it as gone.
+    return [*found, Field(f"_{TOMBSTONE}", TOMBSTONE, _NEVER, optional=True, is_written=False)]
+
+
+def _captured(cls: type[Node], table: Table, type: str) -> Captured:
+    parts = (Part(type), Part("", Slot("id", str, rest=True)))
+    source = Template(parts, table.separator, True, MAX_PARTITION_BYTES)
+    target = Template(parts, table.separator, True, MAX_SORT_BYTES)
+
+    def by_id(id: str) -> tuple[str, str]:
+        """One node."""
+        return f"{type}-{id}", f"{type}-{id}"
+
+    return Captured(cls, "by_id", by_id, None, (source, target), inspect.signature(by_id))
