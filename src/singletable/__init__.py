@@ -8,6 +8,7 @@ The front door. A map of the house, from the ground up, each floor importing onl
     operations            DynamoDB's verbs as values
     tables                definitions; create, describe, diff
     records               entities, keys, access patterns, collections, batches, transactions, cursors
+    graph                 nodes, edges, edge sets
     database, database_async   the two shells: connect() and connect_async()
     cli                   the command line
 """
@@ -42,6 +43,7 @@ from singletable.errors import (
     VersionMoved,
 )
 from singletable.expressions import Condition, Update, attr, present
+from singletable.graph import Edge, EdgeMoved, GraphTable, Linked, Node, NodeQuery, Row, link
 from singletable.records import (
     ANY,
     Collection,
@@ -84,7 +86,10 @@ __all__ = [
     "Database",
     "DeclarationError",
     "Denied",
+    "Edge",
+    "EdgeMoved",
     "Entity",
+    "GraphTable",
     "Incomplete",
     "Index",
     "InvalidCursor",
@@ -92,8 +97,11 @@ __all__ = [
     "InvalidValue",
     "Key",
     "KeyOf",
+    "Linked",
     "Meter",
     "Mistake",
+    "Node",
+    "NodeQuery",
     "NotConfigured",
     "NotFound",
     "NotUnique",
@@ -101,6 +109,7 @@ __all__ = [
     "Page",
     "Query",
     "RetryPolicy",
+    "Row",
     "SingletableError",
     "StaticCredentials",
     "Table",
@@ -124,6 +133,7 @@ __all__ = [
     "connect_async",
     "field",
     "key_of",
+    "link",
     "present",
     "starting_with",
 ]

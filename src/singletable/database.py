@@ -14,6 +14,9 @@ from typing import Any, TypeVar, overload
 
 from singletable.connecting import Options, Target, find_target
 from singletable.expressions import Condition, Update
+from singletable.graph import Edge, GraphTable, Linked, Node, NodeQuery, Row
+from singletable.graph import flows as graph
+from singletable.graph.linking import Target as LinkTarget
 from singletable.operations import Key
 from singletable.records import (
     DEFAULT_MAX_PAGES,
@@ -36,6 +39,8 @@ from singletable.wire import BlockingPort, CredentialSource, Meter, RetryPolicy,
 T = TypeVar("T")
 E = TypeVar("E", bound=Entity)
 C = TypeVar("C", bound=Collection)
+N = TypeVar("N", bound=Node)
+D = TypeVar("D", bound=Edge[Any, Any])
 DEFAULT_LIMIT = 100
 
 
@@ -124,6 +129,7 @@ class Database:
         """
         return drive(flows.get_many(self.port, keys, consistent))
 
+    @overload
     def page(
         self,
         query: Query[T],
@@ -132,12 +138,34 @@ class Database:
         after: str | None = None,
         principal: str | None = None,
         max_pages: int = DEFAULT_MAX_PAGES,
-    ) -> Page[T]:
+    ) -> Page[T]: ...
+    @overload
+    def page(
+        self,
+        query: NodeQuery[N],
+        *,
+        limit: int = DEFAULT_LIMIT,
+        after: str | None = None,
+        principal: str | None = None,
+    ) -> Page[Row[N]]: ...
+    def page(
+        self,
+        query: Any,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        after: str | None = None,
+        principal: str | None = None,
+        max_pages: int = DEFAULT_MAX_PAGES,
+    ) -> Any:
         """Up to `limit` items in key order, from where the cursor `after` stands.
 
         One request, unless a filter leaves out most of what is read; then at most `max_pages`, and the page may hold
-        fewer items. A cursor belongs to its query and to the `principal`, if one is given. InvalidCursor.
+        fewer items. Nodes through their edges come as rows with their neighbours: three round trips.
+
+        A cursor belongs to its query and to the `principal`, if one is given. InvalidCursor.
         """
+        if isinstance(query, NodeQuery):
+            return drive(graph.page_of_nodes(self.port, query, limit, after, self.target.seal, principal))
         return drive(flows.page(self.port, query, limit, after, self.target.seal, principal, max_pages))
 
     def iter(self, query: Query[T]) -> Iterator[T]:
@@ -242,6 +270,49 @@ class Database:
         """Up to 100 writes and checks, sent as one atomic request when the block ends without an error."""
         return BlockingTransaction(self.port)
 
+    # --- the graph ----------------------------------------------------------------------------------------------------
+    def link(self, edge: Edge[Any, Any], *, target: LinkTarget = "checked") -> None:
+        """A new edge between two nodes that are there, with its member in the source's edge set. One request.
+
+        AlreadyExists; NotFound where a node is gone. Over the cap of its edge set, a second request writes it unlisted.
+        """
+        drive(graph.link(self.port, edge, target))
+
+    def relink(self, edge: D, *updates: Update, target: Any = None) -> D:
+        """Change an edge's data or its target; its index keys and its member change with it. Gives it as it is then.
+
+        One request for an edge as it was read, a read more for another. NotFound, EdgeMoved.
+        """
+        changed: D = drive(graph.relink(self.port, edge, updates, target))
+        return changed
+
+    def unlink(self, edge: Edge[Any, Any] | KeyOf[Any]) -> bool:
+        """Take an edge away, with its member; False where there is none. One request, a read more for a key."""
+        return drive(graph.unlink(self.port, edge))
+
+    def delete_node(self, node: Node | KeyOf[Any]) -> bool:
+        """Delete a node with all its edges, in both directions; False where there is none.
+
+        Called again after a crash, it goes on where it stopped.
+        """
+        return drive(graph.delete_node(self.port, node))
+
+    def including(self, nodes: Sequence[N], *linked: Linked[Any], complete: bool = False) -> list[Row[N]]:
+        """Nodes that were read, with their neighbours from their edge sets: one round trip for each level."""
+        return drive(graph.including(self.port, nodes, linked, complete))
+
+    def walk(self, start: Node | KeyOf[Any], *via: Linked[Any], hops: int, limit: int = 1000) -> list[tuple[int, Node]]:
+        """Every node within some hops, nearest first, each once, with its distance. One round trip a hop."""
+        return drive(graph.walk(self.port, start, via, hops, limit))
+
+    def count_edges(self, source: Node | KeyOf[Any], edge: type[Edge[Any, Any]]) -> int:
+        """How many edges of a type a node has: no request for a node whose edge set has them all."""
+        return drive(graph.count_edges(self.port, source, edge))
+
+    def load(self, nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]] = ()) -> None:
+        """Write nodes that are not there yet, with complete edge sets, and their edges, in batches. Not atomic."""
+        drive(graph.load(self.port, nodes, edges))
+
     # --- the database itself ------------------------------------------------------------------------------------------
     def meter(self) -> Meter:
         """Counts requests, round trips, bytes and capacity for as long as its `with` block lasts."""
@@ -252,7 +323,8 @@ class Database:
 
         It reads the whole table, and changes nothing. Nothing is found in a sound one.
         """
-        return drive(flows.check(self.port, table))
+        found = drive(flows.check(self.port, table))
+        return found + (drive(graph.check_graph(self.port, table)) if isinstance(table, GraphTable) else [])
 
     def create_table(self, table: Table) -> Description:
         """Create a table and wait until it can be used. Where it is there already it must be as declared."""

@@ -91,7 +91,8 @@ def resolve(handle: Handle, kinds: tuple[type[Any], ...] = ()) -> Path:
     stored: list[str | int] = [field.stored]
     plan, optional = field.plan, field.optional
     for step in rest:
-        inner, plan = plan.child(step)
+        outer = plan
+        inner, plan = outer.child(step)
         stored.append(inner)
-        optional = True
+        optional = outer.child_is_optional(step)
     return Path(tuple(stored), plan, optional)

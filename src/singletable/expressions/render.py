@@ -241,6 +241,8 @@ def _writer(plan: Plan) -> Any:
 
 
 def _is_absence(update: Update, path: Path) -> bool:
+    if update.value is None and path.plan.holds_none and not path.optional:
+        return False
     if update.value is None and not path.optional:
         raise InvalidValue("None is for an attribute that may be None", attribute=repr(update.path))
     return update.value is None or (path.plan.is_set and not update.value)

@@ -71,10 +71,14 @@ class End(Generic[N]):
         ends = end_type("end", kinds_of(get_args(source)[0]))
 
         def read(value: object) -> KeyOf[Any]:
-            return ends.from_text(value) if isinstance(value, str) else ends.from_text(ends.to_text(value))
+            key: KeyOf[Any] = ends.from_text(value if isinstance(value, str) else ends.to_text(value))
+            return key
 
-        text = {"type": "function-plain", "function": lambda key: key.partition}
-        checked = {"type": "no-info", "function": read}
+        def write(key: KeyOf[Any]) -> str:
+            return key.partition
+
+        text: dict[str, Any] = {"type": "function-plain", "function": write}
+        checked: dict[str, Any] = {"type": "no-info", "function": read}
         return {"type": "function-after", "function": checked, "schema": {"type": "any"}, "serialization": text}
 
 
@@ -173,7 +177,7 @@ class Linked(Generic[F]):
         return f"{self.edge.__name__}.to({self.kind.__name__})"
 
 
-class EdgeQuery(Query[D_co]):
+class EdgeQuery(Query[D_co], frozen=True):
     """Edges of a node, or through an edge index."""
 
     def sources(self: EdgeQuery[Edge[S, Any]]) -> NodeQuery[S]:
@@ -284,7 +288,8 @@ class GraphTable(Table):
 
     def edge_types(self) -> tuple[type[Edge[Any, Any]], ...]:
         """Its edge classes, in the order of their declaration."""
-        return tuple(m.kind for m in self.models if issubclass(m.kind, Edge))
+        kinds: list[Any] = [m.kind for m in self.models]
+        return tuple(kind for kind in kinds if issubclass(kind, Edge))
 
     def node_types(self) -> tuple[type[Node], ...]:
         return tuple(m.kind for m in self.models if issubclass(m.kind, Node))

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, TypeVar, cast, get_args
-
-from typing_extensions import Self
+from typing import Any, ClassVar, Literal, Self, TypeVar, cast, get_args
 
 from singletable.errors import DeclarationError, InvalidValue
 from singletable.records.entities import Entity, Special
@@ -74,11 +72,11 @@ def node_key(node: Any) -> KeyOf[Any]:
 
 def kinds_of(kinds: Any) -> tuple[type[Node], ...]:
     """`User | Team` as (User, Team); DeclarationError for what is no node."""
-    found = get_args(kinds) or (kinds,)
+    found: tuple[Any, ...] = get_args(kinds) or (kinds,)
     for kind in found:
-        if not (isinstance(kind, type) and issubclass(kind, Node)):
-            raise DeclarationError(f"{getattr(kind, '__name__', kind)} is no node: an edge joins nodes")
-    return tuple(found)
+        if not (inspect.isclass(kind) and issubclass(kind, Node)):
+            raise DeclarationError(f"{kind!r} is no node: an edge joins nodes")
+    return found
 
 
 def end_type(name: str, kinds: Sequence[type[Node]], edge_word: str = "") -> type[Verbatim]:
@@ -90,12 +88,11 @@ def end_type(name: str, kinds: Sequence[type[Node]], edge_word: str = "") -> typ
 
         @classmethod
         def to_text(cls, value: Any) -> str:
-            key = node_key(value)
-            kind = key.kinds[0] if isinstance(key, KeyOf) else None
-            if kind is None or not issubclass(kind, tuple(kinds)):
+            key: Any = node_key(value)
+            if not isinstance(key, KeyOf) or not issubclass(key.kinds[0], tuple(kinds)):
                 named = " or ".join(k.__name__ for k in kinds)
                 raise InvalidValue(f"a {named} or its key is wanted, not a {type(value).__name__}", attribute=name)
-            return key.partition
+            return str(key.partition)
 
         @classmethod
         def from_text(cls, text: str) -> Any:

@@ -97,8 +97,8 @@ async def _get_all(
         await _wait(port, tried)
         operations = [BatchGetItem(table.name, part, reader, consistent) for part in _parts(rest, MAX_BATCH_GET)]
         answers = await port.send_all(operations)
-        for entity in (entity for answer in answers for entity in answer.items):
-            found[_own_place(entity, keys)] = entity
+        for answer in answers:
+            found |= {_own_place(entity, keys): entity for entity in answer.items}
         rest = [key for answer in answers for key in answer.rest]
         if not rest:
             return found

@@ -130,6 +130,10 @@ def _run(function: Callable[..., Any], parameters: Mapping[str, inspect.Paramete
 
 
 def _template(text: str, types: Mapping[str, Any], separator: str, where: str, primary: bool, limit: int) -> Template:
+    if not text:
+        raise DeclarationError(
+            f"{where}: a key text is empty, and DynamoDB has no empty keys", hint="Give it a literal: the type's name."
+        )
     pieces = text.split(separator)
     parts = tuple(_part(piece, i, pieces, types, separator, where, primary) for i, piece in enumerate(pieces))
     return Template(parts, separator, primary, limit)

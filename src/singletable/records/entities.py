@@ -227,7 +227,18 @@ def _make_model(cls: type[Entity], table: Table, type: str, version: int, names:
     roles = _roles(cls)
     uniques = {n: sortable(n, types[n], f"{cls.__name__}.{n}") for n, role in roles.items() if role == "unique"}
     model = Model(
-        cls, table, type, version, primary[0], indexes, make_fields, roles, uniques, special.refuses, special.tombstone
+        cls,
+        table,
+        type,
+        version,
+        primary[0],
+        indexes,
+        make_fields,
+        roles,
+        uniques,
+        types,
+        special.refuses,
+        special.tombstone,
     )
     cls.__model__ = model
     cls.__patterns__ = {name: _declared(cls, name).bound(captured) for name, captured in found.items()}

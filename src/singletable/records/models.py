@@ -42,6 +42,8 @@ class Model(Generic[T]):
     roles: Mapping[str, Role] = field(default_factory=dict[str, Role])
     unique_types: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The attributes that are unique, with the type of the text that a guard's key holds."""
+    types: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The attributes' declared types, as they were when the class was made."""
     refuses: Mapping[str, str] = field(default_factory=dict[str, str])
     """The verbs that would break what a layer above keeps in the item, each with what to do instead."""
     tombstone: str = ""

@@ -131,10 +131,14 @@ def _slot(kind: type[Any], width: int, rest: bool, separator: str) -> Iterator[S
     elif width:
         yield (Step(_DIGIT),) * width
     elif kind is int:
-        yield from ((*_text(sign), Step(_LETTER), *digits) for sign in ("", "-"))
+        yield (Step(_LETTER), *digits)
+        yield (*_text("-z"), Step(_DIGIT))  # of one digit: what an example of a negative number looks like
+        yield (*_text("-"), Step(_LETTER), *digits)
     elif kind is Decimal:
-        for sign, end in (("", ""), ("-", "~")):
-            yield (*_text(sign), Step(_LETTER), *digits, *_text("."), *digits, *_text(end))
+        fraction = (*_text("."), *digits)
+        yield (Step(_LETTER), *digits, *fraction)
+        yield (*_text("-z"), Step(_DIGIT), *fraction, *_text("~"))
+        yield (*_text("-"), Step(_LETTER), *digits, *fraction, *_text("~"))
     elif kind in _SHAPES:
         yield tuple(Step({"d": _DIGIT, "x": _HEX}.get(c) or frozenset(c)) for c in _SHAPES[kind])
     else:

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from msgspec import Struct
+
 from singletable.errors import (
     Conflict,
     InvalidRequest,
@@ -119,8 +121,7 @@ class Transaction:
         self.pending.extend(value.writes())
 
 
-@dataclass(frozen=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """One action of the request, and the operation it belongs to."""
 
     number: int

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+from msgspec import Struct
+
 from singletable.errors import InvalidRequest, SingletableError
 from singletable.expressions import Change as AttributeChange
 from singletable.expressions import Condition, Expressions, Update, first_name, is_whole
@@ -51,8 +53,7 @@ UNREAD: Any = _Unread()
 """The item of a write was not read; None says that it was, and is not there."""
 
 
-@dataclass(frozen=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """What a write is planned with, besides itself."""
 
     now: float
@@ -60,13 +61,16 @@ class Moment:
     """A fresh text, the same for all tries of the write; none in a transaction, which its token settles."""
 
 
-@dataclass(frozen=True)
-class Part:
+def _settles_nothing(_: Item | None) -> bool:
+    return False
+
+
+class Part(Struct, frozen=True):
     """One action of a write. `refusal` says what its failed condition means, given the stored item."""
 
     action: Action
     refusal: Callable[[Item | None], SingletableError]
-    settles: Callable[[Item | None], bool] = field(default=lambda _: False)
+    settles: Callable[[Item | None], bool] = _settles_nothing
     """Whether a stored item shows that this part was done by an earlier try."""
     certain: bool = True
     """Whether a refusal after a lost answer can't come from the part's own earlier success."""

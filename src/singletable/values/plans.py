@@ -99,8 +99,17 @@ class Plan(Struct, frozen=True, eq=False):
         """The stored name and plan of what lies inside, for a path such as `User.address.city`."""
         raise InvalidValue(f"there is nothing inside a value of this type to name, as {step!r} does")
 
+    def child_is_optional(self, step: str | int) -> bool:
+        """Whether what lies there may be None, which is stored as absence."""
+        return False
+
     @property
     def is_set(self) -> bool:
+        return False
+
+    @property
+    def holds_none(self) -> bool:
+        """Whether None is one of its values, stored as a NULL."""
         return False
 
 
@@ -331,6 +340,10 @@ class FreePlan(Plan, frozen=True, eq=False):
     def load(self, value: AttributeValue) -> Any:
         return from_attribute_value(value)
 
+    @property
+    def holds_none(self) -> bool:
+        return True
+
     def child(self, step: str | int) -> tuple[str | int, Plan]:
         return step, self
 
@@ -352,6 +365,13 @@ class OptionalPlan(Plan, frozen=True, eq=False):
 
     def load(self, value: AttributeValue) -> Any:
         return None if "NULL" in value else self.inner.load(value)
+
+    @property
+    def holds_none(self) -> bool:
+        return True
+
+    def child_is_optional(self, step: str | int) -> bool:
+        return self.inner.child_is_optional(step)
 
     def child(self, step: str | int) -> tuple[str | int, Plan]:
         return self.inner.child(step)

@@ -176,6 +176,9 @@ class NestedPlan(Plan, frozen=True, eq=False):
             raise DeclarationError(f"{self.kind.__name__} has no attribute {step!r}")
         return found.stored, found.plan
 
+    def child_is_optional(self, step: str | int) -> bool:
+        return self.codec.by_name[str(step)].optional
+
 
 def _enum(kind: type[Enum]) -> Plan:
     if issubclass(kind, Flag):

@@ -1,0 +1,49 @@
+"""A graph in one table: nodes, typed edges between them, and edge sets that make a page three round trips.
+
+    records = GraphTable("records", indexes=["gsi0", "gsi1"])
+
+    class Goal(Node, table=records, type="GOAL"):
+        title: str
+
+    class GoalMembership(Edge[Goal, User | Team], table=records, type="GOALMEMBERSHIP", mirrors=("role",)):
+        role: Role
+
+        @records.index("gsi0")
+        @staticmethod
+        def by_rank(role: Role = ANY) -> str:
+            return f"{role}"
+
+    db.link(GoalMembership(source=goal, target=ada, role=Role.LEAD))
+    leads = GoalMembership.to(User, attr(GoalMembership.role) == Role.LEAD)
+    for row in db.page(GoalMembership.by_rank(team).sources().including(leads), limit=25):
+        row.node.title, row.linked(leads)
+
+Begin with `nodes` and `edges` (declarations), then `linking` (what a link writes) and `reading` (what a page reads).
+"""
+
+from singletable.graph import flows
+from singletable.graph.edges import Edge, EdgeQuery, GraphTable, Linked, NodeQuery
+from singletable.graph.linking import CAP, EdgeMoved, Linking, Unlinking, link
+from singletable.graph.members import Member, members_of
+from singletable.graph.nodes import Node, node_key
+from singletable.graph.reading import Row, neighbours_of
+
+__all__ = [
+    "CAP",
+    "Edge",
+    "EdgeMoved",
+    "EdgeQuery",
+    "GraphTable",
+    "Linked",
+    "Linking",
+    "Member",
+    "Node",
+    "NodeQuery",
+    "Row",
+    "Unlinking",
+    "flows",
+    "link",
+    "members_of",
+    "neighbours_of",
+    "node_key",
+]

@@ -1,0 +1,126 @@
+"""Loading a graph in bulk: nodes that are not there yet, with complete edge sets, and their edges, in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any
+
+from singletable.errors import AlreadyExists, Incomplete, InvalidRequest
+from singletable.graph.edges import LISTED, REVISION, Edge
+from singletable.graph.linking import CAP, Listing, counter_of, edge_key
+from singletable.graph.nodes import EDGE_SETS, OVERFLOW, Node, node_key
+from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, Key
+from singletable.operations.answers import RAW
+from singletable.records.batches import get_many
+from singletable.records.models import model_for, model_of
+from singletable.records.table import Table
+from singletable.records.tables import first_use
+from singletable.wire.port import Port
+
+_TRIES = 12
+_SIDE_BY_SIDE = 16
+
+
+async def load(port: Port, nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]]) -> None:
+    """Write nodes with the edges that go out of them. Far cheaper than link(): one write unit a KB, no transactions.
+
+    The nodes must not be there yet (AlreadyExists, before anything is written), every edge's source is one of them,
+    and its target is one of them or there already. Not atomic: a load that stops part of the way is begun anew after
+    its nodes were deleted.
+    """
+    if not nodes:
+        return
+    table = model_for(nodes[0]).table
+    if port.traits.creates_tables:
+        await first_use(port, table)
+    listings = _listings(nodes, edges)
+    await _check_targets(port, nodes, listings)
+    await _check_absent(port, table, nodes)
+    # Edges first: a node is never seen with members whose edges are not there.
+    await _write(port, table, (_edge_item(listing) for found in listings.values() for listing in found))
+    await _write(port, table, (_node_item(node, listings[node_key(node).partition]) for node in nodes))
+
+
+def _listings(nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]]) -> dict[str, list[Listing]]:
+    found: dict[str, list[Listing]] = {node_key(node).partition: [] for node in nodes}
+    counts: dict[tuple[str, type[Any]], int] = {}
+    for edge in edges:
+        source = edge.source.partition
+        if source not in found:
+            raise InvalidRequest("an edge whose source is not among the nodes", key=edge_key(edge), operation="load")
+        place = (source, type(edge))
+        counts[place] = counts.get(place, 0) + 1
+        held = type(edge).__mirrors__ is not None
+        found[source].append(Listing(edge, listed=not held or counts[place] <= CAP))
+    return found
+
+
+async def _check_targets(port: Port, nodes: Sequence[Node], listings: dict[str, list[Listing]]) -> None:
+    own = {node_key(node).partition for node in nodes}
+    targets = {x.edge.target.partition: x.edge.target for found in listings.values() for x in found}
+    others = [key for text, key in targets.items() if text not in own]
+    there = {node_key(node).partition for node in await get_many(port, others, consistent=True)} if others else set()
+    missing = [key for key in others if key.partition not in there]
+    if missing:
+        raise InvalidRequest(
+            f"{len(missing)} nodes that edges go to are not there",
+            key=missing[0],
+            operation="load",
+            hint="Load them first.",
+        )
+
+
+async def _check_absent(port: Port, table: Table, nodes: Sequence[Node]) -> None:
+    keys: list[Key] = [model_for(node).key_item(node_key(node)) for node in nodes]
+    for i in range(0, len(keys), MAX_BATCH_GET * _SIDE_BY_SIDE):
+        part = keys[i : i + MAX_BATCH_GET * _SIDE_BY_SIDE]
+        batches = [part[j : j + MAX_BATCH_GET] for j in range(0, len(part), MAX_BATCH_GET)]
+        answers = await port.send_all([BatchGetItem(table.name, batch, RAW, consistent=True) for batch in batches])
+        if any(answer.items or answer.rest for answer in answers):
+            raise AlreadyExists(
+                "some of the nodes are there already",
+                table=table.name,
+                operation="load",
+                hint="link() their edges instead.",
+            )
+
+
+def _edge_item(listing: Listing) -> Item:
+    item = model_for(listing.edge).item(listing.edge)
+    item[REVISION] = {"N": str(listing.revision)}
+    if not listing.listed:
+        item[LISTED] = {"BOOL": False}
+    return item
+
+
+def _node_item(node: Node, listings: Sequence[Listing]) -> Item:
+    item = model_for(node).item(node)
+    held = [x for x in listings if type(x.edge).__mirrors__ is not None]
+    listed = [x for x in held if x.listed]
+    if listed:
+        item[EDGE_SETS[0]] = {"SS": sorted(x.member for x in listed)}
+    for edge in {type(x.edge) for x in listed}:
+        item[counter_of(edge)] = {"N": str(sum(1 for x in listed if type(x.edge) is edge))}
+    over = sorted({model_of(type(x.edge)).type for x in held if not x.listed})
+    if over:
+        item[OVERFLOW] = {"SS": over}
+    return item
+
+
+async def _write(port: Port, table: Table, items: Iterable[Item]) -> None:
+    waiting = iter(items)
+    while part := list(islice(waiting, MAX_BATCH_WRITE * _SIDE_BY_SIDE)):
+        rest: list[Any] = part
+        for tried in range(_TRIES):
+            if tried:
+                await port.sleep(port.random() * min(5.0, 0.05 * 2**tried))
+            batches = [rest[i : i + MAX_BATCH_WRITE] for i in range(0, len(rest), MAX_BATCH_WRITE)]
+            answers = await port.send_all([BatchWriteItem(table.name, batch) for batch in batches])
+            rest = [request["PutRequest"]["Item"] for answer in answers for request in answer]
+            if not rest:
+                break
+        else:
+            raise Incomplete(
+                f"{len(rest)} items could not be written for the table's rate", table=table.name, operation="load"
+            )

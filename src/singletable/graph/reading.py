@@ -1,0 +1,279 @@
+"""Flows that read a graph: a page of nodes with their neighbours, walks, counts.
+
+1  the edges of the page, through an index or the source's partition
+2  their nodes, one batch
+3  the neighbours that the nodes' edge sets name, each once, one batch for each hundred, side by side
+4  for each level below, and for nodes whose set overflowed with `complete=True`: one round trip more
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar, overload
+
+from singletable.errors import InvalidRequest
+from singletable.expressions import Condition, first_name, owner_of
+from singletable.graph.edges import Edge, EdgeQuery, Linked, NodeQuery, inverse_of
+from singletable.graph.members import Member, has_more, members_of, texts_of
+from singletable.graph.nodes import Node, node_key
+from singletable.operations import Found
+from singletable.records.batches import get_many
+from singletable.records.cursors import CursorSeal
+from singletable.records.keytext import TOP
+from singletable.records.models import model_of
+from singletable.records.patterns import KeyOf
+from singletable.records.reading import Page, Position, everything, page
+from singletable.records.selection import ask
+from singletable.wire.port import Port
+
+F = TypeVar("F", bound=Node)
+N = TypeVar("N", bound=Node)
+N_co = TypeVar("N_co", bound=Node, covariant=True)
+
+MAX_WALKED = 1000
+
+
+@dataclass(frozen=True)
+class Row(Generic[N_co]):
+    """One node of a page, the edge that led to it, and those of its neighbours that were asked for."""
+
+    node: N_co
+    edge: Any = None
+    neighbours: Mapping[Linked[Any], Sequence[Row[Any]]] = field(default_factory=dict[Any, Any], repr=False)
+
+    @overload
+    def linked(self, of: Linked[F]) -> list[F]: ...
+    @overload
+    def linked(self, of: type[F]) -> list[F]: ...
+    def linked(self, of: Any) -> list[Any]:
+        """The neighbours of a class, or those of one `including(...)`; each once."""
+        found: dict[KeyOf[Any] | str, Any] = {}
+        for row in self.rows(of):
+            found.setdefault(node_key(row.node).partition, row.node)
+        return list(found.values())
+
+    def rows(self, of: type[F] | Linked[F]) -> list[Row[F]]:
+        """The same, as rows: with the mirrored attributes as `edge`, and their own neighbours."""
+        if isinstance(of, Linked):
+            if of not in self.neighbours:
+                raise InvalidRequest(f"{of!r} was not asked for", hint="Pass the same value to including().")
+            return list(self.neighbours[of])
+        return [row for rows in self.neighbours.values() for row in rows if isinstance(row.node, of)]
+
+    def more(self, edge: type[Edge[Any, Any]]) -> bool:
+        """Whether the node has edges of a type that its edge set, and so this row, does not show."""
+        return has_more(self.node, edge)
+
+
+async def page_of_nodes(
+    port: Port,
+    query: NodeQuery[N],
+    limit: int,
+    after: str | None,
+    seal: CursorSeal,
+    principal: str | None = None,
+) -> Page[Row[N]]:
+    """A page of nodes with their neighbours. Three round trips up to 100 nodes; one more for each level below.
+
+    Nodes that are gone are left out: a page is never refilled.
+    """
+    edges = await page(port, query.edges, limit, after, seal, principal)
+    rows = await rows_of(port, edges.items, query)
+    position: Position | None = edges.position
+    return Page(rows, position)
+
+
+async def rows_of(port: Port, edges: Sequence[Any], query: NodeQuery[N]) -> list[Row[N]]:
+    keys = [getattr(edge, query.end) for edge in edges]
+    nodes = await _nodes(port, keys)
+    starts = [(nodes[key.partition], edge) for key, edge in zip(keys, edges, strict=True) if key.partition in nodes]
+    neighbours = await _neighbours(port, [node for node, _ in starts], query.linked, query.complete)
+    return [Row(node, edge, neighbours[i]) for i, (node, edge) in enumerate(starts)]
+
+
+async def including(
+    port: Port, nodes: Sequence[N], linked: tuple[Linked[Any], ...], complete: bool = False
+) -> list[Row[N]]:
+    """Nodes that were read, with their neighbours: one round trip for each level."""
+    neighbours = await _neighbours(port, nodes, linked, complete)
+    return [Row(node, None, neighbours[i]) for i, node in enumerate(nodes)]
+
+
+async def walk(
+    port: Port, start: Any, via: Sequence[Linked[Any]], hops: int, limit: int = MAX_WALKED
+) -> list[tuple[int, Node]]:
+    """Every node within some hops of one, nearest first, each once, with its distance. A round trip a hop.
+
+    InvalidRequest past `limit` nodes.
+    """
+    key = node_key(start)
+    nodes = list((await _nodes(port, [key])).values())
+    found: dict[str, tuple[int, Node]] = {node_key(n).partition: (0, n) for n in nodes}
+    for hop in range(1, hops + 1):
+        members = [m for node in nodes for spec in via for m in _chosen(node, spec)]
+        wanted = {m.target.partition: m.target for m in members if m.target.partition not in found}
+        if len(found) + len(wanted) > limit:
+            raise InvalidRequest(
+                f"a walk of more than {limit} nodes", operation="walk", hint="Fewer hops, or a higher limit."
+            )
+        if not wanted:
+            break
+        there = await _nodes(port, list(wanted.values()))
+        nodes = list(there.values())
+        found |= {text: (hop, node) for text, node in there.items()}
+    return list(found.values())
+
+
+async def count_edges(port: Port, source: Any, edge: type[Edge[Any, Any]]) -> int:
+    """How many edges of a type a node has: from its edge set, for nothing, where a node is given whose set has all;
+    else by reading them."""
+    if isinstance(source, Node) and texts_of(source) is not None and not has_more(source, edge):
+        return sum(1 for _ in members_of(source, [edge]))
+    return len(await everything(port, edge.of(source), max_pages=10_000))
+
+
+def neighbours_of(node: Node, linked: Linked[F]) -> list[KeyOf[F]]:
+    """The keys of a node's neighbours, from its edge set: no request."""
+    return [member.target for member in _chosen(node, linked)]
+
+
+def incoming(edge: type[Edge[Any, Any]], target: Any) -> EdgeQuery[Any]:
+    """Every edge of a type that goes to a node, through the index that holds all of them."""
+    captured = inverse_of(edge)
+    partition = captured.templates[0].write({"target": node_key(target)})
+    return EdgeQuery((edge,), captured, partition, "", TOP, 0)
+
+
+# --- neighbours -------------------------------------------------------------------------------------------------------
+_Found = dict[Linked[Any], list[Row[Any]]]
+
+
+async def _neighbours(
+    port: Port, nodes: Sequence[Node], linked: tuple[Linked[Any], ...], complete: bool
+) -> list[_Found]:
+    """For each node, the rows of each spec; all of one level in one round trip."""
+    if not linked or not nodes:
+        return [{spec: [] for spec in linked} for _ in nodes]
+    chosen = [{spec: list(_chosen(node, spec)) for spec in linked} for node in nodes]
+    if complete:
+        await _complete(port, nodes, linked, chosen)
+    wanted = {m.target.partition: m.target for by_spec in chosen for ms in by_spec.values() for m in ms}
+    there = await _nodes(port, list(wanted.values()))
+    below = await _levels(port, linked, chosen, there, complete)
+    return [
+        {
+            spec: [
+                Row(there[m.target.partition], m, below.get((spec, m.target.partition), {}))
+                for m in members
+                if m.target.partition in there
+            ]
+            for spec, members in by_spec.items()
+        }
+        for by_spec in chosen
+    ]
+
+
+async def _levels(
+    port: Port,
+    linked: tuple[Linked[Any], ...],
+    chosen: Sequence[Mapping[Linked[Any], Sequence[Member]]],
+    there: Mapping[str, Node],
+    complete: bool,
+) -> dict[tuple[Linked[Any], str], _Found]:
+    """The neighbours of neighbours: the specs of a level together, so that a level is one round trip."""
+    inner = tuple(dict.fromkeys(deeper for spec in linked for deeper in spec.within))
+    if not inner:
+        return {}
+    texts = [
+        (spec, m.target.partition)
+        for by_spec in chosen
+        for spec, members in by_spec.items()
+        for m in members
+        if spec.within and m.target.partition in there
+    ]
+    unique = list(dict.fromkeys(texts))
+    rows = await _neighbours(port, [there[text] for _, text in unique], inner, complete)
+    return {place: {s: rows[i][s] for s in place[0].within} for i, place in enumerate(unique)}
+
+
+async def _complete(
+    port: Port,
+    nodes: Sequence[Node],
+    linked: tuple[Linked[Any], ...],
+    chosen: list[dict[Linked[Any], list[Member]]],
+) -> None:
+    """Read the edges themselves where a set does not hold them all: their queries go side by side."""
+    places = [(i, spec) for i, node in enumerate(nodes) for spec in linked if has_more(node, spec.edge)]
+    asked = [ask(spec.edge.of(nodes[i], spec.kind), port.now()) for i, spec in places]
+    after: list[Any] = [None] * len(places)
+    found: list[list[Any]] = [[] for _ in places]
+    waiting = list(range(len(places)))
+    while waiting:
+        pages: list[Found[Any]] = await port.send_all([asked[w].operation(after[w], None) for w in waiting])
+        for w, got in zip(waiting, pages, strict=True):
+            found[w] += got.items
+            after[w] = got.after
+        waiting = [w for w in waiting if after[w] is not None]
+    for (i, spec), edges in zip(places, found, strict=True):
+        members = (_as_member(edge) for edge in edges)
+        chosen[i][spec] = [m for m in members if _holds_all(spec, m)]
+
+
+def _as_member(edge: Edge[Any, Any]) -> Member:
+    values = {name: getattr(edge, name) for name in model_of(type(edge)).by_name if not name.startswith("_")}
+    return Member(type(edge), edge.target, values)
+
+
+def _chosen(node: Node, linked: Linked[Any]) -> Iterator[Member]:
+    for member in members_of(node, [linked.edge]):
+        if member.kind is linked.kind and _holds_all(linked, member):
+            yield member
+
+
+def _holds_all(linked: Linked[Any], member: Member) -> bool:
+    return all(_holds(condition, linked, member.values) for condition in linked.conditions)
+
+
+async def _nodes(port: Port, keys: Iterable[KeyOf[Any]]) -> dict[str, Any]:
+    """The nodes under keys, by their text; one round trip, none for no keys."""
+    unique = list({key.partition: key for key in keys}.values())
+    found = await get_many(port, unique) if unique else []
+    return {node_key(node).partition: node for node in found}
+
+
+# --- conditions on what the edge set mirrors --------------------------------------------------------------------------
+_COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def _holds(condition: Condition, linked: Linked[Any], values: Mapping[str, Any]) -> bool:
+    """A condition, asked of a member's values here; InvalidRequest for what an edge set can't answer."""
+    how, operands = condition.how, condition.operands
+    if how == "AND":
+        return all(_holds(c, linked, values) for c in operands)
+    if how == "OR":
+        return any(_holds(c, linked, values) for c in operands)
+    if how == "NOT":
+        return not _holds(operands[0], linked, values)
+    name = first_name(operands[0])
+    if owner_of(operands[0]) is not linked.edge or name not in (linked.edge.__mirrors__ or ()):
+        raise InvalidRequest(
+            f"{operands[0]!r} is not mirrored in the edge set of {linked.edge.__name__}",
+            hint=f'Declare it: mirrors=("{name}",), or read the edges themselves.',
+        )
+    value = values[name]
+    if how in _COMPARED:
+        return _COMPARED[how](value, operands[1])
+    if how == "IN":
+        return value in operands[1:]
+    if how == "BETWEEN":
+        return bool(operands[1] <= value <= operands[2])
+    raise InvalidRequest(f"{how} can't be asked of an edge set", attribute=repr(operands[0]))

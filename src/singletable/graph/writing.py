@@ -1,0 +1,125 @@
+"""Flows that write edges: link, relink and unlink, each one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from singletable.errors import InvalidRequest, NotFound, TransactionCancelled, TransactionConflict
+from singletable.expressions import Update
+from singletable.graph.edges import Edge
+from singletable.graph.linking import (
+    EdgeMoved,
+    Linking,
+    Relinking,
+    Target,
+    Unlinking,
+    edge_key,
+    was_read,
+)
+from singletable.graph.nodes import node_key
+from singletable.records.changes import applied
+from singletable.records.models import model_of
+from singletable.records.patterns import KeyOf
+from singletable.records.reading import get_operation
+from singletable.records.transactions import HasWrites, commit
+from singletable.wire.port import Port
+
+D = TypeVar("D", bound=Edge[Any, Any])
+
+_TRIES = 20
+
+
+async def link(port: Port, edge: Edge[Any, Any], target: Target = "checked") -> None:
+    """A new edge, with its member in the source's edge set. AlreadyExists; NotFound where a node is not there.
+
+    One request; a second where the edge type is at its cap on the node, and the edge is written unlisted.
+    """
+    await _send(port, [Linking(edge, target)])
+
+
+async def unlink(port: Port, edge: Any) -> bool:
+    """Take an edge away, given as it was read or by its key; False where there is none. One request, or a read more."""
+    for _ in range(_TRIES):
+        found = await _as_read(port, edge)
+        if found is None:
+            return False
+        try:
+            await _send(port, [Unlinking(found)])
+        except NotFound:
+            return False
+        except EdgeMoved:
+            edge = edge_key(found)
+        else:
+            return True
+    raise _contended(found, "unlink")
+
+
+async def relink(port: Port, edge: Any, updates: tuple[Update, ...], target: Any = None) -> Any:
+    """Change an edge's data, given as it was read or by its key; gives the edge as it is then. NotFound, EdgeMoved.
+
+    Its index keys and its member change with it. Another `target` is an unlink and a link in one transaction. One
+    request, or a read more for a key.
+    """
+    for _ in range(_TRIES):
+        found = await _as_read(port, edge)
+        if found is None:
+            raise _missing(edge)
+        after = _after(found, updates, target)
+        moved: list[HasWrites] = [Unlinking(found), Linking(after)] if target is not None else [Relinking(found, after)]
+        try:
+            await _send(port, moved)
+        except EdgeMoved:
+            if not isinstance(edge, KeyOf):
+                raise
+        else:
+            return await port.send(get_operation(edge_key(after), consistent=True))
+    raise _contended(found, "relink")
+
+
+def _after(edge: Any, updates: tuple[Update, ...], target: Any) -> Any:
+    model = model_of(type(edge))
+    if not updates and target is None:
+        raise InvalidRequest("relink() changes at least one attribute, or the target", operation="relink")
+    after = applied(model, edge, updates) if updates else _copy(edge)
+    if target is not None:
+        after.target = node_key(target)
+    return after
+
+
+def _copy(edge: Any) -> Any:
+    made = object.__new__(type(edge))
+    made.__dict__.update({k: v for k, v in edge.__dict__.items() if not k.startswith("_")})
+    return made
+
+
+async def _as_read(port: Port, edge: Any) -> Any:
+    """The edge as it is stored, read where only its key, or an object of the caller's own, is given."""
+    if isinstance(edge, Edge) and was_read(edge):
+        return edge
+    key: KeyOf[Any] = edge if isinstance(edge, KeyOf) else edge_key(edge)
+    return await port.send(get_operation(key, consistent=True))
+
+
+async def _send(port: Port, values: Sequence[HasWrites]) -> None:
+    """A transaction of one graph operation: its first failure is raised as it is."""
+    try:
+        await commit(port, [write for value in values for write in value.writes()])
+    except TransactionCancelled as cancelled:
+        raise cancelled.failures[0].error from None
+
+
+def _missing(edge: Any) -> NotFound:
+    key: KeyOf[Any] = edge if isinstance(edge, KeyOf) else edge_key(edge)
+    model = model_of(key.kinds[0])
+    return NotFound(f"there is no such {model.kind.__name__}", key=key, table=model.table.name, operation="relink")
+
+
+def _contended(edge: Any, operation: str) -> TransactionConflict:
+    return TransactionConflict(
+        f"the edge was changed by others between each of {_TRIES} reads and writes",
+        key=edge_key(edge),
+        table=model_of(type(edge)).table.name,
+        operation=operation,
+        hint="Try again later.",
+    )
