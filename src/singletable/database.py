@@ -150,7 +150,7 @@ class Database:
     ) -> Page[Row[N]]: ...
     def page(
         self,
-        query: Any,
+        query: Query[Any] | NodeQuery[Any],
         *,
         limit: int = DEFAULT_LIMIT,
         after: str | None = None,

@@ -140,7 +140,7 @@ class AsyncDatabase:
     ) -> Page[Row[N]]: ...
     async def page(
         self,
-        query: Any,
+        query: Query[Any] | NodeQuery[Any],
         *,
         limit: int = DEFAULT_LIMIT,
         after: str | None = None,

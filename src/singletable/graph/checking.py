@@ -12,7 +12,7 @@ from typing import Any
 
 from singletable.errors import SingletableError
 from singletable.expressions import Expressions
-from singletable.graph.edges import Edge, GraphTable
+from singletable.graph.edges import Edge, GraphTable, is_edge
 from singletable.graph.linking import counter_of, listing_of
 from singletable.graph.members import texts_of
 from singletable.graph.nodes import OVERFLOW, TOMBSTONE, Node
@@ -20,7 +20,7 @@ from singletable.graph.reading import incoming
 from singletable.operations import GetItem, Item, Key, Query, Scan, Selection
 from singletable.operations.answers import RAW
 from singletable.records.checking import Finding
-from singletable.records.models import model_of
+from singletable.records.models import model_for, model_of
 from singletable.wire.port import Port
 
 _PAGE = 500
@@ -49,7 +49,7 @@ async def _findings(port: Port, table: GraphTable, item: Item) -> list[Finding]:
         return []  # the records' own check names it
     if isinstance(entity, Node):
         return list(await _of_node(port, table, entity, item))
-    return list(await _of_edge(port, table, entity)) if isinstance(entity, Edge) else []
+    return list(await _of_edge(port, table, entity)) if is_edge(entity) else []
 
 
 async def _of_node(port: Port, table: GraphTable, node: Node, item: Item) -> Iterator[Finding]:
@@ -60,9 +60,9 @@ async def _of_node(port: Port, table: GraphTable, node: Node, item: Item) -> Ite
     for edge in edges:
         model = table.model_of_type(edge.get(table.definition.type_attribute, {}).get("S", ""))
         loaded: Any = model.load(edge) if model is not None else None
-        if not isinstance(loaded, Edge) or type(loaded).__mirrors__ is None:
+        if not is_edge(loaded) or loaded.__mirrors__ is None:
             continue
-        listing, word = listing_of(loaded), model_of(type(loaded)).type
+        listing, word = listing_of(loaded), model_for(loaded).type
         if listing.listed:
             listed.setdefault(word, set()).add(f"{listing.attribute} {listing.member}")
         else:

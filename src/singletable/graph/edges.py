@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Generic, ParamSpec, TypeVar, cast, get_args, overload
+from typing import Any, ClassVar, Generic, ParamSpec, TypeGuard, TypeVar, cast, get_args, overload
 
 from msgspec.structs import replace
 
@@ -157,6 +157,14 @@ class Edge(Entity, Generic[S, T]):
         return Linked(cls, kind, conditions)
 
 
+def is_edge(value: object) -> TypeGuard[Edge[Any, Any]]:
+    return isinstance(value, Edge)
+
+
+def _is_edge_type(kind: type[Any]) -> TypeGuard[type[Edge[Any, Any]]]:
+    return issubclass(kind, Edge)
+
+
 class Linked(Generic[F]):
     """Neighbours to read with a page of nodes: by edge type, class, and conditions on what the edge set mirrors."""
 
@@ -288,8 +296,8 @@ class GraphTable(Table):
 
     def edge_types(self) -> tuple[type[Edge[Any, Any]], ...]:
         """Its edge classes, in the order of their declaration."""
-        kinds: list[Any] = [m.kind for m in self.models]
-        return tuple(kind for kind in kinds if issubclass(kind, Edge))
+        kinds: tuple[Any, ...] = tuple(m.kind for m in self.models)
+        return tuple(kind for kind in kinds if _is_edge_type(kind))
 
     def node_types(self) -> tuple[type[Node], ...]:
         return tuple(m.kind for m in self.models if issubclass(m.kind, Node))

@@ -60,7 +60,8 @@ async def _check_targets(port: Port, nodes: Sequence[Node], listings: dict[str, 
     own = {node_key(node).partition for node in nodes}
     targets = {x.edge.target.partition: x.edge.target for found in listings.values() for x in found}
     others = [key for text, key in targets.items() if text not in own]
-    there = {node_key(node).partition for node in await get_many(port, others, consistent=True)} if others else set()
+    found = await get_many(port, others, consistent=True) if others else []
+    there = {node_key(node).partition for node in found}
     missing = [key for key in others if key.partition not in there]
     if missing:
         raise InvalidRequest(

@@ -8,12 +8,15 @@ enum is mirrored by its value, any other type by its key text; a type whose text
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date, datetime
 from enum import Enum
 from functools import cache
 from typing import Any
+from uuid import UUID
 
 from singletable.errors import DeclarationError
 from singletable.graph.edges import Edge
@@ -23,7 +26,7 @@ from singletable.records.keytext import Part, Slot, Template
 from singletable.records.models import model_of
 from singletable.records.patterns import KeyOf
 
-_MIRRORED = frozenset({"Decimal"})
+_MIRRORED = (str, date, datetime, UUID)
 
 
 @dataclass(frozen=True)
@@ -101,27 +104,28 @@ def members_of(node: Node, edges: Iterable[type[Edge[Any, Any]]]) -> Iterator[Me
 
 def has_more(node: Node, edge: type[Edge[Any, Any]]) -> bool:
     """Whether the node has edges of a type that its set does not hold."""
-    return edge.__mirrors__ is None or model_of(edge).type in getattr(node, f"_{OVERFLOW}", frozenset())
+    return edge.__mirrors__ is None or model_of(edge).type in getattr(node, f"_{OVERFLOW}", frozenset[str]())
 
 
 class _Mirror:
     """The text of one mirrored attribute."""
 
     def __init__(self, edge: type[Edge[Any, Any]], name: str) -> None:
-        kind: Any = key_type(_declared_type(edge, name))
-        self.members: dict[str, Any] = {}
-        if isinstance(kind, type) and issubclass(kind, Enum):
-            self.members = {str(m.value): m for m in kind}
+        kind: Any = key_type(model_of(edge).types[name])
+        enum = _as_enum(kind)
+        if kind not in _MIRRORED and enum is None:
+            choices = ", ".join(t.__name__ for t in _MIRRORED)
+            raise DeclarationError(f"{edge.__name__}.{name} can't be mirrored", hint=f"Mirror an Enum, {choices}.")
+        self.members: dict[str, Any] = {} if enum is None else {str(m.value): m for m in enum}
+        if enum is not None:
             if any("-" in word or not word for word in self.members):
                 raise DeclarationError(f"{edge.__name__}.{name}: a mirrored enum's values hold no '-'")
             self.form = "|".join(re.escape(word) for word in self.members)
             return
-        if kind not in (str, int) and getattr(kind, "__name__", "") in _MIRRORED:
-            raise DeclarationError(f"{edge.__name__}.{name}: a {kind.__name__} can't be mirrored")
         slot = Slot(name, kind)
         # Two parts, so that a str has its '-' written %2D and ends where its part ends.
         self._template = Template((Part("", slot), Part("")), "-")
-        self.form = "[a-z][0-9]+" if kind is int else slot.form("-")
+        self.form = slot.form("-")
         self._name = name
 
     def write(self, value: Any) -> str:
@@ -138,7 +142,5 @@ class _Mirror:
         return values[self._name]
 
 
-def _declared_type(edge: type[Edge[Any, Any]], name: str) -> Any:
-    from typing import get_type_hints  # noqa: PLC0415
-
-    return get_type_hints(edge, include_extras=True)[name]
+def _as_enum(kind: Any) -> type[Enum] | None:
+    return kind if inspect.isclass(kind) and issubclass(kind, Enum) else None

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar, overload
 from singletable.errors import InvalidRequest
 from singletable.expressions import Condition, first_name, owner_of
 from singletable.graph.edges import Edge, EdgeQuery, Linked, NodeQuery, inverse_of
-from singletable.graph.members import Member, has_more, members_of, texts_of
+from singletable.graph.members import Member, has_more, members_of
 from singletable.graph.nodes import Node, node_key
 from singletable.operations import Found
 from singletable.records.batches import get_many
@@ -129,7 +129,7 @@ async def walk(
 async def count_edges(port: Port, source: Any, edge: type[Edge[Any, Any]]) -> int:
     """How many edges of a type a node has: from its edge set, for nothing, where a node is given whose set has all;
     else by reading them."""
-    if isinstance(source, Node) and texts_of(source) is not None and not has_more(source, edge):
+    if isinstance(source, Node) and not has_more(source, edge):
         return sum(1 for _ in members_of(source, [edge]))
     return len(await everything(port, edge.of(source), max_pages=10_000))
 
@@ -209,7 +209,7 @@ async def _complete(
     asked = [ask(spec.edge.of(nodes[i], spec.kind), port.now()) for i, spec in places]
     after: list[Any] = [None] * len(places)
     found: list[list[Any]] = [[] for _ in places]
-    waiting = list(range(len(places)))
+    waiting: list[int] = list(range(len(places)))
     while waiting:
         pages: list[Found[Any]] = await port.send_all([asked[w].operation(after[w], None) for w in waiting])
         for w, got in zip(waiting, pages, strict=True):

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from singletable.errors import InvalidRequest, NotFound, TransactionCancelled, TransactionConflict
 from singletable.expressions import Update
-from singletable.graph.edges import Edge
+from singletable.graph.edges import Edge, is_edge
 from singletable.graph.linking import (
     EdgeMoved,
     Linking,
@@ -19,7 +19,7 @@ from singletable.graph.linking import (
 )
 from singletable.graph.nodes import node_key
 from singletable.records.changes import applied
-from singletable.records.models import model_of
+from singletable.records.models import model_for, model_of
 from singletable.records.patterns import KeyOf
 from singletable.records.reading import get_operation
 from singletable.records.transactions import HasWrites, commit
@@ -40,6 +40,7 @@ async def link(port: Port, edge: Edge[Any, Any], target: Target = "checked") -> 
 
 async def unlink(port: Port, edge: Any) -> bool:
     """Take an edge away, given as it was read or by its key; False where there is none. One request, or a read more."""
+    found: Any = None
     for _ in range(_TRIES):
         found = await _as_read(port, edge)
         if found is None:
@@ -61,6 +62,7 @@ async def relink(port: Port, edge: Any, updates: tuple[Update, ...], target: Any
     Its index keys and its member change with it. Another `target` is an unlink and a link in one transaction. One
     request, or a read more for a key.
     """
+    found: Any = None
     for _ in range(_TRIES):
         found = await _as_read(port, edge)
         if found is None:
@@ -78,7 +80,7 @@ async def relink(port: Port, edge: Any, updates: tuple[Update, ...], target: Any
 
 
 def _after(edge: Any, updates: tuple[Update, ...], target: Any) -> Any:
-    model = model_of(type(edge))
+    model = model_for(edge)
     if not updates and target is None:
         raise InvalidRequest("relink() changes at least one attribute, or the target", operation="relink")
     after = applied(model, edge, updates) if updates else _copy(edge)
@@ -88,16 +90,16 @@ def _after(edge: Any, updates: tuple[Update, ...], target: Any) -> Any:
 
 
 def _copy(edge: Any) -> Any:
-    made = object.__new__(type(edge))
+    made: Any = object.__new__(edge.__class__)
     made.__dict__.update({k: v for k, v in edge.__dict__.items() if not k.startswith("_")})
     return made
 
 
 async def _as_read(port: Port, edge: Any) -> Any:
     """The edge as it is stored, read where only its key, or an object of the caller's own, is given."""
-    if isinstance(edge, Edge) and was_read(edge):
+    if is_edge(edge) and was_read(edge):
         return edge
-    key: KeyOf[Any] = edge if isinstance(edge, KeyOf) else edge_key(edge)
+    key = _key(edge)
     return await port.send(get_operation(key, consistent=True))
 
 
@@ -110,16 +112,20 @@ async def _send(port: Port, values: Sequence[HasWrites]) -> None:
 
 
 def _missing(edge: Any) -> NotFound:
-    key: KeyOf[Any] = edge if isinstance(edge, KeyOf) else edge_key(edge)
+    key = _key(edge)
     model = model_of(key.kinds[0])
     return NotFound(f"there is no such {model.kind.__name__}", key=key, table=model.table.name, operation="relink")
+
+
+def _key(edge: Any) -> KeyOf[Any]:
+    return edge_key(edge) if is_edge(edge) else edge
 
 
 def _contended(edge: Any, operation: str) -> TransactionConflict:
     return TransactionConflict(
         f"the edge was changed by others between each of {_TRIES} reads and writes",
         key=edge_key(edge),
-        table=model_of(type(edge)).table.name,
+        table=model_for(edge).table.name,
         operation=operation,
         hint="Try again later.",
     )

@@ -319,7 +319,7 @@ class Change(Write):
             action,
             lambda stored: self._refusal(stored, moment.now),
             lambda stored: model.counter is not None and carries(model, stored, moment.write_id),
-            certain=self.where is None and self.expected is None and planned.held is None,
+            certain=self.where is None and self.expected is None and planned.held is None and not self._touches_expiry,
         )
 
     def claims(self, current: Any) -> Iterator[Claim]:
@@ -334,6 +334,12 @@ class Change(Write):
             old, new = getattr(current, unique.name), getattr(after, unique.name)
             if ends_change or old != new:
                 yield Claim(self.model, unique, self.key, old, new, ends, ends_change)
+
+    @property
+    def _touches_expiry(self) -> bool:
+        """Its own success may be what makes the item as good as gone."""
+        expires = self.model.expires
+        return expires is not None and any(first_name(u.path) == expires.name for u in self.updates)
 
     @property
     def _touches_uniques(self) -> bool:

@@ -133,7 +133,8 @@ async def _after_refusal(port: Port, write: Write, part: Part, current: Any, ref
             return await rewrite(port, model, stored, version)
     if write.is_stale(current, stored, moment.now):
         return model.load(stored) if stored is not None and is_there(model, stored, moment.now) else None
-    if refused.unsettled and not part.certain:
+    gone = isinstance(write, Remove) and not is_there(model, stored, moment.now)
+    if refused.unsettled and not part.certain and not gone:
         raise outcome_unknown(model, write.key, write.verb) from None
     raise part.refusal(stored) from None
 
