@@ -1,0 +1,68 @@
+"""aiodynamo over aiohttp, numbers as Decimal. Plain dicts, times as texts."""
+
+from __future__ import annotations
+
+import asyncio  # noqa: TID251 what is measured runs on it
+import os
+from decimal import Decimal
+from typing import Any
+
+import aiohttp
+from aiodynamo.client import Client as AioDynamo
+from aiodynamo.credentials import Key, StaticCredentials
+from aiodynamo.expressions import F, HashKey
+from aiodynamo.http.aiohttp import AIOHTTP
+from aiodynamo.models import BatchGetRequest, ReturnValues
+from aiodynamo.operations import Put
+from yarl import URL
+
+from benchmarks import workload
+from benchmarks.libraries import Client
+from benchmarks.libraries.boto3 import item_of, key_of, values
+
+Item = dict[str, Any]
+
+
+def open_client(url: str) -> Client:
+    loop = asyncio.new_event_loop()
+    session, client = loop.run_until_complete(_open(url))
+    table = client.table(workload.TABLE)
+    reader, writer = workload.READ_CUSTOMER, workload.WRITE_CUSTOMER
+    new = item_of(writer, workload.PUT_NUMBER)
+    four = [item_of(writer, number) for number in workload.TRANSACT_NUMBERS]
+
+    async def query(customer: str) -> list[Item]:
+        return [item async for item in table.query(HashKey("pk", workload.partition(customer)))]
+
+    async def batch_get() -> list[Item]:
+        keys = [key_of(reader, number) for number in workload.BATCH_NUMBERS]
+        answer = await client.batch_get({workload.TABLE: BatchGetRequest(keys=keys)})
+        return answer.items[workload.TABLE]
+
+    async def update() -> Item | None:
+        expression = F("status").set(workload.UPDATED["status"]) & F("quantity").set(workload.UPDATED["quantity"])
+        key = key_of(writer, workload.UPDATE_NUMBER)
+        return await table.update_item(key, expression, return_values=ReturnValues.all_new)
+
+    calls = {
+        "get": lambda: table.get_item(key_of(reader, workload.GET_NUMBER)),
+        "put": lambda: table.put_item(new),
+        "update": update,
+        "query100": lambda: query(workload.FEW_CUSTOMER),
+        "query1000": lambda: query(reader),
+        "batch_get100": batch_get,
+        "transact4": lambda: client.transact_write_items([Put(workload.TABLE, item) for item in four]),
+    }
+
+    def close() -> None:
+        loop.run_until_complete(session.close())
+        loop.run_until_complete(loop.shutdown_asyncgens())
+
+    return Client(calls, values, loop.run_until_complete, close)
+
+
+async def _open(url: str) -> tuple[aiohttp.ClientSession, AioDynamo]:
+    """The session belongs to the loop that it is made in."""
+    key = Key(os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"])
+    session = aiohttp.ClientSession()
+    return session, AioDynamo(AIOHTTP(session), StaticCredentials(key), os.environ["AWS_REGION"], URL(url), Decimal)

@@ -1,0 +1,89 @@
+"""pydynox: its `Model`, blocking. Objects of a typed model; an update gives nothing back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pydynox import DynamoDBClient, Model, ModelConfig, SyncTransaction, set_default_client
+from pydynox.attributes import (
+    BooleanAttribute,
+    DatetimeAttribute,
+    DecimalAttribute,
+    ListAttribute,
+    MapAttribute,
+    NumberAttribute,
+    StringAttribute,
+    StringSetAttribute,
+)
+
+from benchmarks import workload
+from benchmarks.libraries import Client
+
+
+@dataclass
+class Address:
+    street: str
+    city: str
+    floor: int
+
+
+class Order(Model):
+    model_config = ModelConfig(table=workload.TABLE)
+
+    pk = StringAttribute(partition_key=True)
+    sk = StringAttribute(sort_key=True)
+    type = StringAttribute(alias="_type")
+    version = NumberAttribute(alias="_v")
+    customer = StringAttribute()
+    number = NumberAttribute()
+    placed_at = DatetimeAttribute()
+    status = StringAttribute()
+    total = DecimalAttribute()
+    quantity = NumberAttribute()
+    paid = BooleanAttribute()
+    email = StringAttribute()
+    note = StringAttribute()
+    tags = StringSetAttribute()
+    skus = ListAttribute()
+    address = MapAttribute(Address)
+
+
+def open_client(url: str) -> Client:
+    client = DynamoDBClient(endpoint_url=url)
+    set_default_client(client)
+    reader, writer = workload.READ_CUSTOMER, workload.WRITE_CUSTOMER
+    new = make(writer, workload.PUT_NUMBER)
+    four = [make(writer, number) for number in workload.TRANSACT_NUMBERS]
+
+    def transact() -> None:
+        with SyncTransaction(client) as tx:
+            for order in four:
+                tx.save_model(order)
+
+    calls = {
+        "get": lambda: Order.sync_get(**key_of(reader, workload.GET_NUMBER)),
+        "put": lambda: new.sync_save(full_replace=True),
+        "update": lambda: Order.sync_update_by_key(**key_of(writer, workload.UPDATE_NUMBER), **workload.UPDATED),
+        "query100": lambda: list(Order.sync_query(partition_key=workload.partition(workload.FEW_CUSTOMER))),
+        "query1000": lambda: list(Order.sync_query(partition_key=workload.partition(reader))),
+        "batch_get100": lambda: Order.sync_batch_get([key_of(reader, number) for number in workload.BATCH_NUMBERS]),
+        "transact4": transact,
+    }
+    return Client(calls, values)
+
+
+def key_of(customer: str, number: int) -> dict[str, Any]:
+    return {"pk": workload.partition(customer), "sk": workload.sort(number)}
+
+
+def make(customer: str, number: int) -> Order:
+    order = workload.order(customer, number)
+    order["address"] = Address(**order["address"])
+    return Order(**key_of(customer, number), type="order", version=1, **order)
+
+
+def values(order: Any) -> Mapping[str, Any]:
+    found = {name: getattr(order, name) for name in workload.order("", 0)}
+    return found | {"address": asdict(found["address"])}

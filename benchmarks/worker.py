@@ -1,0 +1,72 @@
+"""The process that one library is measured in: `python -m benchmarks.worker <library> <url>`.
+
+It takes its orders as lines of JSON and answers each with one: `{"check": "get"}` does an operation once and compares
+what it gave with what is stored, `{"measure": "get", "times": 100}` answers with the seconds of the whole loop.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+import time
+from collections.abc import Awaitable, Mapping
+from typing import Any
+
+from benchmarks import workload
+from benchmarks.libraries import Call, Client, open_client
+
+
+def main() -> None:
+    library, url = sys.argv[1:]
+    client = open_client(library, url)
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if "check" in asked:
+            check(client, asked["check"])
+            tell({"checked": asked["check"]})
+        else:
+            cpu, wall = measure(client, asked["measure"], asked["times"])
+            tell({"cpu": cpu, "wall": wall})
+    client.close()
+
+
+def tell(answer: Mapping[str, Any]) -> None:
+    print(json.dumps(answer), flush=True)
+
+
+def check(client: Client, operation: str) -> None:
+    """Do it once; AssertionError where it gives other objects than are stored."""
+    found = client.calls[operation]() if client.run is None else client.run(client.calls[operation]())
+    wanted = workload.expected(operation)
+    if wanted is None or found is None:  # a write; pydynox's update, which gives nothing
+        return
+    got = [dict(client.values(one)) for one in (found if isinstance(found, list) else [found])]
+    assert sorted(got, key=_number) == sorted(wanted, key=_number), f"{operation} gave other items than are stored"
+
+
+def measure(client: Client, operation: str, times: int) -> tuple[float, float]:
+    """Seconds of CPU, of all threads of this process, and of the clock, for doing it so many times."""
+    call = client.calls[operation]
+    gc.collect()
+    began, began_cpu = time.perf_counter(), time.process_time()
+    if client.run is None:
+        for _ in range(times):
+            call()
+    else:
+        client.run(_repeat(call, times))
+    return time.process_time() - began_cpu, time.perf_counter() - began
+
+
+async def _repeat(call: Call, times: int) -> None:
+    for _ in range(times):
+        made: Awaitable[Any] = call()
+        await made
+
+
+def _number(values: Mapping[str, Any]) -> Any:
+    return values["number"]
+
+
+if __name__ == "__main__":
+    main()
