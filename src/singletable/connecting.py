@@ -6,8 +6,8 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from singletable.errors import InvalidRequest
@@ -15,6 +15,8 @@ from singletable.records.cursors import CursorSeal
 from singletable.wire import CredentialSource, Endpoint, RetryPolicy, Timeouts, Traits, credentials_from, endpoint_for
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from singletable.local import Engine
 
 CURSOR_KEYS_VARIABLE = "SINGLETABLE_CURSOR_KEYS"
@@ -62,7 +64,9 @@ def find_target(target: str, options: Options, environ: Mapping[str, str]) -> Ta
 
 
 def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Target:
-    from singletable.local import EMBEDDED, Engine  # noqa: PLC0415 a program on AWS never needs it
+    from pathlib import Path  # noqa: PLC0415 it brings urllib, 4 ms; a program on AWS never needs it
+
+    from singletable.local import EMBEDDED, Engine  # noqa: PLC0415 nor this
 
     name = target.partition(":")[2]
     if target != _LOCAL and not name:
@@ -87,10 +91,12 @@ def _own_key(path: Path | None) -> str:
     if path is None:
         return secrets.token_urlsafe(32)
     beside = path.with_name(f"{path.name}.cursor-key")
-    try:
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return beside.read_text() or _own_key(path)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(key := secrets.token_urlsafe(32))
-    return key
+    if not beside.exists():
+        # Made whole under another name, then linked: of several processes the first one's key stands for all.
+        draft = path.with_name(f"{path.name}.cursor-key.{secrets.token_hex(4)}")
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_urlsafe(32))
+        with suppress(FileExistsError):
+            os.link(draft, beside)
+        draft.unlink()
+    return beside.read_text()

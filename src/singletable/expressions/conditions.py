@@ -9,9 +9,10 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Generic, NoReturn, TypeVar, overload
+
+from msgspec import Struct
 
 from singletable.expressions.handles import Handle
 
@@ -20,8 +21,7 @@ V = TypeVar("V")
 T_contra = TypeVar("T_contra", contravariant=True)
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """Asked by the database. `how` is an operator or function, `operands` what stands around or in it."""
 
     how: str
@@ -65,8 +65,7 @@ def _condition(value: object) -> Condition:
     return value
 
 
-@dataclass(frozen=True)
-class Update:
+class Update(Struct, frozen=True):
     """A change of one attribute. `verb` is SET, ADD, DELETE, REMOVE or APPEND."""
 
     verb: str
@@ -79,8 +78,7 @@ class Update:
         return isinstance(self.value, (set, frozenset))
 
 
-@dataclass(frozen=True)
-class Size:
+class Size(Struct, frozen=True, eq=False):
     """The size of an attribute: characters of a text, bytes, elements of a set, list or map."""
 
     handle: Handle

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol, cast
+
+from msgspec import Struct
 
 from singletable.errors import InvalidRequest
 from singletable.values import Field, Plan
@@ -17,8 +18,7 @@ class Owner(Protocol):
     def __field__(self, name: str) -> Field: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(Struct, frozen=True):
     """A handle, looked up: the stored names from the item inward, and how the value there is stored."""
 
     stored: tuple[str | int, ...]

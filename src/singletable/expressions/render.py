@@ -7,9 +7,10 @@ One `Expressions` serves all texts of a request: a name or value used twice has 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
 
 from singletable.errors import InvalidRequest, InvalidValue
 from singletable.expressions.conditions import Condition, Size, Update
@@ -23,15 +24,13 @@ MAX_IN = 100
 _COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">="})
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """A top-level attribute by its stored name: for the library's own attributes, which no class declares."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """An attribute value as it is."""
 
     value: AttributeValue
@@ -183,8 +182,7 @@ class Expressions:
         return f"{left} {self._operand(update.value, path.plan, update.path)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A change of the library's own: an index key, a version. A value of None removes the attribute."""
 
     name: str

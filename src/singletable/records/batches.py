@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from singletable.errors import Corrupt, Incomplete, InvalidRequest
+from singletable.errors import Corrupt, Incomplete, InvalidRequest, Unavailable
 from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, Key
 from singletable.records.models import Model, model_for, model_of
 from singletable.records.patterns import KeyOf
@@ -132,14 +132,22 @@ async def _write_all(port: Port, table: Table, writes: dict[Place, tuple[Any, di
     for tried in range(_TRIES):
         await _wait(port, tried)
         operations = [_batch(table, part) for part in _parts(rest, MAX_BATCH_WRITE)]
-        answers = await port.send_all(operations)
+        try:
+            answers = await port.send_all(operations)
+        except Unavailable as error:  # of one request; others of this round may be done, and are done again
+            raise _left_undone(table, writes, rest) from error
         rest = [request for answer in answers for request in answer]
         if not rest:
             return
-    left = tuple(writes[_place(table, request)][0] for request in rest)
-    raise Incomplete(
+    raise _left_undone(table, writes, rest)
+
+
+def _left_undone(
+    table: Table, writes: Mapping[Place, tuple[Any, dict[str, Any]]], rest: Sequence[dict[str, Any]]
+) -> Incomplete:
+    return Incomplete(
         f"{len(rest)} of {len(writes)} writes were left undone for the table's rate",
-        rest=left,
+        rest=tuple(writes[_place(table, request)][0] for request in rest),
         table=table.name,
         operation="write_many",
         hint="The entities and keys that are left are on the error as `rest`: write them again later.",

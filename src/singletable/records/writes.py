@@ -413,7 +413,7 @@ class Remove(Write):
         plain = condition is None
         held = plain_guard(model, is_removable) if plain else guard(model, both(is_removable(model), condition))
         action = DeleteItem(model.table.name, model.key_item(self.key), held, model)
-        return Part(action, lambda stored: self._refusal(stored, moment.now))
+        return Part(action, lambda stored: self._refusal(stored, moment.now), certain=not self.needs_item)
 
     def claims(self, current: Any) -> Iterator[Claim]:
         if current is not None and current is not UNREAD:

@@ -81,19 +81,22 @@ class Plan(Struct, frozen=True, eq=False):
 
     @property
     def wire(self) -> Any:
-        raise NotImplementedError
+        raise self._unsaid()
 
     def read(self, source: Source, name: str) -> str:
         """An expression: the Python value of the wire value called `name`."""
-        raise NotImplementedError
+        raise self._unsaid()
 
     def write(self, source: Source, name: str) -> str:
         """An expression: the attribute value of the Python value called `name`, its type checked."""
-        raise NotImplementedError
+        raise self._unsaid()
 
     def load(self, value: AttributeValue) -> Any:
         """The Python value of an attribute value; ValueError or LookupError where it holds something else."""
-        raise NotImplementedError
+        raise self._unsaid()
+
+    def _unsaid(self) -> TypeError:
+        return TypeError(f"{type(self).__name__} is no whole plan: it says no wire type, read, write or load")
 
     def child(self, step: str | int) -> tuple[str | int, Plan]:
         """The stored name and plan of what lies inside, for a path such as `User.address.city`."""
