@@ -23,7 +23,8 @@ from singletable.operations import Key
 _VERSION = b"\x01"
 _KEY_ID_BYTES = 4
 _NONCE_BYTES = 12
-_LONGEST = 12_000
+_LONGEST = 20_000
+"""Of an index: four key texts, 6,144 bytes, each of which may take two in JSON, a third more in base64."""
 DEFAULT_LIFETIME_SECONDS = 24 * 3600.0
 
 Binding = tuple[str, ...]

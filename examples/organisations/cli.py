@@ -1,0 +1,147 @@
+"""The command line: the operator's front door, who may do everything.
+
+python -m examples.organisations --db local:organisations.db import kubernetes.yaml
+python -m examples.organisations --db local:organisations.db show kubernetes --json
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from examples.organisations.actions import actions, metered
+from examples.organisations.errors import ApplicationError
+from examples.organisations.github_file import read
+from examples.organisations.import_github import import_file
+from examples.organisations.model import organisations
+from examples.organisations.output import (
+    print_cost,
+    print_json,
+    print_profile,
+    print_roster,
+    print_steps,
+    profile_json,
+    progress_bar,
+    roster_json,
+    stopwatch,
+)
+from examples.organisations.principal import InsecureUser, SessionTokens
+from examples.organisations.service import Service
+from examples.organisations.walkthrough import walkthrough
+from singletable import SingletableError, connect
+
+
+class Commands(click.Group):
+    """Refusals are a line on standard error and exit status 1, never a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (ApplicationError, SingletableError) as error:
+            raise click.ClickException(str(error)) from error
+
+
+@click.group(cls=Commands)
+@click.option("--db", "target", required=True, envvar="ORGANISATIONS_DB", help="local, local:FILE, aws, or an address.")
+@click.pass_context
+def main(context: click.Context, target: str) -> None:
+    """Users, organisations, groups and services in one DynamoDB table."""
+    db = context.with_resource(connect(target))
+    if target.partition(":")[0] == "local":
+        db.create_table(organisations)
+    context.obj = Service(db)
+
+
+@main.command()
+@click.pass_obj
+def init(app: Service) -> None:
+    """Create the table, on AWS or at an address. Locally that happens by itself."""
+    click.echo(f"table {app.db.create_table(organisations).name} is ready")
+
+
+@main.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.pass_obj
+def import_(app: Service, file: Path) -> None:
+    """Make an organisation what a GitHub organisation file says; its id is the file's name."""
+    with stopwatch() as seconds:
+        try:
+            text = file.read_text("utf-8")
+        except UnicodeDecodeError as error:
+            raise click.ClickException(f"{file} is not UTF-8 text") from error
+        found = read(text, file.stem)
+        with progress_bar(f"importing {found.name}") as progress:
+            import_file(app.db, found, app.now(), progress)
+        counts = f"{len(found.spellings)} people, {found.group_count} groups, {len(found.services)} services"
+        click.echo(f"imported {counts} in {seconds():.2f} s")
+
+
+@main.command()
+@click.argument("organisation_id")
+@click.option("--json", "as_json", is_flag=True)
+@click.option("--refresh", is_flag=True, help="Bring the copies of the users' details up to date.")
+@click.pass_obj
+def show(app: Service, organisation_id: str, as_json: bool, refresh: bool) -> None:
+    """Groups and services of an organisation, with their people."""
+    ask = app.refresh_organisation if refresh else app.organisation_details
+    roster, cost = metered(app, lambda: ask(organisation_id))
+    if as_json:
+        return print_json(roster_json(roster, cost))
+    print_roster(roster)
+    return print_cost(cost)
+
+
+@main.command()
+@click.argument("login")
+@click.option("--json", "as_json", is_flag=True)
+@click.option("--refresh", is_flag=True, help="Bring the copies of the organisations' names up to date.")
+@click.pass_obj
+def user(app: Service, login: str, as_json: bool, refresh: bool) -> None:
+    """Organisations and invitations of a user."""
+    ask = app.refresh_user if refresh else app.user_details
+    profile, cost = metered(app, lambda: ask(login))
+    if as_json:
+        return print_json(profile_json(profile, cost))
+    print_profile(profile)
+    return print_cost(cost)
+
+
+@main.command("walkthrough")
+@click.pass_obj
+def walk(app: Service) -> None:
+    """Every action once, with what each takes. It writes a sample."""
+    print_steps(walkthrough(app.db))
+
+
+@main.command()
+@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True)
+@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--secret", "secrets", multiple=True, envvar="ORGANISATIONS_SECRETS", help="Signs session tokens.")
+@click.option("--insecure-user", help="Every request is this user's: for a demo on this machine.")
+@click.pass_obj
+def serve(app: Service, port: int, host: str, secrets: tuple[str, ...], insecure_user: str | None) -> None:
+    """The HTTP API; try it at /docs."""
+    import uvicorn  # noqa: PLC0415 the other commands start without a web framework
+
+    from examples.organisations.api import LOCAL_HOSTS, create_app  # noqa: PLC0415
+
+    if insecure_user is not None and host not in LOCAL_HOSTS:
+        raise click.UsageError("--insecure-user is for this machine alone: leave --host out")
+    if insecure_user is None and not secrets:
+        raise click.UsageError("say --secret (or set ORGANISATIONS_SECRETS), or --insecure-user for a demo")
+    principal = SessionTokens(secrets) if insecure_user is None else InsecureUser(insecure_user)
+    uvicorn.run(create_app(app, principal, [*LOCAL_HOSTS, host]), host=host, port=port)
+
+
+@main.command()
+@click.argument("email")
+@click.option("--secret", "secrets", multiple=True, required=True, envvar="ORGANISATIONS_SECRETS")
+def token(email: str, secrets: tuple[str, ...]) -> None:
+    """A session token for a user, signed with the secret that `serve` has."""
+    click.echo(SessionTokens(secrets).issue(email))
+
+
+for command in actions:
+    main.add_command(command)

@@ -1,0 +1,102 @@
+"""What the application refuses, by what a caller can do about it.
+
+ApplicationError
+├── Invalid      the input: an address, a group, a file                        (also ValueError; HTTP 422)
+├── Missing      there is none, or none that the caller may know of            (HTTP 404)
+├── NotAnOwner   a member asks for what owners do                              (HTTP 403)
+└── Refused      the organisation as it stands says no                         (HTTP 409)
+"""
+
+from __future__ import annotations
+
+
+class ApplicationError(Exception):
+    """The root."""
+
+
+class Invalid(ApplicationError, ValueError):
+    """Input that can't be meant."""
+
+
+class Missing(ApplicationError):
+    """There is none, or none that the caller may know of: front doors tell the two apart nowhere."""
+
+
+class NoSuchOrganisation(Missing):
+    def __init__(self, organisation_id: str) -> None:
+        super().__init__(f"there is no organisation {organisation_id!r}")
+
+
+class NoSuchUser(Missing):
+    def __init__(self, email: str) -> None:
+        super().__init__(f"there is no user {email!r}, and no invitation of one")
+
+
+class NoSuchMember(Missing):
+    def __init__(self, organisation_id: str, email: str) -> None:
+        super().__init__(f"{email!r} is not a member of organisation {organisation_id!r}")
+
+
+class NoSuchService(Missing):
+    def __init__(self, organisation_id: str, service_id: str) -> None:
+        super().__init__(f"organisation {organisation_id!r} has no service {service_id!r}")
+
+
+class NoOpenInvitation(Missing):
+    """Never made, declined, or withdrawn."""
+
+    def __init__(self, organisation_id: str, email: str) -> None:
+        super().__init__(f"there is no open invitation of {email!r} to organisation {organisation_id!r}")
+
+
+class NotAnOwner(ApplicationError):
+    def __init__(self, organisation_id: str, email: str) -> None:
+        super().__init__(f"{email!r} is not an owner of organisation {organisation_id!r}")
+
+
+class Refused(ApplicationError):
+    """The organisation, as it stands, says no."""
+
+
+class AlreadyAccepted(Refused):
+    def __init__(self, organisation_id: str, email: str) -> None:
+        super().__init__(f"{email!r} is a member of organisation {organisation_id!r} already")
+
+
+class NotRegistered(Refused):
+    def __init__(self, email: str) -> None:
+        super().__init__(f"{email!r} has not registered: that comes first")
+
+
+class LastOwner(Refused):
+    def __init__(self, organisation_id: str, email: str) -> None:
+        super().__init__(f"{email!r} is the last owner of organisation {organisation_id!r}: make another one first")
+
+
+class BeingDeleted(Refused):
+    def __init__(self, organisation_id: str, service_id: str) -> None:
+        super().__init__(
+            f"service {service_id!r} of organisation {organisation_id!r} is being deleted: "
+            "finish that by deleting it again"
+        )
+
+
+class IdTaken(Refused):
+    def __init__(self, organisation_id: str) -> None:
+        super().__init__(f"an organisation has the id {organisation_id!r} already; nothing was written")
+
+
+class TooManyCopies(Refused):
+    """The count, and the way out."""
+
+    def __init__(self, what: str, count: int, limit: int) -> None:
+        super().__init__(
+            f"{what} is copied to {count} records, and one transaction takes {limit} with their source: "
+            "write the source alone and copy it from the table's stream"
+        )
+        self.count = count
+
+
+class Contended(Refused):
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} was changed by others between each read and write; try again")

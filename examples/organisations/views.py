@@ -1,0 +1,111 @@
+"""What the two details queries tell, as values; computed from the records alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from examples.organisations.access import is_member
+from examples.organisations.errors import Invalid
+from examples.organisations.groups import Group, parse
+from examples.organisations.model import (
+    Organisation,
+    OrganisationDetails,
+    OrganisationMember,
+    User,
+    UserDetails,
+    UserOrganisation,
+)
+from singletable import Corrupt
+
+
+@dataclass(frozen=True)
+class Person:
+    """A member as the organisation's copy knows them."""
+
+    email: str
+    shown: str
+    """The address as its owner writes it."""
+    first_name: str = ""
+    last_name: str = ""
+    phone: str = ""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A user, the organisations they are in, and the invitations that wait for them."""
+
+    email: str
+    user: User | None
+    organisations: Sequence[UserOrganisation]
+    invitations: Sequence[UserOrganisation]
+
+
+@dataclass(frozen=True)
+class ServiceRoster:
+    service_id: str
+    name: str
+    groups: Mapping[str, Sequence[Person]] = field(default_factory=dict[str, "Sequence[Person]"])
+
+
+@dataclass(frozen=True)
+class Roster:
+    """An organisation: its members, its groups with theirs, its services with their groups. All are sorted."""
+
+    organisation: Organisation
+    members: Sequence[Person]
+    groups: Mapping[str, Sequence[Person]]
+    services: Mapping[str, ServiceRoster]
+
+
+def profile(email: str, details: UserDetails) -> Profile:
+    memberships = details.memberships
+    return Profile(
+        email,
+        details.user,
+        tuple(m for m in memberships if m.accepted_at is not None),
+        tuple(m for m in memberships if m.accepted_at is None),
+    )
+
+
+def roster(details: OrganisationDetails) -> Roster:
+    """Those who have accepted, and services that are not being deleted; a group without people does not exist."""
+    members = [m for m in details.members if is_member(m)]
+    groups = _people_by_group(members)
+    services = {
+        s.service_id: ServiceRoster(s.service_id, s.service_name, _sorted(groups.get(s.service_id, {})))
+        for s in details.services
+        if s.deleted_at is None
+    }
+    people = _in_order(person(m) for m in members)
+    return Roster(details.organisation, people, _sorted(groups.get(None, {})), services)
+
+
+def person(member: OrganisationMember) -> Person:
+    shown = member.shown_as or member.email
+    return Person(member.email, shown, member.first_name, member.last_name, member.phone)
+
+
+def _people_by_group(members: Iterable[OrganisationMember]) -> dict[str | None, dict[str, list[Person]]]:
+    """Service id, None for the organisation itself, to group to people."""
+    found: dict[str | None, dict[str, list[Person]]] = {}
+    for member in members:
+        for group in map(_stored_group, member.groups):
+            found.setdefault(group.service_id, {}).setdefault(group.name, []).append(person(member))
+    return found
+
+
+def _stored_group(text: str) -> Group:
+    """The group of a stored text. One that no group has is nobody's input here, but for a developer to look at."""
+    try:
+        return parse(text)
+    except Invalid as error:
+        raise Corrupt(str(error), attribute="OrganisationMember.groups") from error
+
+
+def _sorted(groups: Mapping[str, Iterable[Person]]) -> dict[str, Sequence[Person]]:
+    return {name: _in_order(groups[name]) for name in sorted(groups)}
+
+
+def _in_order(people: Iterable[Person]) -> tuple[Person, ...]:
+    return tuple(sorted(people, key=lambda p: p.shown))

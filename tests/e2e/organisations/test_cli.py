@@ -1,0 +1,183 @@
+"""The command line in processes of its own, over one data file."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+from examples.organisations import organisations
+from tests.e2e.organisations.cli import ROOT, CommandLine
+from tests.e2e.organisations.files import FILES, expected, lower
+
+from singletable import connect
+
+SMALL = "name: Small\nadmins: [Ada]\nmembers: [grace]\nteams: {ci/cd: {members: [GRACE], repos: {api: write}}}\n"
+COST = {"requests", "round_trips", "read_units", "write_units"}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> CommandLine:
+    return CommandLine(f"local:{tmp_path}/data.db")
+
+
+@pytest.fixture
+def small(run: CommandLine, tmp_path: Path) -> CommandLine:
+    (tmp_path / "small.yaml").write_text(SMALL)
+    run("import", str(tmp_path / "small.yaml"))
+    return run
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
+    """The same, for tests that change nothing."""
+    folder = tmp_path_factory.mktemp("kept")
+    (folder / "small.yaml").write_text(SMALL)
+    run = CommandLine(f"local:{folder}/data.db")
+    run("import", str(folder / "small.yaml"))
+    return run
+
+
+def test_import_show_and_user(run: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(SMALL)
+    imported = run("import", str(tmp_path / "small.yaml"))
+    assert re.fullmatch(r"imported 2 people, 3 groups, 1 services in \d+\.\d+ s", imported.last_line)
+    assert "8/8" in imported.err
+    shown = run("show", "small", "--json").json
+    assert shown == {
+        "groups": {"ci/cd": ["grace"], "member": ["grace"], "owner": ["Ada"]},
+        "services": {"api": {"groups": {"write": ["grace"]}}},
+        "cost": {"requests": 1, "round_trips": 1, "read_units": 1.0, "write_units": 0.0},
+    }
+    user = run("user", "GRACE", "--json").json
+    assert user == {"organisations": ["small"], "invitations": [], "cost": shown["cost"]}
+
+
+def test_every_action(small: CommandLine) -> None:
+    small("register", "New@example.org", "--first-name", "Neu")
+    assert small("get-user", "new@example.org").json["email"] == "New@example.org"
+    org = small("create", "Acme", "--owner", "new@example.org").last_line
+    small("put-service", org, "radio", "Radio")
+    small("invite", org, "Grace", "--group", "crew", "--service-group", "radio", "pilots")
+    small("invite", org, "ada")
+    assert small("user", "grace", "--json").json["invitations"] == [org]
+    assert small("show", org, "--json").json["groups"] == {"owner": ["New@example.org"]}
+    small("accept", org, "grace")
+    small("decline", org, "ada")
+    assert small("user", "ada", "--json").json["invitations"] == []
+    small("add", org, "grace", "--group", "deck", "--group", "owner")
+    small("remove", org, "grace", "--group", "crew")
+    shown = small("show", org, "--json").json
+    assert shown["groups"] == {"deck": ["grace"], "owner": ["New@example.org", "grace"]}
+    assert shown["services"] == {"radio": {"groups": {"pilots": ["grace"]}}}
+    assert small("message", org, "--group", "deck").out == "grace\n"
+    small("rename", org, "Newer")
+    assert small("get", org).json["name"] == "Newer"
+    small("delete-service", org, "radio")
+    small("remove-user", org, "new@example.org")
+    assert small("show", org, "--refresh", "--json").json["groups"] == {"deck": ["grace"], "owner": ["grace"]}
+    assert small("user", "new@example.org", "--refresh", "--json").json["organisations"] == []
+
+
+def test_tables_for_people(kept: CommandLine) -> None:
+    shown = kept("show", "small")
+    assert "ci/cd" in shown.out
+    assert "write" in shown.out
+    assert "1 requests" in shown.err
+    assert "Small" in kept("user", "ada").out
+
+
+def test_names_do_not_move_the_terminal(run: CommandLine) -> None:
+    run("register", "ada@example.org")
+    org = run("create", "Evil\x1b[2J\x07name", "--owner", "ada@example.org").last_line
+    run("add", org, "ada@example.org", "--group", "x\x1b]0;y\x07")
+    for command in (["show", org], ["show", org, "--json"], ["user", "ada@example.org"], ["get", org]):
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", run(*command).out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["show", "nowhere"], "no organisation 'nowhere'"),
+        (["user", "nobody"], "no user 'nobody'"),
+        (["accept", "small", "grace"], "a member of organisation 'small' already"),
+        (["remove-user", "small", "ada"], "last owner"),
+        (["add", "small", "grace"], "at least one group"),
+        (["import", "pyproject.toml"], "not an organisation file"),
+        (["serve", "--host", "0.0.0.0", "--insecure-user", "ada"], "this machine alone"),
+        (["serve"], "--secret"),
+        (["token", "ada", "--secret", "short"], "32 characters"),
+    ],
+)
+def test_refusals_are_a_line_and_a_status(kept: CommandLine, arguments: list[str], said: str) -> None:
+    ran = kept(*arguments, check=False)
+    assert ran.code != 0
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_the_walkthrough_is_shown(run: CommandLine) -> None:
+    assert "create an organisation" in run("walkthrough").out
+
+
+def test_at_an_address_the_table_is_made_when_it_is_asked_for() -> None:
+    with connect("local") as engine:
+        run = CommandLine(engine.target.endpoint.url)
+        assert run("get-user", "ada", check=False).code == 1
+        assert engine.describe_table(organisations) is None
+        assert "table organisations is ready" in run("init").out
+        run("register", "ada")
+        assert run("get-user", "ada").json["email"] == "ada"
+
+
+def test_the_api_is_served(small: CommandLine) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    secret = "a secret of the tests, long enough to sign"
+    token = small("token", "grace", "--secret", secret).last_line
+    command = [sys.executable, "-m", "examples.organisations", "--db", small.target, "serve", "--port", str(port)]
+    server = subprocess.Popen([*command, "--secret", secret], cwd=ROOT, stderr=subprocess.DEVNULL)
+    try:
+        url = f"http://127.0.0.1:{port}/organisations/small"
+        assert when_up(f"{url}/details", token).json()["groups"]["owner"] == ["Ada"]
+        assert httpx.get(url).status_code == 401
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+def when_up(url: str, token: str) -> httpx.Response:
+    """The first answer, waited for."""
+    until = time.monotonic() + 30
+    while True:
+        try:
+            return httpx.get(url, headers={"Authorization": f"Bearer {token}"})
+        except httpx.TransportError:
+            if time.monotonic() > until:
+                raise
+
+
+@pytest.mark.parametrize("path", FILES or [None], ids=lambda p: p.stem if p else "none")
+def test_real_files(run: CommandLine, path: Path | None) -> None:
+    if path is None:
+        pytest.skip("the folder of real organisation files is not here")
+    want = expected(path)
+    last = run("import", str(path)).last_line
+    said = re.fullmatch(r"imported (\d+) people, (\d+) groups, (\d+) services in (\d+\.\d+) s", last)
+    assert said is not None
+    assert tuple(map(int, said.groups()[:3])) == (len(want.people), len(want.groups), len(want.services))
+    assert float(said[4]) < 20
+    shown = run("show", path.stem, "--json").json
+    assert lower(shown["groups"]) == want.groups
+    assert {id: lower(service["groups"]) for id, service in shown["services"].items()} == want.services
+    assert shown["cost"].keys() == COST
+    assert shown["cost"]["requests"] == 1
+    everybody = [shown["groups"], *(service["groups"] for service in shown["services"].values())]
+    assert all(people == sorted(people) for groups in everybody for people in groups.values())
+    somebody = min(want.people).upper()
+    assert run("user", somebody, "--json").json["organisations"] == [path.stem]

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import pytest
+from examples.organisations.errors import Invalid
+from examples.organisations.github_file import MAX_DEPTH, OrganisationFile, read
+from examples.organisations.groups import Group
+
+
+def people(file: OrganisationFile, name: str, service_id: str | None = None) -> set[str]:
+    return set(file.groups.get(Group(name, service_id), ()))
+
+
+def test_admins_members_and_teams() -> None:
+    file = read(
+        "name: Acme\nadmins: [ada]\nmembers: [bob]\nteams: {crew: {members: [bob], maintainers: [ada]}}", "acme"
+    )
+    assert (file.organisation_id, file.name) == ("acme", "Acme")
+    assert people(file, "owner") == {"ada"}
+    assert people(file, "member") == {"bob"}
+    assert people(file, "crew") == {"ada", "bob"}
+    assert file.group_count == 3
+
+
+def test_teams_inside_teams_are_groups_of_their_own_people() -> None:
+    file = read("teams: {a: {members: [x], teams: {b: {members: [y], teams: {c: {maintainers: [z]}}}}}}", "acme")
+    assert [people(file, name) for name in "abc"] == [{"x"}, {"y"}, {"z"}]
+    assert file.name == "acme"
+
+
+def test_repositories_are_services_with_a_group_a_permission() -> None:
+    file = read(
+        "teams: {a: {members: [x], repos: {api: write, web: read}}, b: {maintainers: [y], repos: {api: write}}, "
+        "c: {repos: {empty: admin}}}",
+        "acme",
+    )
+    assert file.services == {"api", "web", "empty"}
+    assert people(file, "write", "api") == {"x", "y"}
+    assert people(file, "read", "web") == {"x"}
+    assert Group("admin", "empty") not in file.groups
+    assert Group("c") not in file.groups
+    assert file.group_count == 2
+
+
+def test_a_login_is_one_person_whatever_its_case() -> None:
+    file = read("admins: [ada]\nmembers: [GraceH]\nteams: {a: {members: [ADA, graceh, Zoe]}, b: {members: [zoe]}}", "x")
+    assert dict(file.spellings) == {"ada": "ada", "graceh": "GraceH", "zoe": "Zoe"}
+    assert people(file, "a") == {"ada", "graceh", "zoe"}
+
+
+def test_the_spelling_is_that_of_members_wherever_they_stand_in_the_file() -> None:
+    file = read("teams: {a: {members: [ADA]}}\nmembers: [Ada]", "x")
+    assert dict(file.spellings) == {"ada": "Ada"}
+
+
+@pytest.mark.parametrize("login", ["08volt", "0123", "1e5", "no", "on", "null", "1_000", "2026-01-01", "12:30", "~x"])
+def test_a_login_that_looks_like_something_else_is_a_login(login: str) -> None:
+    assert dict(read(f"members: [{login}]", "x").spellings) == {login: login}
+
+
+@pytest.mark.parametrize("name", ["ci/cd", "a b", "ünïcode", "100%", "organisationGroup/x", "%2F", "e\u0301"])
+def test_a_team_may_have_an_odd_name(name: str) -> None:
+    assert people(read(f"teams: {{'{name}': {{members: [x]}}}}", "x"), name) == {"x"}
+
+
+@pytest.mark.parametrize("nothing", ["", "~", "null", "[]", "{}"])
+def test_parts_may_be_empty(nothing: str) -> None:
+    lists = nothing if nothing != "{}" else "[]"
+    maps = nothing if nothing != "[]" else "{}"
+    file = read(f"admins: [ada]\nmembers: {lists}\nteams: {{a: {{members: {lists}, repos: {maps}}}, b: {maps}}}", "x")
+    assert list(file.groups) == [Group("owner")]
+
+
+@pytest.mark.parametrize("name", ["owner", "member"])
+def test_a_team_does_not_make_owners(name: str) -> None:
+    with pytest.raises(Invalid, match=f"called '{name}'"):
+        read(f"admins: [ada]\nteams: {{{name}: {{members: [eve]}}}}", "x")
+    assert people(read(f"teams: {{{name}s: {{members: [x]}}}}", "x"), f"{name}s") == {"x"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "just text",
+        "- a\n- list",
+        "name: Acme",
+        "admins: ada",
+        "admins: {ada: x}",
+        "admins: [[ada]]",
+        "admins: ['a b']",
+        "teams: [a]",
+        "teams: {a: [x]}",
+        "teams: {a: {repos: [api]}}",
+        "teams: {a: {repos: {api: [write]}}}",
+        "teams: {a: {repos: {api: ''}}}",
+        "teams: {'': {members: [x]}}",
+        "admins: [ada",
+        "admins: !!python/object/apply:os.getcwd []",
+        "a: &a {teams: *a}\nteams: {x: *a}",
+        "admins: [" + "x" * 300 + "]",
+    ],
+)
+def test_what_is_no_organisation_file_is_refused(text: str) -> None:
+    with pytest.raises(Invalid):
+        read(text, "x")
+
+
+def test_endless_teams_are_refused() -> None:
+    with pytest.raises(Invalid, match="deep"):
+        read("teams: &t {a: {teams: *t}}", "x")
+    deep = "".join(f"{' ' * 2 * n}teams:\n{' ' * (2 * n + 1)}t{n}:\n" for n in range(MAX_DEPTH + 2))
+    with pytest.raises(Invalid, match="deep"):
+        read(deep, "x")
+
+
+def test_teams_multiplied_by_aliases_are_refused() -> None:
+    layers = "\n".join(f"l{n}: &l{n} {{teams: {{a: *l{n - 1}, b: *l{n - 1}}}}}" for n in range(1, 40))
+    with pytest.raises(Invalid, match="more than"):
+        read(f"l0: &l0 {{members: [x]}}\n{layers}\nteams: {{top: *l39}}", "x")
