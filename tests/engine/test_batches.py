@@ -1,0 +1,139 @@
+"""write_many: more than a request takes, twice the same item, and what is left undone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import pytest
+from tests.support.models import Membership, User, membership
+from tests.support.shells import Shell
+
+from singletable import Entity, Incomplete, InvalidRequest, Key, Table, key_of
+from singletable.operations import BatchGetItem, BatchWriteItem
+from singletable.operations.batch import BatchFound
+from singletable.wire.port import Operation
+
+T = TypeVar("T")
+ADA = "ada@example.org"
+EVERY = [membership(n) for n in range(60)]
+elsewhere = Table("elsewhere")
+
+
+class Elsewhere(Entity, table=elsewhere, type="elsewhere"):
+    id: str
+
+    @elsewhere.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        return f"elsewhere#{id}", "elsewhere"
+
+
+async def test_puts_and_deletes_by_25_in_one_round_trip(shell: Shell) -> None:
+    await shell.write_many(puts=EVERY[:30])
+    with shell.meter() as meter:
+        await shell.write_many(puts=EVERY[30:], deletes=[key_of(m) for m in EVERY[:30]])
+    assert (meter.requests, meter.round_trips) == (3, 1)
+    assert await shell.all(Membership.of_user(ADA)) == EVERY[30:]
+
+
+async def test_it_takes_iterators_and_nothing(shell: Shell) -> None:
+    await shell.write_many(puts=(m for m in EVERY[:3]), deletes=iter([key_of(EVERY[9])]))
+    assert await shell.all(Membership.of_user(ADA)) == EVERY[:3]
+    with shell.meter() as meter:
+        await shell.write_many()
+    assert meter.requests == 0
+
+
+async def test_items_are_written_with_their_index_keys(shell: Shell) -> None:
+    await shell.write_many(puts=EVERY)
+    assert await shell.all(Membership.of_org("o0007")) == [EVERY[7]]
+
+
+async def test_two_tables_in_one_call(shell: Shell) -> None:
+    await shell.write_many(puts=[EVERY[0], Elsewhere(id="1")])
+    assert await shell.get_many([Elsewhere.by_id("1")]) == [Elsewhere(id="1")]
+    assert await shell.get(key_of(EVERY[0])) == EVERY[0]
+
+
+@pytest.mark.parametrize("second", ["put", "delete"])
+async def test_two_writes_of_one_item_are_refused_before_anything_is_sent(shell: Shell, second: str) -> None:
+    await shell.get(key_of(EVERY[0]))
+    puts = [EVERY[0], *([EVERY[0]] if second == "put" else [])]
+    deletes = [key_of(EVERY[0])] if second == "delete" else []
+    with shell.meter() as meter, pytest.raises(InvalidRequest, match="two writes of the same Membership"):
+        await shell.write_many(puts=puts, deletes=deletes)
+    assert meter.requests == 0
+
+
+class Throttling:
+    """A port whose service leaves some of every batch undone for some time, or for ever."""
+
+    def __init__(self, port: Any, refusals: int, of: int = 2) -> None:
+        self._port, self._refusals, self._of = port, refusals, of
+        self.traits, self.ready = port.traits, port.ready
+        self.now, self.token = port.now, port.token
+        self.waits: list[float] = []
+
+    def random(self) -> float:
+        return 0.5
+
+    async def sleep(self, seconds: float) -> None:
+        self.waits.append(seconds)
+
+    async def send(self, operation: Operation[T]) -> T:
+        return await self._port.send(operation)  # type: ignore[no-any-return]
+
+    async def send_all(self, operations: Sequence[Operation[Any]]) -> list[Any]:
+        return [await self._partly(operation) for operation in operations]
+
+    async def _partly(self, operation: Any) -> Any:
+        if self._refusals == 0:
+            return await self._port.send(operation)
+        self._refusals -= 1
+        if isinstance(operation, BatchWriteItem):
+            rest = [{"PutRequest": {"Item": item}} for item in operation.puts[: self._of]]
+            done = BatchWriteItem(operation.table, operation.puts[self._of :], operation.deletes)
+            return rest + (await self._port.send(done) if done.puts or done.deletes else [])
+        assert isinstance(operation, BatchGetItem)
+        if len(operation.keys) <= self._of:
+            return BatchFound([], list(operation.keys))
+        found = await self._port.send(
+            BatchGetItem(operation.table, operation.keys[self._of :], operation.reader, operation.consistent)
+        )
+        return BatchFound(found.items, [*operation.keys[: self._of], *found.rest])
+
+
+async def test_what_the_service_leaves_is_tried_again(shell: Shell) -> None:
+    from singletable.records.flows import get_many, write_many
+
+    port = Throttling(shell.port, refusals=3)
+    await shell.run(write_many(port, EVERY[:30], ()))
+    assert await shell.all(Membership.of_user(ADA)) == EVERY[:30]
+    assert len(port.waits) >= 1
+    assert all(0 < wait <= 5 for wait in port.waits)
+    port = Throttling(shell.port, refusals=2)
+    assert await shell.run(get_many(port, [key_of(m) for m in EVERY[:30]])) == EVERY[:30]
+
+
+async def test_what_stays_undone_comes_back_as_it_was_given(shell: Shell) -> None:
+    from singletable.records.flows import write_many
+
+    port = Throttling(shell.port, refusals=10**6)
+    with pytest.raises(Incomplete, match="2 of 5 writes") as caught:
+        await shell.run(write_many(port, [*EVERY[:4], User(email=ADA)], ()))
+    assert list(caught.value.rest) == EVERY[:2]
+    await shell.write_many(puts=caught.value.rest)
+    assert await shell.all(Membership.of_user(ADA)) == EVERY[:4]
+
+
+async def test_keys_that_stay_unread_come_back_as_they_were_given(shell: Shell) -> None:
+    from singletable.records.flows import get_many
+
+    await shell.write_many(puts=EVERY[:5])
+    keys = [key_of(m) for m in EVERY[:5]]
+    port = Throttling(shell.port, refusals=10**6)
+    with pytest.raises(Incomplete, match="2 of 5 items") as caught:
+        await shell.run(get_many(port, keys))
+    assert list(caught.value.rest) == keys[:2]
+    assert await shell.get_many(caught.value.rest) == EVERY[:2]

@@ -1,0 +1,118 @@
+"""A partition of several classes: mixed in key order, or grouped by a Collection of five child classes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from uuid import UUID
+
+import pytest
+from tests.support.models import EPOCH, Device, Everything, Invoice, Membership, Note, Photo, User, membership
+from tests.support.raw import put_raw
+from tests.support.shells import Shell
+
+from singletable import Collection, Corrupt, Entity, attr, collect, key_of
+
+ADA = User(email="ada@example.org", name="Ada")
+MEMBERS = [membership(n) for n in range(3)]
+NOTES = [Note(email=ADA.email, written_at=EPOCH + timedelta(seconds=n), text=str(n)) for n in range(4)]
+INVOICES = [Invoice(email=ADA.email, number=n, total=Decimal(n)) for n in (2, 10, 300)]
+DEVICES = [Device(email=ADA.email, device_id=UUID(int=n)) for n in (1, 2)]
+PHOTO = Photo(email=ADA.email, content=b"\x89PNG")
+ALL: list[Entity] = [ADA, *MEMBERS, *NOTES, *INVOICES, *DEVICES, PHOTO]
+
+
+class OnePhoto(Collection):
+    """A user who must have a photo."""
+
+    user: User
+    photo: Photo
+
+    by_email = collect(User.by_email)
+
+
+class OneMembership(Collection):
+    user: User
+    membership: Membership | None
+
+    by_email = collect(User.by_email)
+
+
+@pytest.fixture
+async def filled(shell: Shell) -> Shell:
+    await shell.write_many(puts=ALL)
+    await shell.write_many(puts=[replace(ADA, email="ada@example.org.uk"), membership(1, "a")])
+    return shell
+
+
+async def test_a_collection_of_five_child_classes_is_one_request(filled: Shell) -> None:
+    with filled.meter() as meter:
+        found = await filled.get(Everything.by_email(ADA.email))
+    assert found == Everything(
+        user=ADA, memberships=MEMBERS, notes=NOTES, invoices=INVOICES, devices=DEVICES, photo=PHOTO
+    )
+    assert (meter.requests, meter.read_units) == (1, 0.5)
+
+
+async def test_consistent_costs_twice(filled: Shell) -> None:
+    with filled.meter() as meter:
+        assert await filled.get(Everything.by_email(ADA.email).consistent()) is not None
+    assert meter.read_units == 1
+
+
+async def test_children_may_be_missing_and_the_one_it_needs_may_not(shell: Shell) -> None:
+    await shell.put(ADA)
+    assert await shell.get(Everything.by_email(ADA.email)) == Everything(
+        user=ADA, memberships=[], notes=[], invoices=[], devices=[], photo=None
+    )
+    assert await shell.get(OnePhoto.by_email(ADA.email)) is None
+    await shell.delete(key_of(ADA))
+    await shell.put(PHOTO)
+    assert await shell.get(Everything.by_email(ADA.email)) is None
+
+
+async def test_two_where_one_is_declared(filled: Shell) -> None:
+    with pytest.raises(Corrupt, match=r"3 items where OneMembership\.membership holds one"):
+        await filled.get(OneMembership.by_email(ADA.email))
+
+
+async def test_more_than_a_megabyte_of_children(shell: Shell) -> None:
+    notes = [replace(NOTES[0], written_at=EPOCH + timedelta(minutes=n), text="x" * 300_000) for n in range(8)]
+    await shell.write_many(puts=[ADA, PHOTO, *notes])
+    found = await shell.get(Everything.by_email(ADA.email))
+    assert found is not None
+    assert (found.user, found.notes, found.photo) == (ADA, notes, PHOTO)
+
+
+async def test_a_mixed_query_is_in_key_order(filled: Shell) -> None:
+    query = User.by_email(ADA.email).also(Membership).also(Note).also(Invoice).also(Device).also(Photo)
+    with filled.meter() as meter:
+        found = await filled.all(query)
+    assert found == [*DEVICES, *INVOICES, *MEMBERS, *NOTES, PHOTO, ADA]
+    assert meter.requests == 1
+    assert await filled.all(query.newest_first()) == [*DEVICES, *INVOICES, *MEMBERS, *NOTES, PHOTO, ADA][::-1]
+
+
+async def test_a_mixed_query_holds_only_the_classes_it_names(filled: Shell) -> None:
+    assert await filled.all(User.by_email(ADA.email).also(Note)) == [*NOTES, ADA]
+    assert [item async for item in filled.iter(User.by_email(ADA.email).also(Device))] == [*DEVICES, ADA]
+
+
+async def test_a_mixed_page_is_full_though_others_lie_between(filled: Shell) -> None:
+    query = Device.of_user(ADA.email).also(Note)
+    first = await filled.page(query, limit=3)
+    rest = await filled.page(query, limit=3, after=first.cursor)
+    assert [*first, *rest] == [*DEVICES, *NOTES]
+
+
+async def test_a_mixed_query_may_filter_by_the_attributes_of_one_class(filled: Shell) -> None:
+    query = User.by_email(ADA.email).also(Note)
+    assert await filled.all(query.where(attr(Note.text) == "2")) == [NOTES[2]]
+
+
+async def test_an_item_of_no_class_in_the_partition_is_left_out(filled: Shell) -> None:
+    await put_raw(filled.port, User, {"pk": {"S": f"user#{ADA.email}"}, "sk": {"S": "n"}, "_type": {"S": "alien"}})
+    await put_raw(filled.port, User, {"pk": {"S": f"user#{ADA.email}"}, "sk": {"S": "m"}})
+    assert await filled.all(User.by_email(ADA.email).also(Photo)) == [PHOTO, ADA]
+    assert await filled.get(Everything.by_email(ADA.email)) is not None

@@ -1,0 +1,131 @@
+"""What calls cost, as their docstrings say: requests, round trips and units; and explain, which costs nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.support.models import EPOCH, Everything, Membership, Note, User, membership
+from tests.support.shells import Shell
+
+from singletable import InvalidRequest, at_least, attr, key_of
+
+ADA = User(email="ada@example.org", name="Ada", age=36)
+KEY = key_of(ADA)
+
+
+@pytest.fixture
+async def filled(shell: Shell) -> Shell:
+    await shell.put(ADA)
+    await shell.write_many(puts=[membership(n) for n in range(20)])
+    return shell
+
+
+async def test_reads(filled: Shell) -> None:
+    for read, units in (
+        (filled.get(KEY), 0.5),
+        (filled.get(KEY.consistent()), 1),
+        (filled.get(User.by_email("nobody")), 0.5),
+        (filled.page(Membership.of_user(ADA.email), limit=10), 0.5),
+        (filled.all(Membership.of_user(ADA.email).consistent()), 1),  # 20 small items, rounded up once
+        (filled.all(Membership.of_org("o0001")), 0.5),
+        (filled.get_many([KEY, key_of(membership(1))]), 1),
+        (filled.get(Everything.by_email(ADA.email)), 0.5),
+    ):
+        with filled.meter() as meter:
+            await read
+        assert (meter.requests, meter.round_trips, meter.retries) == (1, 1, 0)
+        assert (meter.read_units, meter.write_units) == (units, 0)
+        assert meter.bytes_in > 0
+        assert meter.bytes_out > 0
+
+
+async def test_writes(filled: Shell) -> None:
+    eve = User(email="eve@example.org")
+    for write, units in (
+        (filled.create(eve), 1),
+        (filled.put(replace(eve, name="Eve")), 1),
+        (filled.put(replace(eve, phone="1")), 2),  # and into the index
+        (filled.update(key_of(eve), attr(User.name).set("E")), 2),  # and its copy in the index
+        (filled.update(key_of(eve), attr(User.phone).set(None)), 2),  # and out of it
+        (filled.update(KEY, attr(User.name).set("x")), 1),
+        (filled.upsert(replace(eve, name="Eve 2")), 1),
+        (filled.delete(key_of(eve)), 1),
+        (filled.write_many(puts=[eve], deletes=[key_of(membership(3))]), 3),
+    ):
+        with filled.meter() as meter:
+            await write
+        assert (meter.requests, meter.round_trips) == (1, 1)
+        assert (meter.read_units, meter.write_units) == (0, units)
+
+
+async def test_large_items_cost_by_the_kilobyte(shell: Shell) -> None:
+    note = Note(email=ADA.email, written_at=EPOCH, text="x" * 9_000)
+    with shell.meter() as meter:
+        await shell.put(note)
+    assert meter.write_units == 9
+    with shell.meter() as meter:
+        assert await shell.get(key_of(note)) == note
+    assert meter.read_units == 1.5
+
+
+async def test_exactly_once_costs_a_transaction_and_a_read(filled: Shell) -> None:
+    with filled.meter() as meter:
+        await filled.update(KEY, attr(User.name).set("x"), exactly_once=True)
+    assert (meter.requests, meter.write_units) == (2, 2)
+    assert meter.read_units == 1
+
+
+async def test_a_failed_condition_is_a_request_like_any_other(filled: Shell) -> None:
+    with filled.meter() as meter, pytest.raises(Exception, match="there already"):
+        await filled.create(ADA)
+    assert (meter.requests, meter.retries) == (1, 0)
+
+
+async def test_meters_nest_and_name_the_operations(filled: Shell) -> None:
+    with filled.meter() as outer:
+        await filled.get(KEY)
+        with filled.meter() as inner:
+            await filled.update(KEY, attr(User.age).add(1))
+    assert (outer.requests, inner.requests) == (3, 2)
+    assert {name: count.requests for name, count in outer.by_operation.items()} == {"GetItem": 2, "UpdateItem": 1}
+
+
+async def test_explain_sends_nothing(filled: Shell) -> None:
+    with filled.meter() as meter:
+        for asked in (
+            KEY,
+            KEY.consistent(),
+            KEY.only(User.name),
+            Membership.of_user(ADA.email),
+            Membership.of_org("o", created_at=at_least(EPOCH)).newest_first(),
+            Membership.of_user(ADA.email).where(attr(Membership.role) == "owner"),
+            User.by_email(ADA.email).also(Membership),
+            Everything.by_email(ADA.email).consistent(),
+        ):
+            assert len(filled.explain(asked)) == 1
+        assert len(filled.explain([key_of(membership(n)) for n in range(101)])) == 2
+        assert filled.explain([]) == []
+    assert meter.requests == 0
+
+
+async def test_explain_shows_the_request_that_is_sent(filled: Shell) -> None:
+    (get,) = filled.explain(KEY)
+    assert (get.operation, get.table, get.index) == ("GetItem", "app", None)
+    assert get.body["Key"] == {"pk": {"S": "user#ada@example.org"}, "sk": {"S": "user"}}
+    assert "0.5 read unit" in get.cost
+    (query,) = filled.explain(Membership.of_org("o1", created_at=EPOCH))
+    assert (query.operation, query.index) == ("Query", "gsi1")
+    assert query.body["IndexName"] == "gsi1"
+    values = [next(iter(v.values())) for v in query.body["ExpressionAttributeValues"].values()]
+    assert "org#o1" in values
+    assert any(v.startswith("2026-01-01T00:00:00.000000Z#") for v in values)
+    assert str(query).startswith("Query app/gsi1")
+    (whole,) = filled.explain(Everything.by_email(ADA.email).consistent())
+    assert whole.body["ConsistentRead"] is True
+    assert whole.cost.startswith("1 read unit")
+
+
+def test_an_index_is_never_consistent() -> None:
+    with pytest.raises(InvalidRequest, match="never consistent"):
+        Membership.of_org("o1").consistent()

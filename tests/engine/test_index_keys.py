@@ -1,0 +1,100 @@
+"""Index keys follow their attributes on every path: what an update doesn't know it reads, and holds as a condition."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from tests.support.invariants import broken
+from tests.support.models import Invoice, User, app
+from tests.support.raw import stored
+from tests.support.shells import Shell
+
+from singletable import InvalidRequest, InvalidValue, attr, key_of
+
+ADA = User(email="ada@example.org", age=36, phone="12")
+KEY = key_of(ADA)
+
+
+async def index_key(shell: Shell) -> tuple[str, str] | None:
+    item = await stored(shell.port, KEY)
+    assert item is not None
+    return (item["gsi1pk"]["S"], item["gsi1sk"]["S"]) if "gsi1pk" in item else None
+
+
+async def test_a_change_of_a_part_that_needs_the_others_reads_them(shell: Shell) -> None:
+    await shell.put(ADA)
+    with shell.meter() as meter:
+        await shell.update(KEY, attr(User.age).add(1))
+    assert meter.requests == 2
+    assert await index_key(shell) == ("phone#12", "037")
+
+
+async def test_a_change_of_an_attribute_in_no_key_reads_nothing(shell: Shell) -> None:
+    await shell.put(ADA)
+    with shell.meter() as meter:
+        await shell.update(KEY, attr(User.name).set("Ada"), attr(User.score).add(Decimal("0.5")))
+    assert meter.requests == 1
+
+
+async def test_an_item_leaves_the_index_without_a_read(shell: Shell) -> None:
+    await shell.put(ADA)
+    with shell.meter() as meter:
+        await shell.update(KEY, attr(User.phone).set(None))
+    assert meter.requests == 1
+    assert await index_key(shell) is None
+    assert await shell.all(User.by_phone("12")) == []
+
+
+async def test_an_item_comes_back_into_the_index_with_its_whole_key(shell: Shell) -> None:
+    await shell.put(replace(ADA, phone=None))
+    assert await index_key(shell) is None
+    await shell.update(KEY, attr(User.phone).set("77"))
+    assert await index_key(shell) == ("phone#77", "036")
+    await shell.update(KEY, attr(User.phone).remove())
+    assert await index_key(shell) is None
+
+
+async def test_a_change_outside_the_index_leaves_it_outside(shell: Shell) -> None:
+    await shell.put(replace(ADA, phone=None))
+    await shell.update(KEY, attr(User.age).add(1))
+    assert await index_key(shell) is None
+
+
+async def test_all_parts_given_reads_nothing(shell: Shell) -> None:
+    await shell.put(ADA)
+    with shell.meter() as meter:
+        await shell.update(KEY, attr(User.age).set(40), attr(User.phone).set("5"))
+    assert meter.requests == 1
+    assert await index_key(shell) == ("phone#5", "040")
+
+
+async def test_in_a_transaction_the_same_holds(shell: Shell) -> None:
+    invoice = Invoice(email="ada@example.org", number=1, total=Decimal(5))
+    await shell.put(ADA)
+    await shell.put(invoice)
+    async with shell.transaction() as tx:
+        tx.update(KEY, attr(User.age).add(1))
+        tx.update(key_of(invoice), attr(Invoice.total).add(Decimal("0.50")))
+    assert await index_key(shell) == ("phone#12", "037")
+    assert [i.total for i in await shell.all(Invoice.by_total("ada@example.org"))] == [Decimal("5.5")]
+    assert await broken(shell.port, app) == []
+
+
+async def test_a_sum_that_has_no_place_in_the_key_is_refused_and_changes_nothing(shell: Shell) -> None:
+    await shell.put(replace(ADA, age=999))
+    with pytest.raises(InvalidValue, match="does not fit its place"):
+        await shell.update(KEY, attr(User.age).add(1))
+    assert await index_key(shell) == ("phone#12", "999")
+
+
+async def test_the_primary_key_never_changes(shell: Shell) -> None:
+    await shell.put(ADA)
+    with pytest.raises(InvalidRequest, match="primary key"):
+        await shell.update(KEY, attr(User.email).set("x"))
+    with pytest.raises(InvalidRequest, match="primary key"):
+        await shell.upsert(ADA, attr(User.email).set("x"))
+    async with shell.transaction() as tx:
+        with pytest.raises(InvalidRequest, match="primary key"):
+            tx.update(KEY, attr(User.email).set("x"))

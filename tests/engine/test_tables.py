@@ -1,0 +1,156 @@
+"""Tables: made at first use on a local engine, elsewhere only when told; described and compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.shells import KINDS, Shell, disguised, opened
+
+from singletable import (
+    ANY,
+    Credentials,
+    Entity,
+    Index,
+    Key,
+    NotConfigured,
+    NotFound,
+    StaticCredentials,
+    Table,
+    connect,
+    connect_async,
+)
+
+
+def shop(indexes: Any = (), **options: Any) -> Table:
+    return Table("shop", indexes=indexes, **options)
+
+
+def entity_of(table: Table, *, indexed: bool = False) -> Any:
+    class Order(Entity, table=table, type="order"):
+        id: str
+        state: str = "new"
+
+        @table.key
+        @staticmethod
+        def by_id(id: str) -> Key:
+            return f"order#{id}", "order"
+
+    if not indexed:
+        return Order
+
+    class Indexed(Entity, table=table, type="order2"):
+        id: str
+        state: str = "new"
+
+        @table.key
+        @staticmethod
+        def by_id(id: str) -> Key:
+            return f"order2#{id}", "order"
+
+        @table.index("gsi1")
+        @staticmethod
+        def by_state(state: str, id: str = ANY) -> Key:
+            return f"state#{state}", f"{id}"
+
+    return Indexed
+
+
+async def test_a_table_is_made_at_first_use_and_looked_at_once(shell: Shell) -> None:
+    order = entity_of(shop())
+    assert await shell.get(order.by_id("1")) is None
+    with shell.meter() as meter:
+        await shell.put(order(id="1"))
+        assert await shell.get(order.by_id("1")) == order(id="1")
+    assert meter.requests == 2
+
+
+async def test_create_describe_diff_delete(shell: Shell) -> None:
+    table = shop(
+        {"gsi1": ("a", "b"), "gsi2": Index("c", "d", "keys"), "gsi3": Index("e", "f", ("x", "y"))},
+        ttl_attribute="ttl",
+        stream="new_and_old",
+    )
+    assert await shell.describe_table(table) is None
+    with pytest.raises(NotFound, match="no such table"):
+        await shell.diff_table(table)
+    made = await shell.create_table(table)
+    assert (made.name, made.status, made.ttl, made.items) == ("shop", "ACTIVE", "ttl", 0)
+    assert made.indexes.keys() == {"gsi1", "gsi2", "gsi3"}
+    assert made.raw["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
+    assert await shell.diff_table(table) == []
+    assert (await shell.create_table(table)).status == "ACTIVE"
+    assert await shell.delete_table(table) is True
+    assert await shell.delete_table(table) is False
+    assert await shell.describe_table(table) is None
+
+
+async def test_an_index_of_keys_holds_type_and_schema_version_too(shell: Shell) -> None:
+    table = shop({"gsi1": Index("gsi1pk", "gsi1sk", ("id", "state"))})
+    made = await shell.create_table(table)
+    projection = made.indexes["gsi1"]["Projection"]
+    assert projection["ProjectionType"] == "INCLUDE"
+    assert set(projection["NonKeyAttributes"]) == {"_type", "_v", "id", "state"}
+    order = entity_of(table, indexed=True)
+    await shell.put(order(id="1", state="open"))
+    assert await shell.all(order.by_state("open")) == [order(id="1", state="open")]
+
+
+async def test_what_is_not_as_declared_is_named(shell: Shell) -> None:
+    await shell.create_table(shop(["gsi1"], stream="keys"))
+    other = shop({"gsi1": ("x", "y"), "gsi2": ("c", "d")}, key=("id", "rng"), ttl_attribute="ttl")
+    told = {d.what: (d.declared, d.found) for d in await shell.diff_table(other)}
+    assert told == {
+        "key": ("id + rng", "pk + sk"),
+        "index gsi1 key": ("x + y", "gsi1pk + gsi1sk"),
+        "index gsi2": ("present", "missing"),
+        "stream": ("off", "KEYS_ONLY"),
+        "TTL attribute": ("ttl", "none"),
+    }
+    with pytest.raises(NotConfigured, match=r"key: declared id \+ rng, found pk \+ sk"):
+        await shell.create_table(other)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_at_an_address_nothing_is_made_unasked(kind: str) -> None:
+    table = shop()
+    order = entity_of(table)
+    known = StaticCredentials(Credentials("AKIDEXAMPLE", "secret"))
+    with connect("local") as engine:
+        url = engine.target.endpoint.url
+        shell = (
+            connect_async(url, credentials=known) if kind == "awaiting" else disguised(connect(url, credentials=known))
+        )
+        for call in (shell.get(order.by_id("1")), shell.put(order(id="1")), shell.all(order.by_id("1"))):
+            with pytest.raises(NotConfigured, match=r"does not exist.*create_table"):
+                await call
+        await shell.create_table(table)
+        await shell.put(order(id="1"))
+        assert await shell.get(order.by_id("1")) == order(id="1")
+        await shell.aclose()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_an_index_added_later_to_a_file_finds_what_was_there(kind: str, tmp_path: Path) -> None:
+    target = f"local:{tmp_path / 'app.db'}"
+    before = entity_of(shop())
+    async with opened(kind, target) as shell:
+        await shell.put(before(id="1"))
+    table = shop(["gsi1"])
+    after = entity_of(table, indexed=True)
+    async with opened(kind, target) as shell:
+        await shell.put(after(id="2", state="open"))
+        assert await shell.all(after.by_state("open")) == [after(id="2", state="open")]
+        assert await shell.diff_table(table) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_file_with_other_keys_is_refused(kind: str, tmp_path: Path) -> None:
+    target = f"local:{tmp_path / 'app.db'}"
+    async with opened(kind, target) as shell:
+        await shell.put(entity_of(shop())(id="1"))
+    other = entity_of(shop(key=("id_", "rng")))
+    async with opened(kind, target) as shell:
+        with pytest.raises(NotConfigured, match="other keys"):
+            await shell.put(other(id="1"))

@@ -1,0 +1,192 @@
+"""Key text: different values give different texts, in the order of the values, exact by prefix, and read back."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from uuid import UUID
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tests.property.keys import Rank, Role, of_slot, rank, separators, templates, text, values
+
+from singletable import InvalidValue
+from singletable.records.keytext import Part, Slot, Template, slot_writer
+
+
+@given(st.data(), separators)
+def test_a_text_reads_back_into_its_values(data: st.DataObject, separator: str) -> None:
+    template = data.draw(templates(separator, rest=True))
+    given_ = data.draw(values(template))
+    written = "".join(template.prefix(given_))
+    assume(written)
+    assert template.write(given_) == written
+    assert template.read(written) == given_
+
+
+@given(st.data(), separators)
+def test_different_values_give_different_texts(data: st.DataObject, separator: str) -> None:
+    template = data.draw(templates(separator, rest=True))
+    one, other = data.draw(values(template)), data.draw(values(template))
+    assert (template.prefix(one) == template.prefix(other)) == (one == other)
+
+
+@given(st.data(), separators)
+def test_it_reads_only_what_it_writes(data: st.DataObject, separator: str) -> None:
+    template = data.draw(templates(separator))
+    pieces = st.sampled_from(
+        ["-", "#", "/", "2026-11-20", "2026", "11", "a5", "%", "%23", "%2F", "user", "x", "000005", "b12.5"]
+    )
+    said = "".join(data.draw(st.lists(pieces, max_size=6)))
+    found = template.read(said)
+    assert found is None or template.write(found) == said
+
+
+@given(st.data(), separators)
+def test_texts_sort_as_tuples_of_values(data: st.DataObject, separator: str) -> None:
+    template = data.draw(templates(separator))
+    if separator != "#":
+        assume(all(part.slot is None or part.slot.type is not str for part in template.parts))
+    one, other = data.draw(values(template)), data.draw(values(template))
+    for name in template.names:
+        if data.draw(st.booleans()):
+            other[name] = one[name]  # so that later parts decide
+    mine, theirs = ([rank(v[name]) for name in template.names] for v in (one, other))
+    first, second = (template.prefix(v).encode() for v in (one, other))
+    assert (mine < theirs) == (first < second)
+
+
+@given(text, text)
+def test_a_text_that_is_last_sorts_as_its_bytes_with_hash(one: str, other: str) -> None:
+    template = Template((Part("p"), Part("", Slot("v", str))), "#")
+    first, second = (template.write({"v": v}).encode() for v in (one, other))
+    assert (one.encode() < other.encode()) == (first < second)
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_every_character_around_the_separator_sorts_in_its_place(last: bool) -> None:
+    """All of them in every place: chance finds the one that is wrong too seldom."""
+    characters = [*map(chr, range(0x80)), "é", "\ud7ff", "\ue000", "\uffff", "𝄞"]
+    said = {"", *characters, *(c + "a" for c in characters), *("a" + c for c in characters), "##", "#$", "$#", "%#"}
+    tail = () if last else (Part("", Slot("w", str)),)
+    template = Template((Part("p"), Part("", Slot("v", str)), *tail), "#")
+    values = [{"v": v, "w": w} for v in said for w in (("",) if last else ("", "a", "#", "~"))]
+    by_value = sorted(values, key=lambda v: (v["v"].encode(), v["w"].encode()))
+    assert sorted(values, key=lambda v: template.write(v).encode()) == by_value
+
+
+@given(st.data(), separators)
+def test_a_prefix_is_exact(data: st.DataObject, separator: str) -> None:
+    template = data.draw(templates(separator))
+    names = template.names
+    assume(names)
+    one, other = data.draw(values(template)), data.draw(values(template))
+    known = data.draw(st.integers(0, len(names) - 1))
+    if data.draw(st.booleans()):
+        other |= {name: one[name] for name in names[:known]}
+    prefix = template.prefix({name: one[name] for name in names[:known]})
+    begins = template.prefix(other).encode().startswith(prefix.encode())
+    assert begins == all(one[name] == other[name] for name in names[:known])
+
+
+@given(st.uuids(), st.emails(), st.from_regex(r"[A-Za-z0-9_.]{1,12}", fullmatch=True))
+def test_what_people_use_stands_as_it_is(ref: UUID, email: str, slug: str) -> None:
+    for value in (ref, slug, "Ada Lovelace", date(2026, 11, 20)):
+        template = Template((Part("user"), Part("", Slot("v", type(value)))), "#")
+        assert template.write({"v": value}) == f"user#{value}"
+    if not set(email) & set("#$%"):
+        assert Template((Part("user"), Part("", Slot("v", str))), "#").write({"v": email}) == f"user#{email}"
+
+
+def write(value: object, *, last: bool = True, separator: str = "#", width: int = 0) -> str:
+    return slot_writer(Slot("v", type(value), width), separator, last, False)(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (7, "a7"),
+        (42, "b42"),
+        (1000, "d1000"),
+        (0, "a0"),
+        (-7, "-z2"),
+        (-42, "-y57"),
+        (Decimal("12.5"), "b12.5"),
+        (Decimal("0.05"), "a0.05"),
+        (Decimal("12.00"), "b12.0"),
+        (Decimal("-12.5"), "-y87.4~"),
+        (Decimal("1E+3"), "d1000.0"),
+        (Decimal("-0.0"), "a0.0"),
+        (date(2026, 11, 20), "2026-11-20"),
+        (datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc), "2026-11-20T09:30:00.000000Z"),
+        (UUID("CB421E73-43BB-4C68-BEA3-BE8F1F6140E8"), "cb421e73-43bb-4c68-bea3-be8f1f6140e8"),
+        (Role.LEAD, "500.LEAD"),
+        (Rank.HIGH, "b20"),
+        ("50% #1", "50%25 %231"),
+    ],
+)
+def test_the_rule_by_example(value: object, said: str) -> None:
+    assert write(value) == said
+
+
+def test_before_another_part_spaces_are_escaped_and_with_other_separators_they_are_not() -> None:
+    assert write("Ada L.", last=False) == "Ada%20L."
+    assert write("a-b/c d", separator="/") == "a-b%2Fc d"
+    assert write("a-b/c d", separator="-") == "a%2Db/c d"
+    assert write(42, width=6) == "000042"
+
+
+@pytest.mark.parametrize("number", [-1, 1_000_000, 10**20])
+def test_a_number_that_does_not_fit_its_width_is_refused(number: int) -> None:
+    with pytest.raises(InvalidValue, match="does not fit its place"):
+        write(number, width=6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (str, 5),
+        (int, "5"),
+        (int, True),
+        (int, 5.0),
+        (int, None),
+        (int, 10**26),
+        (Decimal, Decimal("NaN")),
+        (Decimal, 5),
+        (datetime, datetime(2026, 1, 1)),
+        (datetime, date(2026, 1, 1)),
+        (date, datetime(2026, 1, 1, tzinfo=timezone.utc)),
+        (UUID, "cb421e73-43bb-4c68-bea3-be8f1f6140e8"),
+        (Role, "LEAD"),
+        (str, "\ud800"),
+        (str, "\U0010ffff"),
+    ],
+)
+def test_a_value_without_a_place_in_a_key_is_refused(kind: type, value: object) -> None:
+    with pytest.raises(InvalidValue) as caught:
+        slot_writer(Slot("v", kind), "#", True, False)(value)
+    assert "cb42" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["a\x00b", "a\nb", "\x7f", "e\u0301", "\u0085"])
+def test_an_identifier_is_normal_and_without_controls(value: str) -> None:
+    slot = Slot("v", str)
+    with pytest.raises(InvalidValue):
+        slot_writer(slot, "#", True, True)(value)
+    assert slot_writer(slot, "#", True, False)(value)
+
+
+@given(st.data())
+def test_a_key_over_its_limit_is_refused(data: st.DataObject) -> None:
+    template = Template((Part("", Slot("v", str)),), "#", limit=1024)
+    size = data.draw(st.integers(1000, 1050))
+    value = data.draw(st.sampled_from(["a", "é", "𝄞"])) * size
+    if len(value.encode()) <= 1024:
+        assert template.write({"v": value}) == value
+    else:
+        with pytest.raises(InvalidValue, match="1024"):
+            template.write({"v": value})
+    with pytest.raises(InvalidValue, match="empty"):
+        template.write({"v": ""})
+    assert of_slot(template.parts[0].slot or Slot("v", str)) is not None

@@ -1,0 +1,177 @@
+"""A range asks for exactly the keys it means: over texts, and by the engine's own answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tests.property.keys import VALUES, Role, Status, of_slot, rank, separators, text
+
+from singletable import (
+    ANY,
+    Database,
+    Entity,
+    Key,
+    Table,
+    after,
+    at_least,
+    at_most,
+    before,
+    between,
+    connect,
+    starting_with,
+)
+from singletable.records.keytext import Part, Range, Slot, Template, bounds
+
+HOWS = ("before", "after", "at_least", "at_most", "between")
+TYPES = (str, int, Decimal, datetime, date, UUID, Role, Status)
+
+
+def wanted(how: str, value: Any, low: Any, high: Any) -> bool:
+    v, l, h = rank(value), rank(low), rank(high)  # noqa: E741
+    choices: dict[str, Callable[[], bool]] = {
+        "before": lambda: v < h,
+        "after": lambda: v > l,
+        "at_least": lambda: v >= l,
+        "at_most": lambda: v <= h,
+        "between": lambda: l <= v <= h,
+    }
+    return choices[how]()
+
+
+def asked(how: str, low: Any, high: Any) -> Range:
+    return Range(
+        how,
+        low if how in ("after", "at_least", "between") else None,
+        high if how in ("before", "at_most", "between") else None,
+    )
+
+
+@given(st.data(), separators, st.sampled_from(TYPES), st.booleans(), st.sampled_from(HOWS))
+def test_exactly_the_values_of_the_range_lie_in_it(
+    data: st.DataObject, separator: str, kind: type, last: bool, how: str
+) -> None:
+    assume(kind is not str or separator == "#")
+    width = data.draw(st.sampled_from([0, 6])) if kind is int else 0
+    slot = Slot("v", kind, width)
+    tail = () if last else (Part("", Slot("w", str)),)
+    template = Template(
+        (Part("", Slot("a", str)), Part(data.draw(st.sampled_from(["", "pv_"])), slot), *tail), separator
+    )
+    value, low, high = (data.draw(of_slot(slot)) for _ in range(3))
+    low, high = (data.draw(st.sampled_from([bound, value])) for bound in (low, high))
+    head = data.draw(text)
+    lowest, highest = bounds(template, {"a": head}, slot, asked(how, low, high))
+    written = template.write({"a": (other := data.draw(st.just(head) | text)), "v": value, "w": data.draw(text)})
+    inside = lowest.encode() <= written.encode() <= highest.encode()
+    assert inside == (wanted(how, value, low, high) and head == other)
+
+
+@given(st.data(), separators, st.booleans())
+def test_exactly_the_texts_that_start_so_lie_in_it(data: st.DataObject, separator: str, last: bool) -> None:
+    slot = Slot("v", str)
+    template = Template((Part("p"), Part("", slot)) + (() if last else (Part("", Slot("w", str)),)), separator)
+    value = data.draw(text)
+    start = data.draw(st.integers(0, 3).map(lambda n: value[:n]) | text)
+    lowest, highest = bounds(template, {}, slot, Range("starting_with", low=start))
+    written = template.write({"v": value, "w": data.draw(text)})
+    assert (lowest.encode() <= written.encode() <= highest.encode()) == value.startswith(start)
+
+
+# --- the engine's answers ---------------------------------------------------------------------------------------------
+hashes, dashes = Table("hashes"), Table("dashes", separator="-")
+
+
+class Named(Entity, table=hashes, type="named"):
+    owner: str
+    name: str
+    number: int
+
+    @hashes.key
+    @staticmethod
+    def of(owner: str, name: str = ANY, number: int = ANY) -> Key:
+        return f"named#{owner}", f"{name}#{number}"
+
+
+class Priced(Entity, table=dashes, type="priced"):
+    owner: str
+    price: Decimal
+    at: datetime
+
+    @dashes.key
+    @staticmethod
+    def of(owner: str, price: Decimal = ANY, at: datetime = ANY) -> Key:
+        return f"priced-{owner}", f"{price}-{at}"
+
+
+@pytest.fixture(scope="module")
+def db() -> Iterator[Database]:
+    with connect("local") as made:
+        yield made
+
+
+SAY: dict[str, Callable[[Any, Any], Any]] = {
+    "before": lambda low, high: before(high),
+    "after": lambda low, high: after(low),
+    "at_least": lambda low, high: at_least(low),
+    "at_most": lambda low, high: at_most(high),
+    "between": between,
+}
+names = st.text("aAbB#$% !é-", min_size=0, max_size=3)
+
+
+@settings(max_examples=40)
+@given(st.data(), st.lists(st.tuples(names, st.integers(-20, 200)), unique=True, min_size=1, max_size=12))
+def test_texts_and_numbers_on_the_engine(db: Database, data: st.DataObject, pairs: list[tuple[str, int]]) -> None:
+    owner = uuid4().hex
+    entities = sorted(
+        (Named(owner=owner, name=name, number=number) for name, number in pairs),
+        key=lambda e: (e.name.encode(), e.number),
+    )
+    db.write_many(puts=entities)
+    assert db.all(Named.of(owner)) == entities
+    for how in HOWS:
+        low, high = data.draw(names), data.draw(names)
+        assume(how != "between" or low.encode() <= high.encode())
+        found = db.all(Named.of(owner, SAY[how](low, high)))
+        assert found == [e for e in entities if wanted(how, e.name, low, high)]
+        one, other = data.draw(st.integers(-20, 200)), data.draw(st.integers(-20, 200))
+        assume(how != "between" or one <= other)
+        name = data.draw(st.sampled_from([e.name for e in entities]))
+        found = db.all(Named.of(owner, name, SAY[how](one, other)))
+        assert found == [e for e in entities if e.name == name and wanted(how, e.number, one, other)]
+    start = data.draw(names)
+    assert db.all(Named.of(owner, starting_with(start))) == [e for e in entities if e.name.startswith(start)]
+
+
+@settings(max_examples=40)
+@given(st.data(), st.lists(st.tuples(VALUES[Decimal], VALUES[datetime]), unique=True, min_size=1, max_size=8))
+def test_decimals_and_times_on_the_engine(
+    db: Database, data: st.DataObject, pairs: list[tuple[Decimal, datetime]]
+) -> None:
+    owner = uuid4().hex
+    entities = sorted((Priced(owner=owner, price=p, at=at) for p, at in pairs), key=lambda e: (e.price, e.at))
+    db.write_many(puts=entities)
+    assert db.all(Priced.of(owner)) == entities
+    for how in HOWS:
+        low, high = sorted([data.draw(VALUES[Decimal]), data.draw(VALUES[Decimal])])
+        found = db.all(Priced.of(owner, SAY[how](low, high)))
+        assert found == [e for e in entities if wanted(how, e.price, low, high)]
+        price = data.draw(st.sampled_from([e.price for e in entities]))
+        one, other = sorted([data.draw(VALUES[datetime]), data.draw(VALUES[datetime])])
+        found = db.all(Priced.of(owner, price, SAY[how](one, other)).newest_first())
+        assert found == [e for e in entities if e.price == price and wanted(how, e.at, one, other)][::-1]
+
+
+def test_the_other_case_is_another_text(db: Database) -> None:
+    owner = uuid4().hex
+    for name in ("order", "ORDER", "Order"):
+        db.put(Named(owner=owner, name=name, number=1))
+    assert [e.name for e in db.all(Named.of(owner, "ORDER"))] == ["ORDER"]
+    assert [e.name for e in db.all(Named.of(owner, starting_with("ORD")))] == ["ORDER"]

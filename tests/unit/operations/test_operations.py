@@ -1,0 +1,113 @@
+"""An operation is a value: the same value gives the same bytes, and its answer is read from bytes alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from tests.support.raw import RawReader
+
+from singletable import ConditionFailed, InvalidRequest, InvalidValue, NotConfigured
+from singletable.operations import (
+    BatchWriteItem,
+    DeleteItem,
+    GetItem,
+    Guard,
+    PutItem,
+    Query,
+    Scan,
+    Selection,
+    TransactWriteItems,
+    UpdateItem,
+)
+from singletable.operations.answers import Refused
+from singletable.operations.transact import Cancelled
+from singletable.wire import Response
+
+KEY = {"pk": {"S": "a"}, "sk": {"S": "b"}}
+READER = RawReader()
+OPERATIONS: list[Any] = [
+    GetItem("t", KEY, READER, True),
+    PutItem("t", KEY, Guard("attribute_not_exists(#0)", {"#0": "pk"})),
+    UpdateItem("t", KEY, "SET #0 = :0", Guard(None, {"#0": "x"}, {":0": {"S": "y"}}), READER),
+    DeleteItem("t", KEY, Guard(), READER),
+    Query("t", "#0 = :0", Selection(names={"#0": "pk"}, values={":0": {"S": "a"}}, limit=3, after=KEY), READER, False),
+    Scan("t", Selection(limit=5), READER, 1, 3),
+    BatchWriteItem("t", [KEY], [KEY]),
+    TransactWriteItems([PutItem("t", KEY)], "token"),
+]
+
+
+def answer(operation: Any, status: int = 200, **body: object) -> Any:
+    return operation.answer(Response(status, msgspec.json.encode(body), False, "id"))
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: type(o).__name__)
+def test_a_request_is_a_function_of_its_value(operation: Any) -> None:
+    one, other = operation.request(), operation.request()
+    assert one == other
+    assert one.operation == type(operation).__name__
+    body = msgspec.json.decode(one.body)
+    assert body["ReturnConsumedCapacity"] == "TOTAL"
+
+
+def test_what_may_be_repeated() -> None:
+    repeatable = {type(o).__name__: o.request().repeatable for o in OPERATIONS}
+    assert not repeatable["UpdateItem"]
+    assert repeatable["PutItem"]
+    assert repeatable["TransactWriteItems"]
+    assert OPERATIONS[-1].request().tokened
+
+
+def test_an_answer_and_its_cost() -> None:
+    item, consumed = answer(OPERATIONS[0], Item=KEY, ConsumedCapacity={"TableName": "t", "CapacityUnits": 1.5})
+    assert (item, consumed.read_units) == (KEY, 1.5)
+    assert answer(OPERATIONS[0])[0] is None
+    found, consumed = answer(
+        OPERATIONS[4], Items=[KEY], Count=1, ScannedCount=7, LastEvaluatedKey=KEY, ConsumedCapacity={"CapacityUnits": 2}
+    )
+    assert (found.items, found.after, found.looked_at, consumed.read_units) == ([KEY], KEY, 7, 2)
+
+
+def test_unprocessed_writes_are_given_back() -> None:
+    rest, consumed = answer(
+        OPERATIONS[6],
+        UnprocessedItems={"t": [{"PutRequest": {"Item": KEY}}]},
+        ConsumedCapacity=[{"CapacityUnits": 1}, {"CapacityUnits": 2}],
+    )
+    assert (rest, consumed.write_units) == ([{"PutRequest": {"Item": KEY}}], 3)
+
+
+def test_a_refusal_carries_the_stored_item() -> None:
+    fault = {"__type": "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException", "message": "no", "Item": KEY}
+    with pytest.raises(Refused) as caught:
+        answer(OPERATIONS[1], 400, **fault)
+    assert caught.value.stored == KEY
+    assert isinstance(caught.value, ConditionFailed)
+
+
+def test_a_cancelled_transaction_has_its_reasons_in_order() -> None:
+    reasons = [{"Code": "None"}, {"Code": "ConditionalCheckFailed", "Message": "no", "Item": KEY}]
+    with pytest.raises(Cancelled) as caught:
+        answer(OPERATIONS[7], 400, __type="x#TransactionCanceledException", CancellationReasons=reasons)
+    assert [(r.code, r.stored) for r in caught.value.reasons] == [("None", None), ("ConditionalCheckFailed", KEY)]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: type(o).__name__)
+def test_a_missing_table_says_how_to_create_it(operation: Any) -> None:
+    with pytest.raises(NotConfigured, match=r"create_table"):
+        answer(operation, 400, __type="x#ResourceNotFoundException", message="Requested resource not found")
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: type(o).__name__)
+def test_a_validation_error_does_not_quote_values(operation: Any) -> None:
+    message = "1 validation error: Value 'secret' at \"secret\" failed; Value: secret"
+    with pytest.raises(InvalidRequest) as caught:
+        answer(operation, 400, __type="x#ValidationException", message=message)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_lone_surrogate_is_refused_before_sending() -> None:
+    with pytest.raises(InvalidValue, match="surrogate"):
+        PutItem("t", {**KEY, "x": {"S": "\ud800"}}).request()

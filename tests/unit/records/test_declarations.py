@@ -1,0 +1,277 @@
+"""Classes and tables that can't hold are refused when they are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from singletable import (
+    ANY,
+    Collection,
+    DeclarationError,
+    Entity,
+    Index,
+    InvalidRequest,
+    Key,
+    Table,
+    attr,
+    collect,
+    field,
+)
+from singletable.records.models import model_of
+
+
+def fresh(**options: Any) -> Table:
+    return Table("table", indexes=["gsi1", "gsi2"], **options)
+
+
+def entity(table: Table, name: str, kind: str, key: str, parameters: str = "id: str", fields: str = "") -> Any:
+    source = f"""
+class {name}(Entity, table=table, type={kind!r}):
+    id: str
+    ref: UUID = UUID(int=0)
+    {fields or "pass"}
+
+    @table.key
+    @staticmethod
+    def by({parameters}) -> Key:
+        return {key}
+"""
+    space: dict[str, Any] = {
+        "table": table,
+        "Entity": Entity,
+        "Key": Key,
+        "UUID": UUID,
+        "ANY": ANY,
+        "__name__": __name__,
+    }
+    exec(source, space)
+    return space[name]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "example"),
+    [
+        ("f'user#{id}', 'x'", "f'user#{id}', 'x'", "user#.* / x"),
+        ("f'user#{id}', 'x'", "'user#all', 'x'", "user#all / x"),
+        ("f'user#{id}', 'x'", "f'user#{ref}', 'x'", "user#.* / x"),
+        ("f'{id}', 'x'", "f'user', 'x'", "user / x"),
+    ],
+)
+def test_keys_that_could_be_equal_are_refused_with_an_example(one: str, other: str, example: str) -> None:
+    table = fresh()
+    entity(table, "One", "one", one)
+    parameters = "" if "{" not in other else "ref: UUID" if "ref" in other else "id: str"
+    with pytest.raises(DeclarationError, match=f"Other and One could have the same key, as in {example}.*guard"):
+        entity(table, "Other", "other", other, parameters)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("f'user#{id}', 'user'", "f'user#{id}', f'member#{ref}'"),
+        ("f'user#{id}', 'x'", "f'user#{ref}', 'y'"),
+        ("f'user#{ref}', 'x'", "f'user#all#{id}', 'x'"),
+    ],
+)
+def test_keys_that_differ_somewhere_live_together(one: str, other: str) -> None:
+    table = fresh()
+    entity(table, "One", "one", one, "ref: UUID" if "ref" in one else "id: str")
+    names = [part for part in ("id: str", "ref: UUID") if part[:2] in other.replace("user", "")]
+    entity(table, "Other", "other", other, ", ".join(names))
+    assert [m.type for m in table.models] == ["one", "other"]
+
+
+def test_a_guarded_table_takes_what_could_be_equal() -> None:
+    table = fresh(overlap="guard")
+    entity(table, "One", "one", "f'user#{id}', 'x'")
+    entity(table, "Other", "other", "f'user#{id}', 'x'")
+    with pytest.raises(DeclarationError, match="both of type 'one'"):
+        entity(table, "Third", "one", "f'third#{id}', 'x'")
+
+
+def test_a_class_declared_again_replaces_itself() -> None:
+    table = fresh()
+    entity(table, "One", "one", "f'user#{id}', 'x'")
+    again = entity(table, "One", "one", "f'user#{id}', 'y'")
+    assert [m.kind for m in table.models] == [again]
+
+
+def test_a_class_needs_a_table_and_one_key() -> None:
+    table = fresh()
+    with pytest.raises(DeclarationError, match="a type and no table"):
+
+        class NoTable(Entity, type="x"):
+            id: str
+
+    with pytest.raises(DeclarationError, match=r"0 functions under @table\.key"):
+
+        class NoKey(Entity, table=table, type="x"):
+            id: str
+
+    with pytest.raises(DeclarationError, match=r"2 functions under @table\.key"):
+
+        class TwoKeys(Entity, table=table, type="x"):
+            id: str
+
+            @table.key
+            @staticmethod
+            def one(id: str) -> Key:
+                return f"a#{id}", "x"
+
+            @table.key
+            @staticmethod
+            def two(id: str) -> Key:
+                return f"b#{id}", "x"
+
+
+def test_one_index_holds_an_item_once_and_must_exist() -> None:
+    table = fresh()
+    with pytest.raises(DeclarationError, match="has no index 'gsi9'; it has gsi1, gsi2"):
+        table.index("gsi9")
+    with pytest.raises(DeclarationError, match="is in gsi1 already"):
+
+        class Twice(Entity, table=table, type="x"):
+            id: str
+
+            @table.key
+            @staticmethod
+            def by(id: str) -> Key:
+                return f"a#{id}", "x"
+
+            @table.index("gsi1")
+            @staticmethod
+            def one(id: str) -> Key:
+                return f"a#{id}", "x"
+
+            @table.index("gsi1")
+            @staticmethod
+            def two(id: str) -> Key:
+                return f"b#{id}", "x"
+
+
+def test_staticmethod_stands_below() -> None:
+    table = fresh()
+    with pytest.raises(DeclarationError, match="Put it below"):
+
+        class Upside(Entity, table=table, type="x"):
+            id: str
+
+            @staticmethod
+            @table.key
+            def by(id: str) -> Key:
+                return f"a#{id}", "x"
+
+
+@pytest.mark.parametrize("stored", ["pk", "sk", "_type", "_v", "_w", "gsi1pk", "gsi2sk"])
+def test_a_stored_name_that_is_taken_is_refused(stored: str) -> None:
+    table = fresh()
+
+    class Taken(Entity, table=table, type="x"):
+        id: str
+        other: str = field(name=stored, default="")
+
+        @table.key
+        @staticmethod
+        def by(id: str) -> Key:
+            return f"a#{id}", "x"
+
+    with pytest.raises(DeclarationError, match=rf"Taken\.other is stored as '{stored}', which is taken.*field\(name"):
+        model_of(Taken).item(Taken(id="1"))
+
+
+@dataclass
+class Loose:
+    x: "int | str"  # noqa: UP037 as text, as under `from __future__ import annotations`
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (set[str] | None, "a set attribute can't also be None"),
+        (int | str, "a union of several types"),
+        (dict[int, str], r"dict\[str, X\]"),
+        (tuple[int, str], r"tuple\[X, \.\.\.\]"),
+        (set[list[str]], "holds texts, numbers or bytes"),
+        (set[bool], "holds texts, numbers or bytes"),
+        (complex, "complex has no form in DynamoDB"),
+        (list, r"list.*no form|says what it holds"),
+        (Loose, "union"),
+    ],
+)
+def test_a_type_without_a_form_is_refused_by_its_attribute(kind: Any, said: str) -> None:
+    table = fresh()
+
+    def body(space: dict[str, Any]) -> None:
+        space["__annotations__"] = {"id": str, "other": kind}
+        space["__module__"] = __name__
+        space["by"] = table.key(lambda id: (f"a#{id}", "x"))
+
+    import types
+
+    made: Any = types.new_class("Bad", (Entity,), {"table": table, "type": "x"}, body)
+    with pytest.raises(DeclarationError, match=said):
+        model_of(made).item(made(id="1", other=None))
+
+
+def test_a_primary_key_is_never_none() -> None:
+    made = entity(fresh(), "Bad", "x", "f'a#{maybe}', 'x'", "maybe: str", "maybe: str | None = None")
+    with pytest.raises(DeclarationError, match="a primary key is always whole"):
+        model_of(made).item(made(id="1", maybe="x"))
+
+
+def test_upcasters_belong_to_versions_before() -> None:
+    table = fresh()
+    made = entity(table, "One", "one", "f'user#{id}', 'x'")
+    for version in (0, 1, 5):
+        with pytest.raises(DeclarationError, match="One upcaster for each version"):
+            made.upcast(version)(dict)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"name": "x"}, "no name of a table"),
+        ({"name": "table", "separator": ":"}, "no separator"),
+        ({"name": "table", "separator": ""}, "no separator"),
+        ({"name": "table", "key": ("a", "a")}, "has two uses"),
+        ({"name": "table", "type_attribute": "pk"}, "has two uses"),
+        ({"name": "table", "indexes": ["g 1"]}, "no name of an index"),
+        ({"name": "table", "indexes": [f"gsi{n}" for n in range(21)]}, "21 indexes"),
+    ],
+)
+def test_a_table_that_cannot_be(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(DeclarationError, match=said):
+        Table(**options)
+
+
+def test_indexes_by_name_pair_or_index() -> None:
+    table = Table("table", indexes={"a_index": ("x", "y"), "b_index": Index("z", "w", "keys")})
+    assert table.definition.index_keys("a_index") == ("x", "y")
+    assert table.definition.index_keys("b_index") == ("z", "w")
+    assert table.definition.index_keys(None) == ("pk", "sk")
+
+
+def test_collections_hold_entities() -> None:
+    with pytest.raises(DeclarationError, match="is declared as an entity"):
+
+        class Wrong(Collection):
+            numbers: list[int]
+
+    with pytest.raises(DeclarationError, match=r"collect\(\) takes an access pattern"):
+        collect("x")  # type: ignore[arg-type]
+
+
+def test_a_condition_of_another_class_is_refused_where_it_is_used() -> None:
+    table = fresh()
+    one = entity(table, "One", "one", "f'one#{id}', 'x'")
+    other = entity(table, "Other", "other", "f'other#{id}', 'x'", fields="price: int = 0")
+    from singletable.records.flows import explain
+
+    with pytest.raises(InvalidRequest, match=r"Other\.price is no attribute of One"):
+        explain(one.by("1").also(one).where(attr(other.price) == 1))
+    assert Decimal(1) == 1
