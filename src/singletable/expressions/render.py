@@ -154,6 +154,8 @@ class Expressions:
     # --- updates ----------------------------------------------------------------------------------------------------
     def _update(self, update: Update, path: Path) -> tuple[str, str]:
         verb, value, left = update.verb, update.value, self.path(path.stored)
+        if verb == "REMOVE" and not path.optional:
+            raise InvalidValue("only an attribute that may be None can be removed", attribute=repr(update.path))
         if verb == "REMOVE" or (verb == "SET" and _is_absence(update, path)):
             return "REMOVE", left
         if verb == "APPEND":

@@ -123,7 +123,15 @@ def read_one(raw: Raw | bytes, reader: Reader[T]) -> T | None:
     try:
         return reader.build(item_decoder(reader.wire)(raw))  # type: ignore[arg-type]
     except (ValueError, LookupError):
+        return _explained(raw, reader)
+
+
+def _explained(raw: Raw | bytes, reader: Reader[T]) -> T | None:
+    """By the slow path; its error stands alone, for the fast path's may quote a value."""
+    try:
         return reader.load(read_item(raw))
+    except SingletableError as error:
+        raise error from None
 
 
 def read_items(items: Sequence[Raw], reader: Reader[T]) -> list[T]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from singletable.errors import TooLarge
-from singletable.operations.answers import Item
+from singletable.operations.answers import Item, encode
 from singletable.values import MAX_ITEM_BYTES, MAX_TRANSACTION_BYTES, item_size, largest_attributes
 
 
@@ -26,6 +26,11 @@ def check_items(body: bytes, items: Iterable[Item], operation: str, table: str) 
                 table=table,
                 hint="Keep large content outside the item, or split it over several.",
             )
+
+
+def check_item(item: Item, operation: str, table: str) -> None:
+    """One item, for a request that does not hold it as a whole."""
+    check_items(encode(item), (item,), operation, table)
 
 
 def check_transaction(body: bytes, items: Iterable[Item], table: str) -> None:

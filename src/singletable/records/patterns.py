@@ -198,7 +198,10 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
         slot = sort.parts[parts].slot
         assert slot
         self._check_ordered(sort, slot, given[open_])
-        return *bounds(sort, known, slot, given[open_]), parts
+        low, high = bounds(sort, known, slot, given[open_])
+        if given[open_].how == "between" and low.encode() > high.encode():
+            raise InvalidRequest(f"{self.shown}: between() takes the lower value of {open_} first")
+        return low, high, parts
 
     def _check_ordered(self, sort: Template, slot: Slot, wanted: Range) -> None:
         if slot.type is str and not sort.is_last(slot) and sort.separator != "#" and wanted.how != "starting_with":

@@ -37,6 +37,9 @@ class Position(Struct, frozen=True):
     seal: CursorSeal
     now: float
 
+    def __repr__(self) -> str:
+        return "<Position>"
+
 
 @dataclass(frozen=True)
 class Page(Generic[T_co]):

@@ -163,14 +163,14 @@ async def commit(port: Port, pending: Sequence[Write], read: Mapping[int, Any] |
 
 async def _plan(port: Port, writes: Sequence[Write], known: dict[int, Any], moment: Moment) -> list[Planned]:
     """Every write's action and the guards', after reading in one round trip what some of them need."""
-    parts = [_main(writes, i, known, moment) for i in range(len(writes))]
+    parts = _mains(writes, known, moment)
     needed = [i for i, part in enumerate(parts) if isinstance(part, Needs)]
     if needed:
         found = await port.send_all([get_operation(writes[i].key, consistent=True) for i in needed])
         for i, entity in zip(needed, found, strict=True):
             gone = entity is None or writes[i].model.is_expired(entity, moment.now)
             known[i] = None if gone else entity
-            parts[i] = _main(writes, i, known, moment)
+        parts = _mains(writes, known, moment)
     plan: list[Planned] = []
     for i, part in enumerate(parts):
         assert isinstance(part, Part)
@@ -185,11 +185,18 @@ async def _plan(port: Port, writes: Sequence[Write], known: dict[int, Any], mome
     return plan
 
 
-def _main(writes: Sequence[Write], i: int, known: Mapping[int, Any], moment: Moment) -> Part | Needs:
-    try:
-        return writes[i].main(known.get(i, UNREAD), moment)
-    except Conflict as missing:
-        raise _cancelled(writes, [_failure(writes[i], missing)]) from None
+def _mains(writes: Sequence[Write], known: Mapping[int, Any], moment: Moment) -> list[Part | Needs]:
+    """Each write's action; TransactionCancelled with all that can't be, for items that were read and are not there."""
+    parts: list[Part | Needs] = []
+    failures: list[Failure] = []
+    for i, write in enumerate(writes):
+        try:
+            parts.append(write.main(known.get(i, UNREAD), moment))
+        except Conflict as missing:
+            failures.append(_failure(write, missing))
+    if failures:
+        raise _cancelled(writes, failures)
+    return parts
 
 
 def _guards(writes: Sequence[Write], known: Mapping[int, Any], moment: Moment) -> Iterator[Planned]:

@@ -17,6 +17,7 @@ from singletable.errors import InvalidRequest, SingletableError
 from singletable.expressions import Change as AttributeChange
 from singletable.expressions import Condition, Expressions, Update, first_name, is_whole
 from singletable.operations import Action, CheckItem, DeleteItem, Guard, Item, PutItem, UpdateItem
+from singletable.operations.limits import check_item
 from singletable.records.changes import KeysNeeded, Planned, applied, is_repeatable, plan_keys
 from singletable.records.models import Model
 from singletable.records.patterns import KeyOf
@@ -270,6 +271,7 @@ class Upsert(EntityWrite):
     def _changes(self, moment: Moment) -> Iterator[AttributeChange]:
         model, definition = self.model, self.model.table.definition
         item = model.item(self.entity)
+        check_item(item, self.verb, definition.name)
         names = {f.stored for f in model.fields if f.is_written} | set(definition.reserved)
         for name in sorted(names - {*model.key_attributes, definition.write_id_attribute}):
             if model.counter is None or name != model.counter.stored:

@@ -127,7 +127,7 @@ class Codec(Generic[T]):
                 f"an item of {self.kind.__name__} can't be read: {_reason(error)}",
                 attribute=field.stored,
                 hint="Correct the item, or declare the attribute as it is stored.",
-            ) from error
+            ) from None  # the standard library's errors quote the value
 
     def _explain(self, value: T, error: InvalidValue | AttributeError | KeyError) -> SingletableError:
         for field in (f for f in self.fields if f.is_written):

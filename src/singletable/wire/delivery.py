@@ -29,6 +29,8 @@ _OK = 200
 _TOKEN_BYTES = 16
 _TOLD = frozenset({Verdict.DENIED, Verdict.THROTTLED})
 """Their messages name a permission, a table or an index, never a value of an item."""
+_QUOTES_THE_REQUEST = "IncompleteSignature"
+"""The code whose message holds the Authorization header."""
 _check_json = msgspec.json.Decoder(msgspec.Raw).decode
 
 
@@ -189,7 +191,7 @@ def fresh_token() -> str:
 def _told(status: int, fault: Fault | None, verdict: Verdict) -> str:
     """What the service said, without what could hold an item's values or a signature's parts."""
     code = fault.code if fault and fault.code else "an error without a code"
-    if fault and verdict in _TOLD:
+    if fault and verdict in _TOLD and not fault.code.startswith(_QUOTES_THE_REQUEST):
         first_line = fault.message.partition("\n")[0].strip()
         return f"The service answered {code}: {first_line}" if first_line else f"The service answered {code}"
     return f"The service answered {code}, status {status}"
