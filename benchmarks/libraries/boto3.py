@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-import boto3  # type: ignore[import-untyped]
-from boto3.dynamodb.types import TypeDeserializer, TypeSerializer  # type: ignore[import-untyped]
+import boto3
+from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
 from benchmarks import workload
 from benchmarks.libraries import Client

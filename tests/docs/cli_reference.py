@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Iterator
 
 import click
-from tests.docs.pages import DOCS
 
 from singletable.cli.app import app
+from tests.docs.pages import DOCS
 
 PAGE = DOCS / "reference" / "cli.md"
 _HEAD = """\

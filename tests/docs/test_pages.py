@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.docs.pages import DOCS, PAGES, ROOT, links_of, python_of, run
 
 from singletable.local import ENGINE_VARIABLE, find_engine
+from tests.docs.pages import DOCS, PAGES, ROOT, links_of, python_of, run
 
 TUTORIAL = DOCS / "tutorial" / "first-table.md"
 TUTORIAL_CODE = DOCS / "tutorial" / "first_table.py"

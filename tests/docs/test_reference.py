@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from tests.docs.cli_reference import PAGE, commands, program, reference
-from tests.docs.pages import DOCS, ROOT
 
 from singletable import SingletableError
 from singletable.cli.app import app
 from singletable.records import rules
 from singletable.wire import FlowSuspended
+from tests.docs.cli_reference import PAGE, commands, program, reference
+from tests.docs.pages import DOCS, ROOT
 
 ERRORS = (DOCS / "reference" / "errors.md").read_text()
 PROGRAM = program()

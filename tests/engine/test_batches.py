@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import pytest
-from tests.support.models import Membership, User, membership
-from tests.support.shells import Shell
 
 from singletable import Entity, Incomplete, InvalidRequest, Key, Table, key_of
 from singletable.operations import BatchGetItem, BatchWriteItem
 from singletable.operations.batch import BatchFound
 from singletable.wire.port import Operation
+from tests.support.models import Membership, User, membership
+from tests.support.shells import Shell
 
 T = TypeVar("T")
 ADA = "ada@example.org"

@@ -8,11 +8,11 @@ from decimal import Decimal
 from uuid import UUID
 
 import pytest
+
+from singletable import Collection, Corrupt, Entity, attr, collect, key_of
 from tests.support.models import EPOCH, Device, Everything, Invoice, Membership, Note, Photo, User, membership
 from tests.support.raw import put_raw
 from tests.support.shells import Shell
-
-from singletable import Collection, Corrupt, Entity, attr, collect, key_of
 
 ADA = User(email="ada@example.org", name="Ada")
 MEMBERS = [membership(n) for n in range(3)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.support.models import EPOCH, Everything, Membership, Note, User, membership
-from tests.support.shells import Shell
 
 from singletable import InvalidRequest, at_least, attr, key_of
+from tests.support.models import EPOCH, Everything, Membership, Note, User, membership
+from tests.support.shells import Shell
 
 ADA = User(email="ada@example.org", name="Ada", age=36)
 KEY = key_of(ADA)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from tests.support.models import EPOCH, Membership, Note, User, membership
-from tests.support.shells import Shell
 
 from singletable import (
     InvalidCursor,
@@ -20,6 +18,8 @@ from singletable import (
     key_of,
 )
 from singletable.wire import Credentials
+from tests.support.models import EPOCH, Membership, Note, User, membership
+from tests.support.shells import Shell
 
 ADA = "ada@example.org"
 EVERY = [membership(n) for n in range(20)]

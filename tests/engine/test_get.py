@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+
+from singletable import ANY, InvalidRequest, KeyOf, attr, key_of
 from tests.support.models import Membership, User, membership
 from tests.support.raw import put_raw
 from tests.support.shells import Shell
-
-from singletable import ANY, InvalidRequest, KeyOf, attr, key_of
 
 ADA = User(email="ada@example.org", name="Ada")
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+
+from singletable import InvalidRequest, InvalidValue, attr, key_of
 from tests.support.invariants import broken
 from tests.support.models import Invoice, User, app
 from tests.support.raw import stored
 from tests.support.shells import Shell
-
-from singletable import InvalidRequest, InvalidValue, attr, key_of
 
 ADA = User(email="ada@example.org", age=36, phone="12")
 KEY = key_of(ADA)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.support.models import EPOCH, Membership, Note, User, membership
-from tests.support.shells import Shell
 
 from singletable import InvalidRequest, attr
+from tests.support.models import EPOCH, Membership, Note, User, membership
+from tests.support.shells import Shell
 
 ADA = "ada@example.org"
 

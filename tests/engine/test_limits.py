@@ -8,9 +8,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from tests.support.models import EPOCH, Note, Photo, User
-from tests.support.raw import put_raw, stored
-from tests.support.shells import Shell, opened
 
 from singletable import Condition, InvalidRequest, TooLarge, attr, key_of
 from singletable.operations import PutItem
@@ -20,6 +17,9 @@ from singletable.records.tables import first_use
 from singletable.values import MAX_ITEM_BYTES, item_size
 from singletable.values.sizes import number_size
 from singletable.wire import Consumed, Request, Response
+from tests.support.models import EPOCH, Note, Photo, User
+from tests.support.raw import put_raw, stored
+from tests.support.shells import Shell, opened
 
 ADA = "ada@example.org"
 KEY = Photo.of_user(ADA)

@@ -8,9 +8,6 @@ from decimal import Decimal
 from urllib.parse import urlsplit
 
 import pytest
-from tests.support.models import Membership, User, membership
-from tests.support.proxy import LossyProxy
-from tests.support.shells import Shell, opened
 
 from singletable import (
     AlreadyExists,
@@ -21,6 +18,9 @@ from singletable import (
     connect,
     key_of,
 )
+from tests.support.models import Membership, User, membership
+from tests.support.proxy import LossyProxy
+from tests.support.shells import Shell, opened
 
 ADA = User(email="ada@example.org", name="Ada", age=36)
 KEY = key_of(ADA)

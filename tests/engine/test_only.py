@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+
+from singletable import Corrupt, Entity, InvalidRequest, Key, Table, attr, field, key_of
 from tests.support.models import Membership, Note, User, app, membership
 from tests.support.raw import put_raw
 from tests.support.shells import Shell
-
-from singletable import Corrupt, Entity, InvalidRequest, Key, Table, attr, field, key_of
 
 ADA = User(email="ada@example.org", name="Ada", age=36, groups={"a"})
 KEY = key_of(ADA)

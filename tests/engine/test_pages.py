@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
+from singletable import InvalidRequest, Query, after, at_least, attr, before, between
 from tests.support.models import Membership, Note, User, membership
 from tests.support.raw import put_raw
 from tests.support.shells import Shell
-
-from singletable import InvalidRequest, Query, after, at_least, attr, before, between
 
 ADA = "ada@example.org"
 EVERY = [membership(n) for n in range(60)]

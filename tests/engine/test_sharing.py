@@ -9,10 +9,9 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from singletable import Database, attr, connect, key_of
 from tests.support.models import Membership, User, membership
 from tests.support.shells import opened
-
-from singletable import Database, attr, connect, key_of
 
 ADA = User(email="ada@example.org", age=0)
 KEY = key_of(ADA)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.shells import KINDS, Shell, disguised, opened
 
 from singletable import (
     ANY,
@@ -21,6 +20,7 @@ from singletable import (
     connect,
     connect_async,
 )
+from tests.support.shells import KINDS, Shell, disguised, opened
 
 
 def shop(indexes: Any = (), **options: Any) -> Table:

@@ -8,9 +8,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from tests.support.models import Invoice, Membership, Photo, User, membership
-from tests.support.raw import put_raw, stored
-from tests.support.shells import Shell
 
 from singletable import (
     ANY,
@@ -28,6 +25,9 @@ from singletable import (
 from singletable.operations import TransactWriteItems
 from singletable.records.flows import commit
 from singletable.records.transactions import Failure
+from tests.support.models import Invoice, Membership, Photo, User, membership
+from tests.support.raw import put_raw, stored
+from tests.support.shells import Shell
 
 ADA = User(email="ada@example.org", name="Ada", age=36, phone="12")
 EVE = User(email="eve@example.org")

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tests.support.raw import put_raw, stored
-from tests.support.shells import Shell
 
 from singletable import ANY, ConditionFailed, Corrupt, Entity, Key, Table, TransactionCancelled, attr, key_of
+from tests.support.raw import put_raw, stored
+from tests.support.shells import Shell
 
 library = Table("library", indexes=["gsi1"])
 

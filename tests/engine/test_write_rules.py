@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.models import Invoice, User
-from tests.support.raw import put_raw, stored
-from tests.support.shells import Shell
 
 from singletable import (
     ANY,
@@ -20,6 +17,9 @@ from singletable import (
     attr,
     key_of,
 )
+from tests.support.models import Invoice, User
+from tests.support.raw import put_raw, stored
+from tests.support.shells import Shell
 
 ADA = User(email="ada@example.org", name="Ada", age=36, phone="12", groups={"a"}, tags=["x"])
 KEY = User.by_email("ada@example.org")

@@ -9,7 +9,6 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
-from tests.support.invariants import broken
 
 from singletable import (
     ANY,
@@ -26,6 +25,7 @@ from singletable import (
     connect,
     key_of,
 )
+from tests.support.invariants import broken
 
 deck = Table("deck", indexes=["gsi1", "gsi2", "gsi3"])
 

@@ -9,10 +9,10 @@ from uuid import UUID
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.property.keys import Rank, Role, of_slot, rank, separators, templates, text, values
 
 from singletable import InvalidValue
 from singletable.records.keytext import Part, Slot, Template, slot_writer
+from tests.property.keys import Rank, Role, of_slot, rank, separators, templates, text, values
 
 
 @given(st.data(), separators)

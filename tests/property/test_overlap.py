@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.property.keys import separators, templates, values
 
 from singletable.records.keytext import Template
 from singletable.records.overlap import could_begin, could_meet
+from tests.property.keys import separators, templates, values
 
 
 @settings(max_examples=400)
@@ -61,9 +61,8 @@ def template(shown: str, separator: str = "#") -> Template:
     from decimal import Decimal
     from uuid import UUID
 
-    from tests.property.keys import Role, Status
-
     from singletable.records.keytext import Part, Slot
+    from tests.property.keys import Role, Status
 
     types = {"str": str, "int": int, "date": date, "uuid": UUID, "role": Role, "status": Status, "dec": Decimal}
     parts = []

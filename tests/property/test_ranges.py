@@ -11,7 +11,6 @@ from uuid import UUID, uuid4
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.property.keys import VALUES, Role, Status, of_slot, rank, separators, text
 
 from singletable import (
     ANY,
@@ -28,6 +27,7 @@ from singletable import (
     starting_with,
 )
 from singletable.records.keytext import Part, Range, Slot, Template, bounds
+from tests.property.keys import VALUES, Role, Status, of_slot, rank, separators, text
 
 HOWS = ("before", "after", "at_least", "at_most", "between")
 TYPES = (str, int, Decimal, datetime, date, UUID, Role, Status)

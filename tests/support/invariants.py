@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.raw import all_items
-
 from singletable import Table
 from singletable.wire.port import Port
+from tests.support.raw import all_items
 
 
 async def broken(port: Port, table: Table) -> list[str]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 
-from tests.e2e.cli.conftest import Folder
-from tests.e2e.cli.shop.model import app
-
 from singletable import ANY, Entity, Key, Table
 from singletable.records import AccessPattern, Parameter, catalogue
+from tests.e2e.cli.conftest import Folder
+from tests.e2e.cli.shop.model import app
 
 
 def found(name: str) -> AccessPattern:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.e2e.cli.conftest import ROOT, Folder
 
 from singletable import __version__
+from tests.e2e.cli.conftest import ROOT, Folder
 
 
 def test_version(folder: Folder) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+
 from tests.e2e.cli.conftest import Folder
 
 COST = re.compile(r"1 request, [0-9.]+ read units?, [0-9.]+ ms")

@@ -7,11 +7,11 @@ from datetime import datetime, timedelta, timezone
 from itertools import count
 
 import pytest
+
 from examples.organisations import Service, organisations
 from examples.organisations.check import check
-from tests.e2e.organisations.support import INVITED, MEMBER, OWNER, STRANGER
-
 from singletable import Database, connect
+from tests.e2e.organisations.support import INVITED, MEMBER, OWNER, STRANGER
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx
+
 from examples.organisations.api import create_app
 from examples.organisations.principal import SessionTokens
 from examples.organisations.service import Service

@@ -8,9 +8,8 @@ from typing import Any
 from examples.organisations import organisations
 from examples.organisations.model import OrganisationMember, UserOrganisation
 from examples.organisations.service import Service
-from tests.support.raw import all_items
-
 from singletable import Database
+from tests.support.raw import all_items
 
 OWNER, MEMBER, INVITED, STRANGER = (f"{name}@example.org" for name in ("ada", "grace", "linus", "barbara"))
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+
 from examples.organisations.api import create_app
 from examples.organisations.groups import Group
 from examples.organisations.service import Service

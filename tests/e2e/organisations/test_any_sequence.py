@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from random import Random
 
 import pytest
+
 from examples.organisations.check import check
 from examples.organisations.errors import ApplicationError
 from examples.organisations.groups import OWNERS, Group

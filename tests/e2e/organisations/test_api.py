@@ -10,11 +10,12 @@ from typing import Any
 
 import httpx
 import pytest
+from itsdangerous import URLSafeTimedSerializer
+
 from examples.organisations.api import create_app
 from examples.organisations.errors import Invalid
 from examples.organisations.principal import InsecureUser, SessionTokens
 from examples.organisations.service import Service
-from itsdangerous import URLSafeTimedSerializer
 from tests.e2e.organisations.http import SECRET, TOKENS, Client
 from tests.e2e.organisations.support import MEMBER, OWNER, STRANGER
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import httpx
 import pytest
+
 from examples.organisations import organisations
+from singletable import connect
 from tests.e2e.organisations.cli import ROOT, CommandLine
 from tests.e2e.organisations.files import FILES, expected, lower
-
-from singletable import connect
 
 SMALL = "name: Small\nadmins: [Ada]\nmembers: [grace]\nteams: {ci/cd: {members: [GRACE], repos: {api: write}}}\n"
 COST = {"requests", "round_trips", "read_units", "write_units"}

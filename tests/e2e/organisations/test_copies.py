@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+
 from examples.organisations.copies import MAX_COPIES, member_of
 from examples.organisations.errors import TooManyCopies
 from examples.organisations.groups import OWNERS, Group
 from examples.organisations.model import Organisation, OrganisationMember, User, UserOrganisation
 from examples.organisations.service import Service
 from examples.organisations.views import Person
+from singletable import attr
 from tests.e2e.organisations.support import (
     INVITED,
     MEMBER,
@@ -21,8 +23,6 @@ from tests.e2e.organisations.support import (
     stopping,
     user_side,
 )
-
-from singletable import attr
 
 
 def first_name(app: Service, org: str, email: str) -> str | None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from examples.organisations.errors import Invalid
 from examples.organisations.github_file import MAX_DEPTH, OrganisationFile, read
 from examples.organisations.groups import Group

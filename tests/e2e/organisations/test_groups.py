@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from examples.organisations.addresses import address, spelling
 from examples.organisations.errors import Invalid
 from examples.organisations.groups import Group, parse, service_prefix
-from hypothesis import given
-from hypothesis import strategies as st
 
 names = st.text(alphabet=st.sampled_from("ab/%25Fé \n"), min_size=1, max_size=8)
 groups = st.builds(Group, names, st.none() | names)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from examples.organisations.check import check
 from examples.organisations.github_file import read
 from examples.organisations.groups import Group
 from examples.organisations.import_github import import_file
 from examples.organisations.service import Service
+from singletable import Database, Incomplete, TooLarge
 from tests.e2e.organisations.files import FILES, expected, lower
 from tests.e2e.organisations.http import Client
 from tests.e2e.organisations.support import Stopped, member, raw_items, stopping
-
-from singletable import Database, Incomplete, TooLarge
 
 SMALL = """\
 name: Small

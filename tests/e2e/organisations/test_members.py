@@ -3,6 +3,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
 from examples.organisations.errors import (
     ApplicationError,
     LastOwner,

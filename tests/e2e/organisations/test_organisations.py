@@ -3,13 +3,13 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
+
 from examples.organisations.errors import NoSuchOrganisation, NotAnOwner, NotRegistered
 from examples.organisations.groups import Group
 from examples.organisations.model import OrganisationMember
 from examples.organisations.service import Service
-from tests.e2e.organisations.support import INVITED, MEMBER, OWNER, STRANGER, overtaken, raw_items
-
 from singletable import Corrupt, attr
+from tests.e2e.organisations.support import INVITED, MEMBER, OWNER, STRANGER, overtaken, raw_items
 
 
 def test_its_creator_is_its_owner(app: Service) -> None:

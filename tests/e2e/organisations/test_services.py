@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from examples.organisations.copies import member_of
 from examples.organisations.errors import (
     BeingDeleted,

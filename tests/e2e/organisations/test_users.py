@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import pytest
+
 from examples.organisations.errors import NoSuchUser
 from examples.organisations.model import User
 from examples.organisations.service import Service
-from tests.e2e.organisations.support import INVITED, MEMBER, OWNER, STRANGER, overtaken
-
 from singletable import Database
+from tests.e2e.organisations.support import INVITED, MEMBER, OWNER, STRANGER, overtaken
 
 
 def test_put_and_get(app: Service) -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from examples.organisations.check import check
 from examples.organisations.walkthrough import walkthrough
-
 from singletable import Database, connect
 
 

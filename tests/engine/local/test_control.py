@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.engine.local.processes import child_python, end, ends, line_of, runs
 
 from singletable.errors import Unavailable
 from singletable.local import Engine, Patience, control
 from singletable.local.lock import DataLock, is_locked, lock_path
+from tests.engine.local.processes import child_python, end, ends, line_of, runs
 
 
 @pytest.fixture

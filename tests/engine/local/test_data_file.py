@@ -11,6 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from singletable.errors import NotConfigured, Unavailable
+from singletable.local import Engine, Patience
+from singletable.local.lock import DataLock, is_locked, lock_path, published_address
+from singletable.local.waiting import wait_until
 from tests.engine.local.processes import (
     LONG_SECONDS,
     child_python,
@@ -21,11 +26,6 @@ from tests.engine.local.processes import (
     runs,
     session_of,
 )
-
-from singletable.errors import NotConfigured, Unavailable
-from singletable.local import Engine, Patience
-from singletable.local.lock import DataLock, is_locked, lock_path, published_address
-from singletable.local.waiting import wait_until
 
 STARTER = """
 import sys

@@ -10,6 +10,11 @@ import threading  # noqa: TID251  (the tests are about threads)
 from pathlib import Path
 
 import pytest
+
+from singletable.errors import NotConfigured, Unavailable
+from singletable.local import Engine, Patience, find_engine
+from singletable.local.loopback import free_port, is_healthy
+from singletable.local.waiting import wait_until
 from tests.engine.local.processes import (
     LONG_SECONDS,
     child_python,
@@ -20,11 +25,6 @@ from tests.engine.local.processes import (
     runs,
     session_of,
 )
-
-from singletable.errors import NotConfigured, Unavailable
-from singletable.local import Engine, Patience, find_engine
-from singletable.local.loopback import free_port, is_healthy
-from singletable.local.waiting import wait_until
 
 OWNER = """
 import sys

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.support.raw import RawReader
 
 from singletable import ConditionFailed, InvalidRequest, InvalidValue, NotConfigured
 from singletable.operations import (
@@ -24,6 +23,7 @@ from singletable.operations import (
 from singletable.operations.answers import Refused
 from singletable.operations.transact import Cancelled
 from singletable.wire import Response
+from tests.support.raw import RawReader
 
 KEY = {"pk": {"S": "a"}, "sk": {"S": "b"}}
 READER = RawReader()

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import pytest
-from tests.fakes.scripted_server import ScriptedServer
 
 from singletable.wire import (
     BlockingPort,
@@ -21,6 +20,7 @@ from singletable.wire import (
     endpoint_for,
 )
 from singletable.wire.awaiting import AwaitingPort
+from tests.fakes.scripted_server import ScriptedServer
 
 T = TypeVar("T")
 SOME_CREDENTIALS = Credentials("AKIDEXAMPLE", "secret")

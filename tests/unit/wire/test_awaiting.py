@@ -8,12 +8,12 @@ import threading  # noqa: TID251
 from typing import Any
 
 import pytest
-from tests.fakes.scripted_server import ScriptedServer, hang
-from tests.unit.wire.conftest import SOME_CREDENTIALS, Ask
 
 from singletable import errors
 from singletable.wire import Meter, RetryPolicy, StaticCredentials, Timeouts, endpoint_for
 from singletable.wire.awaiting import AwaitingPort
+from tests.fakes.scripted_server import ScriptedServer, hang
+from tests.unit.wire.conftest import SOME_CREDENTIALS, Ask
 
 
 def port_to(server: ScriptedServer, **options: Any) -> AwaitingPort:

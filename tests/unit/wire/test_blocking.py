@@ -8,10 +8,10 @@ import sys
 import threading  # noqa: TID251
 
 import pytest
-from tests.fakes.scripted_server import ScriptedServer, hang
-from tests.unit.wire.conftest import SOME_CREDENTIALS, Ask
 
 from singletable.wire import BlockingPort, FlowSuspended, StaticCredentials, drive, endpoint_for
+from tests.fakes.scripted_server import ScriptedServer, hang
+from tests.unit.wire.conftest import SOME_CREDENTIALS, Ask
 
 
 def port_to(server: ScriptedServer) -> BlockingPort:

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.fakes.scripted_server import ScriptedServer
-from tests.unit.wire.conftest import Ask, Client, FakeClock
 
 from singletable.wire import Meter
+from tests.fakes.scripted_server import ScriptedServer
+from tests.unit.wire.conftest import Ask, Client, FakeClock
 
 DYNOXIDE = Path(__file__).parents[3] / "node_modules/@dynoxide/linux-x64/dynoxide"
 TABLE = {

@@ -5,11 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from tests.unit.wire.conftest import SOME_CREDENTIALS
-
 from singletable import wire
 from singletable.wire import BlockingPort, Port, StaticCredentials, Traits, endpoint_for
 from singletable.wire.awaiting import AwaitingPort
+from tests.unit.wire.conftest import SOME_CREDENTIALS
 
 
 def test_all_is_there_and_sorted_in_the_way_of_ruff() -> None:

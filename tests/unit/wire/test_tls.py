@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 import trustme
-from tests.fakes.scripted_server import ScriptedServer, answers, answers_then_closes, cut
-from tests.unit.wire.conftest import Ask, Client
 
 from singletable import errors
 from singletable.wire import RetryPolicy
+from tests.fakes.scripted_server import ScriptedServer, answers, answers_then_closes, cut
+from tests.unit.wire.conftest import Ask, Client
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,10 @@ import threading  # noqa: TID251
 import time
 
 import pytest
+
+from singletable import errors
+from singletable.wire import FetchedCredentials, Meter, RetryPolicy, Timeouts
+from singletable.wire.credentials import Credentials
 from tests.fakes.scripted_server import (
     ScriptedServer,
     answers,
@@ -25,10 +29,6 @@ from tests.fakes.scripted_server import (
     truncated,
 )
 from tests.unit.wire.conftest import Ask, Client, FakeClock
-
-from singletable import errors
-from singletable.wire import FetchedCredentials, Meter, RetryPolicy, Timeouts
-from singletable.wire.credentials import Credentials
 
 READ = Ask("GetItem")
 PUT = Ask("PutItem")
