@@ -171,17 +171,17 @@ def test_only_the_engine_holds_the_lock(path: Path) -> None:
 
 def test_a_child_forked_while_the_lock_is_taken_doesnt_hold_it(path: Path) -> None:
     forker = child_python(
-        """
+        r"""
 import os, sys
 from pathlib import Path
 from singletable.local.lock import DataLock
 with DataLock.take(Path(sys.argv[1])):
     child = os.fork()
     if child == 0:
-        print("forked", flush=True)  # by now it has let go of what it was not to keep
+        os.write(1, b"forked\n")  # by now it has let go of what it was not to keep
         sys.stdin.read()
         os._exit(0)
-print(child, flush=True)
+os.write(1, b"%d\n" % child)
 os.waitpid(child, 0)
 """,
         path,
