@@ -22,11 +22,13 @@ Begin with `nodes` and `edges` (declarations), then `linking` (what a link write
 """
 
 from singletable.graph import flows
-from singletable.graph.edges import Edge, EdgeQuery, GraphTable, Linked, NodeQuery
-from singletable.graph.linking import CAP, EdgeMoved, Linking, Unlinking, link
+from singletable.graph.edge_writes import CAP, EdgeMoved
+from singletable.graph.edges import Edge, GraphTable
+from singletable.graph.linking import Linking, Unlinking, link
 from singletable.graph.members import Member, members_of
 from singletable.graph.nodes import Node, node_key
-from singletable.graph.reading import Row, neighbours_of
+from singletable.graph.queries import EdgeQuery, Linked, NodeQuery
+from singletable.graph.reading import NodePage, Row, neighbours_of
 
 __all__ = [
     "CAP",
@@ -38,6 +40,7 @@ __all__ = [
     "Linking",
     "Member",
     "Node",
+    "NodePage",
     "NodeQuery",
     "Row",
     "Unlinking",

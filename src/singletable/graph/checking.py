@@ -2,22 +2,21 @@
 
 * a node's edge set and counters equal its listed edges, and are complete unless the node says `overflow`
 * no edge without both its nodes, nodes that are being deleted apart
-* each edge's rows in the indexes equal the edge (as far as the indexes have caught up)
+* the rows of every index equal the edges (once the indexes have caught up)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from singletable.errors import SingletableError
-from singletable.expressions import Expressions
-from singletable.graph.edges import Edge, GraphTable, is_edge
-from singletable.graph.linking import counter_of, listing_of
+from singletable.graph.edge_writes import counter_of, listing_of
+from singletable.graph.edges import GraphTable, is_edge
 from singletable.graph.members import texts_of
-from singletable.graph.nodes import OVERFLOW, TOMBSTONE, Node
-from singletable.graph.reading import incoming
-from singletable.operations import GetItem, Item, Key, Query, Scan, Selection
+from singletable.graph.nodes import OVERFLOW, Node
+from singletable.operations import MAX_BATCH_GET, BatchGetItem, Item, Key, Query, Scan, Selection
 from singletable.operations.answers import RAW
 from singletable.records.checking import Finding
 from singletable.records.models import model_for, model_of
@@ -25,31 +24,86 @@ from singletable.wire.port import Port
 
 _PAGE = 500
 
+_Place = tuple[str, str]
+
 
 async def check_graph(port: Port, table: GraphTable) -> list[Finding]:
     """Everything of a graph that is not as it should be; nothing for a sound one."""
     found: list[Finding] = []
+    rows: Counter[str] = Counter()
+    async for items in _pages(port, table, None):
+        ends = await _fetch(port, table, {end for item in items for end in _ends(table, item)})
+        for item in items:
+            found += await _findings(port, table, item, ends)
+            rows.update(index for index in table.definition.indexes if index in item)
+    for index in table.definition.indexes:
+        found += await _of_index(port, table, index, rows[index])
+    return found
+
+
+async def _pages(port: Port, table: GraphTable, index: str | None) -> AsyncIterator[Sequence[Item]]:
     after: Key | None = None
     while True:
-        page = await port.send(Scan(table.name, Selection(limit=_PAGE, after=after, consistent=True), RAW))
-        for item in page.items:
-            found += await _findings(port, table, item)
+        selection = Selection(index, limit=_PAGE, after=after, consistent=index is None)
+        page = await port.send(Scan(table.name, selection, RAW))
+        yield page.items
         after = page.after
         if after is None:
-            return found
+            return
 
 
-async def _findings(port: Port, table: GraphTable, item: Item) -> list[Finding]:
-    model = table.model_of_type(item.get(table.definition.type_attribute, {}).get("S", ""))
-    if model is None or TOMBSTONE in item:
-        return []
-    try:
-        entity: Any = model.load(item)
-    except SingletableError:
-        return []  # the records' own check names it
+async def _findings(port: Port, table: GraphTable, item: Item, ends: Mapping[_Place, Item]) -> list[Finding]:
+    entity = _entity(table, item)
     if isinstance(entity, Node):
         return list(await _of_node(port, table, entity, item))
-    return list(await _of_edge(port, table, entity)) if is_edge(entity) else []
+    word, place = item[table.definition.type_attribute]["S"], (item["source"]["S"], item["target"]["S"])
+    return [
+        Finding("edge.orphan", "a node that it joins is gone", word, place)
+        for end in _ends(table, item)
+        if end not in ends
+    ]
+
+
+def _entity(table: GraphTable, item: Item) -> Any:
+    """None for what is being deleted, and for what can't be read: the records' own check names that."""
+    model = table.model_of_type(item.get(table.definition.type_attribute, {}).get("S", ""))
+    try:
+        return None if model is None else model.load(item)
+    except SingletableError:
+        return None
+
+
+def _ends(table: GraphTable, item: Item) -> list[_Place]:
+    edge = _entity(table, item)
+    return [(end.partition, end.low) for end in (edge.source, edge.target)] if is_edge(edge) else []
+
+
+async def _fetch(port: Port, table: GraphTable, places: Iterable[_Place]) -> Mapping[_Place, Item]:
+    """Items by their keys, 100 a request."""
+    rest: list[Key] = [{"source": {"S": source}, "target": {"S": target}} for source, target in places]
+    found: dict[_Place, Item] = {}
+    while rest:
+        answer = await port.send(BatchGetItem(table.name, rest[:MAX_BATCH_GET], RAW, consistent=True))
+        found |= {(item["source"]["S"], item["target"]["S"]): item for item in answer.items}
+        rest = [*rest[MAX_BATCH_GET:], *answer.rest]
+    return found
+
+
+async def _of_index(port: Port, table: GraphTable, index: str, wanted: int) -> list[Finding]:
+    """Each row of an index is its item, and there are as many rows as items that are in it."""
+    found: list[Finding] = []
+    count = 0
+    async for rows in _pages(port, table, index):
+        count += len(rows)
+        items = await _fetch(port, table, {(row["source"]["S"], row["target"]["S"]) for row in rows})
+        for row in rows:
+            place = row["source"]["S"], row["target"]["S"]
+            if items.get(place) != row:
+                found.append(Finding("edge.index", f"its row in {index} is another than the edge", "", place))
+    if count != wanted:
+        what = f"{index} has {count} rows for {wanted} items"
+        found.append(Finding("edge.index", what, "", (table.name, index)))
+    return found
 
 
 async def _of_node(port: Port, table: GraphTable, node: Node, item: Item) -> Iterator[Finding]:
@@ -90,38 +144,6 @@ def _differences(
         if edge.__mirrors__ is not None and counted != len(listed.get(model_of(edge).type, ())):
             found.append(Finding("edge-set.count", f"{counter_of(edge)} is not the number of its edges", kind, place))
     return found
-
-
-async def _of_edge(port: Port, table: GraphTable, edge: Edge[Any, Any]) -> Iterator[Finding]:
-    model = model_of(type(edge))
-    key = model.key_of(edge)
-    place = (key.partition, key.low)
-    found: list[Finding] = []
-    for end in (edge.source, edge.target):
-        node = await port.send(GetItem(table.name, model_of(end.kinds[0]).key_item(end), RAW, consistent=True))
-        if node is None:
-            found.append(Finding("edge.orphan", f"its {end.kinds[0].__name__} is gone", model.type, place))
-    if not await _in_index(port, table, edge):
-        found.append(Finding("edge.unindexed", "its target's index does not have it", model.type, place))
-    return iter(found)
-
-
-async def _in_index(port: Port, table: GraphTable, edge: Edge[Any, Any]) -> bool:
-    query = incoming(type(edge), edge.target)
-    item = model_of(type(edge)).item(edge)
-    partition, sort = table.definition.index_keys(query.index)
-    expressions = Expressions()
-    text = f"{expressions.name(partition)} = {expressions.value(item[partition])}"
-    text += f" AND {expressions.name(sort)} = {expressions.value(item[sort])}"
-    after: Key | None = None
-    while True:
-        selection = Selection(query.index, names=expressions.names, values=expressions.values, after=after)
-        page = await port.send(Query(table.name, text, selection, RAW))
-        if any(row["source"] == item["source"] for row in page.items):
-            return True
-        after = page.after
-        if after is None:
-            return False
 
 
 async def _partition(port: Port, table: GraphTable, source: str) -> list[Item]:

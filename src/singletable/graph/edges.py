@@ -17,11 +17,12 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, ParamSpec, TypeGuard, TypeVar, cast, get_args, overload
 
-from msgspec.structs import replace
-
-from singletable.errors import DeclarationError
+from singletable.errors import DeclarationError, InvalidRequest
 from singletable.expressions import Condition, Handle
-from singletable.graph.nodes import Node, check_word, end_type, kinds_of, node_key
+from singletable.graph.matching import check_condition
+from singletable.graph.mirrors import mirrors_of
+from singletable.graph.nodes import Node, check_roles, check_word, end_type, kinds_of, node_key
+from singletable.graph.queries import EdgeQuery, Linked
 from singletable.records.capture import capture_sort
 from singletable.records.entities import Entity, Special
 from singletable.records.keytext import (
@@ -34,7 +35,7 @@ from singletable.records.keytext import (
     Verbatim,
 )
 from singletable.records.models import model_of
-from singletable.records.patterns import Bound, Captured, Declared, Key, KeyOf, Query
+from singletable.records.patterns import Bound, Captured, Declared, Key, KeyOf
 from singletable.records.table import IndexDecorator, Table, plain
 from singletable.tables import StreamView
 from singletable.values.plans import FLAG, INTEGER, Field, Scalar
@@ -42,13 +43,18 @@ from singletable.values.plans import FLAG, INTEGER, Field, Scalar
 P = ParamSpec("P")
 F = TypeVar("F", bound=Node)
 N = TypeVar("N", bound=Node)
-N_co = TypeVar("N_co", bound=Node, covariant=True)
 S = TypeVar("S", bound=Node)
 T = TypeVar("T", bound=Node)
 D = TypeVar("D", bound="Edge[Any, Any]")
 D_co = TypeVar("D_co", bound="Edge[Any, Any]", covariant=True)
 
 REVISION, LISTED = "revision", "listed"
+
+_NO_ROLES = {
+    "expires": "unlink() removes an edge with its member; a clock would leave the member.",
+    "unique": "An edge is unique by its source, target and type.",
+    "version": "An edge has a revision, which relink() and unlink() hold.",
+}
 
 
 class End(Generic[N]):
@@ -106,8 +112,9 @@ class Edge(Entity, Generic[S, T]):
         mirrors: tuple[str, ...] | None = (),
     ) -> None:
         if type is not None:
-            ends = get_args(cast(Any, cls).__orig_bases__[0])
-            if len(ends) != 2:
+            bases = map(get_args, cast(Any, cls).__orig_bases__)
+            ends = next((args for args in bases if len(args) == 2), ())
+            if not ends or any(isinstance(end, TypeVar) for end in ends):
                 raise DeclarationError(
                     f"{cls.__name__} says which nodes it joins", hint="As in Edge[Goal, User | Team]."
                 )
@@ -118,11 +125,17 @@ class Edge(Entity, Generic[S, T]):
             for name in ("source", "target"):
                 setattr(cls, name, End[Any](name))
             _check_index(cls)
+            mirrors_of(cls)
 
     @classmethod
     def __special__(cls, table: Table, type: str) -> Special:
         check_word(type, table)
+        check_roles(cls, _NO_ROLES)
+        for kind in (*cls.__sources__, *cls.__targets__):
+            if model_of(kind).table is not table:
+                raise DeclarationError(f"{cls.__name__} joins nodes of another table", table=table.name)
         source, target = end_type("source", cls.__sources__), end_type("target", cls.__targets__, type)
+        _check_declared(cls)
         names = table.definition.key
         why = "Edges are written by link(), relink() and unlink(), which keep edge sets in step."
         return Special(
@@ -153,7 +166,12 @@ class Edge(Entity, Generic[S, T]):
 
     @classmethod
     def to(cls, kind: type[F], *conditions: Condition) -> Linked[F]:
-        """The neighbours of a class, by its edge set; conditions are on mirrored attributes."""
+        """The neighbours of a class, by its edge set; conditions are on mirrored attributes. InvalidRequest."""
+        if kind not in cls.__targets__:
+            named = " or ".join(k.__name__ for k in cls.__targets__)
+            raise InvalidRequest(f"{cls.__name__} goes to no {kind.__name__}", hint=f"It goes to {named}.")
+        for condition in conditions:
+            check_condition(condition, cls)
         return Linked(cls, kind, conditions)
 
 
@@ -163,62 +181,6 @@ def is_edge(value: object) -> TypeGuard[Edge[Any, Any]]:
 
 def _is_edge_type(kind: type[Any]) -> TypeGuard[type[Edge[Any, Any]]]:
     return issubclass(kind, Edge)
-
-
-class Linked(Generic[F]):
-    """Neighbours to read with a page of nodes: by edge type, class, and conditions on what the edge set mirrors."""
-
-    def __init__(
-        self,
-        edge: type[Edge[Any, Any]],
-        kind: type[F],
-        conditions: tuple[Condition, ...] = (),
-        within: tuple[Linked[Any], ...] = (),
-    ) -> None:
-        self.edge, self.kind, self.conditions, self.within = edge, kind, conditions, within
-
-    def including(self, *linked: Linked[Any]) -> Linked[F]:
-        """The neighbours' own neighbours, one round trip more."""
-        return Linked(self.edge, self.kind, self.conditions, linked)
-
-    def __repr__(self) -> str:
-        return f"{self.edge.__name__}.to({self.kind.__name__})"
-
-
-class EdgeQuery(Query[D_co], frozen=True):
-    """Edges of a node, or through an edge index."""
-
-    def sources(self: EdgeQuery[Edge[S, Any]]) -> NodeQuery[S]:
-        """The nodes that the edges come from."""
-        return NodeQuery(self, "source")
-
-    def targets(self: EdgeQuery[Edge[Any, T]]) -> NodeQuery[T]:
-        """The nodes that the edges go to."""
-        return NodeQuery(self, "target")
-
-
-class NodeQuery(Generic[N_co]):
-    """The nodes at one end of edges, with some of their neighbours: what `db.page` gives as rows.
-
-    Three round trips for a page of up to 100 nodes with their neighbours, one more for each level below.
-    """
-
-    def __init__(
-        self, edges: EdgeQuery[Any], end: str, linked: tuple[Linked[Any], ...] = (), complete: bool = False
-    ) -> None:
-        self.edges, self.end, self.linked, self.complete = edges, end, linked, complete
-
-    def including(self, *linked: Linked[Any], complete: bool = False) -> NodeQuery[N_co]:
-        """Neighbours of each node, from its edge set. `complete` reads the edges themselves where a set overflowed."""
-        return NodeQuery(self.edges, self.end, linked, complete)
-
-    def newest_first(self) -> NodeQuery[N_co]:
-        """In descending order of the edges."""
-        return NodeQuery(replace(self.edges, descending=True), self.end, self.linked, self.complete)
-
-    def where(self, condition: Condition) -> NodeQuery[N_co]:
-        """Only through edges that meet a condition: a filter."""
-        return NodeQuery(cast("EdgeQuery[Any]", self.edges.where(condition)), self.end, self.linked, self.complete)
 
 
 class BoundEdge(Bound[P, D_co]):
@@ -322,6 +284,16 @@ def _check_index(edge: type[Edge[Any, Any]]) -> None:
             table=model.table.name,
             hint="Give it an index whose attributes can't be None.",
         )
+
+
+def _check_declared(edge: type[Any]) -> None:
+    for name in dict.fromkeys(n for base in edge.__mro__ for n in vars(base)):
+        declared = inspect.getattr_static(edge, name)
+        if isinstance(declared, Declared) and not isinstance(declared, EdgeIndex):
+            raise DeclarationError(
+                f"{edge.__name__}.{name} returns two texts; the partition of an edge's index is its target",
+                hint="Return the sort key alone, and say so: def by_rank(role: Role = ANY) -> str.",
+            )
 
 
 def _end_plan(end: type[Verbatim], prefix: str) -> Scalar:

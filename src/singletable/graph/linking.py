@@ -5,210 +5,25 @@
     relink   put the edge under its revision; move its member to the node's other set, where a mirrored value changed
     unlink   delete the edge under its revision; take its member from the node's set, and 1 from the counter
 
-One request, nothing read. An edge carries a `revision`; its member lies in `edges0` when that is even, in `edges1` when
-odd, because one update can't add to and take from the same set. Over the cap an edge is written with `listed` false and
-the node says so in `overflow`.
+One request, nothing read. Over the cap an edge is written with `listed` false and the node says so in `overflow`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from singletable.errors import Conflict, InvalidRequest, NotFound, SingletableError
-from singletable.expressions import Condition, Given, Stored
-from singletable.expressions.render import Expressions
-from singletable.graph.edges import LISTED, REVISION, Edge
-from singletable.graph.members import form_of
-from singletable.graph.nodes import EDGE_SETS, OVERFLOW, TOMBSTONE
-from singletable.operations import CheckItem, DeleteItem, Guard, Item, PutItem, UpdateItem
-from singletable.operations.answers import RAW
+from singletable.graph.edge_writes import DeleteEdge, HoldNode, Listing, PutEdge, edge_key, listing_of
+from singletable.graph.edge_writes import EdgeMoved as EdgeMoved
+from singletable.graph.edges import Edge
 from singletable.records.models import Model, model_of
 from singletable.records.patterns import KeyOf
-from singletable.records.rules import already_exists, both, guard, is_type
-from singletable.records.writes import Moment, Part, Write
+from singletable.records.writes import Write
 
 D = TypeVar("D", bound=Edge[Any, Any])
 
-CAP = 100
-"""Members of one edge type in a node's edge set: at 100 a link costs 20 write units, at 1,000 it would cost 140."""
-
 Target = Literal["checked", "unchecked"]
-
-
-def counter_of(edge: type[Edge[Any, Any]]) -> str:
-    """The node's attribute that counts its listed edges of a type."""
-    return f"n_{model_of(edge).type}"
-
-
-@dataclass
-class Listing:
-    """Whether and where an edge's member stands, decided together by the writes of its edge and its node."""
-
-    edge: Edge[Any, Any]
-    listed: bool = True
-    revision: int = 0
-
-    @property
-    def member(self) -> str:
-        return form_of(type(self.edge)).text(self.edge)
-
-    @property
-    def attribute(self) -> str:
-        return EDGE_SETS[self.revision % 2]
-
-
-@dataclass(eq=False)
-class PutEdge(Write):
-    """The item of an edge: new, or in the place of the revision `before`."""
-
-    verb: ClassVar[str] = "link"
-    model: Model[Any]
-    key: KeyOf[Any]
-    listing: Listing
-    before: int | None = None
-    where: Condition | None = None
-
-    def main(self, current: Any, moment: Moment) -> Part:
-        item = self.model.item(self.listing.edge)
-        item[REVISION] = {"N": str(self.listing.revision)}
-        if not self.listing.listed:
-            item[LISTED] = {"BOOL": False}
-        absent = Condition("attribute_not_exists", (Stored(self.model.key_attributes[0]),))
-        condition = absent if self.before is None else is_revision(self.before)
-        return Part(PutItem(self.model.table.name, item, guard(self.model, condition)), self._refusal)
-
-    def _refusal(self, stored: Item | None) -> SingletableError:
-        if self.before is None:
-            return already_exists(self.model, self.key, stored)
-        return edge_moved(self.model, self.key, "relink", stored)
-
-
-@dataclass(eq=False)
-class DeleteEdge(Write):
-    """Take an edge away, as it was read."""
-
-    verb: ClassVar[str] = "unlink"
-    model: Model[Any]
-    key: KeyOf[Any]
-    revision: int
-    where: Condition | None = None
-
-    def main(self, current: Any, moment: Moment) -> Part:
-        condition = is_revision(self.revision)
-        key = self.model.key_item(self.key)
-        action = DeleteItem(self.model.table.name, key, guard(self.model, condition), RAW)
-        return Part(action, lambda stored: edge_moved(self.model, self.key, self.verb, stored))
-
-
-@dataclass(eq=False)
-class HoldNode(Write):
-    """What a transaction does to one node: members that come and go, or only that it has to be there."""
-
-    verb: ClassVar[str] = "link"
-    model: Model[Any]
-    key: KeyOf[Any]
-    comes: tuple[Listing, ...] = ()
-    goes: tuple[Listing, ...] = ()
-    keeps: bool = True
-    """The node has to be there and must not be being deleted."""
-    where: Condition | None = None
-
-    def joined_with(self, other: Write) -> Write | None:
-        if not isinstance(other, HoldNode):
-            return None
-        joined = replace(
-            self,
-            comes=self.comes + other.comes,
-            goes=self.goes + other.goes,
-            keeps=self.keeps or other.keeps,
-        )
-        joined.settle_sets()
-        return joined
-
-    def settle_sets(self) -> None:
-        """Give new members the set that no member leaves; InvalidRequest where members leave both."""
-        left = {gone.attribute for gone in self.goes if gone.listed}
-        for new in self.comes:
-            if new.attribute in left:
-                new.revision += 1
-            if new.attribute in left:
-                raise InvalidRequest(
-                    "members come into and leave both halves of a node's edge set in one transaction",
-                    key=self.key,
-                    table=self.model.table.name,
-                    operation="link",
-                    hint="Do it in two transactions.",
-                )
-
-    def main(self, current: Any, moment: Moment) -> Part:
-        name, key = self.model.table.name, self.model.key_item(self.key)
-        counted = self._counts()
-        conditions: Condition | None = is_type(self.model)
-        if self.keeps:
-            conditions = both(conditions, Condition("attribute_not_exists", (Stored(TOMBSTONE),)))
-        for edge, more in counted.items():
-            if more > 0:
-                conditions = both(conditions, is_under_cap(edge, more))
-        text = self._update_text(counted)
-        if not text:
-            return Part(CheckItem(name, key, guard(self.model, conditions)), self._refusal)
-        expressions = Expressions((self.model.kind,))
-        update = self._rendered(expressions, counted)
-        assert conditions is not None
-        held = Guard(expressions.condition(conditions), expressions.names, expressions.values)
-        return Part(UpdateItem(name, key, update, held, RAW), self._refusal)
-
-    def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
-        """Whether the node is at its cap: then the edges are written unlisted."""
-        if stored is None or not self.model.is_mine(stored) or (self.keeps and TOMBSTONE in stored):
-            return False
-        full = False
-        for edge, more in self._counts().items():
-            has = int(stored.get(counter_of(edge), {"N": "0"})["N"])
-            if more > 0 and has + more > CAP:
-                room = max(0, CAP - has)
-                for listing in [new for new in self.comes if type(new.edge) is edge and new.listed][room:]:
-                    listing.listed, full = False, True
-        return full
-
-    def _counts(self) -> dict[type[Edge[Any, Any]], int]:
-        counts: dict[type[Edge[Any, Any]], int] = {}
-        for listings, step in ((self.comes, 1), (self.goes, -1)):
-            for listing in listings:
-                if listing.listed:
-                    counts[type(listing.edge)] = counts.get(type(listing.edge), 0) + step
-        return counts
-
-    def _update_text(self, counted: dict[type[Edge[Any, Any]], int]) -> bool:
-        return bool(counted or any(not new.listed for new in self.comes))
-
-    def _rendered(self, expressions: Expressions, counted: dict[type[Edge[Any, Any]], int]) -> str:
-        adds, deletes = list[str](), list[str]()
-        for attribute in EDGE_SETS:
-            new = sorted({x.member for x in self.comes if x.listed and x.attribute == attribute})
-            gone = sorted({x.member for x in self.goes if x.listed and x.attribute == attribute})
-            if new:
-                adds.append(f"{expressions.name(attribute)} {expressions.value({'SS': new})}")
-            if gone:
-                deletes.append(f"{expressions.name(attribute)} {expressions.value({'SS': gone})}")
-        for edge, step in counted.items():
-            if step:
-                adds.append(f"{expressions.name(counter_of(edge))} {expressions.value({'N': str(step)})}")
-        unlisted = sorted({model_of(type(x.edge)).type for x in self.comes if not x.listed})
-        if unlisted:
-            adds.append(f"{expressions.name(OVERFLOW)} {expressions.value({'SS': unlisted})}")
-        clauses = (("ADD", adds), ("DELETE", deletes))
-        return " ".join(f"{verb} {', '.join(parts)}" for verb, parts in clauses if parts)
-
-    def _refusal(self, stored: Item | None) -> SingletableError:
-        kind, table = self.model.kind.__name__, self.model.table.name
-        if stored is not None and self.model.is_mine(stored) and TOMBSTONE in stored:
-            what, hint = f"the {kind} is being deleted", "Link to another."
-        else:
-            what, hint = f"there is no such {kind}", "Create the node first."
-        return NotFound(what, hint=hint, key=self.key, table=table, operation=self.verb)
 
 
 @dataclass(frozen=True)
@@ -238,7 +53,7 @@ class Unlinking(Generic[D]):
 
     def writes(self) -> Sequence[Write]:
         edge, listing = self.edge, listing_of(self.edge)
-        found: list[Write] = [DeleteEdge(model_of(type(edge)), edge_key(edge), listing.revision)]
+        found: list[Write] = [DeleteEdge(model_of(type(edge)), edge_key(edge), listing)]
         if type(edge).__mirrors__ is not None and listing.listed:
             found.append(HoldNode(_model(edge.source), edge.source, goes=(listing,), keeps=False))
         return found
@@ -256,7 +71,7 @@ class Relinking(Generic[D]):
         moves = old.listed and type(self.before).__mirrors__ is not None and _mirrors_differ(self.before, self.after)
         # An unmoved member stays in its half of the set: the revision keeps its parity.
         new = Listing(self.after, old.listed, old.revision + (1 if moves else 2))
-        found: list[Write] = [PutEdge(model_of(type(self.after)), edge_key(self.after), new, old.revision)]
+        found: list[Write] = [PutEdge(model_of(type(self.after)), edge_key(self.after), new, old)]
         if moves:
             source = self.after.source
             found.append(_Moving(_model(source), source, (new,), (old,)))
@@ -282,47 +97,6 @@ def link(edge: D, *, target: Target = "checked") -> Linking[D]:
     Links to one checked target conflict with each other, as each holds it.
     """
     return Linking(edge, target)
-
-
-def listing_of(edge: Edge[Any, Any]) -> Listing:
-    """Where the member of an edge, as it was read, stands."""
-    return Listing(edge, getattr(edge, "_listed", True), getattr(edge, "_revision", 0))
-
-
-def was_read(edge: Edge[Any, Any]) -> bool:
-    return hasattr(edge, "_revision")
-
-
-def edge_key(edge: Edge[Any, Any]) -> KeyOf[Any]:
-    return model_of(type(edge)).key_of(edge)
-
-
-def is_revision(revision: int) -> Condition:
-    return Condition("=", (Stored(REVISION), Given({"N": str(revision)})))
-
-
-def is_under_cap(edge: type[Edge[Any, Any]], more: int) -> Condition:
-    counter = Stored(counter_of(edge))
-    room = Condition("<=", (counter, Given({"N": str(CAP - more)})))
-    return Condition("attribute_not_exists", (counter,)) | room
-
-
-class EdgeMoved(Conflict):
-    """The edge was changed or taken away since it was read."""
-
-    code = "conflict.edge-moved"
-
-
-def edge_moved(model: Model[Any], key: KeyOf[Any], verb: str, stored: Item | None) -> SingletableError:
-    if stored is None:
-        return NotFound(f"there is no such {model.kind.__name__}", key=key, table=model.table.name, operation=verb)
-    return EdgeMoved(
-        f"the {model.kind.__name__} was changed since it was read",
-        key=key,
-        table=model.table.name,
-        operation=verb,
-        hint="Read it again, then decide.",
-    )
 
 
 def _mirrors_differ(one: Edge[Any, Any], other: Edge[Any, Any]) -> bool:

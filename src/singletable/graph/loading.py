@@ -7,8 +7,8 @@ from itertools import islice
 from typing import Any
 
 from singletable.errors import AlreadyExists, Incomplete, InvalidRequest
+from singletable.graph.edge_writes import CAP, Listing, counter_of, edge_key
 from singletable.graph.edges import LISTED, REVISION, Edge
-from singletable.graph.linking import CAP, Listing, counter_of, edge_key
 from singletable.graph.nodes import EDGE_SETS, OVERFLOW, Node, node_key
 from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, Key
 from singletable.operations.answers import RAW
@@ -26,15 +26,15 @@ async def load(port: Port, nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]
     """Write nodes with the edges that go out of them. Far cheaper than link(): one write unit a KB, no transactions.
 
     The nodes must not be there yet (AlreadyExists, before anything is written), every edge's source is one of them,
-    and its target is one of them or there already. Not atomic: a load that stops part of the way is begun anew after
-    its nodes were deleted.
+    and its target is one of them or there already, and not deleted meanwhile. Not atomic: a load that stops part of the
+    way is begun anew after its nodes were deleted.
     """
+    listings = _listings(nodes, edges)
     if not nodes:
         return
-    table = model_for(nodes[0]).table
+    table = _table_of(nodes)
     if port.traits.creates_tables:
         await first_use(port, table)
-    listings = _listings(nodes, edges)
     await _check_targets(port, nodes, listings)
     await _check_absent(port, table, nodes)
     # Edges first: a node is never seen with members whose edges are not there.
@@ -44,16 +44,35 @@ async def load(port: Port, nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]
 
 def _listings(nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]]) -> dict[str, list[Listing]]:
     found: dict[str, list[Listing]] = {node_key(node).partition: [] for node in nodes}
+    if len(found) < len(nodes):
+        raise InvalidRequest("a node is given twice", operation="load")
     counts: dict[tuple[str, type[Any]], int] = {}
+    places: set[tuple[str, str]] = set()
     for edge in edges:
-        source = edge.source.partition
+        key = edge_key(edge)
+        source = key.partition
         if source not in found:
-            raise InvalidRequest("an edge whose source is not among the nodes", key=edge_key(edge), operation="load")
+            raise InvalidRequest("an edge whose source is not among the nodes", key=key, operation="load")
+        if (source, key.low) in places:
+            raise InvalidRequest(
+                "an edge is given twice: of a type, there is one from node to node", key=key, operation="load"
+            )
+        places.add((source, key.low))
         place = (source, type(edge))
         counts[place] = counts.get(place, 0) + 1
         held = type(edge).__mirrors__ is not None
         found[source].append(Listing(edge, listed=not held or counts[place] <= CAP))
     return found
+
+
+def _table_of(nodes: Sequence[Node]) -> Table:
+    table = model_for(nodes[0]).table
+    for model in {model_for(node) for node in nodes}:
+        counted = next(iter(model.roles.values()), "")
+        if model.table is not table or counted:
+            what = f"{model.kind.__name__} has a {counted} attribute" if counted else "nodes of two tables"
+            raise InvalidRequest(f"{what}, which load() has no conditions for", operation="load", hint="create() them.")
+    return table
 
 
 async def _check_targets(port: Port, nodes: Sequence[Node], listings: dict[str, list[Listing]]) -> None:

@@ -6,16 +6,18 @@ class Goal(Node, table=records, type="GOAL"):
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
-from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Self, TypeVar, cast, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self, TypeGuard, TypeVar, cast, get_args
 
 from singletable.errors import DeclarationError, InvalidValue
 from singletable.records.entities import Entity, Special
 from singletable.records.keytext import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Part, Slot, Template, Verbatim
 from singletable.records.models import model_of
-from singletable.records.patterns import Captured, KeyOf
+from singletable.records.patterns import Captured, Declared, KeyOf
 from singletable.records.table import Table
+from singletable.values import METADATA
 from singletable.values.plans import TEXT, Field, Scalar, SetPlan
 
 N = TypeVar("N", bound="Node")
@@ -44,6 +46,8 @@ class Node(Entity):
     @classmethod
     def __special__(cls, table: Table, type: str) -> Special:
         check_word(type, table)
+        check_roles(cls, {"expires": "delete_node() removes a node with its edges; a clock would leave them."})
+        _check_no_index(cls, table)
         cls.__word__ = type
         return Special(
             fields={"id": Field("id", table.definition.key[0], _id_plan(f"{type}-"), is_written=False)},
@@ -70,12 +74,18 @@ def node_key(node: Any) -> KeyOf[Any]:
     return type(node).by_id(node.id) if isinstance(node, Node) else cast("KeyOf[Any]", node)
 
 
+def is_key_of(value: object, kind: type[Any]) -> TypeGuard[KeyOf[Any]]:
+    """Whether a value is the key of an entity of a kind: of a node, or of an edge."""
+    return isinstance(value, KeyOf) and issubclass(value.kinds[0], kind)
+
+
 def kinds_of(kinds: Any) -> tuple[type[Node], ...]:
     """`User | Team` as (User, Team); DeclarationError for what is no node."""
     found: tuple[Any, ...] = get_args(kinds) or (kinds,)
     for kind in found:
         if not (inspect.isclass(kind) and issubclass(kind, Node)):
             raise DeclarationError(f"{kind!r} is no node: an edge joins nodes")
+        model_of(kind)
     return found
 
 
@@ -89,7 +99,7 @@ def end_type(name: str, kinds: Sequence[type[Node]], edge_word: str = "") -> typ
         @classmethod
         def to_text(cls, value: Any) -> str:
             key: Any = node_key(value)
-            if not isinstance(key, KeyOf) or not issubclass(key.kinds[0], tuple(kinds)):
+            if not isinstance(key, KeyOf) or key.kinds[0] not in kinds:
                 named = " or ".join(k.__name__ for k in kinds)
                 raise InvalidValue(f"a {named} or its key is wanted, not a {type(value).__name__}", attribute=name)
             return str(key.partition)
@@ -114,6 +124,25 @@ def check_word(word: str, table: Table) -> None:
         raise DeclarationError(f"{table.name} is no table of a graph", hint="Declare it as GraphTable(...).")
     if not word or "-" in word or "%" in word or not word.isprintable():
         raise DeclarationError(f"{word!r} is no type of a graph: it is one word of keys, without '-'", table=table.name)
+
+
+def check_roles(cls: type[Any], refused: Mapping[str, str]) -> None:
+    """DeclarationError for attributes with a role that its kind of entity can't keep, each with the reason."""
+    for declared in dataclasses.fields(cls):
+        role = declared.metadata.get(METADATA, {}).get("role", "")
+        if role in refused:
+            raise DeclarationError(f"{cls.__name__}.{declared.name} can't be {role}=True", hint=refused[role])
+
+
+def _check_no_index(cls: type[Any], table: Table) -> None:
+    for name in dict.fromkeys(n for base in cls.__mro__ for n in vars(base)):
+        declared = inspect.getattr_static(cls, name)
+        if isinstance(declared, Declared):
+            raise DeclarationError(
+                f"{cls.__name__}.{name}: a node is found by its id and through edges",
+                table=table.name,
+                hint="The indexes of a GraphTable are of its edges: give it an edge to what it is found by.",
+            )
 
 
 def _id_plan(prefix: str) -> Scalar:

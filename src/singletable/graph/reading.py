@@ -8,16 +8,16 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, overload
 
 from singletable.errors import InvalidRequest
-from singletable.expressions import Condition, first_name, owner_of
-from singletable.graph.edges import Edge, EdgeQuery, Linked, NodeQuery, inverse_of
-from singletable.graph.members import Member, has_more, members_of
+from singletable.graph.edges import Edge, inverse_of
+from singletable.graph.matching import holds
+from singletable.graph.members import Member, has_more, knows_edges, members_of
 from singletable.graph.nodes import Node, node_key
+from singletable.graph.queries import EdgeQuery, Linked, NodeQuery
 from singletable.operations import Found
 from singletable.records.batches import get_many
 from singletable.records.cursors import CursorSeal
@@ -67,6 +67,14 @@ class Row(Generic[N_co]):
         return has_more(self.node, edge)
 
 
+@dataclass(frozen=True)
+class NodePage(Page[Row[N_co]]):
+    """A page of rows."""
+
+    holes: int = 0
+    """Edges of the page whose node was gone when it was read."""
+
+
 async def page_of_nodes(
     port: Port,
     query: NodeQuery[N],
@@ -74,15 +82,15 @@ async def page_of_nodes(
     after: str | None,
     seal: CursorSeal,
     principal: str | None = None,
-) -> Page[Row[N]]:
+) -> NodePage[N]:
     """A page of nodes with their neighbours. Three round trips up to 100 nodes; one more for each level below.
 
-    Nodes that are gone are left out: a page is never refilled.
+    Nodes that are gone are left out and counted: a page is never refilled.
     """
     edges = await page(port, query.edges, limit, after, seal, principal)
     rows = await rows_of(port, edges.items, query)
     position: Position | None = edges.position
-    return Page(rows, position)
+    return NodePage(rows, position, len(edges) - len(rows))
 
 
 async def rows_of(port: Port, edges: Sequence[Any], query: NodeQuery[N]) -> list[Row[N]]:
@@ -104,7 +112,8 @@ async def including(
 async def walk(
     port: Port, start: Any, via: Sequence[Linked[Any]], hops: int, limit: int = MAX_WALKED
 ) -> list[tuple[int, Node]]:
-    """Every node within some hops of one, nearest first, each once, with its distance. A round trip a hop.
+    """Every node within some hops of one, nearest first, each once, with its distance. A round trip a hop, one more
+    where an edge set does not hold all.
 
     InvalidRequest past `limit` nodes.
     """
@@ -112,7 +121,8 @@ async def walk(
     nodes = list((await _nodes(port, [key])).values())
     found: dict[str, tuple[int, Node]] = {node_key(n).partition: (0, n) for n in nodes}
     for hop in range(1, hops + 1):
-        members = [m for node in nodes for spec in via for m in _chosen(node, spec)]
+        chosen = await _members(port, nodes, tuple(via), complete=True)
+        members = [m for by_spec in chosen for found_by in by_spec.values() for m in found_by]
         wanted = {m.target.partition: m.target for m in members if m.target.partition not in found}
         if len(found) + len(wanted) > limit:
             raise InvalidRequest(
@@ -129,7 +139,7 @@ async def walk(
 async def count_edges(port: Port, source: Any, edge: type[Edge[Any, Any]]) -> int:
     """How many edges of a type a node has: from its edge set, for nothing, where a node is given whose set has all;
     else by reading them."""
-    if isinstance(source, Node) and not has_more(source, edge):
+    if isinstance(source, Node) and knows_edges(source) and not has_more(source, edge):
         return sum(1 for _ in members_of(source, [edge]))
     return len(await everything(port, edge.of(source), max_pages=10_000))
 
@@ -156,9 +166,7 @@ async def _neighbours(
     """For each node, the rows of each spec; all of one level in one round trip."""
     if not linked or not nodes:
         return [{spec: [] for spec in linked} for _ in nodes]
-    chosen = [{spec: list(_chosen(node, spec)) for spec in linked} for node in nodes]
-    if complete:
-        await _complete(port, nodes, linked, chosen)
+    chosen = await _members(port, nodes, linked, complete)
     wanted = {m.target.partition: m.target for by_spec in chosen for ms in by_spec.values() for m in ms}
     there = await _nodes(port, list(wanted.values()))
     below = await _levels(port, linked, chosen, there, complete)
@@ -173,6 +181,16 @@ async def _neighbours(
         }
         for by_spec in chosen
     ]
+
+
+async def _members(
+    port: Port, nodes: Sequence[Node], linked: tuple[Linked[Any], ...], complete: bool
+) -> list[dict[Linked[Any], list[Member]]]:
+    """For each node, the members of each spec: from its edge set, and from its edges where that is asked for."""
+    chosen = [{spec: list(_chosen(node, spec)) for spec in linked} for node in nodes]
+    if complete:
+        await _complete(port, nodes, linked, chosen)
+    return chosen
 
 
 async def _levels(
@@ -233,7 +251,7 @@ def _chosen(node: Node, linked: Linked[Any]) -> Iterator[Member]:
 
 
 def _holds_all(linked: Linked[Any], member: Member) -> bool:
-    return all(_holds(condition, linked, member.values) for condition in linked.conditions)
+    return all(holds(condition, linked.edge, member.values) for condition in linked.conditions)
 
 
 async def _nodes(port: Port, keys: Iterable[KeyOf[Any]]) -> dict[str, Any]:
@@ -241,39 +259,3 @@ async def _nodes(port: Port, keys: Iterable[KeyOf[Any]]) -> dict[str, Any]:
     unique = list({key.partition: key for key in keys}.values())
     found = await get_many(port, unique) if unique else []
     return {node_key(node).partition: node for node in found}
-
-
-# --- conditions on what the edge set mirrors --------------------------------------------------------------------------
-_COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq,
-    "<>": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-
-
-def _holds(condition: Condition, linked: Linked[Any], values: Mapping[str, Any]) -> bool:
-    """A condition, asked of a member's values here; InvalidRequest for what an edge set can't answer."""
-    how, operands = condition.how, condition.operands
-    if how == "AND":
-        return all(_holds(c, linked, values) for c in operands)
-    if how == "OR":
-        return any(_holds(c, linked, values) for c in operands)
-    if how == "NOT":
-        return not _holds(operands[0], linked, values)
-    name = first_name(operands[0])
-    if owner_of(operands[0]) is not linked.edge or name not in (linked.edge.__mirrors__ or ()):
-        raise InvalidRequest(
-            f"{operands[0]!r} is not mirrored in the edge set of {linked.edge.__name__}",
-            hint=f'Declare it: mirrors=("{name}",), or read the edges themselves.',
-        )
-    value = values[name]
-    if how in _COMPARED:
-        return _COMPARED[how](value, operands[1])
-    if how == "IN":
-        return value in operands[1:]
-    if how == "BETWEEN":
-        return bool(operands[1] <= value <= operands[2])
-    raise InvalidRequest(f"{how} can't be asked of an edge set", attribute=repr(operands[0]))

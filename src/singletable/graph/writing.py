@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from singletable.errors import InvalidRequest, NotFound, TransactionCancelled, TransactionConflict
 from singletable.expressions import Update
+from singletable.graph.edge_writes import EdgeMoved, edge_key, was_read
 from singletable.graph.edges import Edge, is_edge
-from singletable.graph.linking import (
-    EdgeMoved,
-    Linking,
-    Relinking,
-    Target,
-    Unlinking,
-    edge_key,
-    was_read,
-)
-from singletable.graph.nodes import node_key
+from singletable.graph.linking import Linking, Relinking, Target, Unlinking
+from singletable.graph.nodes import is_key_of, node_key
 from singletable.records.changes import applied
 from singletable.records.models import model_for, model_of
 from singletable.records.patterns import KeyOf
-from singletable.records.reading import get_operation
+from singletable.records.reading import get
 from singletable.records.transactions import HasWrites, commit
 from singletable.wire.port import Port
 
@@ -68,39 +62,39 @@ async def relink(port: Port, edge: Any, updates: tuple[Update, ...], target: Any
         if found is None:
             raise _missing(edge)
         after = _after(found, updates, target)
-        moved: list[HasWrites] = [Unlinking(found), Linking(after)] if target is not None else [Relinking(found, after)]
         try:
-            await _send(port, moved)
+            await _send(port, _moves(found, after))
         except EdgeMoved:
             if not isinstance(edge, KeyOf):
                 raise
         else:
-            return await port.send(get_operation(edge_key(after), consistent=True))
+            return after
     raise _contended(found, "relink")
+
+
+def _moves(found: Any, after: Any) -> list[HasWrites]:
+    if edge_key(after).low == edge_key(found).low:
+        return [Relinking(found, after)]
+    return [Unlinking(found), Linking(after)]
 
 
 def _after(edge: Any, updates: tuple[Update, ...], target: Any) -> Any:
     model = model_for(edge)
     if not updates and target is None:
         raise InvalidRequest("relink() changes at least one attribute, or the target", operation="relink")
-    after = applied(model, edge, updates) if updates else _copy(edge)
+    after = applied(model, edge, updates) if updates else replace(edge)
     if target is not None:
         after.target = node_key(target)
+    if edge_key(after).partition != edge_key(edge).partition:
+        raise InvalidRequest("an edge stays with its source", operation="relink", hint="unlink() it, and link another.")
     return after
-
-
-def _copy(edge: Any) -> Any:
-    made: Any = object.__new__(edge.__class__)
-    made.__dict__.update({k: v for k, v in edge.__dict__.items() if not k.startswith("_")})
-    return made
 
 
 async def _as_read(port: Port, edge: Any) -> Any:
     """The edge as it is stored, read where only its key, or an object of the caller's own, is given."""
     if is_edge(edge) and was_read(edge):
         return edge
-    key = _key(edge)
-    return await port.send(get_operation(key, consistent=True))
+    return await get(port, _key(edge).consistent())
 
 
 async def _send(port: Port, values: Sequence[HasWrites]) -> None:
@@ -118,7 +112,11 @@ def _missing(edge: Any) -> NotFound:
 
 
 def _key(edge: Any) -> KeyOf[Any]:
-    return edge_key(edge) if is_edge(edge) else edge
+    if is_edge(edge):
+        return edge_key(edge)
+    if is_key_of(edge, Edge):
+        return edge
+    raise InvalidRequest(f"an edge or its key is wanted, not a {type(edge).__name__}", hint="As in Edge.between(...).")
 
 
 def _contended(edge: Any, operation: str) -> TransactionConflict:

@@ -226,6 +226,8 @@ async def _after_refusal(
         if refused and planned.is_main and await _replan(port, write, reason.stored, known, planned.number, moment):
             anew.add(planned.number)
             continue
+        if refused and anew and not planned.is_main:
+            continue  # whose value it is hangs on the items that are planned anew; a real refusal comes again
         failures.setdefault(planned.number, []).append(_failure(write, _error(write, planned.part, reason)))
     real = [failure for number, found in failures.items() if number not in anew for failure in found]
     if real:

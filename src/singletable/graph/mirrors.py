@@ -1,0 +1,78 @@
+"""Mirrored attributes: how the values of an edge stand, as texts, in a member of its source's edge set.
+
+An enum is mirrored by its value, any other type by its key text. Every form has a fixed number of "-", so that a member
+can be read from its end; a type whose text has no fixed end is refused.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from datetime import date, datetime
+from enum import Enum
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+from singletable.errors import DeclarationError
+from singletable.records.capture import key_type
+from singletable.records.keytext import Part, Slot, Template
+from singletable.records.models import model_of
+
+_MIRRORED = (str, date, datetime, UUID)
+
+
+class Mirror:
+    """The text of one mirrored attribute."""
+
+    def __init__(self, edge: type[Any], name: str) -> None:
+        kind: Any = key_type(model_of(edge).types[name])
+        enum = _as_enum(kind)
+        if kind not in _MIRRORED and enum is None:
+            choices = ", ".join(t.__name__ for t in _MIRRORED)
+            raise DeclarationError(f"{edge.__name__}.{name} can't be mirrored", hint=f"Mirror an Enum, {choices}.")
+        self.members: dict[str, Any] = {} if enum is None else {str(m.value): m for m in enum}
+        if enum is not None:
+            if any("-" in word or not word for word in self.members) or len(self.members) < len(enum):
+                raise DeclarationError(
+                    f"{edge.__name__}.{name}: a mirrored enum's values are texts of their own, without '-'"
+                )
+            self.form = "|".join(re.escape(word) for word in self.members)
+            return
+        slot = Slot(name, kind)
+        # Two parts, so that a str has its '-' written %2D and ends where its part ends.
+        self._template = Template((Part("", slot), Part("")), "-")
+        self.form = slot.form("-")
+        self._name = name
+
+    def write(self, value: Any) -> str:
+        if self.members:
+            return str(value.value)
+        return self._template.write({self._name: value})[:-1]
+
+    def read(self, text: str) -> Any:
+        if self.members:
+            return self.members[text]
+        values = self._template.read(f"{text}-")
+        if values is None:
+            raise ValueError("the stored member has another form than its class declares")
+        return values[self._name]
+
+
+@cache
+def mirrors_of(edge: type[Any]) -> Mapping[str, Mirror]:
+    """An edge type's mirrored attributes, in the order of its declaration; DeclarationError for one that can't be."""
+    model = model_of(edge)
+    names: tuple[str, ...] = edge.__mirrors__ or ()
+    for name in names:
+        if name not in model.types or model.by_name[name].optional:
+            raise DeclarationError(
+                f"{edge.__name__} mirrors {name!r}, which is no attribute of it that always has a value",
+                hint='As in mirrors=("role",), each declared without None.',
+            )
+    return {name: Mirror(edge, name) for name in names}
+
+
+def _as_enum(kind: Any) -> type[Enum] | None:
+    return kind if inspect.isclass(kind) and issubclass(kind, Enum) else None

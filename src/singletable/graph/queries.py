@@ -1,0 +1,77 @@
+"""What is asked of a graph, as values: edges of a node or of an index, the nodes at their ends, their neighbours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from msgspec.structs import replace
+
+from singletable.expressions import Condition
+from singletable.graph.nodes import Node
+from singletable.records.patterns import Query
+
+if TYPE_CHECKING:
+    from singletable.graph.edges import Edge
+
+F = TypeVar("F", bound=Node)
+N = TypeVar("N", bound=Node)
+N_co = TypeVar("N_co", bound=Node, covariant=True)
+S = TypeVar("S", bound=Node)
+T = TypeVar("T", bound=Node)
+D_co = TypeVar("D_co", bound="Edge[Any, Any]", covariant=True)
+
+
+class Linked(Generic[F]):
+    """Neighbours to read with a page of nodes: by edge type, class, and conditions on what the edge set mirrors."""
+
+    def __init__(
+        self,
+        edge: type[Edge[Any, Any]],
+        kind: type[F],
+        conditions: tuple[Condition, ...] = (),
+        within: tuple[Linked[Any], ...] = (),
+    ) -> None:
+        self.edge, self.kind, self.conditions, self.within = edge, kind, conditions, within
+
+    def including(self, *linked: Linked[Any]) -> Linked[F]:
+        """The neighbours' own neighbours, one round trip more."""
+        return Linked(self.edge, self.kind, self.conditions, linked)
+
+    def __repr__(self) -> str:
+        return f"{self.edge.__name__}.to({self.kind.__name__})"
+
+
+class EdgeQuery(Query[D_co], frozen=True):
+    """Edges of a node, or through an edge index."""
+
+    def sources(self: EdgeQuery[Edge[S, Any]]) -> NodeQuery[S]:
+        """The nodes that the edges come from."""
+        return NodeQuery(self, "source")
+
+    def targets(self: EdgeQuery[Edge[Any, T]]) -> NodeQuery[T]:
+        """The nodes that the edges go to."""
+        return NodeQuery(self, "target")
+
+
+class NodeQuery(Generic[N_co]):
+    """The nodes at one end of edges, with some of their neighbours: what `db.page` gives as rows.
+
+    Three round trips for a page of up to 100 nodes with their neighbours, one more for each level below.
+    """
+
+    def __init__(
+        self, edges: EdgeQuery[Any], end: str, linked: tuple[Linked[Any], ...] = (), complete: bool = False
+    ) -> None:
+        self.edges, self.end, self.linked, self.complete = edges, end, linked, complete
+
+    def including(self, *linked: Linked[Any], complete: bool = False) -> NodeQuery[N_co]:
+        """Neighbours of each node, from its edge set. `complete` reads the edges themselves where a set overflowed."""
+        return NodeQuery(self.edges, self.end, linked, complete)
+
+    def newest_first(self) -> NodeQuery[N_co]:
+        """In descending order of the edges."""
+        return NodeQuery(replace(self.edges, descending=True), self.end, self.linked, self.complete)
+
+    def where(self, condition: Condition) -> NodeQuery[N_co]:
+        """Only through edges that meet a condition: a filter."""
+        return NodeQuery(cast("EdgeQuery[Any]", self.edges.where(condition)), self.end, self.linked, self.complete)

@@ -1,0 +1,69 @@
+"""Points at which a child process kills itself, by name, as a power cut would: no handler and no cleanup runs.
+
+A child is started with `FAILPOINT=name:n`: it dies when it passes that point the n-th time. Without it, or past other
+points, nothing happens.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from singletable.wire.exchange import Answer, Exchange
+
+T = TypeVar("T")
+
+VARIABLE = "FAILPOINT"
+BEFORE, AFTER = "request.before", "request.after"
+"""Of every request but those of a table's first use: nothing was sent; the engine did it and nobody was told."""
+_PATIENCE_SECONDS = 60.0
+_passed: Counter[str] = Counter()
+
+
+def failpoint(name: str) -> None:
+    """Die here, if this is the point and the time."""
+    _passed[name] += 1
+    wanted, _, number = os.environ.get(VARIABLE, "").partition(":")
+    if wanted == name and _passed[name] == int(number):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class DyingExchange:
+    """A transport with a point before and after each request."""
+
+    def __init__(self, inner: Exchange) -> None:
+        self._inner = inner
+
+    async def exchange(self, message: bytes, patience: float, idle_limit: float) -> Answer:
+        failpoint(BEFORE)
+        answer = await self._inner.exchange(message, patience, idle_limit)
+        failpoint(AFTER)
+        return answer
+
+    async def sleep(self, seconds: float) -> None:
+        await self._inner.sleep(seconds)
+
+    async def aside(self, work: Callable[[], T]) -> T:
+        return await self._inner.aside(work)
+
+
+def make_mortal(port: Any) -> None:
+    """Put the points into a port of either shell."""
+    for name in ("_alone", "_in_turns", "_exchange"):
+        if hasattr(port, name):
+            setattr(port, name, DyingExchange(getattr(port, name)))
+
+
+def run_child(module: str, *arguments: str, dies_at: str | None = None) -> int:
+    """Run a module as a child process; its return code, -9 for one that died at its point."""
+    environ = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    if dies_at is not None:
+        environ[VARIABLE] = dies_at
+    command = [sys.executable, "-m", module, *arguments]
+    done = subprocess.run(command, env=environ, timeout=_PATIENCE_SECONDS, check=False)
+    return done.returncode

@@ -1,0 +1,134 @@
+"""The fault proxy: HTTP on loopback, before an engine, with the rules of `rules`.
+
+    with FaultProxy(engine_url, faults) as proxy:
+        db = connect(proxy.url, ...)
+
+A thread for each connection; everything ends with the block.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+import threading  # noqa: TID251
+from types import TracebackType
+from urllib.parse import urlsplit
+
+from singletable.wire import drive
+from tests.faults.carrying import Carrier
+from tests.faults.messages import Call, Cut, Hang, Outcome, Reply
+from tests.faults.rules import Faults
+
+_LENGTH = re.compile(rb"^content-length: *(\d+)", re.IGNORECASE | re.MULTILINE)
+_PATIENCE_SECONDS = 30.0
+_CHUNK = 1 << 16
+
+
+class FaultProxy:
+    """One engine behind one address."""
+
+    def __init__(self, engine_url: str, faults: Faults) -> None:
+        at = urlsplit(engine_url)
+        self._engine = at.hostname or "127.0.0.1", at.port or 80
+        self.carrier = Carrier(faults)
+        self.faults = faults
+        self._one_at_a_time = threading.Lock()
+        self._ended = threading.Event()
+        self._guard = threading.Lock()
+        self._open: set[socket.socket] = set()
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self._threads = [threading.Thread(target=self._accept, daemon=True)]
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.getsockname()[1]}"
+
+    @property
+    def connections(self) -> int:
+        """How many were opened until now."""
+        return len(self._threads) - 1
+
+    def __enter__(self) -> FaultProxy:
+        self._threads[0].start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._ended.set()
+        with contextlib.suppress(OSError):
+            self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+        with self._guard:
+            left = list(self._open)
+        for connection in left:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join(_PATIENCE_SECONDS)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._server.accept()
+            except OSError:
+                return
+            thread = threading.Thread(target=self._serve, args=(client,), daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _serve(self, client: socket.socket) -> None:
+        with client, socket.create_connection(self._engine, _PATIENCE_SECONDS) as engine:
+            with self._guard:
+                self._open |= {client, engine}
+
+            async def ask(call: Call) -> Reply:
+                engine.sendall(call.message)
+                answer = _message(engine)
+                if answer is None:
+                    raise ConnectionResetError("the engine is gone")
+                return Reply.read(answer)
+
+            try:
+                while (request := _message(client)) is not None:
+                    with self._one_at_a_time:
+                        outcome = drive(self.carrier.carry(request, ask))
+                    if not self._answer(client, outcome):
+                        break
+            except OSError:
+                pass
+            finally:
+                with self._guard:
+                    self._open -= {client, engine}
+
+    def _answer(self, client: socket.socket, outcome: Outcome) -> bool:
+        """Give the caller what is left of an answer; False when the connection is to end."""
+        if isinstance(outcome, Hang):
+            client.recv(1)  # until the caller gives up, or the proxy ends
+            return False
+        if isinstance(outcome, Cut):
+            client.sendall(outcome.sent)
+            return False
+        self._ended.wait(outcome.delay_seconds)
+        client.sendall(outcome.message)
+        return True
+
+
+def _message(connection: socket.socket) -> bytes | None:
+    """A whole HTTP message with a Content-Length; None when the other side has closed."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        part = connection.recv(_CHUNK)
+        if not part:
+            return None
+        data += part
+    head, _, body = data.partition(b"\r\n\r\n")
+    said = _LENGTH.search(head)
+    missing = (int(said[1]) if said else 0) - len(body)
+    parts = [data]
+    while missing > 0:
+        part = connection.recv(min(missing, _CHUNK))
+        if not part:
+            return None
+        parts.append(part)
+        missing -= len(part)
+    return b"".join(parts)

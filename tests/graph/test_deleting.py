@@ -1,0 +1,208 @@
+"""delete_node: the node and all its edges, in both directions; hidden at once, finished by whoever calls it again."""
+
+from __future__ import annotations
+
+import random
+import signal
+from collections.abc import Generator, Iterator
+from itertools import count
+from typing import Any
+
+import pytest
+
+from singletable import Database, InvalidRequest, NotFound, RetryPolicy, attr, connect
+from singletable.graph import flows
+from singletable.wire import Traits
+from tests.faults.actions import IndexLag
+from tests.faults.clock import Clock
+from tests.faults.failpoints import AFTER, BEFORE, run_child
+from tests.faults.opening import CURSOR_KEY, PATIENT, make
+from tests.faults.proxy import FaultProxy
+from tests.faults.rules import Faults, Match, Rule
+from tests.graph.child import DOOMED, LOCAL
+from tests.graph.models import Goal, GoalMembership, Note, Role, Subgoal, Subscriber, User, records
+from tests.support.shells import Shell
+
+CHILD = "tests.graph.child"
+KILLED = -signal.SIGKILL
+SOME_STEPS = [f"{AFTER}:1", f"{BEFORE}:4", f"{AFTER}:7", f"{BEFORE}:11", f"{AFTER}:14", f"{BEFORE}:18"]
+
+
+def doomed_graph(db: Database, edges: int) -> None:
+    """A node with so many edges, of four types and both directions, and a bystander that keeps its own."""
+    people = [User(id=f"u{i}") for i in range(edges // 5)]
+    goals = [Goal(id=f"g{i}") for i in range(edges // 5)]
+    found: list[Any] = [GoalMembership(source=DOOMED, target=u, role=Role.LEAD) for u in people]
+    found += [Subscriber(source=DOOMED, target=u) for u in people]
+    found += [Note(source=DOOMED, target=g, tag="out") for g in goals]
+    found += [Note(source=g, target=DOOMED, tag="in") for g in goals]
+    found += [Subgoal(source=g, target=DOOMED, n=1) for g in goals]
+    found += [GoalMembership(source=g, target=u, role=Role.TEAM) for g, u in zip(goals, people, strict=True)]
+    db.load([DOOMED, Goal(id="late"), *people, *goals], found)
+
+
+def assert_hidden(db: Database) -> None:
+    """Whoever reads takes the node as gone, and nobody links it any more."""
+    key = Goal.by_id(DOOMED.id)
+    assert db.get(key) is None
+    assert db.get_many([key]) == []
+    assert list(db.page(Note.of(Goal.by_id("g0")).targets())) == []
+    with pytest.raises(NotFound):
+        db.update(key, attr(Goal.title).set("alive"))
+    with pytest.raises(NotFound):
+        db.link(GoalMembership(source=DOOMED, target=User.by_id("other")))
+    with pytest.raises(NotFound):
+        db.link(Subgoal(source=Goal.by_id("late"), target=DOOMED))
+
+
+def assert_gone(db: Database, goals: int) -> None:
+    assert db.check(records) == []
+    assert not db.delete_node(DOOMED)
+    for edge in (GoalMembership, Subscriber, Note):
+        assert db.all(edge.of(DOOMED)) == []
+    assert db.all(Note.by_tag(DOOMED)) == []
+    assert db.all(Subgoal.by_n(DOOMED)) == []
+    kept = db.get_many([Goal.by_id(f"g{i}") for i in range(goals)])
+    assert [db.count_edges(goal, GoalMembership) for goal in kept] == [1] * goals
+
+
+@pytest.fixture
+def lasting(engine_url: str) -> Iterator[Database]:
+    """A database on an engine that child processes reach as well."""
+    with connect(engine_url, environ={}) as made:
+        made.port.traits = LOCAL
+        made.create_table(records)
+        yield made
+
+
+async def test_a_node_goes_with_all_its_edges(shell: Shell) -> None:
+    goal, other, ada = Goal(id="1"), Goal(id="2"), User(id="ada")
+    for node in (goal, other, ada):
+        await shell.create(node)
+    for edge in (
+        GoalMembership(source=goal, target=ada),
+        Subscriber(source=goal, target=ada),
+        Subgoal(source=goal, target=other),
+        Subgoal(source=other, target=goal),
+        Note(source=other, target=ada, tag="stays"),
+    ):
+        await shell.link(edge)
+    assert await shell.delete_node(goal)
+    assert await shell.get(Goal.by_id("1")) is None
+    assert not await shell.delete_node(Goal.by_id("1"))
+    assert len(await shell.all(Note.of(other))) == 1
+    assert await shell.delete_node(ada)
+    assert await shell.all(Note.of(other)) == []
+    with pytest.raises(InvalidRequest, match="a node or its key"):
+        await shell.delete_node(Note.between(other, ada))
+    await shell.create(goal)
+
+
+@pytest.mark.parametrize("point", SOME_STEPS)
+def test_a_delete_that_was_killed_is_finished_by_the_next(lasting: Database, engine_url: str, point: str) -> None:
+    doomed_graph(lasting, 250)
+    assert run_child(CHILD, engine_url, dies_at=point) == KILLED
+    assert lasting.run(flows.check_graph(lasting.port, records)) == []
+    assert_hidden(lasting)
+    assert run_child(CHILD, engine_url) == 0
+    assert_gone(lasting, 50)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("when", [BEFORE, AFTER])
+def test_a_delete_survives_a_kill_at_every_step(lasting: Database, engine_url: str, when: str) -> None:
+    """Until a run is through before its turn to die comes."""
+    for step in count(1):
+        doomed_graph(lasting, 250)
+        code = run_child(CHILD, engine_url, dies_at=f"{when}:{step}")
+        assert code in (0, KILLED)
+        assert lasting.run(flows.check_graph(lasting.port, records)) == []
+        lasting.delete_node(DOOMED)
+        assert_gone(lasting, 50)
+        if code == 0:
+            break
+        lasting.delete_table(records)
+        lasting.create_table(records)
+    assert step > 20
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+def test_a_delete_of_5000_edges_survives_random_kills(lasting: Database, engine_url: str) -> None:
+    chance = random.Random(7)
+    doomed_graph(lasting, 5000)
+    for _ in range(20):
+        point = f"{chance.choice([BEFORE, AFTER])}:{chance.randint(3, 9)}"
+        assert run_child(CHILD, engine_url, dies_at=point) == KILLED
+        assert_hidden(lasting)
+        assert lasting.run(flows.check_graph(lasting.port, records)) == []
+    assert run_child(CHILD, engine_url) == 0
+    assert_gone(lasting, 1000)
+
+
+def test_the_node_stays_until_the_index_had_its_time(proxy: FaultProxy, faults: Faults) -> None:
+    """An index that shows nothing yet is not believed: the edges of a node go before the node does."""
+    clock = CatchingUp(faults)
+    shell: Any = make("blocking", proxy.url, clock, RetryPolicy(), PATIENT, 0, (CURSOR_KEY,))
+    with shell.db as db:
+        db.port.traits = Traits(creates_tables=True, scan_page_limit=1000, index_lag_seconds=3.0)
+        faults.add(Rule(Match("Query"), IndexLag(writes=50)))
+        for goal in (DOOMED, Goal(id="g0"), Goal(id="g1")):
+            db.create(goal)
+        for n in range(2):
+            db.link(Note(source=Goal.by_id(f"g{n}"), target=DOOMED, tag="in"))
+        assert db.all(Note.by_tag(DOOMED)) == []
+        assert db.delete_node(DOOMED)
+        assert clock.slept[0] == 3.0
+        assert faults.rules == []
+        assert db.check(records) == []
+        assert db.all(Note.by_tag(DOOMED)) == []
+
+
+class CatchingUp(Clock):
+    """Whoever sleeps gives the indexes the time that they need."""
+
+    def __init__(self, faults: Faults) -> None:
+        super().__init__()
+        self.faults = faults
+
+    def sleep(self, seconds: float) -> None:
+        self.faults.clear()
+        super().sleep(seconds)
+
+
+def test_a_deletion_that_was_overtaken_leaves_the_next_node_alone(lasting: Database) -> None:
+    """One call stops before its end; another finishes, and the node is made anew with edges of its own."""
+    doomed_graph(lasting, 10)
+    flow = flows.delete_node(_Pausing(lasting.port, at=4), DOOMED)
+    flow.send(None)
+    assert lasting.delete_node(DOOMED)
+    lasting.create(DOOMED)
+    lasting.link(Note(source=DOOMED, target=User.by_id("u0"), tag="new"))
+    lasting.link(Subgoal(source=Goal.by_id("g0"), target=DOOMED, n=1))
+    with pytest.raises(StopIteration):
+        flow.send(None)
+    assert len(lasting.all(Note.of(DOOMED))) == len(lasting.all(Subgoal.by_n(DOOMED))) == 1
+    assert lasting.check(records) == []
+
+
+class _Pausing:
+    """A port that gives its caller the turn once, before the request of a number."""
+
+    def __init__(self, port: Any, at: int) -> None:
+        self._port, self._left = port, at
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._port, name)
+
+    async def send(self, operation: Any) -> Any:
+        self._left -= 1
+        if self._left == 0:
+            await _Turn()
+        return await self._port.send(operation)
+
+
+class _Turn:
+    def __await__(self) -> Generator[None, None, None]:
+        yield None

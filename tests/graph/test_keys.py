@@ -1,0 +1,90 @@
+"""The texts of keys, index keys and members: exactly as published, and read back whatever an id holds."""
+
+from __future__ import annotations
+
+import unicodedata
+from datetime import date
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from singletable import Database, at_least
+from singletable.graph.members import form_of
+from tests.graph.models import Goal, GoalMembership, Note, Role, Subgoal, Team, User
+from tests.support.raw import stored
+
+_CHARACTERS = st.characters(exclude_categories=("Cs", "Cc", "Cn"))
+IDS = st.one_of(
+    st.text(_CHARACTERS, max_size=30).filter(lambda text: unicodedata.is_normalized("NFC", text)),
+    st.lists(
+        st.sampled_from(["LEAD", "TEAM", "USER", "GOAL", "GOALMEMBERSHIP", "NOTE", "2026-01-01", "-", "", "a", "%2D"]),
+        max_size=5,
+    ).map("-".join),
+)
+TAGS = st.one_of(st.text(st.characters(exclude_categories=("Cs", "Cn")), max_size=20), IDS)
+
+
+async def test_the_items_are_as_published(db: Database) -> None:
+    goal, ada, team = Goal(id="g1", title="Fast"), User(id="u-1"), Team(id="t1")
+    for node in (goal, ada, team):
+        db.create(node)
+    db.link(GoalMembership(source=goal, target=ada, role=Role.LEAD))
+    db.link(GoalMembership(source=goal, target=team, role=Role.TEAM))
+    db.link(Subgoal(source=goal, target=goal, n=7))
+
+    edge: Any = db.run(stored(db.port, GoalMembership.between(goal, ada)))
+    assert edge["source"] == {"S": "GOAL-g1"}
+    assert edge["target"] == {"S": "GOALMEMBERSHIP-USER-u-1"}
+    assert edge["gsi0"] == {"S": "500-LEAD"}
+    assert edge["gsi1"] == {"S": "2026-01-01"}
+    assert edge["role"] == {"S": "LEAD"}
+    assert int(edge["revision"]["N"]) % 2 == 0
+    assert "listed" not in edge
+
+    stored_goal: Any = db.run(stored(db.port, Goal.by_id("g1")))
+    assert stored_goal["source"] == stored_goal["target"] == {"S": "GOAL-g1"}
+    assert sorted(stored_goal["edges0"]["SS"]) == [
+        "GOALMEMBERSHIP-TEAM-t1-TEAM",
+        "GOALMEMBERSHIP-USER-u-1-LEAD",
+        "SUBGOAL-GOAL-g1",
+    ]
+    assert "edges1" not in stored_goal
+    assert stored_goal["n_GOALMEMBERSHIP"] == {"N": "2"}
+
+
+def test_leads_and_contributors_are_one_range() -> None:
+    query = GoalMembership.by_rank(User.by_id("u1"), role=at_least(Role.CONTRIBUTOR))
+    assert (query.index, query.partition, query.low) == ("gsi0", "GOALMEMBERSHIP-USER-u1", "400-CONTRIBUTOR")
+
+
+@given(IDS, st.sampled_from([User, Team]), st.sampled_from(Role))
+def test_a_member_reads_back(id: str, kind: type[Any], role: Role) -> None:
+    edge = GoalMembership(source=Goal(id="g"), target=kind.by_id(id), role=role)
+    form = form_of(GoalMembership)
+    assert form.text(edge) == f"GOALMEMBERSHIP-{kind.__word__}-{id}-{role.value}"
+    member = form.read(form.text(edge))
+    assert member is not None
+    assert (member.kind, member.target, member.values) == (kind, kind.by_id(id), {"role": role})
+
+
+@given(IDS, TAGS, st.dates())
+def test_a_member_with_two_mirrored_texts_reads_back(id: str, tag: str, on: date) -> None:
+    edge = Note(source=Goal(id="g"), target=Goal.by_id(id), tag=tag, on=on)
+    member = form_of(Note).read(form_of(Note).text(edge))
+    assert member is not None
+    assert (member.target, member.values) == (Goal.by_id(id), {"tag": tag, "on": on})
+
+
+@given(IDS)
+def test_a_node_and_an_edge_read_back_their_keys(id: str) -> None:
+    key = User.by_id(id)
+    assert key.partition == key.low == f"USER-{id}"
+    edge = GoalMembership.between(Goal.by_id(id), key)
+    assert (edge.partition, edge.low) == (f"GOAL-{id}", f"GOALMEMBERSHIP-USER-{id}")
+
+
+def test_a_member_of_another_type_is_none() -> None:
+    form = form_of(GoalMembership)
+    for text in ("GOALMEMBERSHIP-GOAL-1-LEAD", "GOALMEMBERSHIP-USER-1-LEADER", "NOTE-USER-1-LEAD", "GOALMEMBERSHIP"):
+        assert form.read(text) is None
