@@ -467,10 +467,10 @@ def merged(one: Write, other: Write) -> Write:
         return merged(other, one)
     if isinstance(one, Change) and isinstance(other, Change):
         return _joined(one, other)
-    if isinstance(one, (Create, Put, Upsert)) and isinstance(other, Change) and other.where is None:
-        if other.expected is None or other.expected == one.count:
-            after = applied(one.model, one.entity, other.updates)
-            return replace(one, entity=after, origin=one.entity if one.origin is None else one.origin)
+    is_whole_write = isinstance(one, (Create, Put, Upsert))
+    if is_whole_write and isinstance(other, Change) and other.where is None and other.expected in (None, one.count):
+        after = applied(one.model, one.entity, other.updates)
+        return replace(one, entity=after, origin=one.entity if one.origin is None else one.origin)
     raise InvalidRequest(
         f"{one.verb} and {other.verb} of the same item in one transaction",
         key=other.key,

@@ -1,0 +1,169 @@
+"""The command line: the operator's front door, who may do everything.
+
+python -m examples.goals --db local:goals.db import enhancements.jsonl
+python -m examples.goals --db local:goals.db team sig-auth --json
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from examples.goals.cost import metered
+from examples.goals.enhancements import read
+from examples.goals.errors import ApplicationError
+from examples.goals.import_enhancements import import_enhancements
+from examples.goals.model import Role, Team, records
+from examples.goals.output import (
+    goal_json,
+    list_json,
+    print_cost,
+    print_goal,
+    print_json,
+    print_list,
+    progress_bar,
+    stopwatch,
+)
+from examples.goals.queries import Order
+from examples.goals.sample import load_sample
+from examples.goals.service import Service
+from examples.goals.views import GoalList
+from singletable import SingletableError, connect
+
+MOST = 1000
+"""Goals a page; up to 100 are 3 requests, more are side by side in as many round trips."""
+
+
+class Commands(click.Group):
+    """Refusals are a line on standard error and exit status 1, never a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (ApplicationError, SingletableError) as error:
+            raise click.ClickException(str(error)) from error
+
+
+@click.group(cls=Commands)
+@click.option("--db", "target", required=True, envvar="GOALS_DB", help="local, local:FILE, aws, or an address.")
+@click.pass_context
+def main(context: click.Context, target: str) -> None:
+    """Goals, users and teams as a graph in one DynamoDB table."""
+    db = context.with_resource(connect(target))
+    if target.partition(":")[0] == "local":
+        db.create_table(records)
+    context.obj = Service(db)
+
+
+@main.command()
+@click.pass_obj
+def init(app: Service) -> None:
+    """Create the table, on AWS or at an address. Locally that happens by itself."""
+    click.echo(f"table {app.db.create_table(records).name} is ready")
+
+
+@main.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.pass_obj
+def import_(app: Service, file: Path) -> None:
+    """Make the goals of a file of enhancement proposals what it says."""
+    with stopwatch() as seconds:
+        try:
+            found = read(file.read_text("utf-8"))
+        except UnicodeDecodeError as error:
+            raise click.ClickException(f"{file} is not UTF-8 text") from error
+        with progress_bar(f"importing {file.name}") as progress:
+            done = import_enhancements(app.db, found, progress)
+        click.echo(
+            f"imported {len(found)} goals ({done.new} new nodes, {done.changed} changed goals) in {seconds():.2f} s"
+        )
+
+
+@main.command()
+@click.pass_obj
+def sample(app: Service) -> None:
+    """Write a small company's goals, to look at with `serve`."""
+    load_sample(app)
+    click.echo("wrote the sample: team T1, user U1, goal G1")
+
+
+def list_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a list of goals."""
+    function = click.option("--after", help="The cursor that the page before gave.")(function)
+    function = click.option("--limit", type=click.IntRange(1, MOST), default=100, show_default=True)(function)
+    return click.option("--json", "as_json", is_flag=True)(function)
+
+
+@main.command()
+@click.argument("team_id", metavar="TEAM")
+@click.option("--by", type=click.Choice([o.value for o in Order]), default=Order.RANK.value, show_default=True)
+@list_options
+@click.pass_obj
+def team(app: Service, team_id: str, by: str, as_json: bool, limit: int, after: str | None) -> None:
+    """A page of a team's goals, with leads, contributors and teams."""
+    key = Team.by_id(team_id)
+    _show(app, team_id, as_json, lambda: app.goals_of(key, limit=limit, after=after, order=Order(by)))
+
+
+@main.command()
+@click.argument("user_id", metavar="USER")
+@click.option("--role", type=click.Choice(["lead", "contributor"]), required=True, help="Exactly this one.")
+@list_options
+@click.pass_obj
+def user(app: Service, user_id: str, role: str, as_json: bool, limit: int, after: str | None) -> None:
+    """A page of the goals in which a user has a role."""
+    asked = Role(role.upper())
+    _show(app, user_id, as_json, lambda: app.goals_of_user(user_id, asked, limit=limit, after=after))
+
+
+@main.command()
+@click.argument("goal_id", metavar="GOAL")
+@click.option("--json", "as_json", is_flag=True)
+@click.pass_obj
+def goal(app: Service, goal_id: str, as_json: bool) -> None:
+    """One goal, with its people, and the goals that it sees also or replaces."""
+    (view, links), took = metered(app.db, lambda: app.goal_with_links(goal_id))
+    if as_json:
+        return print_json(goal_json(view) | {"links": links})
+    print_goal(view, links)
+    return print_cost(took.cost)
+
+
+def _show(app: Service, title: str, as_json: bool, ask: Callable[[], GoalList]) -> None:
+    goals, took = metered(app.db, ask)
+    if as_json:
+        return print_json(list_json(goals, took.cost))
+    print_list(title, goals)
+    return print_cost(took.cost)
+
+
+@main.command()
+@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True)
+@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--secret", "secrets", multiple=True, envvar="GOALS_SECRETS", help="Signs session tokens.")
+@click.option("--insecure-user", help="Every request is this user's: for a demo on this machine.")
+@click.pass_obj
+def serve(app: Service, port: int, host: str, secrets: tuple[str, ...], insecure_user: str | None) -> None:
+    """The web pages, and the HTTP API under /api. Reading is free to all who reach it; changes take a token."""
+    import uvicorn  # noqa: PLC0415 the other commands start without a web framework
+
+    from examples.goals.api import LOCAL_HOSTS, create_app  # noqa: PLC0415
+    from examples.goals.principal import principal_of  # noqa: PLC0415
+
+    if insecure_user is not None and host not in LOCAL_HOSTS:
+        raise click.UsageError("--insecure-user is for this machine alone: leave --host out")
+    web = create_app(app, principal_of(secrets, insecure_user), [*LOCAL_HOSTS, host])
+    uvicorn.run(web, host=host, port=port)
+
+
+@main.command()
+@click.argument("user_id")
+@click.option("--secret", "secrets", multiple=True, required=True, envvar="GOALS_SECRETS")
+def token(user_id: str, secrets: tuple[str, ...]) -> None:
+    """A session token for a user, signed with the secret that `serve` has."""
+    from examples.goals.principal import SessionTokens  # noqa: PLC0415 the other commands need no signatures
+
+    click.echo(SessionTokens(secrets).issue(user_id))

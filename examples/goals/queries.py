@@ -1,0 +1,233 @@
+"""The queries, each a known number of round trips: the database is asked once for each level of neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import Enum
+from typing import Any, TypeGuard, TypeVar
+
+from examples.goals.errors import Missing
+from examples.goals.model import (
+    AROUND,
+    KEY_LEADS,
+    KEY_PEOPLE,
+    KEY_RESULTS,
+    KEY_RESULTS_IN_FULL,
+    LEADS,
+    ORGANISATIONS,
+    PARENTS,
+    PEOPLE,
+    REPLACED,
+    SEE_ALSO,
+    SUB_GOALS,
+    SUB_GOALS_IN_FULL,
+    TEAMS,
+    USER_TEAMS,
+    Goal,
+    GoalKind,
+    GoalMembership,
+    Holder,
+    KeyResultMembership,
+    Organisation,
+    Role,
+    Subscriber,
+    Team,
+    TeamMembership,
+    TeamOrganisation,
+    User,
+    id_of,
+)
+from examples.goals.views import (
+    GoalList,
+    GoalPage,
+    GoalView,
+    HolderPage,
+    Member,
+    Part,
+    Parts,
+    Profile,
+    Subscription,
+    TeamPeople,
+    Teams,
+    by_rank,
+    placed,
+    view_of,
+)
+from singletable import Database, KeyOf, Linked, NodeQuery, Page, Row, key_of
+from singletable.graph import neighbours_of
+
+T = TypeVar("T")
+
+HolderKey = KeyOf[Team] | KeyOf[Organisation]
+PersonKey = KeyOf[User] | KeyOf[Team] | KeyOf[Organisation]
+
+
+class Order(Enum):
+    """How a list of goals goes on from page to page."""
+
+    RANK = "rank"
+    DATE = "date"
+    """The newest first."""
+
+
+# --- lists of goals ---------------------------------------------------------------------------------------------------
+def goals_of(db: Database, holder: HolderKey, limit: int, after: str | None, order: Order) -> GoalList:
+    """3 round trips."""
+    page = db.page(_objectives(holder, order).including(*PEOPLE), limit=limit, after=after)
+    if not page:
+        _there(db.get(holder), holder)
+    return _list(page, order)
+
+
+def holder_page(db: Database, holder: HolderKey, limit: int, after: str | None, order: Order) -> HolderPage:
+    """4 round trips: the key results' and sub-goals' own people are a level below."""
+    parts = KEY_RESULTS_IN_FULL, SUB_GOALS_IN_FULL
+    page = db.page(_objectives(holder, order).including(*PEOPLE, *parts), limit=limit, after=after)
+    node = _among(page, holder) or _holder(db, holder)
+    if node is None:
+        raise _missing(holder)
+    return HolderPage(node, _list(page, order))
+
+
+def goals_of_user(db: Database, user: KeyOf[User], role: Role, limit: int, after: str | None) -> GoalList:
+    """3 round trips."""
+    page = db.page(GoalMembership.by_rank(user, role=role).sources().including(*PEOPLE), limit=limit, after=after)
+    if not page:
+        _there(db.get(user), user)
+    return _list(page, Order.RANK)
+
+
+def profile(db: Database, user_id: str, role: Role | None, limit: int, after: str | None) -> Profile:
+    """3 round trips: the user is read with the goals, and the user's teams with the goals' people."""
+    user_key = User.by_id(user_id)
+    mine = GoalMembership.by_rank(user_key) if role is None else GoalMembership.by_rank(user_key, role=role)
+    edges = db.page(mine.newest_first(), limit=limit, after=after)
+    nodes = db.get_many([user_key, *(edge.source for edge in edges)])
+    user = next((node for node in nodes if isinstance(node, User)), None)
+    if user is None:
+        raise Missing("user", user_id)
+    roles = {edge.source: edge.role for edge in edges}
+    rows = db.including(nodes, *PEOPLE, USER_TEAMS)
+    goals = by_rank(view_of(row, roles[key_of(row.node)]) for row in rows if _is_goal(row))
+    teams = {team.id: team for row in rows for team in row.linked(USER_TEAMS)}
+    return Profile(user, tuple(sorted(teams.values(), key=lambda team: team.name)), GoalList(goals, edges.cursor))
+
+
+# --- one goal ---------------------------------------------------------------------------------------------------------
+def goal_page(db: Database, goal_id: str, limit: int, after: str | None) -> GoalPage:
+    """3 round trips: the goal is read with its subscribers."""
+    key = Goal.by_id(goal_id)
+    edges = db.page(Subscriber.of(key), limit=limit, after=after)
+    nodes = db.get_many([key, *(edge.target for edge in edges)])
+    goal = next((node for node in nodes if isinstance(node, Goal)), None)
+    if goal is None:
+        raise Missing("goal", goal_id)
+    (row,) = db.including([goal], *_people_of(goal), *AROUND)
+    users = {key_of(node): node for node in nodes if isinstance(node, User)}
+    parents, see_also, replaced = (tuple(row.linked(linked)) for linked in (PARENTS, SEE_ALSO, REPLACED))
+    subscriptions = tuple(Subscription(users[e.target], e) for e in edges if e.target in users)
+    return GoalPage(_with_parts(row, users), parents, see_also, replaced, subscriptions, edges.cursor)
+
+
+def goal(db: Database, goal_id: str) -> tuple[GoalView, list[str]]:
+    """2 round trips; 4 for a goal whose edge set does not hold all. The links are ids in the edge set."""
+    found = _there(db.get(Goal.by_id(goal_id)), Goal.by_id(goal_id))
+    (row,) = db.including([found], *_people_of(found), complete=True)
+    links = {id_of(key) for linked in (SEE_ALSO, REPLACED) for key in neighbours_of(found, linked)}
+    return replace(view_of(row), is_cut=False), sorted(links)
+
+
+def parts_of(db: Database, goal_id: str, limit: int, after: str | None) -> Parts:
+    """3 round trips, through the goal's own partition."""
+    found = _there(db.get(Goal.by_id(goal_id)), Goal.by_id(goal_id))
+    page = db.page(membership_of(found).of(found).targets(), limit=limit, after=after)
+    return Parts(found, tuple(Part(row.node, row.edge.role) for row in page), page.cursor)
+
+
+def people_of(db: Database, team_id: str, limit: int, after: str | None) -> TeamPeople:
+    """2 round trips: the team is read with its people."""
+    key = Team.by_id(team_id)
+    edges = db.page(TeamMembership.by_rank(key).newest_first(), limit=limit, after=after)
+    nodes = db.get_many([key, *(edge.source for edge in edges)])
+    team = next((node for node in nodes if isinstance(node, Team)), None)
+    if team is None:
+        raise Missing("team", team_id)
+    users = {key_of(node): node for node in nodes if isinstance(node, User)}
+    members = [Member(users[e.source], e.role) for e in edges if e.source in users]
+    ordered = sorted(members, key=lambda member: (-member.role.rank, member.user.name))
+    return TeamPeople(team, tuple(ordered), edges.cursor)
+
+
+def teams_of(db: Database, organisation_id: str, limit: int, after: str | None) -> Teams:
+    """2 round trips."""
+    page = db.page(TeamOrganisation.by_name(Organisation.by_id(organisation_id)).sources(), limit=limit, after=after)
+    return Teams(tuple(row.node for row in page), page.cursor)
+
+
+# --- shared -----------------------------------------------------------------------------------------------------------
+def membership_of(goal: Goal) -> type[GoalMembership] | type[KeyResultMembership]:
+    """The type of the edges to those who have a part in a goal."""
+    return KeyResultMembership if goal.kind is GoalKind.KEY_RESULT else GoalMembership
+
+
+def _people_of(goal: Goal) -> tuple[Linked[Any], ...]:
+    return KEY_PEOPLE if goal.kind is GoalKind.KEY_RESULT else PEOPLE
+
+
+def _objectives(holder: HolderKey, order: Order) -> NodeQuery[Goal]:
+    if order is Order.DATE:
+        return GoalMembership.by_date(holder).sources().newest_first()
+    return GoalMembership.by_rank(holder).sources().newest_first()
+
+
+def _among(page: Page[Row[Goal]], holder: HolderKey) -> Holder | None:
+    """A holder has a part in each of its goals: its node is among the neighbours that were read."""
+    for row in page:
+        for team in row.linked(TEAMS):
+            if key_of(team) == holder:
+                return team
+        for organisation in row.linked(ORGANISATIONS):
+            if key_of(organisation) == holder:
+                return organisation
+    return None
+
+
+def _holder(db: Database, key: HolderKey) -> Holder | None:
+    node: Any = db.get(key)
+    return node if isinstance(node, Holder) else None
+
+
+def _list(page: Page[Row[Goal]], order: Order) -> GoalList:
+    views = [view_of(row, row.edge.role) for row in page]
+    return GoalList(by_rank(views) if order is Order.RANK else tuple(views), page.cursor)
+
+
+def _with_parts(row: Row[Goal], users: Mapping[KeyOf[User], User]) -> GoalView:
+    """A goal with its key results and sub-goals, and their leads as their edge sets name them: for nothing. The goal's
+    own people and subscribers were read; others go by their ids, as names would take a fourth round trip."""
+    known = {**users, **{key_of(user): user for user in row.linked(User)}}
+    key_results = [_with_leads(part, KEY_LEADS, known) for part in placed(row, KEY_RESULTS)]
+    sub_goals = [_with_leads(part, LEADS, known) for part in placed(row, SUB_GOALS)]
+    return replace(view_of(row), key_results=tuple(key_results), sub_goals=tuple(sub_goals))
+
+
+def _with_leads(part: GoalView, linked: Linked[User], known: Mapping[KeyOf[User], User]) -> GoalView:
+    keys = neighbours_of(part.goal, linked)
+    leads = [known.get(key) or User(id=id_of(key), name=id_of(key)) for key in keys]
+    return replace(part, leads=tuple(leads))
+
+
+def _is_goal(row: Row[Any]) -> TypeGuard[Row[Goal]]:
+    return isinstance(row.node, Goal)
+
+
+def _there(node: T | None, key: KeyOf[Any]) -> T:
+    """What was read; Missing where there was nothing."""
+    if node is None:
+        raise _missing(key)
+    return node
+
+
+def _missing(key: KeyOf[Any]) -> Missing:
+    return Missing(key.kinds[0].__name__.lower(), id_of(key))

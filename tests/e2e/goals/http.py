@@ -1,0 +1,34 @@
+"""The web application as its clients see it: signed tokens, real requests through the whole application."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from examples.goals import Service
+from examples.goals.api import create_app
+from examples.goals.principal import SessionTokens
+
+SECRET = "a secret of the tests, long enough to sign"
+TOKENS = SessionTokens([SECRET])
+
+
+@dataclass(frozen=True)
+class Client:
+    """Requests of one caller; of nobody, without an id."""
+
+    service: Service
+    caller: str | None = None
+
+    async def ask(
+        self, method: str, path: str, json: Any = None, headers: dict[str, str] | None = None
+    ) -> httpx.Response:
+        signed = {"Authorization": f"Bearer {TOKENS.issue(self.caller)}"} if self.caller is not None else {}
+        transport = httpx.ASGITransport(create_app(self.service, TOKENS))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await client.request(method, path, json=json, headers=signed | (headers or {}))
+
+    async def get(self, path: str) -> httpx.Response:
+        return await self.ask("GET", path)
