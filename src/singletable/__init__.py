@@ -43,7 +43,20 @@ from singletable.errors import (
     VersionMoved,
 )
 from singletable.expressions import Condition, Update, attr, present
-from singletable.graph import Edge, EdgeMoved, GraphTable, Linked, Node, NodeQuery, Row, link
+from singletable.graph import (
+    Edge,
+    EdgeMoved,
+    GraphTable,
+    Linked,
+    Member,
+    Node,
+    NodePage,
+    NodeQuery,
+    Row,
+    link,
+    members_of,
+    neighbours_of,
+)
 from singletable.records import (
     ANY,
     Collection,
@@ -102,9 +115,11 @@ __all__ = [
     "Key",
     "KeyOf",
     "Linked",
+    "Member",
     "Meter",
     "Mistake",
     "Node",
+    "NodePage",
     "NodeQuery",
     "NotConfigured",
     "NotFound",
@@ -138,6 +153,8 @@ __all__ = [
     "field",
     "key_of",
     "link",
+    "members_of",
+    "neighbours_of",
     "present",
     "starting_with",
 ]

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, overload
 
 from singletable.connecting import Options, Target, find_target
 from singletable.expressions import Condition, Update
-from singletable.graph import Edge, GraphTable, Linked, Node, NodeQuery, Row
+from singletable.graph import Edge, GraphTable, Linked, Node, NodePage, NodeQuery, Row
 from singletable.graph import flows as graph
 from singletable.graph.linking import Target as LinkTarget
 from singletable.operations import Key
@@ -137,7 +137,7 @@ class AsyncDatabase:
         limit: int = DEFAULT_LIMIT,
         after: str | None = None,
         principal: str | None = None,
-    ) -> Page[Row[N]]: ...
+    ) -> NodePage[N]: ...
     async def page(
         self,
         query: Query[Any] | NodeQuery[Any],
@@ -274,7 +274,7 @@ class AsyncDatabase:
         """
         await graph.link(self.port, edge, target)
 
-    async def relink(self, edge: D, *updates: Update, target: Any = None) -> D:
+    async def relink(self, edge: D | KeyOf[D], *updates: Update, target: Node | KeyOf[Any] | None = None) -> D:
         """Change an edge's data or its target; its index keys and its member change with it. Gives it as it is then.
 
         One request for an edge as it was read, a read more for another. NotFound, EdgeMoved.

@@ -9,6 +9,7 @@ import pytest
 
 from singletable import SingletableError
 from singletable.cli.app import app
+from singletable.graph import EdgeMoved
 from singletable.records import rules
 from singletable.wire import FlowSuspended
 from tests.docs.cli_reference import PAGE, commands, program, reference
@@ -20,10 +21,10 @@ COMMANDS = [context.command_path for _, context in commands(app, PROGRAM)]
 
 
 def errors(kind: type[SingletableError] = SingletableError) -> Iterator[type[SingletableError]]:
-    """The public tree; a flow that suspends is told of by the wire."""
+    """The public tree, with what the wire and the graph tell of."""
     yield kind
     for sub in kind.__subclasses__():
-        if sub.__module__ == "singletable.errors" or sub is FlowSuspended:
+        if sub.__module__ == "singletable.errors" or sub in (FlowSuspended, EdgeMoved):
             yield from errors(sub)
 
 

@@ -138,7 +138,7 @@ class World:
         return self._written(_counted(entity, (count or 0) + 1))
 
     def upsert(self, entity: Any) -> Verdict:
-        old = self.items.get(_place(entity))
+        old = self.alive(_place(entity))
         return self._written(_counted(entity, (0 if old is None else getattr(old, "revision", 0)) + 1))
 
     def update(self, place: Place, changes: dict[str, Any], expected: int | None = None) -> Verdict:

@@ -141,7 +141,7 @@ class Graph(RuleBasedStateMachine):
     @rule(w=WRITERS, data=st.data(), day=DAYS)
     def relink_stale(self, w: int, data: Any, day: date) -> None:
         place = data.draw(st.sampled_from(sorted(self.read, key=str_of)))
-        edge = self.read.pop(place)
+        edge = self.read[place]
         try:
             self.writers[w].relink(edge, attr(GoalMembership.since).set(day))
         except (EdgeMoved, NotFound):

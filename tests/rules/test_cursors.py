@@ -116,7 +116,8 @@ async def test_keys_are_replaced_one_after_another(reading: Reading, kind: str, 
 
 async def test_nothing_of_a_key_can_be_read_from_a_cursor(reading: Reading) -> None:
     raw = urlsafe_b64decode(reading.cursor + "=" * (-len(reading.cursor) % 4))
-    for hidden in (b"user", b"ada", b"example", b"member", b"o0004", b"pk", b"sk", b"app", b"p1"):
+    # Texts of four and more: a shorter one may well stand in a random text.
+    for hidden in (b"user", b"ada@", b"example", b"member", b"o0004"):
         assert hidden not in raw
         assert hidden.decode() not in reading.cursor
     again = (await reading.shell.page(QUERY, limit=5, principal="p1")).cursor

@@ -248,6 +248,8 @@ class Upsert(EntityWrite):
         model = self.model
         if model.uniques and current is UNREAD:
             return NEEDS
+        if model.expires is not None and current is None:
+            return self._whole(moment)
         expressions = Expressions((model.kind,))
         text = expressions.update((), list(self._changes(moment)))
         condition = both(self._condition(moment), _held_uniques(model, current, moment.now))
@@ -261,12 +263,29 @@ class Upsert(EntityWrite):
             lambda stored: model.counter is not None and carries(model, stored, moment.write_id),
         )
 
+    def _whole(self, moment: Moment) -> Part:
+        """Over an expired item: as create, so that nothing of the old one stays."""
+        model = self.model
+        item = writes_entity(model, self.entity, None if model.counter is None else 1, moment.write_id)
+        action = PutItem(model.table.name, item, guard(model, is_gone(model, moment.now)))
+        return Part(
+            action,
+            lambda stored: self._refusal(stored),
+            lambda stored: carries(model, stored, moment.write_id),
+        )
+
+    def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
+        ended = stored is not None and self.model.is_mine(stored) and not is_there(self.model, stored, now)
+        return (ended and current is UNREAD) or super().is_stale(current, stored, now)
+
     def _condition(self, moment: Moment) -> Condition:
         model = self.model
         mine = is_type(model) & is_schema_or_older(model)
+        alive = is_alive(model, moment.now)
+        mine = mine if alive is None else mine & alive
         if model.counter is not None and moment.write_id:
             mine = mine & is_not_write(model, moment.write_id)
-        return is_gone(model, moment.now) | mine
+        return is_absent(model) | mine
 
     def _changes(self, moment: Moment) -> Iterator[AttributeChange]:
         model, definition = self.model, self.model.table.definition
@@ -467,8 +486,12 @@ def merged(one: Write, other: Write) -> Write:
         return merged(other, one)
     if isinstance(one, Change) and isinstance(other, Change):
         return _joined(one, other)
-    is_whole_write = isinstance(one, (Create, Put, Upsert))
-    if is_whole_write and isinstance(other, Change) and other.where is None and other.expected in (None, one.count):
+    if (
+        isinstance(one, (Create, Put, Upsert))
+        and isinstance(other, Change)
+        and other.where is None
+        and other.expected in (None, one.count)
+    ):
         after = applied(one.model, one.entity, other.updates)
         return replace(one, entity=after, origin=one.entity if one.origin is None else one.origin)
     raise InvalidRequest(

@@ -60,7 +60,12 @@ async def upsert(port: Port, entity: Any, updates: tuple[Update, ...], exactly_o
     """
     model = model_for(entity)
     if not updates:
-        return await alone(port, Upsert(model, entity))
+        written = await alone(port, Upsert(model, entity))
+        if written is None:  # over an expired item, as create: the item is the entity
+            if model.counter is not None:
+                setattr(entity, model.counter.name, 1)
+            return entity
+        return written
     key = model.key_of(entity)
     fresh = applied(model, entity, updates)
     for _ in range(TRIES):
