@@ -90,9 +90,15 @@ def titles(page: Page) -> list[str]:
     return found
 
 
+def follow(page: Page, link: Any) -> None:
+    """Click, and wait until the next page is there whole."""
+    with page.expect_navigation(wait_until="load"):
+        link.click()
+
+
 def test_from_a_team_to_a_goal_to_a_person_and_back(page: Page) -> None:
     page.goto("/")
-    page.get_by_role("link", name="Team 0").click()
+    follow(page, page.get_by_role("link", name="Team 0"))
     assert page.title().startswith("Team 0")
     assert round_trips(page) == 4
     card = page.locator("article").first
@@ -100,16 +106,16 @@ def test_from_a_team_to_a_goal_to_a_person_and_back(page: Page) -> None:
     assert card.locator(".avatar").count() >= 2 + 3 + 3
     title = card.locator("h3").inner_text()
 
-    card.locator("h3 a").click()
+    follow(page, card.locator("h3 a"))
     assert page.locator("h1").inner_text() == title
     assert round_trips(page) == 3
     lead = page.locator("aside .person").first
     name = lead.locator(".name").inner_text()
 
-    lead.click()
+    follow(page, lead)
     assert page.locator("h1").inner_text() == name
     assert round_trips(page) == 3
-    page.get_by_role("link", name="Leads", exact=True).click()
+    follow(page, page.get_by_role("link", name="Leads", exact=True))
     assert title in titles(page)
 
     page.go_back()
@@ -117,23 +123,23 @@ def test_from_a_team_to_a_goal_to_a_person_and_back(page: Page) -> None:
     assert page.locator("h1").inner_text() == title
     page.go_back()
     assert page.locator("h1").inner_text() == "Team 0"
-    page.locator(".brand").click()
+    follow(page, page.locator(".brand"))
     assert page.locator("h1").inner_text() == "Teams"
 
 
 def test_through_the_pages_of_a_list(page: Page) -> None:
     page.goto("/teams/T0")
     first = titles(page)
-    page.get_by_role("link", name="More goals").click()
+    follow(page, page.get_by_role("link", name="More goals"))
     second = titles(page)
-    page.get_by_role("link", name="More goals").click()
+    follow(page, page.get_by_role("link", name="More goals"))
     third = titles(page)
     assert (len(first), len(second), len(third)) == (20, 20, 5)
     assert len({*first, *second, *third}) == GOALS
     assert page.get_by_role("link", name="More goals").count() == 0
     page.go_back()
     assert titles(page) == second
-    page.get_by_role("link", name="First page").click()
+    follow(page, page.get_by_role("link", name="First page"))
     assert titles(page) == first
 
 
@@ -141,7 +147,7 @@ def test_subscribers_by_pages(page: Page) -> None:
     page.goto("/goals/G000000")
     seen: list[str] = page.locator("#subscribers .name").all_inner_texts()
     while page.get_by_role("link", name="More subscribers").count():
-        page.get_by_role("link", name="More subscribers").click()
+        follow(page, page.get_by_role("link", name="More subscribers"))
         assert re.search(r"after=", page.url)
         assert round_trips(page) == 3
         seen += page.locator("#subscribers .name").all_inner_texts()
@@ -152,7 +158,7 @@ def test_finding_what_is_there_and_what_is_not(page: Page) -> None:
     page.goto("/")
     page.get_by_label("What to find").select_option("users")
     page.get_by_label("Its id").fill("U7")
-    page.get_by_role("button", name="Go").click()
+    follow(page, page.get_by_role("button", name="Go"))
     assert page.locator("h1").inner_text() == "User 7"
     answer = page.request.get("/users/nobody")
     assert answer.status == 404
