@@ -28,7 +28,7 @@ soak: setup ## the long runs
 	if [ $$found -eq 5 ]; then \
 		echo "There is no soak test yet."; \
 	else \
-		echo "$(BIN)/pytest -m soak"; $(BIN)/pytest -m soak; \
+		echo "$(BIN)/pytest -n $(WORKERS) -m soak"; $(BIN)/pytest -n $(WORKERS) -m soak; \
 	fi
 
 check: setup ## lint, format, both type checkers, the import contract
