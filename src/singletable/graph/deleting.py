@@ -24,12 +24,12 @@ from singletable.operations import CheckItem, DeleteItem, Guard, Item, Refused, 
 from singletable.operations.answers import RAW
 from singletable.records.models import Model, model_of
 from singletable.records.patterns import KeyOf
+from singletable.records.planning import Moment, Part, Write
 from singletable.records.reading import chunk, get_operation, start
 from singletable.records.rules import guard, is_type
 from singletable.records.tables import first_use
 from singletable.records.transactions import commit
 from singletable.records.uniques import Claim
-from singletable.records.writes import Moment, Part, Write
 from singletable.wire.port import Port
 
 EDGES_A_TRANSACTION = 48

@@ -20,8 +20,8 @@ from singletable.operations import CheckItem, DeleteItem, Guard, Item, PutItem, 
 from singletable.operations.answers import RAW
 from singletable.records.models import Model, model_of
 from singletable.records.patterns import KeyOf
+from singletable.records.planning import Moment, Part, Write
 from singletable.records.rules import both, guard, is_type
-from singletable.records.writes import Moment, Part, Write
 
 D = TypeVar("D", bound=Edge[Any, Any])
 

@@ -19,7 +19,7 @@ from singletable.graph.edge_writes import EdgeMoved as EdgeMoved
 from singletable.graph.edges import Edge
 from singletable.records.models import Model, model_of
 from singletable.records.patterns import KeyOf
-from singletable.records.writes import Write
+from singletable.records.planning import Write
 
 D = TypeVar("D", bound=Edge[Any, Any])
 

@@ -7,7 +7,7 @@ from typing import Any
 from singletable.expressions import Expressions
 from singletable.operations import Guard, Item, PutItem, Refused
 from singletable.records.models import Model
-from singletable.records.writes import UNREAD
+from singletable.records.planning import UNREAD
 from singletable.wire.port import Port
 
 

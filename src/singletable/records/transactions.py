@@ -23,28 +23,17 @@ from singletable.expressions import Condition, Update, words
 from singletable.operations import MAX_ACTIONS, Cancelled, Item, Reason, TransactWriteItems
 from singletable.records.changes import check_updates
 from singletable.records.entities import Entity
+from singletable.records.merging import merged
 from singletable.records.models import model_for, model_of
 from singletable.records.patterns import KeyOf
+from singletable.records.planning import UNREAD, Moment, Needs, Part, Write
 from singletable.records.reading import check_whole, get_operation
 from singletable.records.rewriting import rewrite
 from singletable.records.rules import is_there
 from singletable.records.tables import first_use
 from singletable.records.targets import target_of
 from singletable.records.uniques import guard_actions
-from singletable.records.writes import (
-    UNREAD,
-    Change,
-    Check,
-    Create,
-    Moment,
-    Needs,
-    Part,
-    Put,
-    Remove,
-    Upsert,
-    Write,
-    merged,
-)
+from singletable.records.writes import Change, Check, Create, Put, Remove, Upsert
 from singletable.wire.port import Port
 
 TRIES = 20

@@ -6,21 +6,19 @@ transaction. Inside a transaction the same values stand beside each other. The r
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from msgspec import Struct
-
-from singletable.errors import InvalidRequest, SingletableError
+from singletable.errors import SingletableError
 from singletable.expressions import Change as AttributeChange
 from singletable.expressions import Condition, Expressions, Update, first_name, is_whole
-from singletable.operations import Action, CheckItem, DeleteItem, Guard, Item, PutItem, UpdateItem
+from singletable.operations import CheckItem, DeleteItem, Guard, Item, PutItem, UpdateItem
 from singletable.operations.limits import check_item
 from singletable.records.changes import KeysNeeded, Planned, applied, is_repeatable, plan_keys
 from singletable.records.models import Model
 from singletable.records.patterns import KeyOf
+from singletable.records.planning import NEEDS, UNREAD, Moment, Needs, Part, Write
 from singletable.records.rules import (
     already_exists,
     both,
@@ -43,75 +41,6 @@ from singletable.records.rules import (
     refused,
 )
 from singletable.records.uniques import Claim
-
-
-class _Unread:
-    def __repr__(self) -> str:
-        return "UNREAD"
-
-
-UNREAD: Any = _Unread()
-"""The item of a write was not read; None says that it was, and is not there."""
-
-
-class Moment(Struct, frozen=True):
-    """What a write is planned with, besides itself."""
-
-    now: float
-    write_id: str = ""
-    """A fresh text, the same for all tries of the write; none in a transaction, which its token settles."""
-
-
-def _settles_nothing(_: Item | None) -> bool:
-    return False
-
-
-class Part(Struct, frozen=True):
-    """One action of a write. `refusal` says what its failed condition means, given the stored item."""
-
-    action: Action
-    refusal: Callable[[Item | None], SingletableError]
-    settles: Callable[[Item | None], bool] = _settles_nothing
-    """Whether a stored item shows that this part was done by an earlier try."""
-    certain: bool = True
-    """Whether a refusal after a lost answer can't come from the part's own earlier success."""
-
-
-class Needs:
-    """A write can't be planned before its item is read."""
-
-
-NEEDS = Needs()
-
-
-class Write(ABC):
-    """One write of one item."""
-
-    verb: ClassVar[str]
-    model: Model[Any]
-    key: KeyOf[Any]
-    where: Condition | None
-    number: int = 1
-    """Its place among the caller's operations in a transaction, from 1; of merged ones, the first's."""
-
-    @abstractmethod
-    def main(self, current: Any, moment: Moment) -> Part | Needs:
-        """The action on the item itself. `current` is UNREAD, None or the entity as it was read."""
-
-    def claims(self, current: Any) -> Iterator[Claim]:
-        """What becomes of the guards of its unique attributes."""
-        return iter(())
-
-    def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
-        """Whether a refusal came only from what was read before: then it is planned anew with what is stored."""
-        return False
-
-    def joined_with(self, other: Write) -> Write | None:
-        """This and another write of the same item as one, for kinds of writes that know how."""
-        return None
-
-    def done(self) -> None:  # noqa: B027 most writes have nothing to note
-        """The write has happened."""
 
 
 def writes_entity(model: Model[Any], entity: Any, count: int | None, write_id: str) -> dict[str, Any]:
@@ -469,46 +398,6 @@ class Check(Write):
         if not is_there(self.model, stored, now):
             return not_found(self.model, self.key, self.verb)
         return refused(self.model, self.key, self.verb, self.where, None, stored)
-
-
-def merged(one: Write, other: Write) -> Write:
-    """Two writes of one item as one; InvalidRequest where no one action says both."""
-    joined = one.joined_with(other)
-    if joined is not None:
-        return joined
-    if isinstance(one, Check):
-        if isinstance(other, Check):
-            return replace(one, where=both(one.where, other.where))
-        if isinstance(other, (Change, Remove, Put)):
-            where = both(one.where, other.where)
-            return replace(other, where=is_type(one.model) if where is None else where)
-    if isinstance(other, Check) and isinstance(one, (Change, Remove, Put)):
-        return merged(other, one)
-    if isinstance(one, Change) and isinstance(other, Change):
-        return _joined(one, other)
-    if (
-        isinstance(one, (Create, Put, Upsert))
-        and isinstance(other, Change)
-        and other.where is None
-        and other.expected in (None, one.count)
-    ):
-        after = applied(one.model, one.entity, other.updates)
-        return replace(one, entity=after, origin=one.entity if one.origin is None else one.origin)
-    raise InvalidRequest(
-        f"{one.verb} and {other.verb} of the same item in one transaction",
-        key=other.key,
-        table=other.model.table.name,
-        operation="transaction",
-        hint="Say in one operation what is to become of the item.",
-    )
-
-
-def _joined(one: Change, other: Change) -> Change:
-    expected = {e for e in (one.expected, other.expected) if e is not None}
-    if len(expected) > 1:
-        raise InvalidRequest("two versions are expected of the same item", key=one.key, operation="transaction")
-    updates, where = (*one.updates, *other.updates), both(one.where, other.where)
-    return replace(one, updates=updates, where=where, expected=next(iter(expected), None))
 
 
 def _counted(model: Model[Any], moment: Moment) -> Iterator[AttributeChange]:

@@ -11,13 +11,14 @@ from singletable.operations import GetItem, Refused
 from singletable.records.changes import applied, check_updates
 from singletable.records.models import Model, model_for
 from singletable.records.patterns import KeyOf
+from singletable.records.planning import UNREAD, Moment, Needs, Part, Write
 from singletable.records.reading import get_operation
 from singletable.records.rewriting import rewrite
 from singletable.records.rules import is_there, outcome_unknown
 from singletable.records.tables import first_use
 from singletable.records.targets import target_of
 from singletable.records.transactions import TRIES, commit
-from singletable.records.writes import UNREAD, Change, Create, Moment, Needs, Part, Put, Remove, Upsert, Write
+from singletable.records.writes import Change, Create, Put, Remove, Upsert
 from singletable.wire.port import Port
 
 
