@@ -89,13 +89,12 @@ class FaultProxy:
                 return Reply.read(answer)
 
             try:
-                while (request := _message(client)) is not None:
-                    with self._one_at_a_time:
-                        outcome = drive(self.carrier.carry(request, ask))
-                    if not self._answer(client, outcome):
-                        break
-            except OSError:
-                pass
+                with contextlib.suppress(OSError):  # the other side has gone: so does this connection
+                    while (request := _message(client)) is not None:
+                        with self._one_at_a_time:
+                            outcome = drive(self.carrier.carry(request, ask))
+                        if not self._answer(client, outcome):
+                            break
             finally:
                 with self._guard:
                     self._open -= {client, engine}

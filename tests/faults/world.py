@@ -62,6 +62,8 @@ class World:
     """The verbs that did not know their outcome."""
     overtaken: tuple[type[Any], ...] = ()
     """Classes whose items seem to be written by another right after each read: the model reads those by the judge."""
+    refused: int = 0
+    """Writes that were refused, as the model says."""
     undone: int = 0
     """Writes that were given up, with nothing done."""
 
@@ -77,7 +79,7 @@ class World:
             if verdict.after and await self._stored(next(iter(verdict.after))) != before.get(next(iter(verdict.after))):
                 self.items |= verdict.after
         except verdict.errors:
-            pass
+            self.refused += 1
         except (Unavailable, TransactionConflict):
             self.undone += 1
         except SingletableError as error:

@@ -97,10 +97,9 @@ class LossyProxy:
             with self._guard:
                 self._open |= {client, engine}
             try:
-                while self._pass_on(client, engine):
-                    pass
-            except OSError:
-                pass
+                with contextlib.suppress(OSError):  # the other side has gone: so does this connection
+                    while self._pass_on(client, engine):
+                        continue
             finally:
                 with self._guard:
                     self._open -= {client, engine}

@@ -7,7 +7,9 @@ from typing import Any
 from singletable.expressions import Expressions
 from singletable.operations import Guard, Item, PutItem, Refused
 from singletable.records.models import Model
-from singletable.records.planning import UNREAD
+from singletable.records.planning import UNREAD, Write
+from singletable.records.rules import is_there
+from singletable.records.writes import Change
 from singletable.wire.port import Port
 
 
@@ -30,3 +32,25 @@ async def rewrite(port: Port, model: Model[Any], stored: Item, version: int) -> 
     except Refused:
         return UNREAD
     return entity
+
+
+class _Settled:
+    def __repr__(self) -> str:
+        return "NOT_STALE"
+
+
+NOT_STALE: Any = _Settled()
+"""A refusal did not come from what the write was planned with."""
+
+
+async def fresh_after(port: Port, write: Write, current: Any, stored: Item | None, now: float) -> Any:
+    """The item to plan a refused write anew with, where the refusal came from what was read before, or from an older
+    schema version, which is then brought up to date; else NOT_STALE."""
+    there = stored is not None and is_there(write.model, stored, now)
+    if stored is not None and there and isinstance(write, Change):
+        version = write.model.version_of(stored)
+        if version < write.model.version:
+            return await rewrite(port, write.model, stored, version)
+    if not write.is_stale(current, stored, now):
+        return NOT_STALE
+    return write.model.load(stored) if stored is not None and there else None

@@ -20,7 +20,7 @@ from singletable.errors import (
     TransactionConflict,
 )
 from singletable.expressions import Condition, Update, words
-from singletable.operations import MAX_ACTIONS, Cancelled, Item, Reason, TransactWriteItems
+from singletable.operations import MAX_ACTIONS, Cancelled, Reason, TransactWriteItems
 from singletable.records.changes import check_updates
 from singletable.records.entities import Entity
 from singletable.records.merging import merged
@@ -28,8 +28,7 @@ from singletable.records.models import model_for, model_of
 from singletable.records.patterns import KeyOf
 from singletable.records.planning import UNREAD, Moment, Needs, Part, Write
 from singletable.records.reading import check_whole, get_operation
-from singletable.records.rewriting import rewrite
-from singletable.records.rules import is_there
+from singletable.records.rewriting import NOT_STALE, fresh_after
 from singletable.records.tables import first_use
 from singletable.records.targets import target_of
 from singletable.records.uniques import guard_actions
@@ -212,29 +211,19 @@ async def _after_refusal(
         if reason.code in _PASSING or planned.number in anew:
             continue
         refused = reason.code == "ConditionalCheckFailed"
-        if refused and planned.is_main and await _replan(port, write, reason.stored, known, planned.number, moment):
-            anew.add(planned.number)
-            continue
+        if refused and planned.is_main:
+            read = known.get(planned.number, UNREAD)
+            fresh = await fresh_after(port, write, read, reason.stored, moment.now)
+            if fresh is not NOT_STALE:
+                known[planned.number] = fresh
+                anew.add(planned.number)
+                continue
         if refused and anew and not planned.is_main:
             continue  # whose value it is hangs on the items that are planned anew; a real refusal comes again
         failures.setdefault(planned.number, []).append(_failure(write, _error(write, planned.part, reason)))
     real = [failure for number, found in failures.items() if number not in anew for failure in found]
     if real:
         raise _cancelled(writes, real) from None
-
-
-async def _replan(port: Port, write: Write, stored: Item | None, known: dict[int, Any], i: int, moment: Moment) -> bool:
-    """Whether the refusal came from what was read before, or from an older schema version: then plan with the new."""
-    there = stored is not None and is_there(write.model, stored, moment.now)
-    if stored is not None and there and isinstance(write, Change):
-        version = write.model.version_of(stored)
-        if version < write.model.version:
-            known[i] = await rewrite(port, write.model, stored, version)
-            return True
-    if write.is_stale(known.get(i, UNREAD), stored, moment.now):
-        known[i] = write.model.load(stored) if stored is not None and there else None
-        return True
-    return False
 
 
 def _error(write: Write, part: Part, reason: Reason) -> SingletableError:

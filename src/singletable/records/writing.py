@@ -13,7 +13,7 @@ from singletable.records.models import Model, model_for
 from singletable.records.patterns import KeyOf
 from singletable.records.planning import UNREAD, Moment, Needs, Part, Write
 from singletable.records.reading import get_operation
-from singletable.records.rewriting import rewrite
+from singletable.records.rewriting import NOT_STALE, fresh_after
 from singletable.records.rules import is_there, outcome_unknown
 from singletable.records.tables import first_use
 from singletable.records.targets import target_of
@@ -133,12 +133,9 @@ async def read_current(port: Port, write: Write, now: float) -> Any:
 async def _after_refusal(port: Port, write: Write, part: Part, current: Any, refused: Refused, moment: Moment) -> Any:
     """The item to plan anew with; or raise what the refusal means."""
     model, stored = write.model, refused.stored
-    if isinstance(write, Change) and stored is not None and is_there(model, stored, moment.now):
-        version = model.version_of(stored)
-        if version < model.version:
-            return await rewrite(port, model, stored, version)
-    if write.is_stale(current, stored, moment.now):
-        return model.load(stored) if stored is not None and is_there(model, stored, moment.now) else None
+    fresh = await fresh_after(port, write, current, stored, moment.now)
+    if fresh is not NOT_STALE:
+        return fresh
     gone = isinstance(write, Remove) and not is_there(model, stored, moment.now)
     if refused.unsettled and not part.certain and not gone:
         raise outcome_unknown(model, write.key, write.verb) from None
