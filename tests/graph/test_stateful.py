@@ -22,6 +22,7 @@ from hypothesis.stateful import (
 
 from singletable import AlreadyExists, Database, NotFound, RetryPolicy, TransactionCancelled, attr, connect
 from singletable.graph import EdgeMoved, Unlinking, flows, link, members_of
+from singletable.graph.edge_writes import listing_of
 from tests.faults.actions import ApplyThen500, ApplyThenCut, DropBefore, TruncateBody
 from tests.faults.proxy import FaultProxy
 from tests.faults.rules import Faults, Match, Rule
@@ -145,7 +146,8 @@ class Graph(RuleBasedStateMachine):
         try:
             self.writers[w].relink(edge, attr(GoalMembership.since).set(day))
         except (EdgeMoved, NotFound):
-            pass
+            now = self.reader.get(GoalMembership.between(*place).consistent())
+            assert now is None or listing_of(now).revision != listing_of(edge).revision
         else:
             assert self.members[place] == (edge.role, edge.since)
             self.members[place] = (edge.role, day)
