@@ -7,6 +7,7 @@ BIN := .venv/bin
 # A folder is checked from the day it holds something.
 CODE := $(wildcard src tests examples benchmarks)
 PYTHON_READY := .venv/.ready
+EMULATORS_READY := .venv-emulators/.ready
 NODE_READY := node_modules/.ready
 
 .DEFAULT_GOAL := help
@@ -38,23 +39,28 @@ check: setup ## lint, format, both type checkers, the import contract
 	node_modules/.bin/pyright
 	$(BIN)/lint-imports
 
-bench: setup ## measure against other libraries
-	$(BIN)/python -m benchmarks.peers
+bench: setup ## measure against other libraries; a quarter of an hour
+	$(BIN)/python -m benchmarks
 
 format: $(PYTHON_READY) ## format the code and put right what the linter can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-setup: $(PYTHON_READY) $(NODE_READY) ## install the Python and npm packages of development, pinned
+setup: $(PYTHON_READY) $(EMULATORS_READY) $(NODE_READY) ## install the Python and npm packages of development, pinned
 
 clean: ## delete what the other targets made, the installed packages too
-	rm -rf .venv node_modules build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-emulators node_modules build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(PYTHON_READY): requirements/dev.txt pyproject.toml | need-python
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(EMULATORS_READY): requirements/emulators.txt | need-python
+	$(PYTHON) -m venv .venv-emulators
+	.venv-emulators/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements/emulators.txt
 	@touch $@
 
 $(NODE_READY): package.json package-lock.json | need-npm
