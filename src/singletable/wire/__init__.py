@@ -20,18 +20,19 @@ from singletable.wire.credentials import (
     StaticCredentials,
     credentials_from,
 )
-from singletable.wire.delivery import DYNAMODB, DYNAMODB_STREAMS, Service
-from singletable.wire.endpoints import Endpoint, endpoint_for, region_for
+from singletable.wire.endpoints import Endpoint, Locate, beside, endpoint_for, locator, region_for
 from singletable.wire.exchange import Timeouts
 from singletable.wire.faults import CancellationReason, Fault, read_fault
 from singletable.wire.meter import Meter, OperationCount
 from singletable.wire.port import Consumed, Operation, Port, Traits
 from singletable.wire.request import Request, Response
 from singletable.wire.retry import RetryPolicy
+from singletable.wire.services import DYNAMODB, DYNAMODB_STREAMS, SQS, Service
 
 __all__ = [
     "DYNAMODB",
     "DYNAMODB_STREAMS",
+    "SQS",
     "BlockingPort",
     "CancellationReason",
     "Consumed",
@@ -41,6 +42,7 @@ __all__ = [
     "Fault",
     "FetchedCredentials",
     "FlowSuspended",
+    "Locate",
     "Meter",
     "Operation",
     "OperationCount",
@@ -52,9 +54,11 @@ __all__ = [
     "StaticCredentials",
     "Timeouts",
     "Traits",
+    "beside",
     "credentials_from",
     "drive",
     "endpoint_for",
+    "locator",
     "read_fault",
     "region_for",
 ]

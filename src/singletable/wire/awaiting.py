@@ -9,17 +9,22 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from singletable.errors import InvalidRequest
+from singletable.wire.calling import call_in_loop
 from singletable.wire.credentials import CredentialSource
-from singletable.wire.delivery import DYNAMODB, Delivery, Service, fresh_token
-from singletable.wire.endpoints import Endpoint
+from singletable.wire.delivery import Delivery, fresh_token
+from singletable.wire.endpoints import Endpoint, Locate, beside
 from singletable.wire.exchange import Answer, Timeouts
 from singletable.wire.meter import Rounds
 from singletable.wire.port import Operation, Traits
 from singletable.wire.protocols import LoopPool
 from singletable.wire.retry import RetryPolicy
+from singletable.wire.services import DYNAMODB, Service
 from singletable.wire.tls import tls_for
 
 T = TypeVar("T")
+
+CALLS_AT_ONCE = 16
+"""Functions of one `call_all` that run at the same time."""
 
 
 class AwaitingPort:
@@ -47,7 +52,29 @@ class AwaitingPort:
         ca_file: str | None = None,
         max_idle: int = 64,
         max_connections: int = 100,
+        locate: Locate | None = None,
     ) -> None:
+        self._others: dict[tuple[Service, str], AwaitingPort] = {}
+
+        def open_other(service: Service, url: str) -> AwaitingPort:
+            return AwaitingPort(
+                (locate or beside(endpoint))(service, url),
+                credentials,
+                service=service,
+                policy=policy,
+                timeouts=timeouts,
+                now=now,
+                monotonic=monotonic,
+                sleep=sleep,
+                random=random,
+                checksum=checksum,
+                traits=traits,
+                ca_file=ca_file,
+                max_idle=max_idle,
+                max_connections=max_connections,
+            )
+
+        self._open_other = open_other
         self.now = now
         self.random = random
         self.token = fresh_token
@@ -90,12 +117,25 @@ class AwaitingPort:
             values.append(outcome)
         return values
 
+    async def call_all(self, calls: Sequence[Callable[[], T | Awaitable[T]]]) -> list[T]:
+        """The results in order, up to 16 functions at a time: plain ones in threads, async ones in this loop."""
+        return await call_in_loop(calls, CALLS_AT_ONCE)
+
+    def to(self, service: Service, url: str = "") -> AwaitingPort:
+        """The port to another service with the same credentials and patience; it closes with this one."""
+        found = self._others.get((service, url))
+        if found is None:
+            found = self._others.setdefault((service, url), self._open_other(service, url))
+        return found
+
     async def sleep(self, seconds: float) -> None:
         await self._sleep(seconds)
 
     async def aclose(self) -> None:
         """Closes the running loop's connections; a later `send` raises `InvalidRequest`."""
         await self._pools.close()
+        for other in self._others.values():
+            await other.aclose()
 
 
 class _Exchange:

@@ -11,18 +11,19 @@ import heapq
 import random as random_module
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from time import sleep as sleep_blocking  # noqa: TID251
 from typing import Any, Generic, TypeVar
 
 from singletable.errors import Mistake
 from singletable.wire.credentials import CredentialSource
-from singletable.wire.delivery import DYNAMODB, Delivery, Service, fresh_token
-from singletable.wire.endpoints import Endpoint
+from singletable.wire.delivery import Delivery, fresh_token
+from singletable.wire.endpoints import Endpoint, Locate, beside
 from singletable.wire.exchange import Answer, Timeouts
 from singletable.wire.meter import Rounds
 from singletable.wire.port import Operation, Traits
 from singletable.wire.retry import RetryPolicy
+from singletable.wire.services import DYNAMODB, Service
 from singletable.wire.sockets import SocketPool
 
 T = TypeVar("T")
@@ -75,7 +76,28 @@ class BlockingPort:
         traits: Traits = Traits(),  # noqa: B008 - frozen
         ca_file: str | None = None,
         max_idle: int = 32,
+        locate: Locate | None = None,
     ) -> None:
+        self._others: dict[tuple[Service, str], BlockingPort] = {}
+
+        def open_other(service: Service, url: str) -> BlockingPort:
+            return BlockingPort(
+                (locate or beside(endpoint))(service, url),
+                credentials,
+                service=service,
+                policy=policy,
+                timeouts=timeouts,
+                now=now,
+                monotonic=monotonic,
+                sleep=sleep,
+                random=random,
+                checksum=checksum,
+                traits=traits,
+                ca_file=ca_file,
+                max_idle=max_idle,
+            )
+
+        self._open_other = open_other
         self.now = now
         self.random = random
         self.token = fresh_token
@@ -115,12 +137,27 @@ class BlockingPort:
         flows = [self._delivery.send(self._in_turns, operation, rounds) for operation in operations]
         return _Turns(flows, self._sleep, self._delivery.monotonic).run()
 
+    async def call_all(self, calls: Sequence[Callable[[], T | Awaitable[T]]]) -> list[T]:
+        """The results in order, up to 16 functions at a time, each in a thread. The first error, when all are done."""
+        from singletable.wire.calling import call_in_threads  # noqa: PLC0415 it brings threads; most need none
+
+        return call_in_threads(calls, FAN_OUT)
+
+    def to(self, service: Service, url: str = "") -> BlockingPort:
+        """The port to another service with the same credentials and patience; it closes with this one."""
+        found = self._others.get((service, url))
+        if found is None:
+            found = self._others.setdefault((service, url), self._open_other(service, url))
+        return found
+
     async def sleep(self, seconds: float) -> None:
         self._sleep(seconds)
 
     def close(self) -> None:
         """Closes its connections; a later `send` raises `InvalidRequest`."""
         self._pool.close()
+        for other in self._others.values():
+            other.close()
 
 
 class _Exchange:

@@ -21,6 +21,7 @@ from singletable.wire.meter import ACTIVE, Rounds, count_answer, count_try, coun
 from singletable.wire.port import Operation
 from singletable.wire.request import Request, Response
 from singletable.wire.retry import Persistence, RetryBudget, RetryPolicy, Trouble
+from singletable.wire.services import Service
 from singletable.wire.signing import Signer
 
 T = TypeVar("T")
@@ -32,17 +33,6 @@ _TOLD = frozenset({Verdict.DENIED, Verdict.THROTTLED})
 _QUOTES_THE_REQUEST = "IncompleteSignature"
 """The code whose message holds the Authorization header."""
 _check_json = msgspec.json.Decoder(msgspec.Raw).decode
-
-
-class Service(msgspec.Struct, frozen=True):
-    """Which API the requests are for: the name in signatures, and what precedes the action in X-Amz-Target."""
-
-    name: str = "dynamodb"
-    target_prefix: str = "DynamoDB_20120810"
-
-
-DYNAMODB = Service()
-DYNAMODB_STREAMS = Service(target_prefix="DynamoDBStreams_20120810")
 
 
 class Delivery:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest, NotConfigured
 from singletable.wire.chain import AwsChain
+from singletable.wire.services import Service
 
 LOCAL_REGION = "us-east-1"
 """For a local engine when no region is said: it only has to be the same each time."""
@@ -24,6 +25,7 @@ _DOMAINS = (
     ("", "amazonaws.com"),
 )
 _REGION = re.compile(r"[a-z0-9-]{1,63}", re.IGNORECASE)
+_REGION_IN_HOST = re.compile(r"https://[a-z]+\.([a-z0-9-]+)\.(?:amazonaws\.|api\.aws)")
 _REGION_HINT = "Pass region=, set AWS_REGION, or give your AWS profile one (that needs singletable[aws])"
 
 
@@ -46,6 +48,27 @@ class Endpoint(Struct, frozen=True):
     @property
     def url(self) -> str:
         return f"{'https' if self.tls else 'http'}://{self.authority}"
+
+
+Locate = Callable[[Service, str], Endpoint]
+"""Where a service is: at an URL, or without one where the database's target has it."""
+
+
+def locator(engine: str, *, environ: Mapping[str, str], region: str | None = None) -> Locate:
+    """Where the other services are for a database whose target is `engine`."""
+
+    def locate(service: Service, url: str) -> Endpoint:
+        if not url:
+            return endpoint_for(engine, environ=environ, region=region, service=service.host)
+        named = _REGION_IN_HOST.match(url)
+        return _from_url(_origin(url), environ, named[1] if named else region)
+
+    return locate
+
+
+def beside(endpoint: Endpoint) -> Locate:
+    """The other services at the endpoint's own address, as local engines have them, or at their URLs."""
+    return locator(endpoint.url, environ={}, region=endpoint.region)
 
 
 def endpoint_for(
@@ -87,6 +110,11 @@ def _configured_url(environ: Mapping[str, str], service: str) -> str | None:
         return None
     variable = {"dynamodb": "DYNAMODB", "streams.dynamodb": "DYNAMODB_STREAMS"}.get(service, service.upper())
     return environ.get(f"AWS_ENDPOINT_URL_{variable}") or environ.get("AWS_ENDPOINT_URL") or None
+
+
+def _origin(url: str) -> str:
+    """An URL without its path: a queue's name is the path of its URL."""
+    return "/".join(url.split("/")[:3])
 
 
 def _from_url(url: str, environ: Mapping[str, str], region: str | None) -> Endpoint:

@@ -80,6 +80,21 @@ VERDICTS: Final[Mapping[str, Verdict]] = {
     "DuplicateItemException": Verdict.ANSWER,
     "ExpiredIteratorException": Verdict.ANSWER,
     "TrimmedDataAccessException": Verdict.ANSWER,
+    # SQS
+    "RequestThrottled": Verdict.THROTTLED,
+    "KmsThrottled": Verdict.THROTTLED,
+    "OverLimit": Verdict.THROTTLED,  # too many messages in flight: it passes when some are handled
+    "InvalidSecurity": Verdict.DENIED,
+    "KmsAccessDenied": Verdict.DENIED,
+    "QueueDoesNotExist": Verdict.ANSWER,
+    "QueueNameExists": Verdict.ANSWER,
+    "QueueDeletedRecently": Verdict.ANSWER,
+    "ReceiptHandleIsInvalid": Verdict.ANSWER,
+    "MessageNotInflight": Verdict.ANSWER,
+    "InvalidMessageContents": Verdict.ANSWER,
+    "BatchRequestTooLong": Verdict.ANSWER,
+    "UnsupportedOperation": Verdict.ANSWER,
+    "InvalidAddress": Verdict.ANSWER,
 }
 
 _PASSING_REASONS: Final[Mapping[str, Verdict | None]] = {

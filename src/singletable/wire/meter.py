@@ -33,6 +33,18 @@ class Meter:
     Units are by the service's own account, for requests that asked for it.
     """
 
+    __slots__ = (
+        "_entered",
+        "by_operation",
+        "bytes_in",
+        "bytes_out",
+        "read_units",
+        "requests",
+        "retries",
+        "round_trips",
+        "write_units",
+    )
+
     def __init__(self) -> None:
         self.requests = 0
         self.round_trips = 0
@@ -90,16 +102,17 @@ class Rounds:
 
 def count_try(meters: tuple[Meter, ...], operation: str, attempt: int, rounds: Rounds | None, bytes_out: int) -> None:
     """A request is about to go out for the `attempt`-th time, counted from 1; alone, without `rounds`."""
-    round_trips = 1 if rounds is None or rounds.is_new(attempt) else 0
-    retries = 1 if attempt > 1 else 0
+    is_round = rounds is None or rounds.is_new(attempt)
     for meter in meters:
+        count = meter.by_operation.get(operation) or meter.count_of(operation)
         meter.requests += 1
-        meter.round_trips += round_trips
-        meter.retries += retries
-        meter.bytes_out += bytes_out
-        count = meter.count_of(operation)
         count.requests += 1
-        count.retries += retries
+        meter.bytes_out += bytes_out
+        if is_round:
+            meter.round_trips += 1
+        if attempt > 1:
+            meter.retries += 1
+            count.retries += 1
 
 
 def count_answer(meters: tuple[Meter, ...], bytes_in: int) -> None:
@@ -109,10 +122,12 @@ def count_answer(meters: tuple[Meter, ...], bytes_in: int) -> None:
 
 
 def count_units(meters: tuple[Meter, ...], operation: str, read_units: float, write_units: float) -> None:
-    """The service has said what a request cost."""
+    """The service has said what a request cost; most cost only one of the two."""
     for meter in meters:
-        meter.read_units += read_units
-        meter.write_units += write_units
-        count = meter.count_of(operation)
-        count.read_units += read_units
-        count.write_units += write_units
+        count = meter.by_operation.get(operation) or meter.count_of(operation)
+        if read_units:
+            meter.read_units += read_units
+            count.read_units += read_units
+        if write_units:
+            meter.write_units += write_units
+            count.write_units += write_units

@@ -6,12 +6,13 @@ port's verbs. Each shell brings its own port, so a flow is written once and neve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
 from singletable.wire.request import Request, Response
+from singletable.wire.services import Service
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -33,6 +34,9 @@ class Traits(Struct, frozen=True):
     """Items of one scan page, for an engine that serves nobody else while it scans."""
     index_lag_seconds: float = 5.0
     """How long an index may be behind its table before a reader that has to see all of it takes it as caught up."""
+    tend_streams: Callable[[float], None] | None = None
+    """Does for an engine's streams what that leaves undone, given the time; called at a stream's first use, and again
+    while it is read."""
 
 
 class Operation(Protocol[T_co]):
@@ -62,6 +66,15 @@ class Port(Protocol):
 
     async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
         """The answers in the order of the operations. The first error is raised when all have come back."""
+        ...
+
+    async def call_all(self, calls: Sequence[Callable[[], T | Awaitable[T]]]) -> list[T]:
+        """The results of functions called side by side, the application's own or flows over this port; in order,
+        errors as in `send_all`."""
+        ...
+
+    def to(self, service: Service, url: str = "") -> Port:
+        """The port to another service of the account, by default where the database's own target has it."""
         ...
 
     async def sleep(self, seconds: float) -> None: ...

@@ -1,0 +1,18 @@
+"""The services that the wire speaks to: all take JSON over POST and signatures of version 4."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Service(Struct, frozen=True):
+    """One API: the name in signatures, what precedes the action in X-Amz-Target, and the first part of its host."""
+
+    name: str
+    target_prefix: str
+    host: str
+
+
+DYNAMODB = Service("dynamodb", "DynamoDB_20120810", "dynamodb")
+DYNAMODB_STREAMS = Service("dynamodb", "DynamoDBStreams_20120810", "streams.dynamodb")
+SQS = Service("sqs", "AmazonSQS", "sqs")
