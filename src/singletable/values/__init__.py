@@ -8,6 +8,7 @@ reader and writer, compiled). `free` holds values without a declared type, `size
 """
 
 from singletable.values.codecs import Codec, Constant, Derived
+from singletable.values.decoding import json_decoder
 from singletable.values.free import AttributeValue, from_attribute_value, to_attribute_value
 from singletable.values.plans import Field, Plan, Role, wire_struct
 from singletable.values.sizes import (
@@ -34,6 +35,7 @@ __all__ = [
     "bare",
     "from_attribute_value",
     "item_size",
+    "json_decoder",
     "largest_attributes",
     "make_field",
     "plan_for",
