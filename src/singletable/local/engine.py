@@ -23,10 +23,13 @@ class Engine:
     leaves it alone, and it ends with its owner.
     """
 
-    def __init__(self, address: Address, *, path: Path | None, process: Supervised | None) -> None:
+    def __init__(self, address: Address, *, data: Path, path: Path | None, process: Supervised | None) -> None:
         """Use `Engine.start`. With a `process` the engine is owned."""
         self.address = address
+        self.data = data
+        """Where its data lies, for good or, of a private one, for as long as it runs."""
         self.path = path
+        """The file that it was started on; None for a private one."""
         self._process = process
         if process is not None:
             weakref.finalize(self, process.stop)
@@ -39,7 +42,7 @@ class Engine:
         environ: Mapping[str, str] = os.environ,
         patience: Patience = Patience(),  # noqa: B008  (frozen)
     ) -> Engine:
-        """Start an engine in memory, or on the file `path`, or attach to the one that has the file.
+        """Start a private engine, or one on the file `path`, or attach to the one that has the file.
 
         The file and its directory are created. Raises `NotConfigured` where the engine isn't installed, `Unavailable`
         or the file's directory can't be written, `Unavailable` where the engine ends before it answers (with what it
@@ -91,7 +94,7 @@ class Engine:
 
     def __repr__(self) -> str:
         relation = "owned" if self.owned else "attached"
-        return f"<Engine {self.url} {relation} {self.path or 'in memory'}>"
+        return f"<Engine {self.url} {relation} {self.path or 'private'}>"
 
     @classmethod
     def _own_or_attach(cls, data: Path, environ: Mapping[str, str], patience: Patience) -> Engine | None:
@@ -102,11 +105,11 @@ class Engine:
         address = published_address(data)
         if address is None or not is_healthy(address.port):
             return None
-        return cls(address, path=data, process=None)
+        return cls(address, data=data, path=data, process=None)
 
     @classmethod
     def _owner(cls, launched: Launched, path: Path | None) -> Engine:
-        return cls(launched.address, path=path, process=launched.process)
+        return cls(launched.address, data=launched.data, path=path, process=launched.process)
 
 
 def held_without_answer(data: Path) -> Unavailable:

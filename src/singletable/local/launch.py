@@ -11,6 +11,7 @@ from singletable.errors import Unavailable
 from singletable.local.find import find_engine
 from singletable.local.lock import DataLock
 from singletable.local.loopback import HOST, Address, free_port, is_healthy
+from singletable.local.private import private_file
 from singletable.local.supervisor import Supervised
 from singletable.local.waiting import wait_until
 
@@ -32,16 +33,18 @@ class Launched:
 
     process: Supervised
     address: Address
+    data: Path
 
 
-def launch(data: Path | None, *, lock: DataLock | None, environ: Mapping[str, str], patience: Patience) -> Launched:
-    """Start the engine in memory, or on the file `data` under its `lock`, and wait until it answers.
+def launch(path: Path | None, *, lock: DataLock | None, environ: Mapping[str, str], patience: Patience) -> Launched:
+    """Start the engine on the file `path` under its `lock`, or on a private one, and wait until it answers.
 
     Raises `NotConfigured` where there is no engine, `Unavailable` with what the engine said where it ends or keeps
     silent. Another process may take a free port before the engine does: then it is another port's turn.
     """
     binary = find_engine(environ)
     for port in _ports(lock):
+        data = path or private_file(environ)
         process = _spawn(binary, port, data, lock=lock, environ=environ, patience=patience)
         try:
             said = _await_readiness(process, port, patience)
@@ -49,7 +52,7 @@ def launch(data: Path | None, *, lock: DataLock | None, environ: Mapping[str, st
             process.stop()
             raise
         if said is None:
-            return _published(Launched(process, Address(process.pid, port)), lock)
+            return _published(Launched(process, Address(process.pid, port), data), lock)
         code = process.exit_code
         process.stop()
         if not _was_taken(said):
@@ -69,20 +72,19 @@ def _ports(lock: DataLock | None) -> Iterator[int]:
 def _spawn(
     binary: Path,
     port: int,
-    data: Path | None,
+    data: Path,
     *,
     lock: DataLock | None,
     environ: Mapping[str, str],
     patience: Patience,
 ) -> Supervised:
-    command = [str(binary), "serve", "--host", HOST, "--port", str(port)]
-    if data is not None:
-        command += ["--db-path", str(data)]
+    command = [str(binary), "serve", "--host", HOST, "--port", str(port), "--db-path", str(data)]
     return Supervised(
         command,
         environ=environ,
         grace_seconds=patience.stop_seconds,
         keeps_open=lock.fileno() if lock else None,
+        removes=None if lock else data.parent,
     )
 
 

@@ -18,16 +18,20 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from singletable.errors import Unavailable
 from singletable.local import forks
 
 # Descriptors here: 0 lifeline, 1 lock file, 2 log; the shell moves the first two to 3 and 4. Only the engine keeps 4.
-# $1 is the seconds the engine has to end after SIGTERM. `kill 0` is the shell's own session: engine, waiter, sleep.
+# $1 is the seconds the engine has to end after SIGTERM; $2 a directory to remove after it, or nothing. `kill 0` is the
+# shell's own session: engine, waiter, sleep.
 _SUPERVISOR = """
 exec 3<&0 4>&1 </dev/null >/dev/null
 grace=$1
-shift
+directory=$2
+shift 2
+tidy() { [ -z "$directory" ] || rm -rf -- "$directory"; }
 trap 'kill -TERM "$engine"' TERM INT HUP
 "$@" >&2 3<&- &
 engine=$!
@@ -36,6 +40,7 @@ exec 4>&-
   if read -r word <&3 && [ "$word" = release ]; then kill -KILL $$; exit; fi
   kill -TERM "$engine"
   sleep "$grace"
+  tidy
   kill -KILL 0
 } 2>/dev/null &
 waiter=$!
@@ -46,6 +51,7 @@ status=$?
 while kill -0 "$engine" 2>/dev/null; do wait "$engine"; status=$?; done
 trap '' TERM
 kill -KILL "$waiter"
+tidy
 kill -TERM 0
 exit "$status"
 """
@@ -68,8 +74,13 @@ class Supervised:
         environ: Mapping[str, str],
         grace_seconds: float,
         keeps_open: int | None = None,
+        removes: Path | None = None,
     ) -> None:
-        """Start `command`. The descriptor `keeps_open` is inherited by it alone; it has `grace_seconds` to end."""
+        """Start `command`. The descriptor `keeps_open` is inherited by it alone; it has `grace_seconds` to end.
+
+        The directory `removes` is deleted when it has ended.
+        """
+        self._removes = removes
         self._grace_seconds = grace_seconds
         self._owner_pid = os.getpid()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  (open as long as the process is)
@@ -123,9 +134,10 @@ class Supervised:
     def _spawn(
         self, command: Sequence[str], its_end: socket.socket, environ: Mapping[str, str], keeps_open: int | None
     ) -> subprocess.Popen[bytes]:
+        removes = str(self._removes or "")
         try:
             return subprocess.Popen(  # noqa: S603  (the command is the engine that was found)
-                ["/bin/sh", "-c", _SUPERVISOR, "engine-supervisor", f"{self._grace_seconds:g}", *command],
+                ["/bin/sh", "-c", _SUPERVISOR, "engine-supervisor", f"{self._grace_seconds:g}", removes, *command],
                 stdin=its_end.fileno(),
                 stdout=subprocess.DEVNULL if keeps_open is None else keeps_open,
                 stderr=self._log,

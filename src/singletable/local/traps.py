@@ -24,9 +24,6 @@ class EngineTraits:
     remembers_tokens_over_restart: bool
     """Whether a `ClientRequestToken` still prevents a second run after the engine was restarted."""
 
-    sequence_number_width: int
-    """The digits a stream's sequence number must have for SDKs to accept it; shorter ones are padded."""
-
 
 EMBEDDED = EngineTraits(
     scan_page_limit=1000,
@@ -34,10 +31,4 @@ EMBEDDED = EngineTraits(
     synchronous_indexes=True,
     begins_with_folds_case=True,
     remembers_tokens_over_restart=False,
-    sequence_number_width=21,
 )
-
-
-def pad_sequence_number(text: str) -> str:
-    """A stream's sequence number at the width SDKs ask for, so that text order is number order: `7` -> `000..07`."""
-    return text.zfill(EMBEDDED.sequence_number_width)
