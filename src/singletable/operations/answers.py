@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from singletable.errors import ConditionFailed, InvalidRequest, InvalidValue, NotConfigured, SingletableError
-from singletable.values import AttributeValue
+from singletable.values import AttributeValue, json_decoder
 from singletable.wire.faults import Fault, read_fault
 from singletable.wire.port import Consumed
 from singletable.wire.request import Response
@@ -47,7 +47,10 @@ class Reader(Protocol[T_co]):
         """The msgspec type of an item on the fast path."""
         ...
 
-    def build(self, wire: Any) -> T_co | None: ...
+    @property
+    def build(self) -> Callable[[Any], T_co | None]:
+        """`build(wire)`: a method, or a function that is made once."""
+        ...
 
     def load(self, item: Item) -> T_co | None:
         """The slow path, which explains what can't be read."""
@@ -97,12 +100,12 @@ class ItemsAnswer(Struct, Generic[W], rename="pascal", gc=False):
 
 @cache
 def decoder(envelope: Any, wire: Any) -> Callable[[bytes], Any]:
-    return msgspec.json.Decoder(envelope[wire], strict=False).decode
+    return json_decoder(envelope[wire], strict=False).decode
 
 
 @cache
 def item_decoder(wire: Any) -> Callable[[Raw], Any]:
-    return msgspec.json.Decoder(wire, strict=False).decode
+    return json_decoder(wire, strict=False).decode
 
 
 read_item: Callable[[bytes | Raw], dict[str, AttributeValue]] = msgspec.json.Decoder(dict[str, dict[str, Any]]).decode

@@ -11,6 +11,7 @@ from singletable.tables.admin import (
     delete,
     describe,
     differences,
+    set_stream,
     set_ttl,
     wait_until_active,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "describe",
     "differences",
     "named_indexes",
+    "set_stream",
     "set_ttl",
     "sweep",
     "wait_until_active",

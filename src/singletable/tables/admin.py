@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from singletable.errors import NotConfigured, Unavailable
 from singletable.operations import TableCall
@@ -15,8 +16,7 @@ _POLL_SECONDS = 1.0
 _PATIENCE_SECONDS = 600.0
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """One thing that is not as declared."""
 
     what: str
@@ -32,8 +32,7 @@ class Difference:
         return f"{self.what}: declared {self.declared}, found {self.found}"
 
 
-@dataclass(frozen=True)
-class Description:
+class Description(Struct, frozen=True):
     """A table as the service describes it."""
 
     name: str
@@ -43,6 +42,10 @@ class Description:
     bytes: int
     raw: Mapping[str, Any]
     ttl: str | None = None
+
+    @property
+    def has_stream(self) -> bool:
+        return bool(self.raw.get("StreamSpecification", {}).get("StreamEnabled"))
 
     @property
     def indexes(self) -> Mapping[str, Mapping[str, Any]]:
@@ -98,6 +101,13 @@ async def add_index(port: Port, table: TableDefinition, name: str) -> None:
 async def set_ttl(port: Port, table: TableDefinition) -> None:
     setting = {"Enabled": True, "AttributeName": table.ttl_attribute}
     await port.send(TableCall("UpdateTimeToLive", {"TableName": table.name, "TimeToLiveSpecification": setting}))
+
+
+async def set_stream(port: Port, table: TableDefinition) -> None:
+    """Switch the declared stream on, where there is none."""
+    setting = {"StreamEnabled": True, "StreamViewType": STREAM_VIEWS[table.stream or "new_and_old"]}
+    await port.send(TableCall("UpdateTable", {"TableName": table.name, "StreamSpecification": setting}))
+    await wait_until_active(port, table)
 
 
 async def delete(port: Port, table: TableDefinition) -> bool:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from singletable.errors import DeclarationError
 
 _NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
@@ -22,8 +24,7 @@ STREAM_VIEWS: Mapping[StreamView, str] = {
 }
 
 
-@dataclass(frozen=True)
-class Index:
+class Index(Struct, frozen=True):
     """A global secondary index: the attributes of its key, and what it holds of each item.
 
     `projection` is "all", "keys", or the stored names of the attributes to hold besides the keys; type and schema
@@ -62,6 +63,12 @@ class TableDefinition:
                 raise DeclarationError(f"{name!r} is no name of an index", table=self.name)
         if len(self.indexes) > MAX_INDEXES:
             raise DeclarationError(f"{len(self.indexes)} indexes; DynamoDB takes {MAX_INDEXES}", table=self.name)
+        if self.stream is not None and self.stream not in STREAM_VIEWS:
+            raise DeclarationError(
+                f"{self.stream!r} is no view of a stream",
+                table=self.name,
+                hint=f"Say one of {', '.join(map(repr, STREAM_VIEWS))}.",
+            )
         names = self.reserved
         twice = {n for n in names if names.count(n) > 1}
         if twice:

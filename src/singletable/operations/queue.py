@@ -1,0 +1,200 @@
+"""SQS: messages sent, received and deleted, up to 10 a request, and the few calls about a queue itself.
+
+A send whose answer was lost is sent again, so a message may arrive twice; a queue with `.fifo` in its name drops the
+second within five minutes, by its deduplication id.
+https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_Operations.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import msgspec
+from msgspec import Struct
+
+from singletable.errors import InvalidRequest, NotConfigured
+from singletable.operations.answers import NOTHING, encode
+from singletable.wire.faults import Fault, read_fault
+from singletable.wire.port import Consumed
+from singletable.wire.request import Request, Response
+
+MAX_BATCH_MESSAGES = 10
+MAX_BATCH_MESSAGE_BYTES = 1_048_576
+"""Of one message, and of all in one request."""
+MAX_DELAY_SECONDS = 900
+MAX_VISIBILITY_SECONDS = 43_200
+MAX_WAIT_SECONDS = 20
+_READ = ["ApproximateReceiveCount", "MessageGroupId", "MessageDeduplicationId", "SentTimestamp"]
+
+
+class Entry(Struct, frozen=True, rename="pascal", omit_defaults=True):
+    """One message of a batch; `id` is its number within the request."""
+
+    id: str
+    message_body: str
+    delay_seconds: int = 0
+    message_group_id: str = ""
+    message_deduplication_id: str = ""
+
+
+class Received(Struct, frozen=True, rename="pascal"):
+    """One message as it was received. `receipt_handle` is good for this receipt only."""
+
+    message_id: str
+    receipt_handle: str
+    body: str
+    attributes: dict[str, str] = {}
+
+
+class Refusal(Struct, frozen=True, rename="pascal"):
+    """One entry of a batch that was not done."""
+
+    id: str
+    code: str = ""
+    sender_fault: bool = False
+
+
+class SendMessageBatch(Struct, frozen=True):
+    """Up to 10 messages, each by itself; gives the refusals."""
+
+    url: str
+    entries: Sequence[Entry]
+
+    def request(self) -> Request:
+        return _request("SendMessageBatch", {"QueueUrl": self.url, "Entries": self.entries}, self.url)
+
+    def answer(self, response: Response) -> tuple[list[Refusal], Consumed]:
+        return _decoded(response, _Batch, "SendMessageBatch", self.url).failed, NOTHING
+
+
+class ReceiveMessage(Struct, frozen=True):
+    """Up to 10 messages, waiting for the first. They are invisible to others for `visibility_seconds`."""
+
+    url: str
+    limit: int
+    wait_seconds: int
+    visibility_seconds: int
+
+    def request(self) -> Request:
+        body = {
+            "QueueUrl": self.url,
+            "MaxNumberOfMessages": self.limit,
+            "WaitTimeSeconds": self.wait_seconds,
+            "VisibilityTimeout": self.visibility_seconds,
+            "MessageSystemAttributeNames": _READ,
+        }
+        return _request("ReceiveMessage", body, self.url)
+
+    def answer(self, response: Response) -> tuple[list[Received], Consumed]:
+        return _decoded(response, _Messages, "ReceiveMessage", self.url).messages, NOTHING
+
+
+class DeleteMessageBatch(Struct, frozen=True):
+    """Take up to 10 received messages out of the queue, by their receipts; gives the refusals."""
+
+    url: str
+    receipts: Sequence[str]
+
+    def request(self) -> Request:
+        entries = [{"Id": str(n), "ReceiptHandle": receipt} for n, receipt in enumerate(self.receipts)]
+        return _request("DeleteMessageBatch", {"QueueUrl": self.url, "Entries": entries}, self.url)
+
+    def answer(self, response: Response) -> tuple[list[Refusal], Consumed]:
+        return _decoded(response, _Batch, "DeleteMessageBatch", self.url).failed, NOTHING
+
+
+class ChangeMessageVisibility(Struct, frozen=True):
+    """Let a received message be visible again after so many seconds from now; False where its receipt has passed."""
+
+    url: str
+    receipt: str
+    seconds: int
+
+    def request(self) -> Request:
+        body = {"QueueUrl": self.url, "ReceiptHandle": self.receipt, "VisibilityTimeout": self.seconds}
+        return _request("ChangeMessageVisibility", body, self.url)
+
+    def answer(self, response: Response) -> tuple[bool, Consumed]:
+        if response.status != 200:
+            fault = read_fault(response.body) or Fault("UnreadableAnswer")
+            if _code(fault) in ("MessageNotInflight", "ReceiptHandleIsInvalid", "InvalidParameterValue"):
+                return False, NOTHING
+            _raise(fault, "ChangeMessageVisibility", self.url)
+        return True, NOTHING
+
+
+class CreateQueue(Struct, frozen=True):
+    """Make a queue, or find the one of that name and those attributes; gives its URL."""
+
+    name: str
+    attributes: Mapping[str, str] = {}
+
+    def request(self) -> Request:
+        return _request("CreateQueue", {"QueueName": self.name, "Attributes": self.attributes}, self.name)
+
+    def answer(self, response: Response) -> tuple[str, Consumed]:
+        return _decoded(response, _Url, "CreateQueue", self.name).queue_url, NOTHING
+
+
+class GetQueueUrl(Struct, frozen=True):
+    """A queue's URL by its name; NotConfigured where there is none."""
+
+    name: str
+
+    def request(self) -> Request:
+        return _request("GetQueueUrl", {"QueueName": self.name}, self.name)
+
+    def answer(self, response: Response) -> tuple[str, Consumed]:
+        return _decoded(response, _Url, "GetQueueUrl", self.name).queue_url, NOTHING
+
+
+class GetQueueAttributes(Struct, frozen=True):
+    """What a queue says of itself; counts of messages are about right."""
+
+    url: str
+
+    def request(self) -> Request:
+        return _request("GetQueueAttributes", {"QueueUrl": self.url, "AttributeNames": ["All"]}, self.url)
+
+    def answer(self, response: Response) -> tuple[Mapping[str, str], Consumed]:
+        return _decoded(response, _Attributes, "GetQueueAttributes", self.url).attributes, NOTHING
+
+
+class _Batch(Struct, rename="pascal"):
+    failed: list[Refusal] = []
+
+
+class _Messages(Struct, rename="pascal"):
+    messages: list[Received] = []
+
+
+class _Url(Struct, rename="pascal"):
+    queue_url: str
+
+
+class _Attributes(Struct, rename="pascal"):
+    attributes: dict[str, str] = {}
+
+
+def _request(operation: str, body: Mapping[str, Any], queue: str) -> Request:
+    return Request(operation, encode(body), queue.rpartition("/")[2])
+
+
+def _decoded(response: Response, kind: type[Any], operation: str, queue: str) -> Any:
+    if response.status != 200:
+        _raise(read_fault(response.body) or Fault("UnreadableAnswer"), operation, queue)
+    return msgspec.json.decode(response.body or b"{}", type=kind)
+
+
+def _code(fault: Fault) -> str:
+    """Without the prefix that some answers carry from the protocol before this one."""
+    return fault.code.rpartition(".")[2]
+
+
+def _raise(fault: Fault, operation: str, queue: str) -> NoReturn:
+    """The service's message is left out: it may quote what was sent."""
+    name = queue.rpartition("/")[2]
+    if _code(fault) in ("QueueDoesNotExist", "NonExistentQueue"):
+        raise NotConfigured(f"there is no queue {name}", hint="Create it, or correct its URL.", operation=operation)
+    raise InvalidRequest(f"SQS refused the request to queue {name}: {_code(fault)}", operation=operation)

@@ -1,0 +1,180 @@
+"""DynamoDB Streams: a stream's shards, an iterator into one, and the records behind it.
+
+They go to another service of the account than the table's own: `port.to(DYNAMODB_STREAMS)`. Images stay as they came,
+for a `Reader` to make entities of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Raw, Struct
+
+from singletable.operations.answers import NOTHING, encode, named
+from singletable.wire.faults import Fault, read_fault
+from singletable.wire.port import Consumed
+from singletable.wire.request import Request, Response
+
+MAX_RECORDS = 1000
+"""The most that one GetRecords gives; it ends at 1 MB before."""
+_FEWEST_DIGITS, _MOST_DIGITS = 21, 40
+"""Of a sequence number on AWS; some engines give shorter ones, and take them with zeros before."""
+_NONE = Raw()
+EventName = Literal["INSERT", "MODIFY", "REMOVE"]
+
+
+class Shard(Struct, frozen=True, gc=False, rename={"id": "ShardId", "parent": "ParentShardId"}):
+    """A part of a stream, which is in order by itself. It is read after its parent.
+
+    What the service says of its last sequence number is left out: some engines give an open shard one too.
+    """
+
+    id: str
+    parent: str | None = None
+
+
+class StreamDescription(Struct, frozen=True, gc=False, rename="pascal"):
+    """A page of a stream's shards; `last_evaluated_shard_id` is where the next begins."""
+
+    stream_arn: str
+    stream_view_type: str = ""
+    shards: list[Shard] = []
+    last_evaluated_shard_id: str | None = None
+
+
+class Author(Struct, frozen=True, gc=False, rename={"principal": "principalId"}):
+    """Who made a change, where it was not a request of the application's."""
+
+    type: str = ""
+    principal: str = ""
+
+
+class Images(Struct, frozen=True, gc=False, rename="pascal", omit_defaults=True):
+    keys: dict[str, dict[str, Any]]
+    sequence_number: str
+    new_image: Raw = _NONE
+    old_image: Raw = _NONE
+    approximate_creation_date_time: float = 0.0
+    """Seconds since 1970; some engines give whole ones."""
+
+
+class StreamRecord(Struct, frozen=True, gc=False, rename={"event": "eventName", "author": "userIdentity"}):
+    """One change of one item, as GetRecords gives it and as Lambda hands it on. An image that is not there is empty."""
+
+    event: EventName
+    dynamodb: Images
+    author: Author | None = None
+
+    @property
+    def sequence(self) -> str:
+        """Padded, so that text order is the order of the shard."""
+        return pad_sequence_number(self.dynamodb.sequence_number)
+
+
+class Records(Struct, frozen=True, gc=False, rename="pascal"):
+    """Some of a shard's records, in order; or why there are none."""
+
+    records: list[StreamRecord] = []
+    next_shard_iterator: str | None = None
+    """Where to go on; None at the end of a shard that is closed."""
+    refused: Literal["", "expired", "trimmed"] = ""
+    """The iterator is over 15 minutes old, or what it points to is over a day old and gone."""
+
+
+class _ShardsAnswer(Struct, frozen=True, gc=False, rename="pascal"):
+    stream_description: StreamDescription
+
+
+class _IteratorAnswer(Struct, frozen=True, gc=False, rename="pascal"):
+    shard_iterator: str
+
+
+_decode_shards = msgspec.json.Decoder(_ShardsAnswer).decode
+_decode_iterator = msgspec.json.Decoder(_IteratorAnswer).decode
+_decode_records = msgspec.json.Decoder(Records).decode
+_decode_many = msgspec.json.Decoder(list[StreamRecord]).decode
+
+
+def pad_sequence_number(text: str) -> str:
+    """A sequence number with zeros before it, so that text order is number order: `7` -> `000..07`."""
+    return text.zfill(_MOST_DIGITS)
+
+
+def read_records(text: bytes) -> Sequence[StreamRecord]:
+    """Records from the JSON of a list of them; ValueError for anything else."""
+    return _decode_many(text)
+
+
+class DescribeStream(Struct, frozen=True, gc=False):
+    """Up to 100 shards of a stream, from after the shard `after` on."""
+
+    stream: str
+    after: str | None = None
+
+    def request(self) -> Request:
+        body = {"StreamArn": self.stream}
+        if self.after is not None:
+            body["ExclusiveStartShardId"] = self.after
+        return Request("DescribeStream", encode(body), self.stream)
+
+    def answer(self, response: Response) -> tuple[StreamDescription, Consumed]:
+        _refusal(response, "DescribeStream", self.stream)
+        return _decode_shards(response.body).stream_description, NOTHING
+
+
+class GetShardIterator(Struct, frozen=True, gc=False):
+    """An iterator to the first record after `sequence`; without one to a shard's first record, or behind its last.
+
+    None where that record, or all of the shard, is over a day old and gone.
+    """
+
+    stream: str
+    shard: str
+    sequence: str | None = None
+    latest: bool = False
+
+    def request(self) -> Request:
+        body = {"StreamArn": self.stream, "ShardId": self.shard}
+        if self.sequence is not None:
+            number = self.sequence.lstrip("0").zfill(_FEWEST_DIGITS)
+            body |= {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": number}
+        else:
+            body["ShardIteratorType"] = "LATEST" if self.latest else "TRIM_HORIZON"
+        return Request("GetShardIterator", encode(body), self.stream)
+
+    def answer(self, response: Response) -> tuple[str | None, Consumed]:
+        gone = ("TrimmedDataAccessException", "ResourceNotFoundException")
+        if _refusal(response, "GetShardIterator", self.stream, *gone):
+            return None, NOTHING
+        return _decode_iterator(response.body).shard_iterator, NOTHING
+
+
+class GetRecords(Struct, frozen=True, gc=False):
+    """The records behind an iterator, oldest first."""
+
+    stream: str
+    iterator: str
+    limit: int = MAX_RECORDS
+
+    def request(self) -> Request:
+        body = {"ShardIterator": self.iterator, "Limit": self.limit}
+        return Request("GetRecords", encode(body), self.stream)
+
+    def answer(self, response: Response) -> tuple[Records, Consumed]:
+        expired, trimmed = "ExpiredIteratorException", "TrimmedDataAccessException"
+        refusal = _refusal(response, "GetRecords", self.stream, expired, trimmed)
+        if refusal:
+            return Records(refused="expired" if refusal == expired else "trimmed"), NOTHING
+        return _decode_records(response.body), NOTHING
+
+
+def _refusal(response: Response, operation: str, stream: str, *expected: str) -> str:
+    """The error code of an answer where it is one of those expected, "" for a success; raises any other."""
+    if response.status == 200:
+        return ""
+    fault = read_fault(response.body) or Fault("UnreadableAnswer")
+    if fault.code not in expected:
+        raise named(fault, operation, stream)
+    return fault.code
