@@ -73,6 +73,7 @@ class Throttling:
         self._port, self._refusals, self._of = port, refusals, of
         self.traits, self.ready = port.traits, port.ready
         self.now, self.token = port.now, port.token
+        self.call_all, self.to = port.call_all, port.to
         self.waits: list[float] = []
 
     def random(self) -> float:

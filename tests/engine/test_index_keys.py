@@ -31,6 +31,32 @@ async def test_a_change_of_a_part_that_needs_the_others_reads_them(shell: Shell)
     assert await index_key(shell) == ("phone#12", "037")
 
 
+async def test_an_entity_brings_the_others_and_they_are_held(shell: Shell) -> None:
+    await shell.put(ADA)
+    with shell.meter() as meter:
+        changed = await shell.update(ADA, attr(User.age).add(1))
+        async with shell.transaction() as tx:
+            tx.update(changed, attr(User.age).set(38))
+    assert meter.requests == 2
+    assert await index_key(shell) == ("phone#12", "038")
+    await shell.update(KEY, attr(User.phone).set("99"))
+    with shell.meter() as meter:
+        await shell.update(ADA, attr(User.age).add(1))  # it still says phone 12 and age 36
+    assert meter.requests == 2
+    assert await index_key(shell) == ("phone#99", "039")
+    async with shell.transaction() as tx:
+        tx.update(ADA, attr(User.age).set(50))
+    assert await index_key(shell) == ("phone#99", "050")
+
+
+async def test_an_entity_that_was_loaded_in_part_reads_the_rest(shell: Shell) -> None:
+    await shell.put(ADA)
+    part = await shell.get(KEY.only(User.name, User.email))
+    assert part is not None
+    await shell.update(part, attr(User.age).add(1))
+    assert await index_key(shell) == ("phone#12", "037")
+
+
 async def test_a_change_of_an_attribute_in_no_key_reads_nothing(shell: Shell) -> None:
     await shell.put(ADA)
     with shell.meter() as meter:

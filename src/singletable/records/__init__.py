@@ -13,14 +13,16 @@ read), `rules` and `writing` (what each write means). `keytext` holds the rule o
 a class. Flows are `async def` over a port; `flows` lists those that the shells run.
 """
 
+from typing import TYPE_CHECKING
+
+from singletable.later import later
 from singletable.records import flows
 from singletable.records.capture import ANY
 from singletable.records.catalogue import AccessPattern, Parameter, PatternKind, catalogue, collections_of
-from singletable.records.checking import Finding
 from singletable.records.collections import Collection, Whole, collect
+from singletable.records.copying import copy_of
 from singletable.records.cursors import CursorSeal
 from singletable.records.entities import Entity, field, key_of
-from singletable.records.explain import Explainable, Explained
 from singletable.records.models import Model, model_of
 from singletable.records.patterns import (
     Key,
@@ -36,6 +38,10 @@ from singletable.records.patterns import (
 from singletable.records.reading import DEFAULT_MAX_PAGES, Page
 from singletable.records.table import Table
 from singletable.records.transactions import Failure, Transaction
+
+if TYPE_CHECKING:
+    from singletable.records.checking import Finding
+    from singletable.records.explain import Explainable, Explained
 
 __all__ = [
     "ANY",
@@ -66,9 +72,17 @@ __all__ = [
     "catalogue",
     "collect",
     "collections_of",
+    "copy_of",
     "field",
     "flows",
     "key_of",
     "model_of",
     "starting_with",
 ]
+
+# For tools and tests: a program that serves requests needs none of it.
+_LATE = {
+    "singletable.records.checking": ("Finding",),
+    "singletable.records.explain": ("Explainable", "Explained"),
+}
+__getattr__ = later(globals(), {name: module for module, names in _LATE.items() for name in names})

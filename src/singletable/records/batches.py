@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from singletable.errors import Corrupt, Incomplete, InvalidRequest, Unavailable
+from singletable.errors import Incomplete, InvalidRequest, Unavailable
 from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, Key
 from singletable.records.models import Model, model_for, model_of
 from singletable.records.patterns import KeyOf
-from singletable.records.readers import reader_of
+from singletable.records.readers import Place, placed_reader_of
 from singletable.records.reading import check_whole
 from singletable.records.rules import check_verb
 from singletable.records.table import Table
@@ -22,28 +22,30 @@ _TRIES = 12
 _FIRST_WAIT_SECONDS = 0.05
 _LONGEST_WAIT_SECONDS = 5.0
 
-Place = tuple[str, str]
-"""A primary key's two texts."""
-
 
 async def get_many(port: Port, keys: Sequence[KeyOf[T]], consistent: bool = False) -> list[T]:
-    """The entities under the keys, in their order; those that are not there are left out.
+    """The entities under the keys, in their order; those that are not there are left out. As `get_pairs`."""
+    return [entity for _, entity in await get_pairs(port, keys, consistent)]
+
+
+async def get_pairs(port: Port, keys: Sequence[KeyOf[T]], consistent: bool = False) -> list[tuple[KeyOf[T], T]]:
+    """Each key under which there is an entity, with it, in their order.
 
     One round trip for any number of keys, 100 a request, each key once. `Incomplete` carries the keys that the service
     still left undone after several tries.
     """
+    asked = [(_model_asked(key), (key.partition, key.low)) for key in keys]
     consistent = consistent or any(key.strong for key in keys)
     found: dict[Table, Mapping[Place, Any]] = {}
-    for table, wanted in _by_table(keys).items():
-        kinds = tuple(dict.fromkeys(key.kinds[0] for key in wanted.values()))
-        found[table] = await _get_all(port, table, kinds, wanted, consistent)
+    for table in dict.fromkeys(model.table for model, _ in asked):
+        wanted = {place: key for key, (model, place) in zip(keys, asked, strict=True) if model.table is table}
+        found[table] = await _get_all(port, table, wanted, consistent)
     now = port.now()
-    there: list[Any] = []
-    for key in keys:
-        model = model_of(key.captured.owner)
-        entity = found[model.table].get((key.partition, key.low))
-        if isinstance(entity, model.kind) and not model.is_expired(entity, now):
-            there.append(entity)
+    there: list[tuple[KeyOf[T], Any]] = []
+    for key, (model, place) in zip(keys, asked, strict=True):
+        entity = found[model.table].get(place)
+        if isinstance(entity, model.kind) and not (model.expires and model.is_expired(entity, now)):
+            there.append((key, entity))
     return there
 
 
@@ -70,35 +72,30 @@ async def write_many(port: Port, puts: Iterable[Any], deletes: Iterable[KeyOf[An
         await _write_all(port, table, writes)
 
 
-def _by_table(keys: Sequence[KeyOf[Any]]) -> dict[Table, dict[Place, KeyOf[Any]]]:
-    """The keys by what they name; each item once."""
-    found: dict[Table, dict[Place, KeyOf[Any]]] = {}
-    for key in keys:
-        check_whole(key)
-        if key.attributes:
-            raise InvalidRequest(
-                f"get_many loads whole entities, and {key.captured.shown} says only(...)",
-                hint="Leave only(...) out, or get() the item.",
-            )
-        found.setdefault(model_of(key.captured.owner).table, {})[key.partition, key.low] = key
-    return found
+def _model_asked(key: KeyOf[T]) -> Model[T]:
+    """The model of a key that names one whole entity; InvalidRequest for another."""
+    check_whole(key)
+    if key.attributes:
+        raise InvalidRequest(
+            f"get_many loads whole entities, and {key.captured.shown} says only(...)",
+            hint="Leave only(...) out, or get() the item.",
+        )
+    return model_of(key.captured.owner)
 
 
-async def _get_all(
-    port: Port, table: Table, kinds: tuple[type[Any], ...], keys: Mapping[Place, KeyOf[Any]], consistent: bool
-) -> Mapping[Place, Any]:
+async def _get_all(port: Port, table: Table, keys: Mapping[Place, KeyOf[Any]], consistent: bool) -> Mapping[Place, Any]:
     if port.traits.creates_tables:
         await first_use(port, table)
     partition, sort = table.definition.key
     rest: list[Key] = [{partition: {"S": p}, sort: {"S": s}} for p, s in keys]
-    reader = reader_of(kinds)
+    reader = placed_reader_of(tuple(dict.fromkeys([key.kinds[0] for key in keys.values()])))
     found: dict[Place, Any] = {}
     for tried in range(_TRIES):
         await _wait(port, tried)
         operations = [BatchGetItem(table.name, part, reader, consistent) for part in _parts(rest, MAX_BATCH_GET)]
         answers = await port.send_all(operations)
         for answer in answers:
-            found |= {_own_place(entity, keys): entity for entity in answer.items}
+            found |= answer.items
         rest = [key for answer in answers for key in answer.rest]
         if not rest:
             return found
@@ -110,21 +107,6 @@ async def _get_all(
         operation="get_many",
         hint="The keys that are left are on the error as `rest`: try them again later.",
     )
-
-
-def _own_place(entity: Any, keys: Mapping[Place, KeyOf[Any]]) -> Place:
-    """Where an entity lies by its own attributes, which is where it was read from."""
-    model = model_for(entity)
-    place = model.place_of(entity)
-    if place not in keys:
-        raise Corrupt(
-            f"a {model.kind.__name__} lies under a key that its attributes don't make",
-            key=model.key_of(entity),
-            table=model.table.name,
-            operation="get_many",
-            hint="Correct the item: its attributes and its key were written by different rules.",
-        )
-    return place
 
 
 async def _write_all(port: Port, table: Table, writes: dict[Place, tuple[Any, dict[str, Any]]]) -> None:

@@ -7,9 +7,10 @@ for pattern in catalogue(app):
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from inspect import cleandoc
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from singletable.records.capture import ANY
 from singletable.records.collections import BoundCollection, Collection
@@ -22,8 +23,7 @@ from singletable.records.table import Table
 PatternKind = Literal["key", "index", "collection"]
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """One argument of an access pattern."""
 
     name: str
@@ -38,8 +38,7 @@ class Parameter:
         return f"{self.name}: {self.type} = ANY" if self.may_be_open else f"{self.name}: {self.type}"
 
 
-@dataclass(frozen=True)
-class AccessPattern:
+class AccessPattern(Struct, frozen=True):
     """One named way to read: what it is called with, which key it reads by, and what that costs."""
 
     entity: str
@@ -66,9 +65,13 @@ class AccessPattern:
         return f"{self.entity}.{self.name}({', '.join(p.shown for p in self.parameters)})"
 
 
-def catalogue(table: Table) -> tuple[AccessPattern, ...]:
-    """The patterns of a table's entities in the order of their declaration, then those of its collections."""
-    of_entities = (_of_entity(model, c) for model in table.models for c in (model.key, *model.indexes.values()))
+def catalogue(table: Table, *, system: bool = False) -> tuple[AccessPattern, ...]:
+    """The patterns of a table's entities in the order of their declaration, then those of its collections.
+
+    `system`: those of the library's own items as well, such as tasks.
+    """
+    models = (model for model in table.models if system or not model.is_system)
+    of_entities = (_of_entity(model, c) for model in models for c in (model.key, *model.indexes.values()))
     of_collections = (_of_collection(kind, name, bound) for kind, name, bound in collections_of(table))
     return (*of_entities, *of_collections)
 

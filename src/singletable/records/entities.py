@@ -8,12 +8,15 @@ import inspect
 import sys
 from abc import ABCMeta
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, dataclass_transform, overload
+
+import msgspec
+from msgspec import Struct
 
 from singletable.errors import DeclarationError
 from singletable.expressions import Handle
 from singletable.records.capture import key_type, sortable
+from singletable.records.copying import check_copies, copy_of, version_fields
 from singletable.records.models import Model, Upcaster, model_for, model_of
 from singletable.records.patterns import Bound, Captured, Declared, KeyOf
 from singletable.records.table import Table
@@ -86,25 +89,24 @@ else:
             return [*super().__dir__(), *cls.__dict__.get("__dataclass_fields__", ())]
 
 
-@dataclass(frozen=True)
-class Special:
+class Special(Struct, frozen=True):
     """What a layer above says of an entity class of its own kind, besides its declaration."""
 
-    types: Mapping[str, Any] = dataclasses.field(default_factory=dict[str, Any])
+    types: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     """The key types of attributes whose declared type is none."""
-    fields: Mapping[str, Field] = dataclasses.field(default_factory=dict[str, Field])
+    fields: Mapping[str, Field] = msgspec.field(default_factory=dict[str, Field])
     """How attributes are stored that are not by the rule of their type."""
     extra: Callable[[], Sequence[Field]] = tuple
     """What is read from an item besides the declared attributes."""
     key: Captured | None = None
     """The primary key, where it is not a function of the class."""
-    refuses: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
+    refuses: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     """Verbs that would break what the layer keeps in an item, each with what to do instead."""
     tombstone: str = ""
     """The stored attribute that marks an item as being deleted: readers take it as gone."""
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(field, dataclasses.field))
+@dataclass_transform(kw_only_default=True, field_specifiers=(field, copy_of, dataclasses.field))
 class Entity(metaclass=EntityType):
     """A keyword-only dataclass whose objects are items of a table.
 
@@ -222,8 +224,10 @@ def _make_model(cls: type[Entity], table: Table, type: str, version: int, names:
 
     def make_fields() -> list[Field]:
         evaluated = _evaluated(cls, names, strict=True)
-        return [special.fields.get(f.name) or _field(cls, table, f, k) for f, k in evaluated] + [*special.extra()]
+        declared = [special.fields.get(f.name) or _field(cls, table, f, k) for f, k in evaluated]
+        return [*declared, *special.extra(), *version_fields(cls)]
 
+    check_copies(cls, table, declared)
     roles = _roles(cls)
     uniques = {n: sortable(n, types[n], f"{cls.__name__}.{n}") for n, role in roles.items() if role == "unique"}
     model = Model(

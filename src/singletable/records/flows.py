@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from singletable.errors import NotFound
+from singletable.later import Later
 from singletable.records.batches import get_many, write_many
-from singletable.records.checking import Finding, check
 from singletable.records.collections import Whole, get_collection
-from singletable.records.explain import explain
 from singletable.records.patterns import KeyOf
 from singletable.records.reading import chunk, everything, get, page, scan_chunk, start
 from singletable.records.table import Table
-from singletable.records.tables import first_use
+from singletable.records.tables import first_use, tend_stream
 from singletable.records.transactions import commit
 from singletable.records.writing import create, delete, put, update, upsert
 from singletable.tables import Description, Difference, differences
@@ -22,8 +21,15 @@ from singletable.tables import describe as _describe
 from singletable.tables import sweep as _sweep
 from singletable.wire.port import Port
 
+if TYPE_CHECKING:
+    from singletable.records import checking
+    from singletable.records import explain as explaining
+    from singletable.records.checking import Finding
+    from singletable.records.explain import Explainable, Explained
+else:
+    checking, explaining = Later("singletable.records.checking"), Later("singletable.records.explain")
+
 __all__ = [
-    "Finding",
     "check",
     "chunk",
     "commit",
@@ -54,8 +60,19 @@ async def get_any(port: Port, key: KeyOf[Any] | Whole[Any]) -> Any:
     return await (get_collection(port, key) if isinstance(key, Whole) else get(port, key))
 
 
+async def check(port: Port, table: Table) -> list[Finding]:
+    """Everything of a table that is not as it should be; nothing for a sound one. Reads the whole table."""
+    return await checking.check(port, table)
+
+
+def explain(asked: Explainable) -> list[Explained]:
+    """The requests of an access pattern, without sending them."""
+    return explaining.explain(asked)
+
+
 async def create_table(port: Port, table: Table) -> Description:
     made = await _create(port, table.definition)
+    await tend_stream(port, table)
     port.ready.add(table.name)
     return made
 

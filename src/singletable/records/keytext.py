@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -138,21 +138,26 @@ class Template:
         """
         return self._writer(getattr)
 
-    def _writer(self, take: Callable[[Any, str], Any]) -> Callable[[Any], str]:
+    def writer_at(self, names: Sequence[str]) -> Callable[[Sequence[Any]], str]:
+        """The same for values in the order of their `names`."""
+        return self._writer(getitem, names.index)
+
+    def _writer(self, take: Callable[[Any, Any], Any], place_of: Callable[[str], Any] = str) -> Callable[[Any], str]:
         """A function made once, as every request writes at least two texts; most have one value."""
-        pieces, end = self._pieces
+        named, end = self._pieces
+        pieces = [(literal, place_of(name), write) for literal, name, write in named]
         short, check = self.limit // 4, self._check_length  # a character has four bytes at most
 
         def whole(values: Any) -> str:
-            text = "".join([literal + write(take(values, name)) for literal, name, write in pieces]) + end
+            text = "".join([literal + write(take(values, place)) for literal, place, write in pieces]) + end
             return text if 0 < len(text) <= short else check(text)
 
         if len(pieces) != 1:
             return whole
-        ((literal, name, write),) = pieces
+        ((literal, place, write),) = pieces
 
         def of_one(values: Any) -> str:
-            text = literal + write(take(values, name)) + end
+            text = literal + write(take(values, place)) + end
             return text if 0 < len(text) <= short else check(text)
 
         return of_one

@@ -13,7 +13,7 @@ from singletable.records.writes import Change, Check, Create, Put, Remove, Upser
 
 def merged(one: Write, other: Write) -> Write:
     """Two writes of one item as one; InvalidRequest where no one action says both."""
-    joined = one.joined_with(other)
+    joined = one.joined_with(other) or other.joined_with(one)
     if joined is not None:
         return joined
     if isinstance(one, Check):

@@ -50,6 +50,11 @@ class Model(Generic[T]):
     """The stored attribute that marks an item as being deleted; none for most."""
     upcasters: dict[int, Upcaster] = field(default_factory=dict[int, Upcaster])
 
+    @property
+    def is_system(self) -> bool:
+        """Whether a layer of the library made the class for its own items: such types begin with an underscore."""
+        return self.type.startswith("_")
+
     @cached_property
     def fields(self) -> tuple[Field, ...]:
         """Made at first use, when classes named later in the module are there."""
@@ -130,8 +135,9 @@ class Model(Generic[T]):
     def wire(self) -> Any:
         return self.codec.wire
 
-    def build(self, wire: Any) -> T:
-        return self.codec.build(wire)
+    @property
+    def build(self) -> Callable[[Any], T]:
+        return self.codec.build  # itself, as a call in between would be a tenth of an item's time
 
     def load(self, item: Item) -> T | None:
         """An item by the slow path: None for another type, upcast where it is of an older version."""
@@ -180,15 +186,21 @@ class Model(Generic[T]):
 
     def place_of(self, entity: T) -> tuple[str, str]:
         """The two texts of an entity's primary key."""
-        partition, sort = self.key.templates
+        write_partition, write_sort = self._key_writers
         try:
-            return partition.write_of(entity), sort.write_of(entity)
+            return write_partition(entity), write_sort(entity)
         except AttributeError:
+            partition, sort = self.key.templates
             missing = next((n for n in (*partition.names, *sort.names) if not hasattr(entity, n)), "its key")
             raise InvalidRequest(
                 f"{self.kind.__name__}.{missing} was not loaded, and is part of the key",
                 hint="Name it in only(...) as well.",
             ) from None
+
+    @cached_property
+    def _key_writers(self) -> tuple[Callable[[object], str], Callable[[object], str]]:
+        partition, sort = self.key.templates
+        return partition.write_of, sort.write_of
 
     def key_of(self, entity: T) -> KeyOf[Any]:
         text, whole = self.place_of(entity)

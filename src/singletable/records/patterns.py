@@ -154,22 +154,40 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
     def parameters(self) -> Mapping[str, inspect.Parameter]:
         return self.signature.parameters
 
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.parameters)
+
     def query(self, result: type[Query[Any]], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        names, write_partition, write_sort, kinds, bound = self._whole
-        # Without `strict`, which costs as much as the rest of the line: the lengths are compared before.
-        given = self._bind(args, kwargs) if kwargs or len(args) != len(names) else dict(zip(names, args))  # noqa: B905
+        given = self._bind(args, kwargs)
         try:
             for value in given.values():
                 if value is ANY or value.__class__ is Range:
                     return self._open(result, given)
-            text, sort = write_partition(given), write_sort(given)
+            partition, sort = self.templates
+            text, whole = partition.write(given), sort.write(given)
         except InvalidValue as error:
             if error.operation is None:
                 error.operation = self.shown
             if error.attribute in self.parameters:
                 error.attribute = f"{self.owner.__name__}.{error.attribute}"
             raise
-        return result(kinds, self, text, sort, sort, bound)
+        return result((self.owner,), self, text, whole, whole, len(sort.parts))
+
+    def direct(self, result: type[Query[Any]]) -> Callable[[tuple[Any, ...]], Any]:
+        """`query` for a value of every parameter, in order: all looked up once, as it is what a program does most."""
+        write_partition, write_sort = (template.writer_at(self.names) for template in self.templates)
+        kinds = (self.owner,)
+        bound = len(self.templates[1].parts)
+
+        def make(args: tuple[Any, ...]) -> Any:
+            try:
+                text, whole = write_partition(args), write_sort(args)
+            except InvalidValue:  # a range, ANY, or a mistake: `query` knows which
+                return self.query(result, args, {})
+            return result(kinds, self, text, whole, whole, bound)
+
+        return make
 
     def _open(self, result: type[Query[Any]], given: dict[str, Any]) -> Query[Any]:
         """With a range, or every value, for some part of the sort key."""
@@ -212,7 +230,7 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments by name, those left out as ANY: what `Signature.bind` does, at a tenth of its time."""
-        names = self._whole[0]
+        names = self.names
         given = dict(zip(names, args, strict=False))
         if kwargs:
             for name in kwargs:
@@ -229,12 +247,6 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
                     given[name] = ANY
         return given
 
-    @cached_property
-    def _whole(self) -> tuple[tuple[str, ...], KeyWriter, KeyWriter, tuple[type[Any]], int]:
-        """What every call needs, looked up once: parameters, the writers of the two texts, class, number of parts."""
-        partition, sort = self.templates
-        return tuple(self.signature.parameters), partition.write, sort.write, (self.owner,), len(sort.parts)
-
 
 class Bound(Generic[P, E_co]):
     """`Contact.by_domain`: call it for a query."""
@@ -248,13 +260,21 @@ class Bound(Generic[P, E_co]):
         self.__module__ = captured.owner.__module__
         answer = f"{self.result.__name__}[{captured.owner.__name__}]"
         self.__signature__ = captured.signature.replace(return_annotation=answer)
+        self._count = len(captured.parameters)
+        self._direct: Callable[[tuple[Any, ...]], Any] = self._first
 
     def __repr__(self) -> str:
         return f"<{self.__qualname__}{self.__signature__}>"
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Query[E_co]:
-        made: Query[E_co] = self.captured.query(self.result, args, kwargs)
+        whole = not kwargs and len(args) == self._count
+        made: Query[E_co] = self._direct(args) if whole else self.captured.query(self.result, args, kwargs)
         return made
+
+    def _first(self, args: tuple[Any, ...]) -> Any:
+        """The first call makes the way for all others: many patterns of a program are never called."""
+        self._direct = self.captured.direct(self.result)
+        return self._direct(args)
 
 
 class BoundKey(Bound[P, E_co]):
@@ -262,9 +282,9 @@ class BoundKey(Bound[P, E_co]):
 
     result = KeyOf
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> KeyOf[E_co]:
-        made: KeyOf[E_co] = self.captured.query(KeyOf, args, kwargs)
-        return made
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> KeyOf[E_co]: ...
 
 
 class Declared(Generic[P]):

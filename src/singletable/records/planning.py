@@ -62,6 +62,8 @@ class Write(ABC):
     model: Model[Any]
     key: KeyOf[Any]
     where: Condition | None
+    brought: Any = UNREAD
+    """The item as the caller has it, in place of a read: what the plan takes from it is held as conditions."""
     number: int = 1
     """Its place among the caller's operations in a transaction, from 1; of merged ones, the first's."""
 

@@ -5,17 +5,21 @@ Each is a `Reader` of `operations`; a `Model` is the reader of its own class.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
+from operator import attrgetter
 from typing import Any
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from singletable.errors import Corrupt
 from singletable.operations import Item, Reader, read_one
 from singletable.records.models import Model, model_of
-from singletable.values import Codec, wire_struct
+from singletable.values import Codec, json_decoder, wire_struct
+
+Place = tuple[str, str]
+"""A primary key's two texts."""
 
 
 def reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...] = ()) -> Reader[Any]:
@@ -32,6 +36,52 @@ def _reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...]) -> Rea
     return readers[0] if len(readers) == 1 else MixedReader(models, readers)
 
 
+@cache
+def placed_reader_of(kinds: tuple[type[Any], ...]) -> Reader[tuple[Place, Any]]:
+    """The same for whole items, each with the two texts of the primary key that it lies under."""
+    reader, key = reader_of(kinds), model_of(kinds[0]).key_attributes
+    return PlacedMixedReader(reader, key) if reader.wire is Raw else PlacedReader(reader, key)
+
+
+class PlacedReader:
+    """One class's items with where they lie, read in the same pass."""
+
+    def __init__(self, reader: Reader[Any], key: tuple[str, str]) -> None:
+        self._key, self._build, self._load = key, reader.build, reader.load
+        self.wire, self._place = _placed(key, reader.wire)
+
+    def build(self, wire: Any) -> tuple[Place, Any]:
+        return self._place(wire), self._build(wire)
+
+    def load(self, item: Item) -> tuple[Place, Any] | None:
+        found = self._load(item)
+        partition, sort = self._key
+        return None if found is None else ((item[partition]["S"], item[sort]["S"]), found)
+
+
+class PlacedMixedReader(PlacedReader):
+    """The same for several classes: the key is peeked at, as the type is."""
+
+    def __init__(self, reader: Reader[Any], key: tuple[str, str]) -> None:
+        self._key, self._build, self._load = key, reader.build, reader.load
+        self.wire = Raw
+        wire, self._place = _placed(key, Struct)
+        self._peek = json_decoder(wire).decode
+
+    def build(self, wire: Raw) -> Any:
+        found = self._build(wire)
+        return None if found is None else (self._place(self._peek(wire)), found)
+
+
+def _placed(key: tuple[str, str], wire: Any) -> tuple[Any, Callable[[Any], Place]]:
+    """A wire type that takes the two texts of a key too, where it does not already, and what gets them from it."""
+    names = {f.encode_name: f.name for f in msgspec.structs.fields(wire)}
+    added = [(f"key{i}", wire_struct("S", str), msgspec.field(name=k)) for i, k in enumerate(key) if k not in names]
+    names |= {k: f"key{i}" for i, k in enumerate(key) if k not in names}
+    placed = msgspec.defstruct("Placed", added, bases=(wire,), kw_only=True, gc=False)
+    return placed, attrgetter(*(f"{names[k]}.S" for k in key))
+
+
 class MixedReader:
     """Items of several classes of one table, told apart by their type. Others are left out."""
 
@@ -41,7 +91,7 @@ class MixedReader:
         self.by_type: Mapping[str, Reader[Any]] = {m.type: r for m, r in zip(models, readers, strict=True)}
         attribute = models[0].table.definition.type_attribute
         peek: Any = msgspec.defstruct("Peek", [("type", wire_struct("S", str))], rename={"type": attribute}, gc=False)
-        self._peek = msgspec.json.Decoder(peek).decode
+        self._peek = json_decoder(peek).decode
         self._attribute = attribute
 
     def build(self, wire: Raw) -> Any:
@@ -70,8 +120,9 @@ class PartReader:
     def wire(self) -> Any:
         return self.codec.wire
 
-    def build(self, wire: Any) -> Any:
-        return self.codec.build(wire)
+    @property
+    def build(self) -> Callable[[Any], Any]:
+        return self.codec.build
 
     def load(self, item: Item) -> Any:
         model = self.model

@@ -103,7 +103,9 @@ class Table:
         """The key of an entity in one of the table's indexes: `@app.index("gsi1")` above `@staticmethod`."""
         if name not in self.definition.indexes:
             known = ", ".join(self.definition.indexes) or "none"
-            raise DeclarationError(f"table {self.name} has no index {name!r}; it has {known}")
+            raise DeclarationError(
+                f"table {self.name} has no index {name!r}; it has {known}", hint=f'Say Table(..., indexes=["{name}"]).'
+            )
         return IndexDecorator(name)
 
     def admit(self, model: Model[Any]) -> None:
@@ -114,7 +116,9 @@ class Table:
                 continue  # the same class, declared again: a reload, a notebook's cell
             if other.type == model.type:
                 raise DeclarationError(
-                    f"{model.kind.__name__} and {other.kind.__name__} are both of type {model.type!r}"
+                    f"{model.kind.__name__} and {other.kind.__name__} are both of type {model.type!r}",
+                    table=self.name,
+                    hint='Give each its own: class X(Entity, ..., type="x"), or class X(Document, ..., word="X").',
                 )
             if not self.guards_overlap:
                 self._refuse_overlap(model, other)

@@ -1,10 +1,12 @@
-"""A table's first use on a local engine: it is made there, and its missing indexes are added. Never on AWS."""
+"""A table's first use on a local engine: it is made there, and what it lacks is added. Never on AWS."""
 
 from __future__ import annotations
 
+from functools import partial
+
 from singletable.errors import NotConfigured
 from singletable.records.table import Table
-from singletable.tables import add_index, create, describe, differences, set_ttl, sweep
+from singletable.tables import add_index, create, describe, differences, set_stream, set_ttl, sweep
 from singletable.wire.port import Port
 
 
@@ -21,6 +23,8 @@ async def first_use(port: Port, table: Table) -> None:
             await add_index(port, definition, name)
         if definition.ttl_attribute is not None and found.ttl is None:
             await set_ttl(port, definition)
+        if definition.stream is not None and not found.has_stream:
+            await set_stream(port, definition)
         keys = [d for d in differences(definition, found) if d.is_of_a_key]
         if keys:
             raise NotConfigured(
@@ -28,6 +32,13 @@ async def first_use(port: Port, table: Table) -> None:
                 table=table.name,
                 hint="Begin anew with `singletable local reset`, or give the table another name.",
             )
+    await tend_stream(port, table)
     port.ready.add(table.name)
     # What an engine that knows no TTL has kept since the last time.
     await sweep(port, definition)
+
+
+async def tend_stream(port: Port, table: Table) -> None:
+    """Do for a table's stream what its engine leaves undone; nothing on AWS, nor for a table without one."""
+    if table.definition.stream is not None and port.traits.tend_streams is not None:
+        await port.call_all([partial(port.traits.tend_streams, port.now())])

@@ -8,6 +8,7 @@ from singletable.errors import InvalidRequest
 from singletable.records.entities import Entity
 from singletable.records.models import Model, model_for, model_of
 from singletable.records.patterns import KeyOf
+from singletable.records.planning import UNREAD
 from singletable.records.reading import check_whole
 
 
@@ -32,3 +33,11 @@ def target_of(target: KeyOf[Any] | Entity, expected: int | None) -> tuple[Model[
             hint="Declare a count: revision: int = field(version=True, default=0).",
         )
     return model, key, expected
+
+
+def brought_by(target: KeyOf[Any] | Entity, model: Model[Any]) -> Any:
+    """The target as the item, for an update that must know the other parts of an index key; UNREAD where it can't be:
+    a key, an entity that was loaded in part, and one whose guards hang on the item itself."""
+    if isinstance(target, KeyOf) or model.uniques or not model.feeds.keys() <= vars(target).keys():
+        return UNREAD
+    return target

@@ -7,7 +7,6 @@ plan was made from had changed meanwhile, is it planned anew and sent with a new
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -30,7 +29,7 @@ from singletable.records.planning import UNREAD, Moment, Needs, Part, Write
 from singletable.records.reading import check_whole, get_operation
 from singletable.records.rewriting import NOT_STALE, fresh_after
 from singletable.records.tables import first_use
-from singletable.records.targets import target_of
+from singletable.records.targets import brought_by, target_of
 from singletable.records.uniques import guard_actions
 from singletable.records.writes import Change, Check, Create, Put, Remove, Upsert
 from singletable.wire.port import Port
@@ -47,8 +46,7 @@ class HasWrites(Protocol):
     def writes(self) -> Sequence[Write]: ...
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """One operation that stood in the transaction's way. `number` counts from 1, in the order they were given."""
 
     number: int
@@ -86,7 +84,7 @@ class Transaction:
         """The item, named by its key or itself, has to be there. An entity's count of writes has to be the item's."""
         model, key, expected = target_of(target, expected)
         check_updates(model, updates)
-        self.pending.append(Change(model, key, updates, where, expected))
+        self.pending.append(Change(model, key, updates, where, expected, brought_by(target, model)))
 
     def upsert(self, entity: Any) -> None:
         """Give the item, there or not, all of the entity's attributes."""
@@ -130,7 +128,7 @@ async def commit(port: Port, pending: Sequence[Write], read: Mapping[int, Any] |
         for table in dict.fromkeys(write.model.table for write in writes):
             await first_use(port, table)
     moment = Moment(port.now())
-    known: dict[int, Any] = dict(read or {})
+    known: dict[int, Any] = {i: w.brought for i, w in enumerate(writes) if w.brought is not UNREAD} | dict(read or {})
     for _ in range(TRIES):
         plan = await _plan(port, writes, known, moment)
         try:

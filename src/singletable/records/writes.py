@@ -246,6 +246,7 @@ class Change(Write):
     updates: tuple[Update, ...]
     where: Condition | None = None
     expected: int | None = None
+    brought: Any = UNREAD
     verb: ClassVar[str] = "update"
 
     def __post_init__(self) -> None:
@@ -269,7 +270,7 @@ class Change(Write):
             action,
             lambda stored: self._refusal(stored, moment.now),
             lambda stored: model.counter is not None and carries(model, stored, moment.write_id),
-            certain=self.where is None and self.expected is None and planned.held is None and not self._touches_expiry,
+            certain=self.where is None and self.expected is None and not self._touches_expiry,
         )
 
     def claims(self, current: Any) -> Iterator[Claim]:

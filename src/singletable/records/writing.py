@@ -11,12 +11,12 @@ from singletable.operations import GetItem, Refused
 from singletable.records.changes import applied, check_updates
 from singletable.records.models import Model, model_for
 from singletable.records.patterns import KeyOf
-from singletable.records.planning import UNREAD, Moment, Needs, Part, Write
+from singletable.records.planning import Moment, Needs, Part, Write
 from singletable.records.reading import get_operation
 from singletable.records.rewriting import NOT_STALE, fresh_after
 from singletable.records.rules import is_there, outcome_unknown
 from singletable.records.tables import first_use
-from singletable.records.targets import target_of
+from singletable.records.targets import brought_by, target_of
 from singletable.records.transactions import TRIES, commit
 from singletable.records.writes import Change, Create, Put, Remove, Upsert
 from singletable.wire.port import Port
@@ -46,11 +46,11 @@ async def update(
     """Change attributes of an item that is there, named by its key or itself; gives it as it is then.
 
     NotFound, ConditionFailed, VersionMoved, NotUnique. One request; one read more where an index key or a guard needs
-    values that neither the key nor the updates hold. `exactly_once` makes it a transaction and a read.
+    values that neither the target nor the updates hold. `exactly_once` makes it a transaction and a read.
     """
     model, key, expected = target_of(target, expected)
     check_updates(model, updates)
-    return await alone(port, Change(model, key, updates, where, expected), exactly_once)
+    return await alone(port, Change(model, key, updates, where, expected, brought_by(target, model)), exactly_once)
 
 
 async def upsert(port: Port, entity: Any, updates: tuple[Update, ...], exactly_once: bool = False) -> Any:
@@ -103,7 +103,7 @@ async def alone(port: Port, write: Write, exactly_once: bool = False) -> Any:
     if exactly_once or (write.model.uniques and not isinstance(write, Change)):
         return await _transacted(port, write)
     moment = Moment(port.now(), port.token())
-    current: Any = UNREAD
+    current: Any = write.brought
     for _ in range(TRIES):
         part = write.main(current, moment)
         if isinstance(part, Needs):

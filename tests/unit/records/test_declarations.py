@@ -240,6 +240,7 @@ def test_upcasters_belong_to_versions_before() -> None:
         ({"name": "table", "separator": ""}, "no separator"),
         ({"name": "table", "key": ("a", "a")}, "has two uses"),
         ({"name": "table", "type_attribute": "pk"}, "has two uses"),
+        ({"name": "table", "stream": "both"}, "'keys', 'new', 'old', 'new_and_old'"),
         ({"name": "table", "indexes": ["g 1"]}, "no name of an index"),
         ({"name": "table", "indexes": [f"gsi{n}" for n in range(21)]}, "21 indexes"),
     ],
