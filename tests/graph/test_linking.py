@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from singletable import AlreadyExists, InvalidRequest, NotFound, TransactionCancelled, attr
+from singletable import AlreadyExists, InvalidRequest, Meter, NotFound, TransactionCancelled, attr
 from singletable.graph import EdgeMoved, Unlinking, link, members_of
 from tests.graph.models import Account, Goal, GoalMembership, Note, Role, Subgoal, Subscriber, Team, User
 from tests.support.shells import Shell
@@ -251,10 +251,30 @@ async def test_links_join_a_transaction(graph: Any) -> None:
     assert await graph.count_edges(found, Subgoal) == 1
 
 
+@pytest.mark.parametrize("first", ["nodes", "edges"])
+async def test_nodes_are_created_and_linked_in_one_transaction(graph: Any, first: str) -> None:
+    goal, user = Goal(id="new"), User(id="new")
+    edges = [GoalMembership(source=goal, target=to, role=Role.LEAD) for to in (user, ADA)] + [
+        GoalMembership(source=OTHER, target=user, role=Role.TEAM)
+    ]
+    parts = [lambda tx: (tx.create(goal), tx.create(user)), lambda tx: [tx.add(link(edge)) for edge in edges]]
+    with Meter() as meter:
+        async with graph.transaction() as tx:
+            for part in parts if first == "nodes" else reversed(parts):
+                part(tx)
+    assert meter.requests == 1
+    assert await members(graph, goal) == {(User.by_id("new"), Role.LEAD), (User.by_id("ada"), Role.LEAD)}
+    assert await graph.count_edges(goal, GoalMembership) == 2
+    assert await members(graph, OTHER) == {(User.by_id("new"), Role.TEAM)}
+    with pytest.raises(TransactionCancelled, match="create"):
+        await _sent(graph, lambda tx: (tx.create(goal), tx.add(link(GoalMembership(source=goal, target=BEN)))))
+    assert await graph.get(GoalMembership.between(goal, BEN)) is None
+
+
 async def test_one_action_an_item_and_what_can_not_be_said_is_refused_by_name(graph: Any) -> None:
     new = User(id="new")
-    with pytest.raises(InvalidRequest, match="create and link of the same item"):
-        await _sent(graph, lambda tx: (tx.create(new), tx.add(link(lead(new)))))
+    with pytest.raises(InvalidRequest, match="upsert and link of the same item"):
+        await _sent(graph, lambda tx: (tx.upsert(new), tx.add(link(lead(new)))))
     with pytest.raises(InvalidRequest, match="link and link of the same item"):
         await _sent(graph, lambda tx: (tx.add(link(lead())), tx.add(link(lead()))))
     assert await graph.all(GoalMembership.of(GOAL)) == []

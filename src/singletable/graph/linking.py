@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from singletable.graph.edge_writes import DeleteEdge, HoldNode, Listing, PutEdge, edge_key, listing_of
+from singletable.graph.edge_writes import DeleteEdge, Listing, PutEdge, edge_key, listing_of
 from singletable.graph.edge_writes import EdgeMoved as EdgeMoved
 from singletable.graph.edges import Edge
+from singletable.graph.node_writes import HoldNode
 from singletable.records.models import Model, model_of
 from singletable.records.patterns import KeyOf
 from singletable.records.planning import Write

@@ -7,8 +7,9 @@ from itertools import islice
 from typing import Any
 
 from singletable.errors import AlreadyExists, Incomplete, InvalidRequest
-from singletable.graph.edge_writes import CAP, Listing, counter_of, edge_key
+from singletable.graph.edge_writes import Listing, counter_of, edge_key
 from singletable.graph.edges import LISTED, REVISION, Edge
+from singletable.graph.node_writes import CAP
 from singletable.graph.nodes import EDGE_SETS, OVERFLOW, Node, node_key
 from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, Key
 from singletable.operations.answers import RAW

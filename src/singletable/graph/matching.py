@@ -6,7 +6,7 @@ They mean what the service means by them: stored values are compared, texts by t
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -23,6 +23,7 @@ _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
 }
 _JOINED = ("AND", "OR", "NOT")
+Test = Callable[[Mapping[str, Any]], bool]
 _ON_TEXT: Mapping[str, Callable[[Any, Any], bool]] = {
     "begins_with": lambda text, prefix: text.startswith(prefix),
     "contains": lambda text, part: part in text,
@@ -51,20 +52,23 @@ def check_condition(condition: Condition, edge: type[Any]) -> None:
         raise InvalidRequest(f"{how} is asked of a text", attribute=repr(handle))
 
 
-def holds(condition: Condition, edge: type[Any], values: Mapping[str, Any]) -> bool:
-    """Whether a condition that was checked holds for a member's values."""
+def test_of(condition: Condition, edge: type[Any]) -> Test:
+    """Whether a condition that was checked holds for a member's values, as a function."""
     how, operands = condition.how, condition.operands
-    if how == "AND":
-        return all(holds(c, edge, values) for c in operands)
-    if how == "OR":
-        return any(holds(c, edge, values) for c in operands)
+    if how in ("AND", "OR"):
+        tests, joined = [test_of(c, edge) for c in operands], all if how == "AND" else any
+        return lambda values: joined(test(values) for test in tests)
     if how == "NOT":
-        return not holds(operands[0], edge, values)
+        negated = test_of(operands[0], edge)
+        return lambda values: not negated(values)
     name = first_name(operands[0])
-    has = _stored(edge, name, values[name])
+    asked = [_stored(edge, name, value) for value in operands[1:]]
+    return lambda values: _compare(how, _stored(edge, name, values[name]), asked)
+
+
+def _compare(how: str, has: tuple[str, Any], asked: Sequence[tuple[str, Any]]) -> bool:
     if how == "attribute_exists":
         return True
-    asked = [_stored(edge, name, value) for value in operands[1:]]
     if how == "IN":
         return has in asked
     (tag, value), others = has, [other for _, other in asked]

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
 
 from singletable.errors import InvalidRequest
 from singletable.graph.edges import Edge
@@ -20,9 +21,12 @@ from singletable.graph.nodes import EDGE_SETS, OVERFLOW, Node
 from singletable.records.models import model_for, model_of
 from singletable.records.patterns import KeyOf
 
+_SETS = tuple(f"_{name}" for name in EDGE_SETS)
+_OVERFLOW = f"_{OVERFLOW}"
+_KNOWN = (*_SETS, _OVERFLOW)
 
-@dataclass(frozen=True)
-class Member:
+
+class Member(Struct, frozen=True, gc=False):
     """One edge as its source's edge set knows it."""
 
     edge: type[Edge[Any, Any]]
@@ -45,22 +49,35 @@ class MemberForm:
         self._mirrors = mirrors_of(edge)
         nodes = "|".join(re.escape(kind.__word__) for kind in edge.__targets__)
         behind = "".join(f"-({mirror.form})" for mirror in self._mirrors.values())
-        self._pattern = re.compile(f"{re.escape(self.word)}-((?:{nodes})-.*?){behind}", re.DOTALL)
-        self._ends = model_of(edge).by_name["target"].plan
+        self._pattern = re.compile(f"{re.escape(self.word)}-(({nodes})-.*?){behind}", re.DOTALL)
+        self._are_few = all(mirror.members for mirror in self._mirrors.values())
+        """They are all enums: what they come to is kept, and shared between members."""
+        self._kept: dict[tuple[str, ...], Mapping[str, Any]] = {}
+        self._targets = {kind.__word__: ((kind,), model_of(kind).key) for kind in edge.__targets__}
 
     def text(self, edge: Edge[Any, Any]) -> str:
         """The member of an edge."""
         target = model_of(self.edge).key.templates[1].write({"target": edge.target})
         return "-".join([target, *(mirror.write(getattr(edge, name)) for name, mirror in self._mirrors.items())])
 
-    def read(self, text: str) -> Member | None:
-        """The member that a text stands for; None where it is none of this type."""
-        match = self._pattern.fullmatch(text)
-        if match is None:
-            return None
-        target: KeyOf[Any] = self._ends.load({"S": f"{self.word}-{match[1]}"})
-        mirrors = zip(self._mirrors.items(), match.groups()[1:], strict=True)
-        return Member(self.edge, target, {name: mirror.read(part) for (name, mirror), part in mirrors})
+    def read(self, texts: Iterable[str]) -> list[Member]:
+        """The members that some texts stand for; those of other types are left out. A page has hundreds: they are read
+        in whole lists."""
+        return [self._member(match.groups()) for match in map(self._pattern.fullmatch, texts) if match is not None]
+
+    def _member(self, parts: tuple[str, ...]) -> Member:
+        target = parts[0]
+        kinds, key = self._targets[parts[1]]
+        return Member(self.edge, KeyOf(kinds, key, target, target, target, 2), self._values_of(parts[2:]))
+
+    def _values_of(self, parts: tuple[str, ...]) -> Mapping[str, Any]:
+        found = self._kept.get(parts)
+        if found is None:
+            mirrors = zip(self._mirrors.items(), parts, strict=True)
+            found = {name: mirror.read(part) for (name, mirror), part in mirrors}
+            if self._are_few:
+                self._kept[parts] = found
+        return found
 
 
 @cache
@@ -70,7 +87,7 @@ def form_of(edge: type[Edge[Any, Any]]) -> MemberForm:
 
 def knows_edges(node: Node) -> bool:
     """Whether a node was read with its edge set: one that a program has made itself knows nothing of its edges."""
-    return all(hasattr(node, f"_{name}") for name in (*EDGE_SETS, OVERFLOW))
+    return all(hasattr(node, name) for name in _KNOWN)
 
 
 def texts_of(node: Node) -> frozenset[str]:
@@ -81,23 +98,20 @@ def texts_of(node: Node) -> frozenset[str]:
             table=model_for(node).table.name,
             hint="Give it as get(), get_many() or a page read it, without only().",
         )
-    found: frozenset[str] = frozenset()
-    for name in EDGE_SETS:
-        found |= getattr(node, f"_{name}")
-    return found
+    halves: list[frozenset[str]] = [getattr(node, name) for name in _SETS]
+    return frozenset[str]().union(*halves)
 
 
 def members_of(node: Node, edges: Iterable[type[Edge[Any, Any]]]) -> Iterator[Member]:
     """A node's edges of some types, as its edge set has them, in the order of their texts. No request."""
     texts = sorted(texts_of(node))
     for edge in edges:
-        form = form_of(edge)
-        start = f"{form.word}-"
-        for text in texts:
-            if text.startswith(start) and (member := form.read(text)) is not None:
-                yield member
+        yield from form_of(edge).read(texts)
 
 
 def has_more(node: Node, edge: type[Edge[Any, Any]]) -> bool:
     """Whether the node has edges of a type that its set does not hold."""
-    return edge.__mirrors__ is None or model_of(edge).type in getattr(node, f"_{OVERFLOW}", frozenset[str]())
+    if edge.__mirrors__ is None:
+        return True
+    overflow: frozenset[str] = getattr(node, _OVERFLOW, frozenset[str]())
+    return bool(overflow) and model_of(edge).type in overflow

@@ -64,9 +64,12 @@ class Node(Entity):
     @classmethod
     def by_id(cls, id: str) -> KeyOf[Self]:
         """The key of one node."""
-        captured = model_of(cls).key
-        text = captured.templates[0].write({"id": id})
-        return KeyOf((cls,), captured, text, text, text, 2)
+        return stored_key(cls, model_of(cls).key.templates[0].write({"id": id}))
+
+
+def stored_key(kind: type[N], text: str) -> KeyOf[N]:
+    """The key of a node by its text, as an item or an edge set has it."""
+    return KeyOf((kind,), model_of(kind).key, text, text, text, 2)
 
 
 def node_key(node: Any) -> KeyOf[Any]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from msgspec.structs import replace
 
 from singletable.expressions import Condition
+from singletable.graph.matching import Test, test_of
 from singletable.graph.nodes import Node
 from singletable.records.patterns import Query
 
@@ -32,6 +34,11 @@ class Linked(Generic[F]):
         within: tuple[Linked[Any], ...] = (),
     ) -> None:
         self.edge, self.kind, self.conditions, self.within = edge, kind, conditions, within
+
+    @cached_property
+    def tests(self) -> tuple[Test, ...]:
+        """Its conditions, to be asked of members' values."""
+        return tuple(test_of(condition, self.edge) for condition in self.conditions)
 
     def including(self, *linked: Linked[Any]) -> Linked[F]:
         """The neighbours' own neighbours, one round trip more."""

@@ -8,18 +8,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar, overload
+
+from msgspec import Struct
 
 from singletable.errors import InvalidRequest
 from singletable.graph.edges import Edge, inverse_of
-from singletable.graph.matching import holds
 from singletable.graph.members import Member, has_more, knows_edges, members_of
 from singletable.graph.nodes import Node, node_key
 from singletable.graph.queries import EdgeQuery, Linked, NodeQuery
 from singletable.operations import Found
-from singletable.records.batches import get_many
+from singletable.records.batches import get_pairs
 from singletable.records.cursors import CursorSeal
 from singletable.records.keytext import TOP
 from singletable.records.models import model_of
@@ -35,13 +37,18 @@ N_co = TypeVar("N_co", bound=Node, covariant=True)
 MAX_WALKED = 1000
 
 
-@dataclass(frozen=True)
-class Row(Generic[N_co]):
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
+
+
+class Row(Struct, Generic[N_co], frozen=True, gc=False):
     """One node of a page, the edge that led to it, and those of its neighbours that were asked for."""
 
     node: N_co
     edge: Any = None
-    neighbours: Mapping[Linked[Any], Sequence[Row[Any]]] = field(default_factory=dict[Any, Any], repr=False)
+    neighbours: Mapping[Linked[Any], Sequence[Row[Any]]] = _NOTHING
+
+    def __repr__(self) -> str:
+        return f"Row(node={self.node!r}, edge={self.edge!r})"
 
     @overload
     def linked(self, of: Linked[F]) -> list[F]: ...
@@ -49,9 +56,10 @@ class Row(Generic[N_co]):
     def linked(self, of: type[F]) -> list[F]: ...
     def linked(self, of: Any) -> list[Any]:
         """The neighbours of a class, or those of one `including(...)`; each once."""
-        found: dict[KeyOf[Any] | str, Any] = {}
-        for row in self.rows(of):
-            found.setdefault(node_key(row.node).partition, row.node)
+        nodes: list[Any] = [row.node for row in self.rows(of)]
+        found: dict[Any, Any] = {}
+        for node in nodes:
+            found.setdefault((node.__class__, node.id), node)
         return list(found.values())
 
     def rows(self, of: type[F] | Linked[F]) -> list[Row[F]]:
@@ -146,7 +154,7 @@ async def count_edges(port: Port, source: Any, edge: type[Edge[Any, Any]]) -> in
 
 def neighbours_of(node: Node, linked: Linked[F]) -> list[KeyOf[F]]:
     """The keys of a node's neighbours, from its edge set: no request."""
-    return [member.target for member in _chosen(node, linked)]
+    return [member.target for member in _Chooser((linked,)).of(node)[linked]]
 
 
 def incoming(edge: type[Edge[Any, Any]], target: Any) -> EdgeQuery[Any]:
@@ -170,24 +178,28 @@ async def _neighbours(
     wanted = {m.target.partition: m.target for by_spec in chosen for ms in by_spec.values() for m in ms}
     there = await _nodes(port, list(wanted.values()))
     below = await _levels(port, linked, chosen, there, complete)
-    return [
-        {
-            spec: [
-                Row(there[m.target.partition], m, below.get((spec, m.target.partition), {}))
-                for m in members
-                if m.target.partition in there
-            ]
-            for spec, members in by_spec.items()
-        }
-        for by_spec in chosen
-    ]
+    return [{spec: _rows(spec, members, there, below) for spec, members in by_spec.items()} for by_spec in chosen]
+
+
+def _rows(
+    spec: Linked[Any],
+    members: Iterable[Member],
+    there: Mapping[str, Node],
+    below: Mapping[tuple[Linked[Any], str], _Found],
+) -> list[Row[Any]]:
+    """The members whose nodes are there."""
+    if not below:
+        return [Row(there[m.target.partition], m) for m in members if m.target.partition in there]
+    places = [(m, m.target.partition) for m in members if m.target.partition in there]
+    return [Row(there[text], m, below.get((spec, text), _NOTHING)) for m, text in places]
 
 
 async def _members(
     port: Port, nodes: Sequence[Node], linked: tuple[Linked[Any], ...], complete: bool
 ) -> list[dict[Linked[Any], list[Member]]]:
     """For each node, the members of each spec: from its edge set, and from its edges where that is asked for."""
-    chosen = [{spec: list(_chosen(node, spec)) for spec in linked} for node in nodes]
+    chooser = _Chooser(linked)
+    chosen = [chooser.of(node) for node in nodes]
     if complete:
         await _complete(port, nodes, linked, chosen)
     return chosen
@@ -235,8 +247,7 @@ async def _complete(
             after[w] = got.after
         waiting = [w for w in waiting if after[w] is not None]
     for (i, spec), edges in zip(places, found, strict=True):
-        members = (_as_member(edge) for edge in edges)
-        chosen[i][spec] = [m for m in members if _holds_all(spec, m)]
+        chosen[i][spec] = _passing(spec, [_as_member(edge) for edge in edges])
 
 
 def _as_member(edge: Edge[Any, Any]) -> Member:
@@ -244,18 +255,44 @@ def _as_member(edge: Edge[Any, Any]) -> Member:
     return Member(type(edge), edge.target, values)
 
 
-def _chosen(node: Node, linked: Linked[Any]) -> Iterator[Member]:
-    for member in members_of(node, [linked.edge]):
-        if member.kind is linked.kind and _holds_all(linked, member):
-            yield member
+class _Chooser:
+    """Lays members with the specs that ask for them. Those that share class and values are judged once: a page has
+    hundreds of members, and few values."""
+
+    def __init__(self, linked: Sequence[Linked[Any]]) -> None:
+        self._linked = linked
+        self._edges = tuple(dict.fromkeys(spec.edge for spec in linked))
+        self._judged: dict[tuple[Any, Any, int], tuple[Mapping[str, Any], list[int]]] = {}
+        """With the values, which live as long as their identity is asked for."""
+
+    def of(self, node: Node) -> dict[Linked[Any], list[Member]]:
+        """A node's members by spec."""
+        chosen: list[list[Member]] = [[] for _ in self._linked]
+        for member in members_of(node, self._edges):
+            place = member.edge, member.target.kinds[0], id(member.values)
+            _, takers = self._judged.get(place) or self._judge(place, member)
+            for taker in takers:
+                chosen[taker].append(member)
+        return dict(zip(self._linked, chosen, strict=True))
+
+    def _judge(self, place: tuple[Any, Any, int], member: Member) -> tuple[Mapping[str, Any], list[int]]:
+        takers = [
+            number
+            for number, spec in enumerate(self._linked)
+            if spec.edge is member.edge and spec.kind is member.kind and _passing(spec, [member])
+        ]
+        self._judged[place] = member.values, takers
+        return self._judged[place]
 
 
-def _holds_all(linked: Linked[Any], member: Member) -> bool:
-    return all(holds(condition, linked.edge, member.values) for condition in linked.conditions)
+def _passing(linked: Linked[Any], members: list[Member]) -> list[Member]:
+    for test in linked.tests:
+        members = [member for member in members if test(member.values)]
+    return members
 
 
 async def _nodes(port: Port, keys: Iterable[KeyOf[Any]]) -> dict[str, Any]:
     """The nodes under keys, by their text; one round trip, none for no keys."""
     unique = list({key.partition: key for key in keys}.values())
-    found = await get_many(port, unique) if unique else []
-    return {node_key(node).partition: node for node in found}
+    found = await get_pairs(port, unique) if unique else []
+    return {key.partition: node for key, node in found}
