@@ -1,0 +1,26 @@
+"""SQS queues: typed messages, sent in batches and handled at least once, in order within a group.
+
+    orders = Queue("https://sqs.eu-central-1.amazonaws.com/123/orders.fifo", Order)
+    await send(port, orders, [Outgoing(order, group=order.customer, deduplication=order.id)])
+    await consume(port, orders, handle, stop=event.is_set)
+
+Begin with `queue` (a queue and its messages), then `sending` and `consuming`. All are flows over a port: a database's
+`run` runs them.
+"""
+
+from singletable.queues.consuming import Handle, Later, consume, partial_failures
+from singletable.queues.ids import legal_id
+from singletable.queues.queue import Message, Outgoing, Queue
+from singletable.queues.sending import send
+
+__all__ = [
+    "Handle",
+    "Later",
+    "Message",
+    "Outgoing",
+    "Queue",
+    "consume",
+    "legal_id",
+    "partial_failures",
+    "send",
+]

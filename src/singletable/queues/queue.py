@@ -1,0 +1,108 @@
+"""A queue and its messages, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, TypeVar, cast
+
+import msgspec
+
+from singletable.errors import Corrupt, InvalidRequest, InvalidValue
+from singletable.operations.queue import MAX_DELAY_SECONDS, Received
+from singletable.values import json_decoder
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Queue(Generic[T]):
+    """An SQS queue whose messages are JSON of one type: a dataclass, a dict, a str; by default anything.
+
+    A name that ends in `.fifo` is one of a queue that keeps the order of each group.
+    """
+
+    url: str
+    type: type[T] = cast("type[T]", object)
+
+    @property
+    def name(self) -> str:
+        return self.url.rpartition("/")[2]
+
+    @property
+    def is_fifo(self) -> bool:
+        return self.name.endswith(".fifo")
+
+    def text_of(self, body: T) -> str:
+        """A body as JSON; InvalidValue for what has no form in it."""
+        try:
+            return msgspec.json.encode(body).decode()
+        except (TypeError, ValueError):
+            raise InvalidValue(
+                f"a {body.__class__.__name__} has no form in JSON", hint="Send a dataclass, or what JSON has."
+            ) from None
+
+    @cached_property
+    def _decoder(self) -> msgspec.json.Decoder[Any]:
+        return json_decoder(self.type)
+
+    def body_of(self, text: str) -> T:
+        """A body from its JSON; Corrupt where it is none of the queue's type."""
+        try:
+            return cast("T", self._decoder.decode(text))
+        except (msgspec.DecodeError, msgspec.ValidationError):
+            raise Corrupt(
+                f"a message of queue {self.name} is no {getattr(self.type, '__name__', self.type)}",
+                hint="Look at who sends to the queue.",
+            ) from None
+
+
+@dataclass(frozen=True)
+class Outgoing(Generic[T]):
+    """A message to be sent. `group` and `deduplication` are any texts, for a fifo queue; `delay_seconds` for others."""
+
+    body: T
+    group: str = ""
+    deduplication: str = ""
+    delay_seconds: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.delay_seconds <= MAX_DELAY_SECONDS:
+            raise InvalidRequest(
+                f"delay_seconds={self.delay_seconds}; SQS takes 0 to {MAX_DELAY_SECONDS}",
+                hint="Schedule a task, whose time may be any.",
+            )
+
+
+@dataclass(frozen=True)
+class Message(Generic[T]):
+    """A message as it was received."""
+
+    id: str
+    body: T
+    receipt: str
+    group: str
+    """Empty for a queue that is not fifo."""
+    receives: int
+    """How often it was received, this time included."""
+
+    def __repr__(self) -> str:
+        """Without its body, as logs show it."""
+        return f"<Message {self.id}>"
+
+
+def message_of(queue: Queue[T], received: Received) -> Message[T]:
+    return _message(queue, received.message_id, received.body, received.receipt_handle, received.attributes)
+
+
+def message_of_record(queue: Queue[T], record: Mapping[str, Any]) -> Message[T]:
+    """From a record of a Lambda event."""
+    attributes = record.get("attributes", {})
+    return _message(queue, record["messageId"], record["body"], record.get("receiptHandle", ""), attributes)
+
+
+def _message(queue: Queue[T], id: str, body: str, receipt: str, attributes: Mapping[str, str]) -> Message[T]:
+    group = attributes.get("MessageGroupId", "") if queue.is_fifo else ""
+    receives = int(attributes.get("ApproximateReceiveCount", "1"))
+    return Message(id, queue.body_of(body), receipt, group, receives)
