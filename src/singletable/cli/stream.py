@@ -1,0 +1,118 @@
+"""`stream tail`: a table's changes as they happen, by their classes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from singletable.cli import show
+from singletable.cli.modules import tables_of
+from singletable.cli.session import options_anywhere, session_of
+from singletable.database import Database
+from singletable.records import Table
+
+if TYPE_CHECKING:
+    from singletable.streams.consumer import Start
+    from singletable.streams.tailing import Seen
+
+_PAUSE_SECONDS = 0.25
+
+
+@click.group()
+def stream() -> None:
+    """Look at the changes of a table that has a stream."""
+
+
+@stream.command()
+@click.argument("module", metavar="MODULE[:NAME]")
+@click.option("--from", "start", type=click.Choice(["now", "horizon"]), default="now", show_default=True)
+@click.option("--once", is_flag=True, help="End when there is nothing new.")
+@click.option("--type", "types", multiple=True, metavar="TYPE", help="Changes of this type only; may be repeated.")
+@options_anywhere("json", "db")
+@click.pass_context
+def tail(ctx: click.Context, module: str, start: Start, once: bool, types: tuple[str, ...], as_json: bool) -> None:
+    """Show changes as they happen, until Ctrl-C.
+
+    \b
+    singletable stream tail shop.model
+    singletable stream tail shop.model --from horizon --once --type contact --json
+
+    The stream holds a day. Nothing is written: no worker's checkpoint is touched.
+    """
+    from singletable.streams.tailing import Tail
+    from singletable.wire.stopping import stopping
+
+    table = _table_with_stream(module)
+    with session_of(ctx).connect_to_read() as db, stopping() as told:
+        watch = Tail(db.port, table, start)
+        while not told():
+            seen = db.run(watch.read())
+            for one in seen:
+                if not types or one.type in types:
+                    click.echo(show.clean(_as_data(one)) if as_json else _line(one, table))
+            if once and not seen:
+                return
+            if not seen:
+                _pause(db)
+
+
+def _pause(db: Database) -> None:
+    db.run(db.port.sleep(_PAUSE_SECONDS))
+
+
+def _table_with_stream(module: str) -> Table:
+    tables = [table for table in tables_of(module) if table.definition.stream is not None]
+    if not tables:
+        raise click.UsageError(f'{module} has no table with a stream: Table(..., stream="new_and_old").')
+    if len(tables) > 1:
+        named = ", ".join(table.name for table in tables)
+        raise click.UsageError(f"{module} has several tables with a stream: name one of {named} as MODULE:NAME.")
+    if tables[0].definition.stream != "new_and_old":
+        raise click.UsageError(f"{tables[0].name} has a stream without both images: changes can't be told from it.")
+    return tables[0]
+
+
+def _line(seen: Seen, table: Table) -> str:
+    """`12:30:01  modified  contact  name: Ada -> Ada Lovelace`."""
+    at = datetime.fromtimestamp(seen.record.dynamodb.approximate_creation_date_time, timezone.utc)
+    words = [f"{at:%H:%M:%S}", seen.what, seen.type or "(no type)", seen.error or _what_changed(seen, table)]
+    return "  ".join(show.clean(word) for word in words)
+
+
+def _what_changed(seen: Seen, table: Table) -> str:
+    old, new = _sides(seen)
+    if old is None or new is None:
+        one: Any = old if new is None else new
+        return (
+            _key(seen, table)
+            if one is None
+            else ", ".join(f"{n}: {show.clean(v)}" for n, v in _values(one).items() if v)
+        )
+    pairs = zip(_values(old).items(), _values(new).values(), strict=True)
+    changed = [f"{name}: {show.clean(was)} -> {show.clean(now)}" for (name, was), now in pairs if was != now]
+    return f"{_key(seen, table)}  {', '.join(changed) or 'nothing that its class declares'}"
+
+
+def _key(seen: Seen, table: Table) -> str:
+    keys = seen.record.dynamodb.keys
+    return " / ".join(show.clean(keys[name]["S"]) for name in table.definition.key)
+
+
+def _sides(seen: Seen) -> tuple[Any, Any]:
+    return getattr(seen.change, "old", None), getattr(seen.change, "new", None)
+
+
+def _values(entity: Any) -> Mapping[str, Any]:
+    return {f.name: getattr(entity, f.name) for f in dataclasses.fields(entity)}
+
+
+def _as_data(seen: Seen) -> Mapping[str, Any]:
+    old, new = _sides(seen)
+    sides = {name: _values(one) for name, one in (("old", old), ("new", new)) if one is not None}
+    at = datetime.fromtimestamp(seen.record.dynamodb.approximate_creation_date_time, timezone.utc)
+    facts = {"time": at, "what": seen.what, "type": seen.type, "sequence": seen.record.sequence}
+    return {**facts, **sides, **({"error": seen.error} if seen.error else {})}

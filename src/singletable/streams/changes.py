@@ -1,0 +1,348 @@
+"""Changes: an application's handlers for what happens to its entities, and the ways to run them.
+
+changes = Changes(app)
+
+@changes.on(Search).inserted
+def start(change: Inserted[Search]) -> None: ...
+
+@changes.on(Contact).modified(Contact.name)
+def renamed(change: Modified[Contact]) -> None: ...
+
+changes.run(db)                              # a worker, until SIGTERM
+handler = changes.lambda_handler(db)         # or AWS Lambda
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from functools import cached_property
+from typing import Any, Generic, TypeVar, overload
+
+from singletable.errors import DeclarationError
+from singletable.expressions import Handle, first_name, is_whole
+from singletable.records import Entity, Table
+from singletable.records.checking import Finding
+from singletable.records.models import model_of
+from singletable.streams import aside, worker
+from singletable.streams.aside import SetAside
+from singletable.streams.books import LeasesIn, books_of
+from singletable.streams.checking import check
+from singletable.streams.consumer import Consumer, Pace, Start
+from singletable.streams.copies import kept_copies
+from singletable.streams.events import Expired, Gap, Inserted, Modified, Removed
+from singletable.streams.lambdas import Answer, handle_event
+from singletable.streams.retrying import retry
+from singletable.streams.routing import Handler, Router, What
+from singletable.tables import StreamView
+from singletable.wire.port import Port
+from singletable.wire.shells import Awaiting, Blocking, refuse_async
+from singletable.wire.stopping import Stop, stopping
+
+E = TypeVar("E", bound=Entity)
+R = TypeVar("R")
+T = TypeVar("T")
+LambdaHandler = Callable[[Mapping[str, Any], Any], Answer]
+AsyncLambdaHandler = Callable[[Mapping[str, Any], Any], Coroutine[Any, Any, Answer]]
+
+
+class On(Generic[E]):
+    """What can happen to the entities of a class. Each is a decorator, and a plain function for bound methods."""
+
+    def __init__(self, kind: type[E], add: Callable[[Handler], None]) -> None:
+        self._type = model_of(kind).type
+        self._kind = kind
+        self._add = add
+
+    def inserted(self, handler: Callable[[Inserted[E]], R]) -> Callable[[Inserted[E]], R]:
+        """A new item; also one that takes the place of an expired one."""
+        return self._register("inserted", handler)
+
+    @overload
+    def modified(  # pyright: ignore[reportOverlappingOverload] an attribute's own type is never that callable
+        self, handler: Callable[[Modified[E]], R], /
+    ) -> Callable[[Modified[E]], R]: ...
+    @overload
+    def modified(self, *attributes: Any) -> Callable[[Callable[[Modified[E]], R]], Callable[[Modified[E]], R]]: ...
+    def modified(self, *given: Any) -> Any:
+        """Any attribute differs; with attributes, only where one of those does: `modified(Contact.name)`."""
+        if len(given) == 1 and callable(given[0]) and not isinstance(given[0], Handle):
+            return self._register("modified", given[0])
+        names = tuple(self._name_of(attribute) for attribute in given)
+
+        def register(handler: Callable[[Any], Any]) -> Any:
+            return self._register("modified", handler, names)
+
+        return register
+
+    def removed(self, handler: Callable[[Removed[E]], R]) -> Callable[[Removed[E]], R]:
+        """An item that was deleted before its time was over."""
+        return self._register("removed", handler)
+
+    def expired(self, handler: Callable[[Expired[E]], R]) -> Callable[[Expired[E]], R]:
+        """An item whose time was over when it was deleted, by DynamoDB or anybody, or overwritten."""
+        return self._register("expired", handler)
+
+    def _register(
+        self, what: What, handler: Callable[[Any], R], attributes: tuple[str, ...] = ()
+    ) -> Callable[[Any], R]:
+        self._add(Handler(self._type, what, handler, attributes))
+        return handler
+
+    def _name_of(self, attribute: Any) -> str:
+        if not isinstance(attribute, Handle) or not is_whole(attribute):
+            raise DeclarationError(
+                f"modified() takes whole attributes of {self._kind.__name__}, or the handler",
+                hint=f"As in @changes.on({self._kind.__name__}).modified({self._kind.__name__}.name).",
+            )
+        return first_name(attribute)
+
+
+class Changes:
+    """The handlers of one consumer of a table's changes. `name` names it: checkpoints and leases are its own.
+
+    Each change is handled at least once, and changes of one item in their order; those of different items go side by
+    side. Handlers of one event run in the order of their declaration. A change that fails is tried again, then set
+    aside with both its images, and the rest goes on.
+
+    `leases` says where checkpoints lie: in a table of their own, `<table>-leases`, or in the "same" one.
+    Raises DeclarationError for a table without a stream.
+    """
+
+    def __init__(self, table: Table, *, name: str = "changes", leases: LeasesIn = "own") -> None:
+        if not _is_table(table):
+            raise DeclarationError(
+                f"Changes takes a Table, and was given a {type(table).__name__}",
+                hint='As in Changes(app), where app = Table("app", stream="new_and_old").',
+            )
+        if table.definition.stream is None:
+            raise DeclarationError(
+                "the table has no stream", table=table.name, hint='Say Table(..., stream="new_and_old").'
+            )
+        self.table, self.name = table, name
+        self._leases_in: LeasesIn = leases
+        self._router = Router(table)
+        self._on_gap: list[Callable[[Gap], Any]] = []
+
+    def __repr__(self) -> str:
+        return f"<Changes {self.name} of {self.table.name}>"
+
+    def on(self, kind: type[E]) -> On[E]:
+        """Where handlers of an entity class are declared."""
+        if model_of(kind).table is not self.table:
+            raise DeclarationError(f"{kind.__name__} lies in table {model_of(kind).table.name}", table=self.table.name)
+        return On(kind, self._add)
+
+    def on_gap(self, handler: Callable[[Gap], R]) -> Callable[[Gap], R]:
+        """Called before the worker goes on behind changes that nobody can hand on any more.
+
+        Without one, a `GapWarning` is given. A handler that raises ends the worker; the next one calls it again.
+        """
+        self._on_gap.append(handler)
+        return handler
+
+    def keep_copies(self, pattern: Callable[..., Any], *, to: type[Entity] | None = None) -> None:
+        """Keep the attributes declared with `copy_of` right in the entities that a pattern finds by their source.
+
+            changes.keep_copies(Membership.of_organisation)
+
+        `to` names the class of the holders where the pattern finds others that lead to them: the members of an
+        organisation to their users' side of it. Both have the holders' key attributes then.
+
+        A change of the source goes to all holders, side by side, one write each; a new holder, or one whose copy was
+        written by hand, is checked against the source: a consistent read and a write. Where the pattern reads an index,
+        it is read again after the index may lag. Holders are right when the stream is drained.
+        Raises DeclarationError where holders and source can't be found from each other.
+        """
+        for handler in kept_copies(self.table, pattern, to).handlers():
+            self._add(handler)
+
+    @property
+    def unknown(self) -> Mapping[str, int]:
+        """How many records nobody handled, by `type#EVENT`, in this process."""
+        return dict(self._router.unknown)
+
+    @property
+    def gaps(self) -> int:
+        """How many gaps were found in this process."""
+        return self._router.gaps
+
+    @cached_property
+    def leases(self) -> Table:
+        """The table that holds leases, checkpoints and what was set aside; made at first use on a local engine."""
+        return books_of(self.table, self._leases_in).table
+
+    @cached_property
+    def consumer(self) -> Consumer:
+        """What a worker is told."""
+        return Consumer(self.table, self.name, books_of(self.table, self._leases_in), self._router, self._on_gap)
+
+    # --- running ------------------------------------------------------------------------------------------------------
+    @overload
+    def run(
+        self,
+        db: Blocking,
+        *,
+        start: Start = "horizon",
+        stop: Stop | None = None,
+        signals: bool = True,
+        lease_seconds: float = 10.0,
+        tries: int = 5,
+        backoff_seconds: float = 0.2,
+        poll_seconds: float = 0.25,
+    ) -> None: ...
+    @overload
+    def run(
+        self,
+        db: Awaiting,
+        *,
+        start: Start = "horizon",
+        stop: Stop | None = None,
+        signals: bool = True,
+        lease_seconds: float = 10.0,
+        tries: int = 5,
+        backoff_seconds: float = 0.2,
+        poll_seconds: float = 0.25,
+    ) -> Coroutine[Any, Any, None]: ...
+    def run(
+        self,
+        db: Any,
+        *,
+        start: Start = "horizon",
+        stop: Stop | None = None,
+        signals: bool = True,
+        lease_seconds: float = 10.0,
+        tries: int = 5,
+        backoff_seconds: float = 0.2,
+        poll_seconds: float = 0.25,
+    ) -> Any:
+        """Work until SIGTERM or SIGINT, or until `stop` says so: then what was begun is finished and written down.
+
+        A consumer that never ran begins a day back (`start="horizon"`) or with what comes (`"now"`). Any number of
+        workers share the shards; one that shows no life for `lease_seconds` loses its own. A handler may take as long
+        as it likes. A change that failed is tried `tries` times, waiting `backoff_seconds`, then twice that, and so on.
+
+        An idle shard costs a GetRecords every `poll_seconds`; a lease three writes in its length, a checkpoint a second
+        one more, and no request otherwise.
+        """
+        pace = Pace(start, lease_seconds, tries, backoff_seconds, poll_seconds)
+        return db.run(self._run(db.port, pace, stop, signals))
+
+    async def _run(self, port: Port, pace: Pace, stop: Stop | None, signals: bool) -> None:
+        with stopping(stop, signals) as told:
+            await worker.run(port, self.consumer, pace, told)
+
+    @overload
+    def drain(
+        self,
+        db: Blocking,
+        *,
+        start: Start = "horizon",
+        lease_seconds: float = 10.0,
+        tries: int = 5,
+        backoff_seconds: float = 0.2,
+    ) -> None: ...
+    @overload
+    def drain(
+        self,
+        db: Awaiting,
+        *,
+        start: Start = "horizon",
+        lease_seconds: float = 10.0,
+        tries: int = 5,
+        backoff_seconds: float = 0.2,
+    ) -> Coroutine[Any, Any, None]: ...
+    def drain(
+        self,
+        db: Any,
+        *,
+        start: Start = "horizon",
+        lease_seconds: float = 10.0,
+        tries: int = 5,
+        backoff_seconds: float = 0.2,
+    ) -> Any:
+        """Handle what is in the stream, what the handlers write meanwhile too, and return: for tests and scripts.
+
+        Waits until the lease of a worker that died is over; Unavailable where another one lives.
+        """
+        pace = Pace(start, lease_seconds, tries, backoff_seconds)
+        return db.run(worker.drain(db.port, self.consumer, pace))
+
+    @overload
+    def lambda_handler(self, db: Blocking) -> LambdaHandler: ...
+    @overload
+    def lambda_handler(self, db: Awaiting) -> AsyncLambdaHandler: ...
+    def lambda_handler(self, db: Any) -> Any:
+        """A function for AWS Lambda, whose event source mapping must say ReportBatchItemFailures.
+
+        Records are handled in their order; the first that fails is reported, and Lambda comes back with it and all that
+        follow. Lambda's own settings say how often, and where a record goes that never succeeds.
+        """
+
+        refuse_async(db.port, self.consumer.async_functions())
+
+        def handler(event: Mapping[str, Any], context: Any) -> Any:
+            return db.run(handle_event(db.port, self.consumer, event))
+
+        return handler
+
+    # --- what was set aside -------------------------------------------------------------------------------------------
+    @overload
+    def set_aside(self, db: Blocking) -> list[SetAside]: ...
+    @overload
+    def set_aside(self, db: Awaiting) -> Coroutine[Any, Any, list[SetAside]]: ...
+    def set_aside(self, db: Any) -> Any:
+        """The changes that failed too often, each with its images and its last error."""
+        consumer = self.consumer
+        return db.run(aside.all_set_aside(db.port, consumer.books, consumer.name))
+
+    @overload
+    def retry(self, db: Blocking, change: SetAside) -> None: ...
+    @overload
+    def retry(self, db: Awaiting, change: SetAside) -> Coroutine[Any, Any, None]: ...
+    def retry(self, db: Any, change: SetAside) -> Any:
+        """Give a change that was set aside to its handlers once more, now and here; where they succeed it is deleted.
+
+        Raises what a handler raises, and the change stays. Later changes of its item were handled before it: handlers
+        that must not go back read the item itself.
+        """
+        return db.run(retry(db.port, self.consumer, change))
+
+    @overload
+    def check(self, db: Blocking) -> list[Finding]: ...
+    @overload
+    def check(self, db: Awaiting) -> Coroutine[Any, Any, list[Finding]]: ...
+    def check(self, db: Any) -> Any:
+        """What is not as it should be: changes set aside, leases without a shard, tries of what is done."""
+        return db.run(check(db.port, self.consumer))
+
+    def _add(self, handler: Handler) -> None:
+        _check_view(self.table, handler)
+        _check_expiry(self.table, handler)
+        self._router.add(handler)
+
+
+def _check_view(table: Table, handler: Handler) -> None:
+    """A stream without the images that a handler needs is refused."""
+    needed: tuple[StreamView, ...] = ("new", "new_and_old") if handler.what == "inserted" else ("new_and_old",)
+    if table.definition.stream not in needed:
+        raise DeclarationError(
+            f"a handler of {handler.what} {handler.type} items needs more than the table's stream holds, which is "
+            f"{table.definition.stream!r}",
+            table=table.name,
+            hint='Say Table(..., stream="new_and_old").',
+        )
+
+
+def _check_expiry(table: Table, handler: Handler) -> None:
+    """A class whose items never expire needs no handler for it."""
+    model = table.model_of_type(handler.type)
+    if handler.what == "expired" and model is not None and "expires" not in model.roles.values():
+        raise DeclarationError(
+            f"{handler.type} items never expire: {model.kind.__name__} has no attribute that says when",
+            table=table.name,
+            hint="Give it one, as in ends: datetime = field(expires=True), or handle removed.",
+        )
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, Table)

@@ -1,0 +1,63 @@
+"""What a worker is told: whose changes, by which handlers, and how patiently."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from singletable.errors import InvalidRequest
+from singletable.records import Table
+from singletable.streams.books import Books
+from singletable.streams.events import Gap
+from singletable.streams.routing import Router
+
+Start = Literal["horizon", "now"]
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How a worker works; seconds throughout."""
+
+    start: Start = "horizon"
+    """Where a consumer begins that never ran: a day back, or with what comes."""
+    lease_seconds: float = 10.0
+    """How long a worker may show no life before others take its shards."""
+    tries: int = 5
+    """Then a record is set aside."""
+    backoff_seconds: float = 0.2
+    """Before the second try; doubled before each further one, up to 30 s."""
+    poll_seconds: float = 0.25
+    """Between two readings of a shard that has nothing new."""
+    checkpoint_seconds: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.lease_seconds <= 0 or self.tries < 1 or self.backoff_seconds < 0 or self.poll_seconds <= 0:
+            raise InvalidRequest(
+                "a worker needs at least one try, and times above 0 seconds", hint="Leave out what needn't be changed."
+            )
+
+
+@dataclass(frozen=True)
+class Consumer:
+    """One reader of a table's changes, with its handlers."""
+
+    table: Table
+    name: str
+    books: Books
+    router: Router
+    on_gap: list[Callable[[Gap], Any]]
+
+    def async_functions(self) -> Iterator[str]:
+        """The application's handlers that only the awaiting shell can run, each as a message names it."""
+        for handler in self.router.handlers:
+            if handler.is_async and not handler.is_flow:
+                yield f"the handler {_name_of(handler.function)} of {handler.what} {handler.type} items"
+        for function in self.on_gap:
+            if inspect.iscoroutinefunction(function):
+                yield f"the handler {_name_of(function)} of gaps"
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", type(function).__name__)

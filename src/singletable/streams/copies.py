@@ -1,0 +1,234 @@
+"""Keeping copies right: a change of a source goes to all that repeat it, and who begins to repeat it is checked.
+
+Every write holds that the copy is of an older version of its source, and the source itself is read, consistently, each
+time: whoever comes late, twice or out of turn writes nothing older than what is there. A copy is never right by luck:
+even one that has the right value is given its version, so that a late writer can't put an old value over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeGuard
+
+from singletable.errors import ConditionFailed, DeclarationError, NotFound
+from singletable.expressions import Condition, Update, attr, first_name
+from singletable.operations import Key, Refused, UpdateItem
+from singletable.records import KeyOf, Table, flows
+from singletable.records.copying import Copy, copied_version, copies_in
+from singletable.records.models import Model, model_for, model_of
+from singletable.records.patterns import Bound
+from singletable.records.planning import Moment, Part
+from singletable.records.writes import Change as Write
+from singletable.streams.events import Inserted, Modified
+from singletable.streams.routing import Handler
+from singletable.wire import Consumed, Request, Response
+from singletable.wire.port import Port
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The copies of one source in one class of holders, and the pattern that finds these, or leads to them."""
+
+    pattern: Bound[..., Any]
+    holder: type[Any]
+    source: type[Any]
+    copies: Sequence[Copy]
+
+    @cached_property
+    def version(self) -> Any:
+        """The attribute of the holder, as it stands for its values in conditions and updates."""
+        return copied_version(self.holder, self.source)
+
+    def handlers(self) -> Iterator[Handler]:
+        source, holder = model_of(self.source).type, model_of(self.holder).type
+        names = tuple(dict.fromkeys(copy.source_name for copy in self.copies))
+        yield Handler(source, "inserted", self.source_inserted, is_flow=True)
+        yield Handler(source, "modified", self.source_modified, names, is_flow=True)
+        yield Handler(holder, "inserted", self.holder_inserted, is_flow=True)
+        yield Handler(holder, "modified", self.holder_modified, is_flow=True)
+
+    # --- handlers -----------------------------------------------------------------------------------------------------
+    async def source_modified(self, port: Port, change: Modified[Any]) -> None:
+        await self._tell_all(port, change.key)
+
+    async def source_inserted(self, port: Port, change: Inserted[Any]) -> None:
+        """Holders may be there already, with copies of one that was deleted, whose versions mean nothing now."""
+        await self._tell_all(port, change.key, is_another=True)
+
+    async def holder_inserted(self, port: Port, change: Inserted[Any]) -> None:
+        await self._check(port, change.new)
+
+    async def holder_modified(self, port: Port, change: Modified[Any]) -> None:
+        """What a handler of ours wrote brings a new version; all else that touches a copy is checked."""
+        old, new = self._known_version(change.old), self._known_version(change.new)
+        if new is None or (new == old and self._values(change.old) != self._values(change.new)):
+            await self._check(port, change.new)
+
+    # --- flows --------------------------------------------------------------------------------------------------------
+    async def _check(self, port: Port, holder: Any) -> None:
+        key: Any = _key_from(self.source, holder)
+        source: Any = await flows.get_any(port, key.consistent())
+        if source is not None:
+            await self._update(port, model_of(self.holder).key_of(holder), source, is_another=False)
+
+    async def _tell_all(self, port: Port, key: Any, *, is_another: bool = False) -> None:
+        source: Any = await flows.get_any(port, key.consistent())
+        if source is None:
+            return
+        await self._tell_those_found(port, source, is_another)
+        lag = port.traits.index_lag_seconds if self.pattern.captured.index is not None else 0.0
+        if lag:
+            # Holders that the index didn't show yet; those told before cost a read, and no write.
+            await port.sleep(lag)
+            await self._tell_those_found(port, source, is_another=False)
+
+    async def _tell_those_found(self, port: Port, source: Any, is_another: bool) -> None:
+        names = self.pattern.captured.templates[0].names
+        query: Any = self.pattern(**{name: getattr(source, name) for name in names})
+        asked = await flows.start(port, query if query.index is not None else query.consistent())
+        after: Key | None = None
+        while True:
+            page = await flows.chunk(port, asked, after)
+            holders = [h for h in await self._holders(port, page.items) if self._is_behind(h, source, is_another)]
+            await self._update_all(port, holders, source, is_another)
+            if (after := page.after) is None:
+                return
+
+    async def _holders(self, port: Port, found: Sequence[Any]) -> list[Any]:
+        """The holders on a page, or those that its items lead to: one more round trip."""
+        own = [item for item in found if isinstance(item, self.pattern.captured.owner)]
+        if self.holder is self.pattern.captured.owner:
+            return own
+        return await flows.get_many(port, [_key_from(self.holder, item) for item in own], consistent=True)
+
+    async def _update_all(self, port: Port, holders: Sequence[Any], source: Any, is_another: bool) -> None:
+        """Side by side, one request each; what is refused has changed meanwhile, and is looked at alone."""
+        model, now = model_of(self.holder), port.now()
+        writes: list[_IfItHolds] = []
+        for holder in holders:
+            updates, where = self._updates(source), self._condition(source, is_another)
+            write = Write(model, model.key_of(holder), updates, where)
+            part = write.main(holder, Moment(now, port.token()))
+            assert isinstance(part, Part)
+            action: Any = part.action
+            writes.append(_IfItHolds(action))
+        held = await port.send_all(writes)
+        for holder in (holder for holder, ok in zip(holders, held, strict=True) if not ok):
+            await self._update(port, model.key_of(holder), source, is_another)
+
+    async def _update(self, port: Port, key: Any, source: Any, is_another: bool) -> None:
+        try:
+            await flows.update(port, key, self._updates(source), self._condition(source, is_another))
+        except (ConditionFailed, NotFound):
+            return  # it has a newer one, the same one, or is gone
+
+    # --- what is written ----------------------------------------------------------------------------------------------
+    def _updates(self, source: Any) -> tuple[Update, ...]:
+        values = [attr(getattr(self.holder, c.name)).set(getattr(source, c.source_name)) for c in self.copies]
+        return (*values, attr(self.version).set(_count_of(source)))
+
+    def _condition(self, source: Any, is_another: bool) -> Condition | None:
+        """It repeats an older version, or pretends to repeat this one."""
+        if is_another:
+            return None
+        known, count = attr(self.version), _count_of(source)
+        condition = ~known.exists() | (known < count)
+        for copy in self.copies:
+            held = attr(getattr(self.holder, copy.name))
+            condition = condition | ((known == count) & (held != getattr(source, copy.source_name)))
+        return condition
+
+    def _is_behind(self, holder: Any, source: Any, is_another: bool) -> bool:
+        known, count = self._known_version(holder), _count_of(source)
+        if is_another or known is None or known < count:
+            return True
+        wanted = [getattr(source, copy.source_name) for copy in self.copies]
+        return known == count and self._values(holder) != wanted
+
+    def _values(self, holder: Any) -> list[Any]:
+        return [getattr(holder, copy.name) for copy in self.copies]
+
+    def _known_version(self, holder: Any) -> int | None:
+        found: int | None = getattr(holder, first_name(self.version), None)
+        return found
+
+
+class _IfItHolds:
+    """A write whose refused condition is an answer like another."""
+
+    def __init__(self, write: UpdateItem[Any]) -> None:
+        self.write = write
+
+    def request(self) -> Request:
+        return self.write.request()
+
+    def answer(self, response: Response) -> tuple[bool, Consumed]:
+        try:
+            _, consumed = self.write.answer(response)
+        except Refused:
+            return False, Consumed()
+        return True, consumed
+
+
+def kept_copies(table: Table, pattern: Any, to: type[Any] | None = None) -> Kept:
+    """What `keep_copies` is to do for a pattern; DeclarationError where it can't be done."""
+    if not _is_pattern(pattern):
+        raise DeclarationError(
+            "keep_copies() takes the access pattern that finds the holders by their source",
+            hint="As in changes.keep_copies(Membership.of_organisation).",
+        )
+    found: type[Any] = pattern.captured.owner
+    holder = to or found
+    sources = list(dict.fromkeys(copy.source for copy in copies_in(holder)))
+    names = pattern.captured.templates[0].names
+    for source in sources:
+        leads_there = model_of(holder).identity <= model_of(found).by_name.keys()
+        leads_back = model_of(source).identity <= model_of(holder).by_name.keys()
+        if {*names} <= model_of(source).by_name.keys() and leads_there and leads_back:
+            _check_pattern(table, pattern, found)
+            return Kept(pattern, holder, source, copies_in(holder, source))
+    raise DeclarationError(_why_not(pattern, holder, sources), table=table.name, hint=_HINT)
+
+
+_HINT = (
+    "The partition of the pattern, and the key of the source, are made of attributes that both classes have under the "
+    "same names."
+)
+
+
+def _is_pattern(value: Any) -> TypeGuard[Bound[..., Any]]:
+    return isinstance(value, Bound)
+
+
+def _check_pattern(table: Table, pattern: Bound[..., Any], found: type[Any]) -> None:
+    captured, model = pattern.captured, model_of(found)
+    if model.table is not table:
+        raise DeclarationError(f"{captured.shown} reads table {model.table.name}", table=table.name)
+    sparse = [n for t in captured.templates for n in t.names if model.by_name[n].optional]
+    if sparse:
+        raise DeclarationError(f"{captured.shown} misses the holders whose {sparse[0]} is None", table=table.name)
+    if captured.index is not None and table.definition.indexes[captured.index].projection != "all":
+        raise DeclarationError(f"{captured.shown} reads an index that holds only a part of each item", table=table.name)
+
+
+def _why_not(pattern: Bound[..., Any], holder: type[Any], sources: Sequence[type[Any]]) -> str:
+    if not sources:
+        return f"{holder.__name__} repeats nothing: it has no attribute with copy_of(...)"
+    needed = ", ".join(pattern.captured.templates[0].names) or "no attribute"
+    named = " or ".join(source.__name__ for source in sources)
+    return f"{pattern.captured.shown} finds holders by {needed}, which can't be told from {named} and back"
+
+
+def _key_from(kind: type[Any], item: Any) -> Any:
+    """The key of an entity that an item of another class names: by the attributes that both have."""
+    model: Model[Any] = model_of(kind)
+    values: Mapping[str, Any] = {name: getattr(item, name) for name in model.identity}
+    return model.key.query(KeyOf, (), dict(values))
+
+
+def _count_of(source: Any) -> int:
+    counter = model_for(source).counter
+    assert counter is not None
+    return int(getattr(source, counter.name))

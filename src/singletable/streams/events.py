@@ -1,0 +1,73 @@
+"""What handlers are given: a change of one entity, with what it was and what it is; or a gap in the stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, Literal, TypeVar
+
+from singletable.operations.stream import EventName
+from singletable.records import KeyOf
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change(Generic[T_co]):
+    """One change of one item. It may be handled more than once: `key` and `sequence` together name it for good."""
+
+    key: KeyOf[T_co]
+    sequence: str
+    """Its place in its shard: of two changes of one item, the later has the greater text."""
+    time: datetime
+    """About when it happened, in UTC, by the service's clock."""
+    event: EventName
+    """The stream's own word for it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inserted(Change[T_co]):
+    """The item is new, or took the place of one that had expired or was of another type."""
+
+    new: T_co
+
+
+@dataclass(frozen=True, kw_only=True)
+class Modified(Change[T_co]):
+    """The item was there, and is another now."""
+
+    old: T_co
+    new: T_co
+
+
+@dataclass(frozen=True, kw_only=True)
+class Removed(Change[T_co]):
+    """The item was deleted, or another type took its place."""
+
+    old: T_co
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expired(Change[T_co]):
+    """The item's time was over when it was deleted, by DynamoDB or anybody, or overwritten."""
+
+    old: T_co
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Changes that nobody can hand on any more: the stream holds a day's, and this consumer was away for longer.
+
+    Look at the items themselves: scan what your handlers keep in step.
+    """
+
+    consumer: str
+    shard: str
+    """The part of the stream; "" for all of it."""
+    after: str
+    """The sequence number of the last change that was handled there; "" where none was."""
+    reason: Literal["trimmed", "replaced"]
+    """`replaced`: the table has another stream than before, as after switching it off and on."""
+
+
+AnyChange = Change[Any]

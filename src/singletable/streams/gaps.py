@@ -1,0 +1,32 @@
+"""Gaps: changes that were gone before they could be handled. Never silence: a handler is told, or a warning given."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import Literal
+
+from singletable.streams.consumer import Consumer
+from singletable.streams.events import Gap
+from singletable.wire.port import Port
+
+
+class GapWarning(UserWarning):
+    """Changes were lost, and no `on_gap` handler is declared."""
+
+
+async def tell_of_gap(
+    port: Port, consumer: Consumer, shard: str, after: str, reason: Literal["trimmed", "replaced"]
+) -> None:
+    """Call the application's handlers; what they raise ends the worker, and the next one tells of the gap again."""
+    gap = Gap(consumer.name, shard, after, reason)
+    consumer.router.gaps += 1
+    if not consumer.on_gap:
+        warnings.warn(
+            f"changes of table {consumer.table.name} were lost before {consumer.name!r} handled them ({reason}). "
+            "Declare @changes.on_gap, and look there at the items themselves",
+            GapWarning,
+            stacklevel=2,
+        )
+    for handler in consumer.on_gap:
+        await port.call_all([partial(handler, gap)])

@@ -1,0 +1,28 @@
+"""Databases with a stream, in both shells; and one engine for what simulated workers write."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from singletable import Database, connect
+from tests.support.shells import KINDS, Shell, opened
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture
+async def shell(kind: str) -> AsyncIterator[Shell]:
+    async with opened(kind, "local") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Database]:
+    with connect("local") as db:
+        yield db

@@ -1,0 +1,159 @@
+"""The embedded engine's streams: indexed and pruned from outside, its holes told, a private one's file removed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from singletable import Database, NotConfigured, connect
+from singletable.errors import Unavailable
+from singletable.local import Engine, tend_streams
+from singletable.local.private import private_file
+from singletable.local.waiting import wait_until
+from singletable.streams import Changes, Gap, GapWarning
+from tests.streams.models import Note, Seen, noted
+
+DAY = 24 * 3600
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    with connect(f"local:{tmp_path / 'noted.db'}") as made:
+        yield made
+
+
+def data_of(db: Database) -> Path:
+    assert db.target.engine is not None
+    return db.target.engine.data
+
+
+def rows(db: Database, sql: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(data_of(db))) as database, database:
+        return database.execute(sql).fetchall()
+
+
+def grow_old(db: Database, *, but_last: int = 0) -> None:
+    """All stream records but the last few become two days old."""
+    keep = f"(SELECT id FROM _stream_records ORDER BY id DESC LIMIT {but_last})"
+    rows(db, f"UPDATE _stream_records SET created_at = created_at - {2 * DAY} WHERE id NOT IN {keep}")
+
+
+def sequences(db: Database) -> list[int]:
+    return [int(str(number)) for (number,) in rows(db, "SELECT sequence_number FROM _stream_records ORDER BY id")]
+
+
+@pytest.mark.parametrize("use", [lambda db: db.put(Note(id="n1")), lambda db: db.create_table(noted)])
+def test_the_first_use_of_a_stream_indexes_it(db: Database, use: Callable[[Database], object]) -> None:
+    use(db)
+    highest = "SELECT MAX(CAST(sequence_number AS INTEGER)) FROM _stream_records WHERE table_name = 'noted'"
+    assert "_singletable_stream" in str(rows(db, f"EXPLAIN QUERY PLAN {highest}"))
+
+
+def test_what_is_over_a_day_old_goes_and_the_newest_stays(db: Database) -> None:
+    for number in range(10):
+        db.put(Note(id=f"n{number}"))
+    grow_old(db, but_last=3)
+    tend_streams(data_of(db), db.port.now())
+    assert sequences(db) == [8, 9, 10]
+    grow_old(db)
+    tend_streams(data_of(db), db.port.now())
+    assert sequences(db) == [10]  # the engine counts on from it
+    db.put(Note(id="next"))
+    assert sequences(db) == [10, 11]
+    tend_streams(data_of(db), db.port.now())
+    assert sequences(db) == [11]
+
+
+def test_a_hole_behind_the_checkpoint_is_a_gap(db: Database) -> None:
+    changes, seen, gaps = Changes(noted), Seen(), list[Gap]()
+    changes.on(Note).inserted(seen)
+    changes.on_gap(gaps.append)
+    for number in range(3):
+        db.put(Note(id=f"a{number}"))
+    changes.drain(db)
+    for number in range(3):
+        db.put(Note(id=f"b{number}"))
+    grow_old(db)
+    db.put(Note(id="last"))
+    changes.drain(db)
+    assert seen.told[3:] == ["Inserted note last"]
+    (gap,) = gaps
+    assert (gap.reason, int(gap.after), gap.consumer, changes.gaps) == ("trimmed", 3, "changes", 1)
+
+
+def test_a_gap_that_nobody_hears_of_is_a_warning(db: Database) -> None:
+    changes = Changes(noted)
+    changes.on(Note).inserted(Seen())
+    db.put(Note(id="n1"))
+    changes.drain(db)
+    db.put(Note(id="n2"))
+    grow_old(db)
+    db.put(Note(id="n3"))
+    with pytest.warns(GapWarning, match="noted were lost before 'changes'"):
+        changes.drain(db)
+
+
+def test_a_gap_handler_that_fails_is_called_again(db: Database) -> None:
+    changes, tried = Changes(noted), list[Gap]()
+    changes.on(Note).inserted(Seen())
+
+    @changes.on_gap
+    def told(gap: Gap) -> None:
+        tried.append(gap)
+        if len(tried) == 1:
+            raise ConnectionError("nobody there")
+
+    db.put(Note(id="n1"))
+    changes.drain(db)
+    db.put(Note(id="n2"))
+    grow_old(db)
+    db.put(Note(id="n3"))
+    with pytest.raises(ConnectionError):
+        changes.drain(db, lease_seconds=0.2)
+    changes.drain(db, lease_seconds=0.2)
+    assert len(tried) == 2
+
+
+def test_a_file_that_cannot_be_tended_is_told(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match=r"indexed and pruned.*Look at"):
+        tend_streams(tmp_path / "nothing.db", 0.0)
+
+
+# --- where a private engine's data lies -------------------------------------------------------------------------------
+def test_its_directory_goes_with_the_engine() -> None:
+    with Engine.start() as engine:
+        assert engine.data.exists()
+        assert engine.data.parent.stat().st_mode & 0o777 == 0o700
+    assert not engine.data.parent.exists()
+
+
+def test_its_directory_goes_when_the_owner_is_killed() -> None:
+    code = "from singletable.local import Engine; e = Engine.start(); print(e.data, flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")},
+    ) as owner:
+        assert owner.stdout is not None
+        data = Path(owner.stdout.readline().strip())
+        assert data.exists()
+        owner.send_signal(signal.SIGKILL)
+        owner.wait(20)
+    assert wait_until(lambda: not data.parent.exists(), 20)
+
+
+def test_where_nothing_can_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("singletable.local.private._IN_MEMORY", tmp_path / "none")
+    assert private_file({"TMPDIR": str(tmp_path)}).parent.parent == tmp_path
+    with pytest.raises(NotConfigured, match="TMPDIR"):
+        private_file({"TMPDIR": str(tmp_path / "none")})

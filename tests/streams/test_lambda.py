@@ -1,0 +1,168 @@
+"""AWS Lambda: events in the shape that AWS publishes, partial batch failures, and the worker's very handlers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from singletable import Database, attr, connect
+from singletable.errors import InvalidRequest
+from singletable.operations import TableCall
+from singletable.streams import Changes, Inserted, Modified
+from singletable.wire import DYNAMODB_STREAMS
+from tests.streams.models import Note, Seen, Ticket, noted
+from tests.support.shells import Shell
+
+# As in "Using AWS Lambda with Amazon DynamoDB", the test event; its attributes are those of a note and a ticket.
+EVENT: dict[str, Any] = {
+    "Records": [
+        {
+            "eventID": "1",
+            "eventVersion": "1.0",
+            "dynamodb": {
+                "ApproximateCreationDateTime": 1479499740.5,
+                "Keys": {"pk": {"S": "note#n1"}, "sk": {"S": "note"}},
+                "NewImage": {
+                    "pk": {"S": "note#n1"},
+                    "sk": {"S": "note"},
+                    "_type": {"S": "note"},
+                    "_v": {"N": "1"},
+                    "id": {"S": "n1"},
+                    "text": {"S": "New item!"},
+                    "count": {"N": "101"},
+                },
+                "StreamViewType": "NEW_AND_OLD_IMAGES",
+                "SequenceNumber": "111",
+                "SizeBytes": 26,
+            },
+            "awsRegion": "us-west-2",
+            "eventName": "INSERT",
+            "eventSourceARN": "arn:aws:dynamodb:us-west-2:111122223333:table/noted/stream/2015-06-27T00:48:05.899",
+            "eventSource": "aws:dynamodb",
+        },
+        {
+            "eventID": "2",
+            "eventVersion": "1.0",
+            "dynamodb": {
+                "ApproximateCreationDateTime": 1479499741.0,
+                "OldImage": {
+                    "_type": {"S": "ticket"},
+                    "_v": {"N": "1"},
+                    "id": {"S": "t1"},
+                    "_ttl": {"N": "1479499800"},
+                },
+                "Keys": {"pk": {"S": "ticket#t1"}, "sk": {"S": "ticket"}},
+                "SequenceNumber": "333",
+                "SizeBytes": 38,
+                "StreamViewType": "NEW_AND_OLD_IMAGES",
+            },
+            "awsRegion": "us-west-2",
+            "eventName": "REMOVE",
+            "eventSourceARN": "arn:aws:dynamodb:us-west-2:111122223333:table/noted/stream/2015-06-27T00:48:05.899",
+            "eventSource": "aws:dynamodb",
+            "userIdentity": {"type": "Service", "principalId": "dynamodb.amazonaws.com"},
+        },
+    ]
+}
+
+
+@pytest.fixture
+def changes() -> Changes:
+    return Changes(noted)
+
+
+def test_an_event_of_aws_reaches_its_handlers(engine: Database, changes: Changes) -> None:
+    seen = Seen()
+    changes.on(Note).inserted(seen)
+    changes.on(Ticket).removed(seen)
+    changes.on(Ticket).expired(seen)
+    answer = changes.lambda_handler(engine)(EVENT, None)
+    assert answer == {"batchItemFailures": []}
+    assert seen.told == ["Inserted note n1", "Expired ticket t1"]  # the last by DynamoDB's TTL
+    assert seen.changes[0].new.count == 101
+    assert seen.changes[0].time.timestamp() == 1479499740.5
+
+
+def test_the_first_failure_ends_the_batch(engine: Database, changes: Changes, caplog: pytest.LogCaptureFixture) -> None:
+    seen = Seen()
+
+    @changes.on(Note).inserted
+    def inserted(change: Inserted[Note]) -> None:
+        raise ValueError("not today")
+
+    changes.on(Ticket).expired(seen)
+    answer = changes.lambda_handler(engine)(EVENT, None)
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "111"}]}
+    assert seen.changes == []
+    assert "note#INSERT failed" in caplog.text
+
+
+@pytest.mark.parametrize("event", [{}, {"Records": [{}]}, {"Records": [{"eventName": "INSERT"}]}, {"Records": 1}])
+def test_another_services_event_is_refused(engine: Database, changes: Changes, event: Any) -> None:
+    with pytest.raises(InvalidRequest, match="none of DynamoDB Streams"):
+        changes.lambda_handler(engine)(event, None)
+
+
+async def test_an_awaiting_database_gives_an_async_handler(kind: str, shell: Shell, changes: Changes) -> None:
+    seen = Seen()
+    changes.on(Note).inserted(seen.later if kind == "awaiting" else seen)
+    assert await changes.lambda_handler(shell)(EVENT, None) == {"batchItemFailures": []}
+    assert seen.told == ["Inserted note n1"]
+
+
+# --- the same handlers, under both ------------------------------------------------------------------------------------
+def by_worker(changes: Changes, db: Database) -> None:
+    changes.drain(db)
+
+
+def by_lambda(changes: Changes, db: Database) -> None:
+    """The engine's own records, as Lambda's poller would hand them over: in batches, as JSON."""
+    source = db.port.to(DYNAMODB_STREAMS)
+
+    def call(operation: str, **body: Any) -> dict[str, Any]:
+        return db.run(source.send(TableCall(operation, body))) or {}
+
+    description = db.describe_table(noted)
+    assert description is not None
+    stream = description.raw["LatestStreamArn"]
+    (shard,) = call("DescribeStream", StreamArn=stream)["StreamDescription"]["Shards"]
+    place = {"StreamArn": stream, "ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
+    records = call("GetRecords", ShardIterator=call("GetShardIterator", **place)["ShardIterator"])["Records"]
+    handler = changes.lambda_handler(db)
+    for first in range(0, len(records), 3):
+        event = json.loads(json.dumps({"Records": records[first : first + 3]}))
+        assert handler(event, None) == {"batchItemFailures": []}
+
+
+@pytest.mark.parametrize("handle", [by_worker, by_lambda])
+def test_every_handler_runs_the_same_under_both(handle: Callable[[Changes, Database], None]) -> None:
+    changes, told = Changes(noted), list[str]()
+
+    @changes.on(Note).inserted
+    def inserted(change: Inserted[Note]) -> None:
+        if change.new.id != "total":
+            told.append(f"+ {change.new.text}")
+            db.upsert(Note(id="total"), attr(Note.count).add(change.new.count))
+
+    @changes.on(Note).modified(Note.text)
+    def renamed(change: Modified[Note]) -> None:
+        told.append(f"{change.old.text} -> {change.new.text}")
+
+    @changes.on(Note).removed
+    def removed(change: Any) -> None:
+        told.append(f"- {change.old.text}")
+
+    with connect("local") as db:
+        for number in range(4):
+            db.create(Note(id=f"n{number}", text=f"t{number}", count=10**number))
+        db.update(Note.by_id("n1"), attr(Note.text).set("other"))
+        db.update(Note.by_id("n1"), attr(Note.count).set(5))
+        db.delete(Note.by_id("n2"))
+        handle(changes, db)
+        total = db.get(Note.by_id("total"))
+    assert total is not None
+    assert total.count == 1111
+    assert sorted(told) == ["+ t0", "+ t1", "+ t2", "+ t3", "- t2", "t1 -> other"]

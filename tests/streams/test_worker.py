@@ -1,0 +1,300 @@
+"""The worker on the engine, in both shells: where it goes on, what fails, what it costs, and when it ends."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading  # noqa: TID251
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from singletable import Database, Meter, NotFound, attr
+from singletable.records import flows
+from singletable.streams import Changes, Inserted, Modified
+from singletable.streams.books import LeasesIn
+from tests.streams.models import Account, Note, Parcel, Seen, noted
+from tests.support.raw import put_raw
+from tests.support.shells import Shell
+
+
+async def drain(changes: Changes, shell: Shell, **options: Any) -> None:
+    await changes.drain(shell, backoff_seconds=0.001, **options)
+
+
+@pytest.mark.parametrize("leases", ["own", "same"])
+async def test_it_goes_on_where_it_stopped(shell: Shell, leases: Any) -> None:
+    changes, seen = Changes(noted, leases=leases), Seen()
+    changes.on(Note).inserted(seen)
+    for round_ in range(3):
+        for number in range(5):
+            await shell.create(Note(id=f"{round_}-{number}"))
+        await drain(changes, shell)
+        # Different items go side by side, in whatever order.
+        assert sorted(seen.told) == [f"Inserted note {r}-{n}" for r in range(round_ + 1) for n in range(5)]
+    assert await changes.check(shell) == []
+    assert await shell.run(_check_all(shell, changes)) == []
+
+
+async def _check_all(shell: Shell, changes: Changes) -> list[Any]:
+    return [*await flows.check(shell.port, noted), *await flows.check(shell.port, changes.leases)]
+
+
+async def test_consumers_have_their_own_checkpoints(shell: Shell) -> None:
+    one, other = Changes(noted, name="one"), Changes(noted, name="other")
+    seen = {changes.name: Seen() for changes in (one, other)}
+    for changes in (one, other):
+        changes.on(Note).inserted(seen[changes.name])
+    await shell.create(Note(id="n1"))
+    await drain(one, shell)
+    await shell.create(Note(id="n2"))
+    await drain(one, shell)
+    await drain(other, shell)
+    assert seen["one"].told == sorted(seen["other"].told) == ["Inserted note n1", "Inserted note n2"]
+
+
+async def test_a_consumer_can_begin_with_what_comes(shell: Shell) -> None:
+    changes, seen = Changes(noted), Seen()
+    changes.on(Note).inserted(seen)
+    await shell.create(Note(id="before"))
+    await drain(changes, shell, start="now")
+    await shell.create(Note(id="after"))
+    await drain(changes, shell, start="now")
+    # The second drain knows no checkpoint, since there was nothing to note: it begins a minute before the first.
+    assert "Inserted note after" in seen.told
+    await shell.create(Note(id="later"))
+    seen.changes.clear()
+    await drain(changes, shell, start="now")
+    assert seen.told == ["Inserted note later"]
+
+
+async def test_what_handlers_write_is_handled_in_the_same_drain(shell: Shell) -> None:
+    changes, seen = Changes(noted), Seen()
+    db: Any = getattr(shell, "db", None)
+
+    @changes.on(Note).inserted
+    def double(change: Inserted[Note]) -> None:
+        seen(change)
+        if db is not None and len(change.new.id) < 4:
+            db.create(Note(id=change.new.id * 2))
+
+    if db is None:
+        changes = Changes(noted)
+
+        @changes.on(Note).inserted
+        async def double_later(change: Inserted[Note]) -> None:
+            seen(change)
+            if len(change.new.id) < 4:
+                await shell.create(Note(id=change.new.id * 2))
+
+    await shell.create(Note(id="n"))
+    await drain(changes, shell)
+    assert seen.told == ["Inserted note n", "Inserted note nn", "Inserted note nnnn"]
+
+
+async def test_a_passing_failure_is_tried_again_in_order(shell: Shell) -> None:
+    changes, seen = Changes(noted), Seen()
+    failures = [ConnectionError("one"), ConnectionError("two")]
+
+    @changes.on(Note).inserted
+    def inserted(change: Inserted[Note]) -> None:
+        if change.new.id == "n1" and failures:
+            raise failures.pop()
+        seen(change)
+
+    changes.on(Note).modified(seen)
+    await shell.create(Note(id="n1"))
+    await shell.update(Note.by_id("n1"), attr(Note.count).set(1))
+    await shell.create(Note(id="n2"))
+    await drain(changes, shell)
+    assert seen.told == ["Inserted note n2", "Inserted note n1", "Modified note n1"]
+    assert await changes.check(shell) == []
+
+
+async def test_poison_is_set_aside_and_its_item_goes_on(shell: Shell, caplog: pytest.LogCaptureFixture) -> None:
+    changes, seen, cured = Changes(noted), Seen(), list[bool]()
+
+    @changes.on(Note).inserted
+    def inserted(change: Inserted[Note]) -> None:
+        if not cured:
+            raise ValueError("no such text")
+        seen(change)
+
+    changes.on(Note).modified(seen)
+    await shell.create(Note(id="n1", text="big", tags={"x"}))
+    await shell.update(Note.by_id("n1"), attr(Note.count).set(1))
+    await drain(changes, shell, tries=3)
+    assert seen.told == ["Modified note n1"]
+    (aside,) = await changes.set_aside(shell)
+    assert (aside.type, aside.event, aside.tries, aside.error) == ("note", "INSERT", 3, "ValueError: no such text")
+    assert [f.code for f in await changes.check(shell)] == ["change.set-aside"]
+    assert [r.levelno for r in caplog.records if r.name == "singletable.streams"] == [logging.WARNING] * 3
+
+    with pytest.raises(ValueError, match="no such text"):
+        await changes.retry(shell, aside)
+    cured.append(True)
+    await changes.retry(shell, aside)
+    assert seen.changes[-1].new == Note(id="n1", text="big", tags={"x"})
+    assert await changes.set_aside(shell) == []
+    assert await changes.check(shell) == []
+    with pytest.raises(NotFound, match="given back before"):
+        await changes.retry(shell, aside)
+
+
+async def test_two_large_images_are_set_aside_whole(shell: Shell) -> None:
+    changes, seen, cured = Changes(noted), Seen(), list[bool]()
+
+    @changes.on(Note).modified
+    def modified(change: Modified[Note]) -> None:
+        if not cured:
+            raise ValueError("not now")
+        seen(change)
+
+    texts = [_noise(0), _noise(1)]
+    await shell.create(Note(id="n1", text=texts[0][:100]))
+    await drain(changes, shell)
+    for text in texts:
+        await shell.run(put_raw(shell.port, Note, _big(text)))
+    await drain(changes, shell, tries=1)
+    *_, aside = await changes.set_aside(shell)
+    cured.append(True)
+    for one in await changes.set_aside(shell):
+        await changes.retry(shell, one)
+    assert (seen.changes[-1].old.text, seen.changes[-1].new.text) == (texts[0], texts[1])
+    assert len(aside.payload) > 700_000
+    assert await changes.check(shell) == []
+
+
+def _noise(seed: int) -> str:
+    return random.Random(seed).randbytes(180_000).hex()
+
+
+def _big(text: str) -> dict[str, Any]:
+    model: Any = Note.__model__
+    return {**model.item(Note(id="n1")), "text": {"S": text}}
+
+
+async def test_tries_are_counted_over_restarts(shell: Shell) -> None:
+    """A worker that ends between two tries doesn't begin to count anew."""
+    tried: list[int] = []
+    for _ in range(3):
+        changes, failed = Changes(noted), threading.Event()
+
+        @changes.on(Note).inserted
+        def inserted(change: Inserted[Note], failed: threading.Event = failed) -> None:
+            tried.append(1)
+            failed.set()
+            raise ValueError("never")
+
+        if not tried:
+            await shell.create(Note(id="n1"))
+        await changes.run(shell, stop=failed.is_set, signals=False, tries=3, backoff_seconds=0, poll_seconds=0.001)
+    assert len(tried) == 3
+    assert [aside.tries for aside in await changes.set_aside(shell)] == [3]
+
+
+async def test_what_cannot_be_read_is_set_aside_never_dropped(shell: Shell) -> None:
+    changes, seen = Changes(noted), Seen()
+    changes.on(Parcel).inserted(seen)
+    model: Any = Parcel.__model__
+    item = model.item(Parcel(id="p1", grams=1))
+    await shell.run(put_raw(shell.port, Parcel, {**item, "_v": {"N": "3"}}))
+    await shell.run(put_raw(shell.port, Parcel, {**item, "pk": {"S": "parcel#p2"}, "grams": {"S": "heavy"}}))
+    await drain(changes, shell, tries=2)
+    errors = [aside.error.partition(":")[0] for aside in await changes.set_aside(shell)]
+    assert (seen.changes, errors) == ([], ["Corrupt", "Corrupt"])
+
+
+def test_items_of_different_keys_go_side_by_side(engine: Database) -> None:
+    together = threading.Barrier(8, timeout=20)
+    changes = Changes(noted, name="side-by-side")
+
+    @changes.on(Note).inserted
+    def inserted(change: Inserted[Note]) -> None:
+        together.wait()  # breaks unless all eight are here at once
+
+    changes.drain(engine)
+    for number in range(8):
+        engine.create(Note(id=f"side-{number}"))
+    changes.drain(engine, tries=1)
+    assert changes.set_aside(engine) == []
+
+
+async def test_an_idle_worker_writes_its_lease_alone(shell: Shell) -> None:
+    """Three times in a lease's length, and nothing else; in the same table too, where each write is a change itself."""
+    modes: tuple[LeasesIn, ...] = ("own", "same")
+    for leases in modes:
+        changes = Changes(noted, name=f"idle-{leases}", leases=leases)
+        changes.on(Note).inserted(Seen())
+        await drain(changes, shell)
+        until = time.monotonic() + 1
+
+        def is_over(until: float = until) -> bool:
+            return time.monotonic() > until
+
+        with Meter() as meter:
+            await changes.run(shell, stop=is_over, signals=False, lease_seconds=1, poll_seconds=0.02)
+        # Two to take the lease and let it go, and three or four to show life.
+        assert meter.by_operation["UpdateItem"].requests <= 6
+        assert meter.by_operation.keys() <= {
+            *("DescribeTable", "DescribeStream", "GetShardIterator", "GetRecords", "Query", "GetItem", "UpdateItem")
+        }
+
+
+async def test_a_drain_of_nothing_costs_two_writes(shell: Shell, budget: Callable[..., Any]) -> None:
+    changes = Changes(noted)
+    changes.on(Note).inserted(Seen())
+    await shell.create(Note(id="n1"))
+    await drain(changes, shell)
+    with budget(write_units=2, read_units=3, requests=9):
+        await drain(changes, shell)
+
+
+async def test_changes_of_the_library_alone_write_no_checkpoint(shell: Shell) -> None:
+    changes = Changes(noted, leases="same")
+    changes.on(Note).inserted(Seen())
+    await shell.create(Note(id="n1"))
+    await drain(changes, shell)
+    lease = changes.consumer.books.lease
+    (before,) = await shell.all(lease.by_shard("changes", await label(shell)))
+    for _ in range(3):
+        await drain(changes, shell)
+    (after,) = await shell.all(lease.by_shard("changes", await label(shell)))
+    assert after.position == before.position != ""
+
+
+async def label(shell: Shell) -> str:
+    description = await shell.describe_table(noted)
+    assert description is not None
+    return str(description.raw["LatestStreamArn"]).rpartition("/stream/")[2]
+
+
+def test_two_workers_share_nothing_twice(engine: Database) -> None:
+    """Of two at once over one shard, one waits; it takes over when the other stops."""
+    changes, seen = Changes(noted, name="two"), Seen()
+    changes.on(Account).inserted(seen)
+    changes.drain(engine)
+    first, second = threading.Event(), threading.Event()
+    options: dict[str, Any] = {"lease_seconds": 0.6, "poll_seconds": 0.01}
+    threads = [
+        threading.Thread(target=changes.run, args=(engine,), kwargs={"stop": stop.is_set, **options})
+        for stop in (first, second)
+    ]
+    for thread in threads:
+        thread.start()
+    for number in range(50):
+        if number == 25:
+            first.set()
+            threads[0].join()
+        engine.create(Account(id=f"two-{number}", email=f"{number}@x"))
+    assert _soon(lambda: len(seen.changes) >= 50)
+    second.set()
+    threads[1].join()
+    assert sorted(seen.told) == sorted(f"Inserted account two-{n}" for n in range(50))
+    assert changes.check(engine) == []
+
+
+def _soon(holds: Callable[[], bool]) -> bool:
+    return any(holds() or threading.Event().wait(0.02) for _ in range(1000))
