@@ -1,0 +1,37 @@
+"""Tasks: delayed, durable work as items of the application's own table.
+
+    tasks = Tasks(app, index="gsi1")
+
+    @tasks.task
+    def next_attempt(search_id: str, index: int) -> None: ...
+
+    with db.transaction() as tx:
+        tx.create(search)
+        tx.add(tasks.after(timedelta(minutes=10), next_attempt(search.id, 1)))
+
+    tasks.run(db)
+
+Begin with `registry` (what an application calls), then `items` (what is stored), `writes` (what becomes of a task, and
+under which conditions) and `working` (the worker).
+"""
+
+from singletable.tasks.calls import Backoff, Call, TaskFunction
+from singletable.tasks.items import DeadLetter, PlainTask
+from singletable.tasks.registry import Tasks
+from singletable.tasks.running import Running
+from singletable.tasks.working import Tally, Unfinished, UnknownTask
+from singletable.tasks.writes import ClaimLost
+
+__all__ = [
+    "Backoff",
+    "Call",
+    "ClaimLost",
+    "DeadLetter",
+    "PlainTask",
+    "Running",
+    "Tally",
+    "TaskFunction",
+    "Tasks",
+    "Unfinished",
+    "UnknownTask",
+]

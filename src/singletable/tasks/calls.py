@@ -1,0 +1,157 @@
+"""Calls: a function under `@tasks.task` is called as ever, and gives a value that says what is to be run.
+
+    call = next_attempt("s1", 1)          # Call: nothing has run
+
+Its arguments are stored by the rule of the parameters' types, as an entity's attributes are, and read back the same.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Generic, ParamSpec, get_type_hints
+
+import msgspec
+
+from singletable.errors import Corrupt, DeclarationError, InvalidValue, SingletableError
+from singletable.expressions import encoded
+from singletable.operations.answers import encode
+from singletable.values import Plan, from_attribute_value, plan_for, to_attribute_value
+from singletable.values.plans import SetPlan
+
+P = ParamSpec("P")
+
+DEFAULT_TRIES = 8
+_POSITIONAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+@dataclass(frozen=True)
+class Backoff:
+    """Seconds before a failed task is tried again: half of them certain, half by chance."""
+
+    first_seconds: float = 1.0
+    """Before the second try; it doubles each time."""
+    longest_seconds: float = 900.0
+
+    def seconds(self, tries: int, random: float) -> float:
+        """After so many tries; `random` is from 0 to 1."""
+        ceiling = min(self.longest_seconds, self.first_seconds * 2.0 ** min(max(tries, 1) - 1, 60))
+        return ceiling * (0.5 + random / 2)
+
+
+@dataclass(frozen=True, eq=False)
+class TaskFunction(Generic[P]):
+    """A function that tasks run, by the name it is stored under."""
+
+    function: Callable[P, Any]
+    name: str
+    tries: int
+    backoff: Backoff
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Call:
+        """The call as a value; InvalidValue for an argument that is not of its parameter's type."""
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise InvalidValue(f"the arguments don't fit the task {self.name}: {error}") from None
+        bound.apply_defaults()
+        return Call(self, self._stored(bound.arguments))
+
+    @property
+    def is_async(self) -> bool:
+        return inspect.iscoroutinefunction(self.function)
+
+    def bind(self, stored: Mapping[str, Any]) -> Callable[[], Any]:
+        """The function with its arguments as they were stored; Corrupt where they fit its parameters no more."""
+        given: dict[str, Any] = {}
+        for name, plan in self._plans.items():
+            if name in stored:
+                given[name] = self._loaded(name, plan, stored[name])
+        missing = [n for n, p in self._signature.parameters.items() if p.default is p.empty and n not in given]
+        if missing:
+            raise Corrupt(f"the stored task has no {missing[0]}", attribute=f"{self.name}.{missing[0]}", hint=_HINT)
+        return partial(self.function, **given)
+
+    @cached_property
+    def _signature(self) -> inspect.Signature:
+        return inspect.signature(self.function)
+
+    @cached_property
+    def _plans(self) -> Mapping[str, Plan]:
+        """How each parameter is stored; made at the first call, when names used in annotations are there."""
+        hints = self._hints()
+        return {name: self._plan(name, hints.get(name, Any)) for name in self._signature.parameters}
+
+    def _hints(self) -> Mapping[str, Any]:
+        function = inspect.unwrap(self.function)
+        try:
+            return get_type_hints(getattr(function, "__func__", function), include_extras=True)
+        except NameError as error:
+            raise DeclarationError(
+                f"a parameter's type of the task {self.name} can't be found: {error}",
+                hint="Define it in the module, or import it outside `if TYPE_CHECKING`.",
+            ) from None
+
+    def _plan(self, name: str, kind: Any) -> Plan:
+        try:
+            return plan_for(kind)
+        except DeclarationError as error:
+            raise DeclarationError(error.what, hint=error.hint, attribute=f"{self.name}.{name}") from None
+
+    def _stored(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        stored: dict[str, Any] = {}
+        for name, value in arguments.items():
+            try:
+                stored[name] = _free(self._plans[name], value)
+            except InvalidValue as error:
+                error.attribute = f"{self.name}.{name}"
+                raise
+        return stored
+
+    def _loaded(self, name: str, plan: Plan, value: Any) -> Any:
+        try:
+            # DynamoDB has no empty set: it is stored as an empty list.
+            return plan.kind() if isinstance(plan, SetPlan) and value == [] else plan.load(to_attribute_value(value))
+        except SingletableError:
+            raise
+        except (ValueError, LookupError, TypeError, ArithmeticError):
+            # From None: the standard library's errors quote the value.
+            what = f"the stored {name} does not fit its parameter's type"
+            raise Corrupt(what, attribute=f"{self.name}.{name}", hint=_HINT) from None
+
+
+def _free(plan: Plan, value: Any) -> Any:
+    if isinstance(plan, SetPlan) and isinstance(value, (set, frozenset)) and not value:
+        return list[Any]()
+    # Through JSON, as it is stored: bytes are text there.
+    return from_attribute_value(msgspec.json.decode(encode(encoded(plan, value))))
+
+
+_HINT = "Let the function take what was stored, or cancel the task."
+
+
+@dataclass(frozen=True)
+class Call:
+    """What is to be run: a task's function with its arguments. A value."""
+
+    task: TaskFunction[...]
+    arguments: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        """Without the arguments' values, as logs and errors show it."""
+        return f"<Call of {self.task.name}({', '.join(self.arguments)})>"
+
+
+def task_function(function: Callable[P, Any], name: str, tries: int, backoff: Backoff) -> TaskFunction[P]:
+    """A function as a task's; DeclarationError where calls of it could not be stored."""
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in _POSITIONAL or parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
+            raise DeclarationError(
+                f"the task {name} has the parameter {parameter}, which has no name to be stored under",
+                hint="Give each parameter a name and a type.",
+            )
+    if tries < 1:
+        raise DeclarationError(f"the task {name} has {tries} tries; it needs one")
+    return TaskFunction(function, name, tries, backoff)

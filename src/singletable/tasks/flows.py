@@ -1,0 +1,79 @@
+"""The flows of tasks by their verbs: what the two shells run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from singletable.errors import NotFound
+from singletable.queues import Queue
+from singletable.records.reading import get
+from singletable.tasks.calls import TaskFunction
+from singletable.tasks.checking import check
+from singletable.tasks.finding import all_of
+from singletable.tasks.items import DeadLetter, State, TaskEntities, TaskItem, instant
+from singletable.tasks.outcomes import apply, reviving
+from singletable.tasks.queued import QueueWorker, handle_event
+from singletable.tasks.relaying import send_due
+from singletable.tasks.working import Settings, Tally, Worker, check_functions
+from singletable.tasks.writes import ClaimLost
+from singletable.wire.port import Port
+from singletable.wire.stopping import Stop, stopping
+
+__all__ = ["check", "dead", "drain", "handle_event", "retry", "run", "send_due"]
+
+Functions = Mapping[str, TaskFunction[...]]
+
+
+async def run(
+    port: Port,
+    tasks: TaskEntities,
+    functions: Functions,
+    settings: Settings,
+    queue: Queue[Any] | None,
+    stop: Stop | None,
+    signals: bool,
+) -> Tally:
+    """A worker, until it is to stop."""
+    check_functions(port, functions)
+    with stopping(stop, signals) as is_over:
+        worker = Worker(port, tasks, functions, settings, is_over)
+        return await (worker.run() if queue is None else QueueWorker(worker, queue, is_over).run())
+
+
+async def drain(port: Port, tasks: TaskEntities, functions: Functions, settings: Settings, stop: Stop | None) -> Tally:
+    """A worker, until nothing is due."""
+    check_functions(port, functions)
+    with stopping(stop, signals=False) as is_over:
+        return await Worker(port, tasks, functions, settings, is_over).drain()
+
+
+async def dead(port: Port, tasks: TaskEntities) -> list[DeadLetter]:
+    """Every dead task, the longest dead first: eight queries, then a read of each item."""
+    found = [item for item in await all_of(port, tasks, State.DEAD) if item.state is State.DEAD]
+    return [_letter(item) for item in sorted(found, key=lambda item: item.wake)]
+
+
+async def retry(port: Port, tasks: TaskEntities, key: str) -> None:
+    """A read and a write."""
+    item = await get(port, tasks.by_id(key).consistent())
+    if item is None or item.state is not State.DEAD:
+        raise _not_dead(tasks, key)
+    try:
+        await apply(port, reviving(tasks, item, instant(port.now())))
+    except ClaimLost:
+        raise _not_dead(tasks, key) from None
+
+
+def _letter(item: TaskItem) -> DeadLetter:
+    return DeadLetter(item.id, item.function, item.arguments, item.due, item.tries, item.wake, item.error or "")
+
+
+def _not_dead(tasks: TaskEntities, key: str) -> NotFound:
+    return NotFound(
+        "no dead task has this key",
+        key=tasks.by_id(key),
+        table=tasks.table.name,
+        operation="retry",
+        hint="tasks.dead(db) lists those that are.",
+    )

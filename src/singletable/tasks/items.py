@@ -1,0 +1,225 @@
+"""Tasks as items of the application's own table.
+
+pk  _task#<id>                          sk  _task
+index: Due#<0..7> / <wake>              while it waits or runs; a claim sets `wake` to the end of its lease
+       Dead#<0..7> / <wake>             when it has failed for the last time
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from enum import Enum
+from typing import Any, Protocol
+from zlib import crc32
+
+from singletable.errors import DeclarationError
+from singletable.records import ANY, Entity, Key, KeyOf, Model, Query, Table, model_of
+
+TASK_TYPE = "_task"
+TURN_TYPE = "_turn"
+LANE_TYPE = "_lane"
+LANE_SORT = "!"
+"""Before all turns, which begin with a digit: one query reads the lane and the turn at its head."""
+SHARDS = 8
+"""Partitions of the index that share the due tasks: 8,000 changes a second."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_MOST_ERROR_CHARACTERS = 500
+
+
+class State(Enum):
+    """Where a task is. The value is a part of its index key."""
+
+    DUE = "Due"
+    """It waits for its time, or runs."""
+    DEAD = "Dead"
+    """It has failed as often as it may: it is kept for a person to look at."""
+    ORDERED = "Ordered"
+    """Its turn waits or runs in its stead."""
+
+
+class TaskItem(Entity):
+    """A task, or the turn of one, as it is stored.
+
+    `wake` is when a worker looks at it next: its due time, a lease's end, a retry's time.
+    """
+
+    id: str
+    function: str
+    arguments: dict[str, Any]
+    state: State
+    shard: int | None
+    """None keeps it out of the index."""
+    wake: datetime
+    due: datetime
+    fence: int
+    """Counts its claims, from a number that no earlier task of the same key has had."""
+    tries: int = 0
+    error: str | None = None
+    sent: bool = False
+    """A queue has been told of it, or a worker has it."""
+
+
+class PlainTask(TaskItem):
+    """One that has no order, or the name of one that has."""
+
+    order: str | None = None
+    turn: str | None = None
+    """The sort key of its turn."""
+
+
+class Turn(TaskItem):
+    """A task in an order. It is first in its lane while no other has an earlier due time."""
+
+    order: str
+    ready: datetime
+    """Not before: its due time, or a retry's. `wake` is later than that while another turn has to end first."""
+
+
+class Lane(Entity):
+    """Which turn of an order runs; no item while none does."""
+
+    order: str
+    turn: str
+    fence: int
+    until: datetime
+
+
+class ById(Protocol):
+    def __call__(self, id: str) -> KeyOf[PlainTask]: ...
+
+
+class ByWake(Protocol):
+    def __call__(self, state: State, shard: int, wake: datetime = ANY) -> Query[Any]: ...
+
+
+class ByPlace(Protocol):
+    def __call__(self, order: str, due: datetime = ANY, id: str = ANY) -> KeyOf[Turn]: ...
+
+
+class ByOrder(Protocol):
+    def __call__(self, order: str) -> KeyOf[Lane]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class TaskEntities:
+    """The entities of one table's tasks, with the calls of their access patterns."""
+
+    table: Table
+    index: str
+    task: type[PlainTask]
+    turn: type[Turn]
+    lane: type[Lane]
+    by_id: ById
+    by_wake: ByWake
+    by_place: ByPlace
+    by_order: ByOrder
+
+    def model_of_type(self, type_name: str) -> Model[Any] | None:
+        """The model of what runs: a task or a turn."""
+        return next((m for m in (model_of(self.task), model_of(self.turn)) if m.type == type_name), None)
+
+
+def task_entities(table: Table, index: str) -> TaskEntities:
+    """Admit tasks to a table, found through one of its indexes; DeclarationError for an index that can't hold them."""
+    check_index(table, index)
+
+    class Task(PlainTask, table=table, type=TASK_TYPE):
+        @table.key
+        @staticmethod
+        def by_id(id: str) -> Key:
+            """One task."""
+            return f"{TASK_TYPE}{table.separator}{id}", TASK_TYPE
+
+        @table.index(index)
+        @staticmethod
+        def by_wake(state: State, shard: int, wake: datetime = ANY) -> Key:
+            """An eighth of the tasks that are due, or dead, by time."""
+            return f"{state}{table.separator}{shard:01}", f"{wake}"
+
+    class TaskTurn(Turn, table=table, type=TURN_TYPE):
+        @table.key
+        @staticmethod
+        def by_place(order: str, due: datetime = ANY, id: str = ANY) -> Key:
+            """The turns of an order, by their due times."""
+            return f"{TURN_TYPE}{table.separator}{order}", f"{due}{table.separator}{id}"
+
+        @table.index(index)
+        @staticmethod
+        def by_wake(state: State, shard: int, wake: datetime = ANY) -> Key:
+            """An eighth of the turns that are due, by time."""
+            return f"{state}{table.separator}{shard:01}", f"{wake}"
+
+    class TaskLane(Lane, table=table, type=LANE_TYPE):
+        @table.key
+        @staticmethod
+        def by_order(order: str) -> Key:
+            """Which turn of an order runs."""
+            return f"{TURN_TYPE}{table.separator}{order}", LANE_SORT
+
+    return TaskEntities(
+        table,
+        index,
+        Task,
+        TaskTurn,
+        TaskLane,
+        Task.by_id,
+        Task.by_wake,
+        TaskTurn.by_place,
+        TaskLane.by_order,
+    )
+
+
+def check_index(table: Table, index: str) -> None:
+    """DeclarationError for an index that can't hold tasks."""
+    definition = table.definition
+    if index not in definition.indexes:
+        known = ", ".join(definition.indexes) or "none"
+        raise DeclarationError(
+            f"table {table.name} has no index {index!r} for its tasks; it has {known}",
+            hint=f'Say Table(..., indexes=["{index}"]).',
+        )
+    if set(definition.index_keys(index)) & set(definition.key):
+        raise DeclarationError(
+            f"index {index} is keyed by an attribute of the table's own key, and tasks have keys of their own",
+            table=table.name,
+            hint="Give tasks an index with two attributes of its own, or a table of their own.",
+        )
+
+
+def instant(now: float) -> datetime:
+    """A clock's time as an attribute; rounded down, so that nothing is early by it."""
+    return _EPOCH + timedelta(microseconds=int(now * 1_000_000))
+
+
+def shard_of(text: str) -> int:
+    return crc32(text.encode()) % SHARDS
+
+
+def told(error: BaseException) -> str:
+    """An error as an item keeps it: its type and message, clipped. Each can be told: none ends the worker."""
+    try:
+        message = str(error)
+    except Exception as another:
+        message = f"its message can't be told, for {type(another).__name__}"
+    text = f"{type(error).__name__}: {message}".encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= _MOST_ERROR_CHARACTERS else text[: _MOST_ERROR_CHARACTERS - 3] + "..."
+
+
+@dataclass(frozen=True)
+class DeadLetter:
+    """A task that has failed as often as it may."""
+
+    key: str
+    task: str
+    """The name of its function."""
+    arguments: Mapping[str, Any]
+    due: datetime
+    tries: int
+    died: datetime
+    error: str
+
+    def __repr__(self) -> str:
+        """Without what it holds, as logs show it."""
+        return f"<DeadLetter of {self.task}, {self.tries} tries>"

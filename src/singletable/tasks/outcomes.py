@@ -1,0 +1,61 @@
+"""What becomes of a claimed task, as the writes that say so: of one item, or of a turn with its lane and name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from singletable.errors import TransactionCancelled
+from singletable.records.planning import Write
+from singletable.records.transactions import commit
+from singletable.records.writing import alone
+from singletable.tasks.items import PlainTask, State, TaskEntities, TaskItem, Turn
+from singletable.tasks.turns import bury_turn, extend_turn, finish_turn, retry_turn, revive_turn
+from singletable.tasks.writes import Advance, Finish
+from singletable.wire.port import Port
+
+
+def finishing(tasks: TaskEntities, item: TaskItem) -> list[Write]:
+    """It is done."""
+    return finish_turn(tasks, item) if isinstance(item, Turn) else [Finish(item)]
+
+
+def extending(tasks: TaskEntities, item: TaskItem, until: datetime) -> list[Write]:
+    """It runs on: its lease ends later."""
+    if isinstance(item, Turn):
+        return extend_turn(tasks, item, until)
+    return [Advance(item, replace(item, wake=until), "extend")]
+
+
+def retrying(tasks: TaskEntities, item: TaskItem, ready: datetime, error: str) -> list[Write]:
+    """It failed, and is to be tried again."""
+    if isinstance(item, Turn):
+        return retry_turn(tasks, item, ready, error)
+    return [Advance(item, replace(item, wake=ready, error=error, sent=False), "retry")]
+
+
+def burying(tasks: TaskEntities, item: TaskItem, died: datetime, error: str) -> list[Write]:
+    """It failed for the last time."""
+    if isinstance(item, Turn):
+        return bury_turn(tasks, item, died, error)
+    return [Advance(item, replace(item, state=State.DEAD, wake=died, error=error), "bury")]
+
+
+def reviving(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[Write]:
+    """A dead task is due once more, with all its tries before it."""
+    if dead.order is not None:
+        return revive_turn(tasks, dead, now)
+    again = replace(dead, state=State.DUE, wake=now, fence=dead.fence + 1, tries=0, sent=False)
+    return [Advance(dead, again, "retry")]
+
+
+async def apply(port: Port, writes: Sequence[Write]) -> Any:
+    """One write alone, several as a transaction; ClaimLost where one is refused."""
+    if len(writes) == 1:
+        return await alone(port, writes[0])
+    try:
+        return await commit(port, writes)
+    except TransactionCancelled as cancelled:
+        raise cancelled.failures[0].error from None

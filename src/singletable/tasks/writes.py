@@ -1,0 +1,283 @@
+"""What becomes of a task, as writes of its item.
+
+    schedule   only where there is no task of its key
+    claim      due by the claimer's clock, with the fence that was seen: one fence more, and awake at the lease's end
+    advance    under the claim's fence: a longer lease, a later try, its end as a dead letter
+    finish     under the claim's fence: the item goes, or the next task of the same key takes its place
+
+All but a schedule and a cancel hold the fence, so that a worker whose claim has passed on can't change anything.
+"""
+
+from __future__ import annotations
+
+import secrets
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, ClassVar
+
+from msgspec.structs import replace
+
+from singletable.errors import AlreadyExists, Conflict, InvalidValue, SingletableError
+from singletable.expressions import Change, Condition, Expressions, Given, Stored, encoded
+from singletable.operations import DeleteItem, Guard, Item, PutItem, UpdateItem
+from singletable.operations.answers import RAW
+from singletable.records.models import Model, model_for, model_of
+from singletable.records.patterns import KeyOf
+from singletable.records.planning import UNREAD, Moment, Part, Write
+from singletable.records.rules import carries, guard, is_absent, is_schema, is_type
+from singletable.records.writes import Create, Remove
+from singletable.tasks.calls import Call
+from singletable.tasks.items import PlainTask, State, TaskEntities, TaskItem, instant, shard_of
+from singletable.values.plans import INSTANT
+
+_FENCE_BYTES = 5
+
+
+class ClaimLost(Conflict):
+    """The task that was running is another worker's by now, was cancelled, or has ended."""
+
+    code = "conflict.claim-lost"
+
+
+def first_fence() -> int:
+    """A number that no earlier task of the same key has had."""
+    return int.from_bytes(secrets.token_bytes(_FENCE_BYTES))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A task to be. A time that is a duration is counted from the database's clock when it is written."""
+
+    call: Call
+    due: datetime | timedelta
+    id: str
+    order: str | None = None
+    fence: int = field(default_factory=first_fence)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.due, datetime) and self.due.tzinfo is None:
+            raise InvalidValue("a task's time has no time zone", hint="Give a datetime with tzinfo=timezone.utc.")
+
+    def due_at(self, now: float) -> datetime:
+        return self.due if isinstance(self.due, datetime) else instant(now) + self.due
+
+
+class NewItem(Write):
+    """A write of a new item of a task."""
+
+    verb: ClassVar[str] = "schedule"
+
+    @abstractmethod
+    def item(self, now: float) -> TaskItem: ...
+
+    def joined_with(self, other: Write) -> Write | None:
+        """It takes the place of a task that ends in the same transaction, whichever is named first."""
+        return other.joined_with(self) if isinstance(other, Finish) else None
+
+
+@dataclass(eq=False)
+class Schedule(NewItem):
+    """A new task; AlreadyExists where there is one of its key."""
+
+    tasks: TaskEntities
+    plan: Plan
+    where: Condition | None = None
+    model: Model[Any] = field(init=False)
+    key: KeyOf[Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.model, self.key = model_of(self.tasks.task), self.tasks.by_id(self.plan.id)
+
+    def main(self, current: Any, moment: Moment) -> Part:
+        part = Create(self.model, self.item(moment.now)).main(UNREAD, moment)
+        return replace(part, refusal=self._refusal)
+
+    def item(self, now: float) -> PlainTask:
+        plan, due = self.plan, self.plan.due_at(now)
+        return self.tasks.task(
+            id=plan.id,
+            function=plan.call.task.name,
+            arguments=dict(plan.call.arguments),
+            state=State.DUE,
+            shard=shard_of(plan.id),
+            wake=due,
+            due=due,
+            fence=plan.fence,
+        )
+
+    def _refusal(self, stored: Item | None) -> SingletableError:
+        return AlreadyExists(
+            "there is a task of this key already",
+            key=self.key,
+            table=self.model.table.name,
+            operation=self.verb,
+            hint="Cancel it first, or give this one another key.",
+        )
+
+
+@dataclass(eq=False)
+class Replace(Write):
+    """A new task in the place of one that ends in the same transaction."""
+
+    verb: ClassVar[str] = "schedule"
+    model: Model[Any]
+    key: KeyOf[Any]
+    item: Callable[[float], TaskItem]
+    """The new task, at a time of the database's clock."""
+    held: Condition
+    ends: Finish | None = None
+    where: Condition | None = None
+
+    def main(self, current: Any, moment: Moment) -> Part:
+        item = self.model.item(self.item(moment.now))
+        action = PutItem(self.model.table.name, item, guard(self.model, self.held))
+        return Part(action, lambda stored: claim_lost(self.model, self.key, self.verb))
+
+    def done(self) -> None:
+        if self.ends is not None:
+            self.ends.done()
+
+
+class Cancel(Remove):
+    """A task that is to be no more: waiting, running or dead."""
+
+    verb: ClassVar[str] = "cancel"
+
+    def joined_with(self, other: Write) -> Write | None:
+        """A task that is put in its place."""
+        if not isinstance(other, Schedule):
+            return None
+        return Replace(self.model, self.key, other.item, is_absent(self.model) | is_type(self.model))
+
+
+@dataclass(eq=False)
+class Claim(Write):
+    """Take a task that is due. Gives it as it is then; ClaimLost where it is not due, taken, or gone."""
+
+    verb: ClassVar[str] = "claim"
+    tasks: TaskEntities
+    key: KeyOf[Any]
+    now: datetime
+    until: datetime
+    seen: int | None
+    """The fence as it was read; None where the index holds none."""
+    where: Condition | None = None
+    model: Model[Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.model = model_of(self.tasks.task)
+
+    def main(self, current: Any, moment: Moment) -> Part:
+        model, table = self.model, self.model.table
+        expressions = Expressions((model.kind,))
+        text = expressions.update((), list(self._changes(moment)))
+        held = Guard(expressions.condition(self._condition()), expressions.names, expressions.values)
+        action = UpdateItem(table.name, model.key_item(self.key), text, held, model, repeatable=True)
+        return Part(
+            action,
+            lambda stored: claim_lost(model, self.key, self.verb),
+            lambda stored: carries(model, stored, moment.write_id),
+        )
+
+    def _changes(self, moment: Moment) -> Iterator[Change]:
+        for name in ("fence", "tries"):
+            yield Change(name, {"N": "0"}, plus={"N": "1"})
+        yield Change("sent", {"BOOL": True})
+        yield Change(self.model.table.definition.write_id_attribute, {"S": moment.write_id})
+        yield from waking(self.model, self.tasks.index, self.until)
+
+    def _condition(self) -> Condition:
+        condition = is_type(self.model) & is_schema(self.model) & equal("state", {"S": State.DUE.value})
+        condition = condition & at_most("wake", self.now)
+        return condition if self.seen is None else condition & equal("fence", {"N": str(self.seen)})
+
+
+@dataclass(eq=False)
+class Advance(Write):
+    """A task that is held becomes another, under its fence."""
+
+    before: TaskItem
+    after: TaskItem
+    verb: str = "advance"  # type: ignore[misc]
+    where: Condition | None = None
+    model: Model[Any] = field(init=False)
+    key: KeyOf[Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.model = model_for(self.before)
+        self.key = self.model.key_of(self.before)
+
+    def main(self, current: Any, moment: Moment) -> Part:
+        model = self.model
+        was, becomes = model.item(self.before), model.item(self.after)
+        names = sorted(name for name in {**was, **becomes} if was.get(name) != becomes.get(name))
+        expressions = Expressions((model.kind,))
+        text = expressions.update((), [Change(name, becomes.get(name)) for name in names])
+        condition = is_held(model, self.before)
+        held = Guard(expressions.condition(condition), expressions.names, expressions.values)
+        action = UpdateItem(model.table.name, model.key_item(self.key), text, held, model, repeatable=True)
+        return Part(action, lambda stored: claim_lost(model, self.key, self.verb))
+
+
+@dataclass(eq=False)
+class Finish(Write):
+    """The end of a task that is held: its item goes."""
+
+    verb: ClassVar[str] = "done"
+    item: TaskItem
+    where: Condition | None = None
+    model: Model[Any] = field(init=False)
+    key: KeyOf[Any] = field(init=False)
+    ended: bool = False
+
+    def __post_init__(self) -> None:
+        self.model = model_for(self.item)
+        self.key = self.model.key_of(self.item)
+
+    def main(self, current: Any, moment: Moment) -> Part:
+        model = self.model
+        held = guard(model, is_held(model, self.item))
+        action = DeleteItem(model.table.name, model.key_item(self.key), held, RAW)
+        # Gone: by an earlier try of this very request, or cancelled, which comes to the same.
+        return Part(action, lambda stored: claim_lost(model, self.key, self.verb), lambda stored: stored is None)
+
+    def joined_with(self, other: Write) -> Write | None:
+        """The next task of the same key, scheduled where this one ends."""
+        if not isinstance(other, NewItem):
+            return None
+        return Replace(self.model, self.key, other.item, is_held(self.model, self.item), self)
+
+    def done(self) -> None:
+        self.ended = True
+
+
+def is_held(model: Model[Any], item: TaskItem) -> Condition:
+    """The task is as it was claimed: nobody else has claimed it since, and it has not ended."""
+    return is_type(model) & equal("fence", {"N": str(item.fence)}) & equal("state", {"S": item.state.value})
+
+
+def waking(model: Model[Any], index: str, wake: datetime) -> Iterator[Change]:
+    """The changes that make an item wake at another time. The rest of its index key is of what never changes by it."""
+    sort = model.indexes[index].templates[1]
+    yield Change("wake", encoded(INSTANT, wake))
+    yield Change(model.table.definition.index_keys(index)[1], {"S": sort.write({"wake": wake})})
+
+
+def claim_lost(model: Model[Any], key: KeyOf[Any], verb: str) -> ClaimLost:
+    return ClaimLost(
+        "the task is another worker's by now, was cancelled, or has ended",
+        key=key,
+        table=model.table.name,
+        operation=verb,
+        hint="Leave it to whoever has it: what was to happen with its end has not happened.",
+    )
+
+
+def equal(name: str, value: dict[str, str]) -> Condition:
+    return Condition("=", (Stored(name), Given(value)))
+
+
+def at_most(name: str, time: datetime) -> Condition:
+    return Condition("<=", (Stored(name), Given(encoded(INSTANT, time))))

@@ -1,0 +1,118 @@
+"""A table with tasks, a clock of the test's own, and task functions that run in either shell."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, ParamSpec, overload
+
+from singletable import Entity, Key, Table, attr
+from singletable.records import Finding, flows
+from singletable.tasks import Call, Tally, TaskFunction, Tasks
+from singletable.wire import Traits, drive
+from tests.faults.clock import Clock
+from tests.support.shells import Shell
+
+P = ParamSpec("P")
+LOCAL = Traits(creates_tables=True, scan_page_limit=1000)
+
+
+@dataclass
+class Bench:
+    """What a test of tasks works with. `ran` has what functions noted, in order."""
+
+    kind: str
+    shell: Shell
+    clock: Clock
+    table: Table
+    tasks: Tasks
+    counter: Any
+    ran: list[Any] = field(default_factory=list[Any])
+
+    @overload
+    def task(self, function: Callable[P, Any]) -> TaskFunction[P]: ...
+    @overload
+    def task(self, **options: Any) -> Callable[[Callable[P, Any]], TaskFunction[P]]: ...
+    def task(self, function: Any = None, **options: Any) -> Any:
+        """`tasks.task` over an async function: as it is for the awaiting shell, run to its end for the blocking one."""
+        if function is None:
+            return functools.partial(self.task, **options)
+        return self.tasks.task(**options)(function if self.kind == "awaiting" else _plain(function))
+
+    async def add(self, *values: Any) -> None:
+        async with self.shell.transaction() as tx:
+            for value in values:
+                tx.add(value)
+
+    async def drain(self, **options: Any) -> Tally:
+        tally: Tally = await self.tasks.drain(self.shell, **options)
+        return tally
+
+    async def dead(self) -> Any:
+        return await self.tasks.dead(self.shell)
+
+    async def findings(self) -> list[Finding]:
+        """What both checks say."""
+        own = await self.tasks.check(self.shell)
+        return own + await self.shell.run(flows.check(self.shell.port, self.table))
+
+    async def count(self, id: str) -> int:
+        found = await self.shell.get(self.counter.by_id(id).consistent())
+        return 0 if found is None else found.count
+
+    def at(self, seconds: float) -> datetime:
+        return self.clock.datetime(seconds)
+
+    def plus(self, id: str, number: int = 1) -> tuple[Any, Any]:
+        """What `tx.update` takes to count."""
+        return self.counter.by_id(id), attr(self.counter.count).add(number)
+
+
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return drive(function(*args, **kwargs))
+
+    return run
+
+
+def make_bench(kind: str, shell: Shell, clock: Clock, name: str = "work", **table: Any) -> Bench:
+    app = Table(name, **({"indexes": ["gsi1"]} | table))
+
+    class Counter(Entity, table=app, type="counter"):
+        id: str
+        count: int = 0
+
+        @app.key
+        @staticmethod
+        def by_id(id: str) -> Key:
+            return f"counter#{id}", "counter"
+
+    return Bench(kind, shell, clock, app, Tasks(app, index="gsi1"), Counter)
+
+
+def seconds(number: float) -> timedelta:
+    return timedelta(seconds=number)
+
+
+def noting(bench: Bench, **options: Any) -> Callable[..., Call]:
+    """A task that notes what it was called with, and nothing else."""
+
+    async def note(what: str) -> None:
+        bench.ran.append(what)
+
+    made: Callable[..., Call] = bench.task(**options)(note)
+    return made
+
+
+class Stop:
+    """Asked to stop when a number of notes is there, or at the end of one's patience."""
+
+    def __init__(self, bench: Bench, notes: int) -> None:
+        self.bench, self.notes, self.until = bench, notes, time.monotonic() + 20
+
+    def __call__(self) -> bool:
+        return len(self.bench.ran) >= self.notes or time.monotonic() > self.until

@@ -1,0 +1,66 @@
+"""A worker as a process of its own: `python -m tests.tasks.child URL NOTES LEASE`, for tests that kill it."""
+
+from __future__ import annotations
+
+import sys
+import threading  # noqa: TID251
+import time
+
+from singletable import Database, Entity, Key, Table, attr, connect, field
+from singletable.tasks import Backoff, Tasks
+from singletable.wire import Traits
+
+app = Table("work", indexes=["gsi1"])
+tasks = Tasks(app, index="gsi1")
+_open: list[Database] = []
+_notes: list[str] = []
+
+
+class Counter(Entity, table=app, type="counter"):
+    id: str
+    count: int = 0
+    steps: list[int] = field(default_factory=list[int])
+
+    @app.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        return f"counter#{id}", "counter"
+
+
+def note(what: str) -> None:
+    """A line that outlives the process."""
+    with open(_notes[0], "a") as file:
+        file.write(f"{what}\n")
+
+
+@tasks.task
+def slow(id: str) -> None:
+    """Half a second of work, with its effect in the transaction of its end."""
+    note("begun")
+    threading.Event().wait(0.5)
+    with _open[0].transaction() as tx:
+        tx.update(Counter.by_id(id), attr(Counter.count).add(1))
+        tx.add(tasks.done())
+    note("finished")
+
+
+@tasks.task(tries=1000, backoff=Backoff(0.1, 0.5))
+def step(id: str, number: int) -> None:
+    """Count, and note the step, in the transaction of its end."""
+    if tasks.running().due.timestamp() > time.time():
+        note(f"early-{id}-{number}")
+    with _open[0].transaction() as tx:
+        tx.update(Counter.by_id(id), attr(Counter.count).add(1), attr(Counter.steps).append(number))
+        tx.add(tasks.done())
+
+
+def main(url: str, notes: str, lease: str) -> None:
+    _notes.append(notes)
+    with connect(url, environ={}) as db:
+        db.port.traits = Traits(creates_tables=True, scan_page_limit=1000)
+        _open.append(db)
+        tasks.run(db, poll_seconds=0.1, lease_seconds=float(lease))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

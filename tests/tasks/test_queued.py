@@ -1,0 +1,273 @@
+"""Tasks through SQS and Lambda: the message says where to look, the table and the claim decide."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from singletable import NotConfigured, connect, connect_async
+from singletable.operations.queue import CreateQueue, GetQueueAttributes, ReceiveMessage
+from singletable.queues import Outgoing, Queue, send
+from singletable.tables import Index
+from singletable.wire import SQS, Traits
+from tests.faults.clock import Clock
+from tests.support.shells import disguised
+from tests.tasks.bench import Bench, make_bench, noting, seconds
+
+LOCAL = Traits(creates_tables=True, scan_page_limit=1000)
+
+
+class Shifted(Clock):
+    """The real clock, set on by a test, so that a queue's own time and the database's agree but for that."""
+
+    shift = 0.0
+
+    def now(self) -> float:
+        return time.time() + self.shift
+
+
+@pytest.fixture
+async def queued(kind: str, engine_url: str) -> AsyncIterator[Bench]:
+    clock = Shifted()
+    shell: Any
+    if kind == "awaiting":
+        shell = connect_async(engine_url, clock=clock.now)
+    else:
+        shell = disguised(connect(engine_url, clock=clock.now))
+    shell.port.traits = LOCAL
+    try:
+        yield make_bench(kind, shell, clock)
+    finally:
+        await shell.aclose()
+
+
+async def new_queue(bench: Bench, url: str, *, fifo: bool) -> Queue[Any]:
+    name = f"tasks-{secrets.token_hex(6)}" + (".fifo" if fifo else "")
+    call = CreateQueue(name, {"FifoQueue": "true"} if fifo else {})
+    return Queue(await bench.shell.run(bench.shell.port.to(SQS, url).send(call)))
+
+
+async def said(bench: Bench, queue: Queue[Any]) -> list[Any]:
+    """The bodies of what the queue holds and shows now."""
+    call = ReceiveMessage(queue.url, 10, 1, 30)
+    received = await bench.shell.run(bench.shell.port.to(SQS, queue.url).send(call))
+    return [json.loads(message.body) for message in received]
+
+
+class Enough:
+    def __init__(self, bench: Bench, notes: int, patience: float = 20.0) -> None:
+        self.bench, self.notes, self.until = bench, notes, time.monotonic() + patience
+
+    def __call__(self) -> bool:
+        return len(self.bench.ran) >= self.notes or time.monotonic() > self.until
+
+
+async def work(bench: Bench, queue: Queue[Any], notes: int, patience: float = 20.0) -> Any:
+    return await bench.tasks.run(
+        bench.shell,
+        queue=queue,
+        poll_seconds=0.1,
+        lease_seconds=2,
+        at_once=2,
+        stop=Enough(bench, notes, patience),
+        signals=False,
+    )
+
+
+@pytest.mark.parametrize("fifo", [False, True])
+async def test_tasks_run_through_a_queue_when_they_are_due(queued: Bench, aws_emulator: str, fifo: bool) -> None:
+    queue = await new_queue(queued, aws_emulator, fifo=fifo)
+
+    @queued.task
+    async def note(what: str) -> None:
+        assert queued.tasks.running().due.timestamp() <= time.time()
+        queued.ran.append(what)
+
+    await queued.add(*(queued.tasks.after(seconds(n / 5), note(f"p{n}")) for n in range(4)))
+    await queued.add(*(queued.tasks.after(seconds(n / 20), note(f"o{n}"), order="o") for n in range(4)))
+    tally = await work(queued, queue, 8)
+    assert tally.done == 8
+    assert sorted(queued.ran) == [*(f"o{n}" for n in range(4)), *(f"p{n}" for n in range(4))]
+    assert [what for what in queued.ran if what[0] == "o"] == [f"o{n}" for n in range(4)]
+    assert await queued.findings() == []
+
+
+async def test_a_queue_is_told_of_each_task_once(queued: Bench, aws_emulator: str) -> None:
+    queue = await new_queue(queued, aws_emulator, fifo=False)
+    note = noting(queued)
+    for wait, key in ((0, "now"), (600, "soon"), (1000, "later")):
+        await queued.add(queued.tasks.after(seconds(wait), note("a"), key=key))
+    send_due = queued.tasks.send_due
+    assert await send_due(queued.shell, queue) == 2
+    assert await send_due(queued.shell, queue) == 0
+    attributes = await queued.shell.run(queued.shell.port.to(SQS, queue.url).send(GetQueueAttributes(queue.url)))
+    assert attributes["ApproximateNumberOfMessagesDelayed"] == "1"
+    (pointer,) = await said(queued, queue)
+    assert sorted(pointer) == ["fence", "key"]
+    assert pointer["key"] == "now"
+    # Two minutes overdue: its message is lost, or its worker.
+    queued.clock.shift = 121.0  # type: ignore[attr-defined]
+    assert await send_due(queued.shell, queue) == 2  # now again, and what is 15 minutes off by now
+    assert await send_due(queued.shell, queue) == 0  # a long backlog is not told of at every look
+    queued.clock.shift = 242.0  # type: ignore[attr-defined]
+    assert await send_due(queued.shell, queue) == 1
+    assert await queued.findings() == []
+
+
+async def test_a_fifo_queue_is_told_when_a_task_is_due(queued: Bench, aws_emulator: str) -> None:
+    queue = await new_queue(queued, aws_emulator, fifo=True)
+    note = noting(queued)
+    await queued.add(queued.tasks.after(seconds(0), note("a"), key="ü now", order="o"))
+    await queued.add(queued.tasks.after(seconds(60), note("b"), key="later"))
+    assert await queued.tasks.send_due(queued.shell, queue) == 1
+    assert [pointer["key"] for pointer in await said(queued, queue)] == ["ü now"]
+    queued.clock.shift = 59.0  # type: ignore[attr-defined]
+    assert await queued.tasks.send_due(queued.shell, queue) == 0
+    queued.clock.shift = 122.0  # type: ignore[attr-defined]
+    # The queue, which leaves out what it was told already, takes both.
+    assert await queued.tasks.send_due(queued.shell, queue) == 2
+    attributes = await queued.shell.run(queued.shell.port.to(SQS, queue.url).send(GetQueueAttributes(queue.url)))
+    assert attributes["ApproximateNumberOfMessages"] == "2"
+    assert await queued.findings() == []
+
+
+async def test_messages_that_are_early_doubled_late_or_forged_do_nothing(queued: Bench, aws_emulator: str) -> None:
+    queue = await new_queue(queued, aws_emulator, fifo=False)
+    note = noting(queued)
+    await queued.add(queued.tasks.after(seconds(0), note("due"), key="due"))
+    await queued.add(queued.tasks.after(seconds(3), note("early"), key="early"))
+    fences = {item.id: item.fence async for item in queued.shell.scan(queued.tasks.entity)}
+    bodies = [
+        {"key": "early", "fence": fences["early"]},
+        {"key": "due", "fence": fences["due"]},
+        {"key": "due", "fence": fences["due"]},
+        {"key": "due", "fence": fences["due"] + 1},
+        {"key": "due", "fence": 0, "arguments": {"what": "forged"}, "function": "note"},
+        {"key": "nobody", "fence": 1},
+        {"fence": 1},
+        "no pointer at all",
+    ]
+    await queued.shell.run(send(queued.shell.port, queue, [Outgoing(body) for body in bodies]))
+    await work(queued, queue, 1)
+    assert queued.ran == ["due"]
+    begun = time.monotonic()
+    await work(queued, queue, 2)
+    assert queued.ran == ["due", "early"]
+    assert time.monotonic() - begun > 0.5
+    assert await queued.findings() == []
+
+
+async def test_what_fails_through_a_queue_is_told_again(queued: Bench, aws_emulator: str) -> None:
+    from singletable.tasks import Backoff
+
+    queue = await new_queue(queued, aws_emulator, fifo=False)
+
+    @queued.task(tries=3, backoff=Backoff(0.1, 0.1))
+    async def fail() -> None:
+        queued.ran.append(queued.tasks.running().tries)
+        raise ValueError
+
+    await queued.add(queued.tasks.after(seconds(0), fail(), key="f"))
+    tally = await work(queued, queue, 3)
+    assert queued.ran == [1, 2, 3]
+    assert (tally.failed, tally.dead) == (2, 1)
+    assert [letter.key for letter in await queued.dead()] == ["f"]
+
+
+async def test_an_index_that_holds_a_part_is_refused(queued: Bench, aws_emulator: str) -> None:
+    bench = make_bench(
+        queued.kind, queued.shell, queued.clock, name="part", indexes={"gsi1": Index("p1", "s1", "keys")}
+    )
+    note = noting(bench)
+    await bench.add(bench.tasks.after(seconds(0), note("a")), bench.tasks.after(seconds(0), note("b"), order="o"))
+    with pytest.raises(NotConfigured, match="holds a part"):
+        await bench.tasks.send_due(bench.shell, Queue(f"{aws_emulator}/0/q"))
+    assert (await bench.tasks.drain(bench.shell)).done == 2
+    assert await bench.findings() == []
+
+
+def event(*bodies: Any, arn: str = "arn:aws:sqs:us-east-1:123456789012:tasks") -> dict[str, Any]:
+    return {
+        "Records": [
+            {
+                "messageId": f"id-{number}",
+                "receiptHandle": "r",
+                "body": json.dumps(body),
+                "attributes": {"ApproximateReceiveCount": "1", "MessageGroupId": "g"},
+                "eventSource": "aws:sqs",
+                "eventSourceARN": arn,
+            }
+            for number, body in enumerate(bodies)
+        ]
+    }
+
+
+class Context:
+    """What Lambda hands a function beside the event."""
+
+    def __init__(self, left_ms: int) -> None:
+        self.left_ms = left_ms
+
+    def get_remaining_time_in_millis(self) -> int:
+        return self.left_ms
+
+
+def test_a_lambda_function_runs_what_is_due_and_gives_back_what_is_early(engine_url: str, clock: Clock) -> None:
+    with connect(engine_url, clock=time.time) as db:
+        db.port.traits = LOCAL
+        bench = make_bench("blocking", disguised(db), clock)
+        ran: list[str] = []
+
+        @bench.tasks.task(tries=2)
+        def note(what: str) -> None:
+            if what == "fails":
+                raise ValueError
+            ran.append(what)
+
+        tasks = bench.tasks
+        with db.transaction() as tx:
+            for what, wait in (("due", 0), ("early", 60), ("fails", 0)):
+                tx.add(tasks.after(seconds(wait), note(what), key=what))
+            for n in range(3):
+                tx.add(tasks.after(seconds(n / 1000), note(f"turn {n}"), key=f"turn {n}", order="o"))
+        fences = {item.id: item.fence for item in db.scan(tasks.entity)}
+        pointers = {key: {"key": key, "fence": fence} for key, fence in fences.items()}
+        handler = tasks.lambda_handler(db)
+        no_time = handler(event(pointers["due"]), Context(1000))
+        assert no_time == {"batchItemFailures": [{"itemIdentifier": "id-0"}]}
+        assert ran == []
+        keys = ("early", "due", "due", "fails", "turn 2", "turn 0", "turn 1")
+        answer = handler(event(*(pointers[key] for key in keys), {"no": "pointer"}), Context(60_000))
+        assert answer["batchItemFailures"][0] == {"itemIdentifier": "id-0"}
+        for _ in range(3):  # turns that met another's are given back, and come again
+            handler(event(pointers["turn 2"], pointers["turn 1"]), Context(60_000))
+        assert [what for what in ran if what.startswith("turn")] == ["turn 0", "turn 1", "turn 2"]
+        assert ran.count("due") == 1
+        assert "early" not in ran
+        assert tasks.check(db) == []
+
+
+def test_a_fifo_event_keeps_the_order_of_its_group(engine_url: str, clock: Clock) -> None:
+    with connect(engine_url, clock=time.time) as db:
+        db.port.traits = LOCAL
+        bench = make_bench("blocking", disguised(db), clock)
+        ran: list[int] = []
+
+        @bench.tasks.task
+        def note(number: int) -> None:
+            ran.append(number)
+
+        with db.transaction() as tx:
+            for n in range(3):
+                tx.add(bench.tasks.after(seconds(-9 + n), note(n), key=str(n)))
+            tx.add(bench.tasks.after(seconds(60), note(9), key="9"))
+        fences = {item.id: item.fence for item in db.scan(bench.tasks.entity)}
+        bodies = [{"key": key, "fence": fences[key]} for key in ("0", "9", "1", "2")]
+        answer = bench.tasks.lambda_handler(db)(event(*bodies, arn="arn:aws:sqs:us-east-1:1:tasks.fifo"), None)
+        assert answer == {"batchItemFailures": [{"itemIdentifier": f"id-{n}"} for n in (1, 2, 3)]}
+        assert ran == [0]

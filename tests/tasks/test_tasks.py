@@ -1,0 +1,298 @@
+"""Tasks in both shells, on the real engine, by a clock that the test sets."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from singletable import AlreadyExists, NotFound, TransactionCancelled
+from singletable.tasks import Backoff, ClaimLost
+from tests.tasks.bench import Bench, noting, seconds
+
+
+class PowerCut(BaseException):
+    """Ends a worker as nothing else does: what it holds stays held."""
+
+
+async def test_a_task_is_run_when_it_is_due_and_not_before(bench: Bench) -> None:
+    note = noting(bench)
+    await bench.add(bench.tasks.after(seconds(10), note("a")), bench.tasks.at(bench.at(20), note("b")))
+    for advance, wanted in ((0, []), (9.999_999, []), (0.000_002, ["a"]), (9.9, ["a"]), (0.2, ["a", "b"])):
+        bench.clock.advance(advance)
+        await bench.drain()
+        assert bench.ran == wanted
+    assert await bench.findings() == []
+
+
+async def test_it_commits_with_the_data_it_belongs_to(bench: Bench) -> None:
+    note = noting(bench)
+
+    async def write(*, there: bool) -> None:
+        async with bench.shell.transaction() as tx:
+            tx.create(bench.counter(id="there")) if there else tx.update(*bench.plus("missing"))
+            tx.add(bench.tasks.after(seconds(0), note("once" if there else "never")))
+
+    with pytest.raises(TransactionCancelled):
+        await write(there=False)
+    await bench.drain()
+    assert bench.ran == []
+    await write(there=True)
+    assert (await bench.drain()).done == 1
+    assert bench.ran == ["once"]
+
+
+class Untellable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no message either")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (FileNotFoundError("no file \udcff here"), "FileNotFoundError: no file \\udcff here"),
+        (Untellable(), "Untellable: its message can't be told, for RuntimeError"),
+    ],
+)
+async def test_an_error_that_is_no_text_does_not_end_the_worker(bench: Bench, error: Exception, told: str) -> None:
+    @bench.task(tries=1)
+    async def fail() -> None:
+        raise error
+
+    await bench.add(bench.tasks.after(seconds(0), fail()))
+    assert (await bench.drain()).dead == 1
+    assert [letter.error for letter in await bench.dead()] == [told]
+
+
+async def test_the_oldest_come_first(bench: Bench) -> None:
+    note = noting(bench)
+    for number in (5, 3, 9, 1, 7):
+        await bench.add(bench.tasks.at(bench.at(number), note(str(number))))
+    bench.clock.advance(10)
+    await bench.drain(at_once=1)
+    assert bench.ran == ["1", "3", "5", "7", "9"]
+
+
+async def test_what_a_task_schedules_now_is_run_in_the_same_drain(bench: Bench) -> None:
+    @bench.task
+    async def step(number: int) -> None:
+        bench.ran.append(number)
+        if number < 3:
+            await bench.add(bench.tasks.after(timedelta(0), step(number + 1)))
+
+    await bench.add(bench.tasks.after(timedelta(0), step(0)))
+    assert (await bench.drain()).done == 4
+    assert bench.ran == [0, 1, 2, 3]
+
+
+async def test_a_key_exists_once_and_cancels(bench: Bench) -> None:
+    note = noting(bench)
+    await bench.add(bench.tasks.after(seconds(1), note("first"), key="wake"))
+    with pytest.raises(TransactionCancelled) as refused:
+        await bench.add(bench.tasks.after(seconds(1), note("second"), key="wake"))
+    assert isinstance(refused.value.failures[0].error, AlreadyExists)
+    await bench.add(bench.tasks.cancel("wake"), bench.tasks.cancel("another"))
+    bench.clock.advance(2)
+    assert (await bench.drain()).begun == 0
+    await bench.add(bench.tasks.after(seconds(1), note("third"), key="wake"))
+    await bench.add(bench.tasks.cancel("wake"), bench.tasks.after(seconds(2), note("fourth"), key="wake"))
+    bench.clock.advance(3)
+    await bench.drain()
+    assert bench.ran == ["fourth"]
+    assert await bench.findings() == []
+
+
+async def test_effect_and_end_are_one(bench: Bench) -> None:
+    @bench.task
+    async def count(id: str, fails: bool) -> None:
+        async with bench.shell.transaction() as tx:
+            tx.update(*bench.plus(id))
+            tx.add(bench.tasks.done())
+            if fails:
+                raise RuntimeError("before the commit")
+
+    await bench.shell.create(bench.counter(id="a"))
+    await bench.add(bench.tasks.after(seconds(0), count("a", False)), bench.tasks.after(seconds(0), count("a", True)))
+    tally = await bench.drain()
+    assert (tally.done, tally.failed) == (1, 1)
+    assert await bench.count("a") == 1
+    assert await bench.findings() == []
+
+
+async def test_a_task_that_fails_after_its_end_has_ended(bench: Bench) -> None:
+    @bench.task
+    async def late() -> None:
+        await bench.add(bench.tasks.done())
+        raise RuntimeError("too late to matter")
+
+    await bench.add(bench.tasks.after(seconds(0), late()))
+    assert (await bench.drain()).done == 1
+    bench.clock.advance(10_000)
+    assert (await bench.drain()).begun == 0
+
+
+async def test_a_cancelled_task_can_not_end_with_its_effect(bench: Bench) -> None:
+    refusals: list[object] = []
+
+    @bench.task
+    async def count() -> None:
+        await bench.add(bench.tasks.cancel("k"))
+        try:
+            async with bench.shell.transaction() as tx:
+                tx.update(*bench.plus("a"))
+                tx.add(bench.tasks.done())
+        except TransactionCancelled as cancelled:
+            refusals.append(cancelled.failures[0].error)
+            raise
+
+    await bench.shell.create(bench.counter(id="a"))
+    await bench.add(bench.tasks.after(seconds(0), count(), key="k"))
+    assert (await bench.drain()).lost == 1
+    assert isinstance(refusals[0], ClaimLost)
+    assert await bench.count("a") == 0
+    bench.clock.advance(10_000)
+    assert (await bench.drain()).begun == 0
+
+
+@pytest.mark.parametrize("ends_first", [True, False])
+@pytest.mark.parametrize("order", [None, "o"])
+async def test_a_task_hands_its_key_to_the_next(bench: Bench, ends_first: bool, order: str | None) -> None:
+    @bench.task
+    async def tick(number: int) -> None:
+        again = bench.tasks.after(seconds(10), tick(number + 1), key="ticker", order=order)
+        both = (bench.tasks.done(), again)
+        await bench.add(*(both if ends_first else reversed(both)))
+        bench.ran.append(number)
+
+    await bench.add(bench.tasks.after(seconds(10), tick(0), key="ticker", order=order))
+    for _ in range(3):
+        bench.clock.advance(10)
+        assert (await bench.drain()).done == 1
+        assert (await bench.drain()).begun == 0
+    assert bench.ran == [0, 1, 2]
+    await bench.add(bench.tasks.cancel("ticker"))
+    bench.clock.advance(100)
+    assert (await bench.drain()).begun == 0
+    assert await bench.findings() == []
+
+
+async def test_what_fails_is_tried_again_later_each_time_then_set_aside(bench: Bench) -> None:
+    @bench.task(tries=3, backoff=Backoff(first_seconds=10, longest_seconds=15))
+    async def fail() -> None:
+        bench.ran.append(bench.tasks.running().tries)
+        raise ValueError("no such luck " + "x" * 1000)
+
+    await bench.add(bench.tasks.after(seconds(0), fail(), key="bad"))
+    for advance, begun in ((0, 1), (4.9, 0), (5.1, 1), (7.4, 0), (7.6, 1), (10_000, 0)):
+        bench.clock.advance(advance)
+        assert (await bench.drain()).begun == begun
+    assert bench.ran == [1, 2, 3]
+    (letter,) = await bench.dead()
+    assert (letter.key, letter.task, letter.tries) == ("bad", "fail", 3)
+    assert letter.error.startswith("ValueError: no such luck xxx")
+    assert len(letter.error) == 500
+    assert "luck" not in repr(letter)
+    assert await bench.findings() == []
+
+
+async def test_the_dead_are_retried_or_cancelled(bench: Bench) -> None:
+    healed: list[bool] = []
+
+    @bench.task(tries=1)
+    async def fail() -> None:
+        if not healed:
+            raise ValueError
+
+    await bench.add(bench.tasks.after(seconds(0), fail(), key="a"), bench.tasks.after(seconds(0), fail(), key="b"))
+    assert (await bench.drain()).dead == 2
+    with pytest.raises(NotFound):
+        await bench.tasks.retry(bench.shell, "c")
+    healed.append(True)
+    await bench.tasks.retry(bench.shell, "a")
+    with pytest.raises(NotFound):
+        await bench.tasks.retry(bench.shell, "a")
+    await bench.add(bench.tasks.cancel("b"))
+    assert (await bench.drain()).done == 1
+    assert await bench.dead() == []
+    assert await bench.findings() == []
+
+
+async def test_a_task_without_its_function_waits_and_is_set_aside(bench: Bench) -> None:
+    note = noting(bench)
+    await bench.add(bench.tasks.after(seconds(0), note("a"), key="a"))
+    bench.tasks._functions.clear()
+    for _ in range(8):
+        await bench.drain()
+        bench.clock.advance(1000)
+    (letter,) = await bench.dead()
+    assert letter.error.startswith("UnknownTask: this program has no task 'note'")
+    noting(bench)
+    await bench.tasks.retry(bench.shell, "a")
+    await bench.drain()
+    assert bench.ran == ["a"]
+
+
+async def test_running_says_what_a_task_may_know(bench: Bench) -> None:
+    @bench.task
+    async def look() -> None:
+        bench.ran.append(bench.tasks.running())
+        raise ValueError
+
+    due = bench.at(-5)
+    await bench.add(bench.tasks.at(due, look(), key="k"))
+    await bench.drain()
+    bench.clock.advance(10)
+    await bench.drain()
+    first, second = bench.ran
+    assert (first.key, first.task, first.due, first.tries) == ("k", "look", due, 1)
+    assert (second.tries, second.fence) == (2, first.fence + 1)
+
+
+async def test_a_claim_of_a_lost_worker_passes_on_and_its_end_is_refused(bench: Bench) -> None:
+    """The first run stands still for longer than its lease; another worker runs the task meanwhile."""
+    refusals: list[object] = []
+
+    @bench.task
+    async def slow() -> None:
+        bench.ran.append(bench.tasks.running().tries)
+        if bench.tasks.running().tries == 1:
+            bench.clock.advance(61)
+            await bench.drain()
+        try:
+            async with bench.shell.transaction() as tx:
+                tx.update(*bench.plus("a"))
+                tx.add(bench.tasks.done())
+        except TransactionCancelled as cancelled:
+            refusals.append(cancelled.failures[-1].error)
+
+    await bench.shell.create(bench.counter(id="a"))
+    await bench.add(bench.tasks.after(seconds(0), slow()))
+    await bench.drain()
+    assert bench.ran == [1, 2]
+    assert await bench.count("a") == 1
+    assert [type(error) for error in refusals] == [ClaimLost]
+    assert await bench.findings() == []
+
+
+async def test_a_worker_that_always_ends_first_does_not_try_for_ever(bench: Bench) -> None:
+    @bench.task(tries=2)
+    async def poison() -> None:
+        raise PowerCut
+
+    await bench.add(bench.tasks.after(seconds(0), poison(), key="p"))
+    for _ in range(2):
+        with pytest.raises(PowerCut):
+            await bench.drain()
+        bench.clock.advance(61)
+    assert (await bench.drain()).dead == 1
+    (letter,) = await bench.dead()
+    assert letter.error.startswith("Unfinished: it was begun 2 times")
+
+
+async def test_many_are_run_in_any_number_of_looks(bench: Bench) -> None:
+    note = noting(bench)
+    for first in range(0, 500, 100):
+        await bench.add(*(bench.tasks.after(seconds(0), note(str(first + n))) for n in range(100)))
+    assert (await bench.drain(at_once=15)).done == 500
+    assert sorted(bench.ran, key=int) == [str(n) for n in range(500)]
+    assert await bench.findings() == []
