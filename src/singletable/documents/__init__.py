@@ -1,0 +1,56 @@
+"""Documents: every version of a document kept, its items content-addressed, its changes mutations that are data.
+
+    class Project(Document, table=app, index="gsi1"):
+        name: str = ""
+        shapes: Items[Shape]
+
+    @Project.mutation
+    def move_shape(draft: Draft[Project], *, id: str, x: int, y: int) -> None:
+        draft.shapes[id] = replace(draft.shapes[id], x=x, y=y)
+
+    documents = Documents(db, Project, blobs=LocalBlobs("data/blobs"))
+    documents.create("o1", "p1", name="Atlas")
+    documents.apply("p1", [move_shape(id="s1", x=3, y=4).by("client", 1)])
+    documents.head("p1").shapes["s1"]
+
+Begin with `document` (a declaration) and `rows` (what it is in the table), then `committing` (how mutations become a
+version: the one commit point), `keeping` (why a blob is there when it is reached) and `reading`.
+"""
+
+from singletable.documents import flows
+from singletable.documents.blobs import BlobStore, LocalBlobs, ObjectBlobs
+from singletable.documents.collecting import Collected
+from singletable.documents.diffs import CollectionDiff, Diff
+from singletable.documents.document import Document, Draft, Items, collection
+from singletable.documents.home import Home
+from singletable.documents.mutations import Mutation, Outcome, Ref, Submission
+from singletable.documents.replaying import Replay, Replayed
+from singletable.documents.rows import InboxRow, Listing, Version
+from singletable.documents.service import Documents
+from singletable.documents.service_async import AsyncDocuments
+
+__all__ = [
+    "AsyncDocuments",
+    "BlobStore",
+    "Collected",
+    "CollectionDiff",
+    "Diff",
+    "Document",
+    "Documents",
+    "Draft",
+    "Home",
+    "InboxRow",
+    "Items",
+    "Listing",
+    "LocalBlobs",
+    "Mutation",
+    "ObjectBlobs",
+    "Outcome",
+    "Ref",
+    "Replay",
+    "Replayed",
+    "Submission",
+    "Version",
+    "collection",
+    "flows",
+]

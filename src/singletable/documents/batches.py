@@ -1,0 +1,152 @@
+"""A batch: the mutations that go into one version, run one after the other on a draft of it.
+
+A mutation that raises, that nobody knows, whose arguments are wrong or whose result is over a limit is rejected: the
+batch goes on as it was before it, and the reason is stored. Faults of the blob store end the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from singletable.documents.drafts import ENTRY_BYTES, Attempt, Working, run_on_draft
+from singletable.documents.mutations import Mutation, Submission
+from singletable.documents.restoring import RESTORE, restore_draft
+from singletable.documents.rows import InboxRow
+from singletable.errors import (
+    Corrupt,
+    Denied,
+    InvalidRequest,
+    OutcomeUnknown,
+    SingletableError,
+    TooLarge,
+    Unavailable,
+)
+from singletable.operations import MAX_ACTIONS
+from singletable.values import MAX_TRANSACTION_BYTES
+from singletable.values.sizes import text_size
+
+MAX_MUTATIONS = 40
+"""In one version: a record and a client each, beside the parts of the collections, the version and a check."""
+SPILL_BYTES = 400_000
+"""Of the entries in one part of a collection, of DynamoDB's 409,600 for an item."""
+ROW_BYTES = 1024
+"""At most, of an item without its entries, its arguments and its scalars."""
+MAX_FRESH_BYTES = 64 * 1024 * 1024
+"""Of the contents that a batch holds until it is committed."""
+MAX_ERROR_CHARACTERS = 500
+
+_FAULTS = (Unavailable, OutcomeUnknown, Denied, Corrupt, MemoryError)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A mutation that was run, and why it was rejected; None for one that was applied."""
+
+    submission: Submission
+    error: str | None
+    arguments_blob: bytes | None = None
+    refers: bool | None = None
+
+
+@dataclass
+class Batch:
+    """Runs submissions until the version is full."""
+
+    working: Working
+    ended: list[Ended] = field(default_factory=list[Ended])
+    _bytes: int = 4 * ROW_BYTES
+
+    def run(self, rows: Sequence[InboxRow], submissions: Sequence[Submission]) -> None:
+        """Those that fit into one version; the first always does, rejected where it is too large by itself."""
+        for row, submission in list(zip(rows, submissions, strict=True))[:MAX_MUTATIONS]:
+            mark = self.working.mark()
+            error = self._attempt(row, submission)
+            record = record_bytes(row, error)
+            if error is None and not self._fits(record):
+                self.working.back_to(mark)
+                if self.ended:
+                    return
+                error = too_large()
+                record = record_bytes(row, error)
+            elif self.ended and not self._fits(record):
+                return
+            self._bytes += record
+            self.ended.append(Ended(submission, error, row.arguments_blob, row.refers))
+
+    def _attempt(self, row: InboxRow, submission: Submission) -> str | None:
+        """The reason for which a mutation is rejected; None where its changes are in the batch."""
+        try:
+            attempt = self._run(row, submission)
+        except _FAULTS:
+            raise
+        except Exception as error:
+            return reason_of(error)
+        self.working.take(attempt)
+        return None
+
+    def _run(self, row: InboxRow, submission: Submission) -> Attempt:
+        home, mutation = self.working.home, submission.mutation
+
+        def mutate(draft: Any) -> None:
+            if home.authorise is not None:
+                home.authorise(submission, draft)
+            if mutation.name == RESTORE and row.own:
+                restore_draft(home.model, draft, mutation.arguments)
+            else:
+                mutator_named(home.model, mutation).run(draft, mutation.arguments)
+
+        return run_on_draft(self.working, submission, mutate)
+
+    def _fits(self, more: int) -> bool:
+        """Whether what would be written is within a transaction's limits, and the contents within memory's."""
+        working = self.working
+        maps = {name: map_bytes(working, name) for name in working.changed}
+        parts = sum(spills_of(size) for size in maps.values())
+        actions = 2 + parts + 2 * (len(self.ended) + 1)
+        size = self._bytes + more + sum(maps.values()) + parts * ROW_BYTES
+        fresh = sum(map(len, working.fresh.values()))
+        return size <= MAX_TRANSACTION_BYTES and actions <= MAX_ACTIONS and (fresh <= MAX_FRESH_BYTES or not self.ended)
+
+
+def record_bytes(row: InboxRow, error: str | None) -> int:
+    """What a mutation adds to a transaction, at most: its record, its client, its place in the version."""
+    names = 4 * text_size(row.project) + 5 * text_size(row.client) + 2 * text_size(row.name)
+    return ROW_BYTES + names + sum(map(text_size, (row.principal or "", row.arguments or "", error or "")))
+
+
+def mutator_named(model: Any, mutation: Mutation) -> Any:
+    found = model.mutators.get(mutation.name)
+    if found is None:
+        raise InvalidRequest("there is no mutation of that name", operation="mutation")
+    return found
+
+
+def map_bytes(working: Working, name: str) -> int:
+    """What the entries of a collection take, with the changes."""
+    size = working.bytes_of(name)
+    for id, digest in working.changed.get(name, {}).items():
+        entry = text_size(id) + ENTRY_BYTES
+        size += entry if digest is not None and id not in working.hashes[name] else 0
+        size -= entry if digest is None and id in working.hashes[name] else 0
+    return size
+
+
+def spills_of(size: int) -> int:
+    """In how many parts a collection of that size lies, at most."""
+    return 1 + size // (SPILL_BYTES - 2 * ROW_BYTES)
+
+
+def too_large() -> str:
+    error = TooLarge(
+        "the collections would no longer fit into one transaction of 4 MB",
+        hint="A document holds near 30,000 items, fewer with long ids.",
+    )
+    return reason_of(error)
+
+
+def reason_of(error: Exception) -> str:
+    """An error as it is stored with the mutation that it rejected."""
+    said = f"{error.code}: {error}" if isinstance(error, SingletableError) else f"{type(error).__name__}: {error}"
+    return said[:MAX_ERROR_CHARACTERS]

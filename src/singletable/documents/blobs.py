@@ -1,0 +1,215 @@
+"""Blob stores: contents under paths, each written once and never changed.
+
+Two of ours: `LocalBlobs` on a directory, durable when `put` returns, and `ObjectBlobs` on any object store of obstore,
+in memory or S3. Any object with these verbs is another. They are called from several threads.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from singletable.errors import Denied, NotConfigured, SingletableError, Unavailable
+
+_WRITING = ".writing"
+"""Where files are written before they are linked under their names; not listed."""
+_DIRECTORIES = 10_000
+"""Remembered as durable."""
+
+
+class BlobStore(Protocol):
+    """Contents under paths of `/` and plain characters. Failures are Unavailable or Denied."""
+
+    def put(self, path: str, data: bytes) -> bool:
+        """Write once, durable when it returns; False where there is something already, which stays."""
+        ...
+
+    def get(self, path: str, most: int) -> bytes | None:
+        """The content, of which at most `most` bytes and one more are read; None where there is none."""
+        ...
+
+    def has(self, path: str) -> bool: ...
+
+    def list(self, prefix: str) -> Iterator[str]:
+        """The paths below a prefix that ends with `/`."""
+        ...
+
+    def delete(self, path: str) -> None:
+        """Remove a content; one that is not there is no error."""
+        ...
+
+
+class LocalBlobs:
+    """A directory. A file is written and synced under another name, linked under its own, and the directory synced:
+    after a power cut it is there whole, or not at all.
+
+    A process that is killed can leave a file below `.writing`, which nothing reads: empty it while nobody writes.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self.directory = Path(directory)
+        self._durable: set[Path] = set()
+        """Directories below it that this process has synced into their parents."""
+
+    def __repr__(self) -> str:
+        return f"<LocalBlobs at {self.directory}>"
+
+    def put(self, path: str, data: bytes) -> bool:
+        with _faults("put"):
+            target = self.directory / path
+            self._make_directory(target.parent)
+            is_new = not target.exists() and self._link(target, data)
+            # One that another process has just linked is as durable as ours when we say that it is there.
+            _sync_directory(target.parent)
+            return is_new
+
+    def get(self, path: str, most: int) -> bytes | None:
+        with _faults("get"):
+            try:
+                with open(self.directory / path, "rb") as file:
+                    return file.read(most + 1)
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+
+    def has(self, path: str) -> bool:
+        with _faults("has"):
+            return (self.directory / path).exists()
+
+    def list(self, prefix: str) -> Iterator[str]:
+        with _faults("list"):
+            found = sorted(file for file in (self.directory / prefix).rglob("*") if file.is_file())
+        return (file.relative_to(self.directory).as_posix() for file in found)
+
+    def delete(self, path: str) -> None:
+        with _faults("delete"):
+            target = self.directory / path
+            target.unlink(missing_ok=True)
+            if target.parent.exists():
+                _sync_directory(target.parent)
+
+    def _link(self, target: Path, data: bytes) -> bool:
+        draft = self.directory / _WRITING / secrets.token_hex(16)
+        self._make_directory(draft.parent)
+        try:
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            try:
+                os.link(draft, target)
+            except FileExistsError:
+                return False
+            return True
+        finally:
+            with suppress(FileNotFoundError):
+                draft.unlink()
+
+    def _make_directory(self, directory: Path) -> None:
+        """Each is synced into its parent once, though it is there: who made it may not have done so yet."""
+        if directory.is_dir() and (directory in self._durable or self.directory not in directory.parents):
+            return
+        self._make_directory(directory.parent)
+        with suppress(FileExistsError):
+            directory.mkdir()
+        _sync_directory(directory.parent)
+        if len(self._durable) >= _DIRECTORIES:
+            self._durable.clear()
+        self._durable.add(directory)
+
+
+class ObjectBlobs:
+    """An object store of obstore, as in `ObjectBlobs(obstore.store.MemoryStore())` or `ObjectBlobs(S3Store(...))`.
+
+    A content is created only where there is none (S3: If-None-Match). How durable it is, is the store's promise;
+    obstore's own local store makes none, which `LocalBlobs` does.
+    """
+
+    def __init__(self, store: Any) -> None:
+        try:
+            import obstore  # noqa: PLC0415 an extra: documents on a directory need none
+        except ImportError:
+            raise NotConfigured(
+                "ObjectBlobs needs obstore", hint="Install it: python -m pip install 'singletable[documents]'."
+            ) from None
+        self._obstore: Any = obstore
+        self.store = store
+
+    def __repr__(self) -> str:
+        return f"<ObjectBlobs on {type(self.store).__name__}>"
+
+    def put(self, path: str, data: bytes) -> bool:
+        exists = self._obstore.exceptions.AlreadyExistsError
+        with self._faults("put"):
+            try:
+                self._obstore.put(self.store, path, data, mode="create", use_multipart=False)
+            except exists:
+                return False
+            return True
+
+    def get(self, path: str, most: int) -> bytes | None:
+        with self._faults("get"):
+            try:
+                found = self._obstore.get(self.store, path)
+            except FileNotFoundError:
+                return None
+            if found.meta["size"] <= most:
+                return bytes(found.bytes())
+            return bytes(self._obstore.get_range(self.store, path, start=0, length=most + 1))
+
+    def has(self, path: str) -> bool:
+        with self._faults("has"):
+            try:
+                self._obstore.head(self.store, path)
+            except FileNotFoundError:
+                return False
+            return True
+
+    def list(self, prefix: str) -> Iterator[str]:
+        with self._faults("list"):
+            pages = list(self._obstore.list(self.store, prefix.rstrip("/")))
+        return (found["path"] for page in pages for found in page)
+
+    def delete(self, path: str) -> None:
+        with self._faults("delete"), suppress(FileNotFoundError):
+            self._obstore.delete(self.store, path)
+
+    @contextmanager
+    def _faults(self, verb: str) -> Generator[None, None, None]:
+        said = self._obstore.exceptions
+        try:
+            yield
+        except (said.PermissionDeniedError, said.UnauthenticatedError):
+            raise Denied(f"the blob store refused to {verb}", operation=f"blob {verb}") from None
+        except (said.BaseError, OSError) as error:
+            raise _failed(verb, type(error).__name__) from error
+
+
+@contextmanager
+def _faults(verb: str) -> Generator[None, None, None]:
+    try:
+        yield
+    except PermissionError:
+        raise Denied(f"the blob directory refused to {verb}", operation=f"blob {verb}") from None
+    except OSError as error:
+        raise _failed(verb, errno.errorcode.get(error.errno or 0, "OSError")) from error
+
+
+def _failed(verb: str, why: str) -> SingletableError:
+    return Unavailable(
+        f"the blob store could not {verb}: {why}",
+        operation=f"blob {verb}",
+        hint="Nothing was committed with it; call again when the store works.",
+    )
+
+
+def _sync_directory(directory: Path) -> None:
+    handle = os.open(directory, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

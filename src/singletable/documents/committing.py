@@ -1,0 +1,224 @@
+"""Processing: mutations of the inbox become a version, in one transaction, which is the only commit point.
+
+    read        the newest version, the epoch of garbage collection, the inbox; then the clients and the collections
+    run         up to 40 mutations on a draft, each client's in the order of its ids
+    keep        put the contents that are new
+    commit      put the version, every changed collection in all its parts, a record for each mutation (each only if
+                absent), each client's last id (only if it is what was read), and check the epoch
+    clear       delete the rows of the inbox
+
+Reads are consistent and hang on the version's number, so a lost race is a fresh start, never a merge. Any number of
+processors may work on one document: they are only slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from singletable.documents.batches import Batch, Ended
+from singletable.documents.contents import ARGUMENTS, Content, Contents
+from singletable.documents.drafts import Working
+from singletable.documents.home import Home
+from singletable.documents.keeping import keep
+from singletable.documents.mutations import Mutation, Outcome, Submission
+from singletable.documents.reading import hashes_of, outcomes, ready
+from singletable.documents.rows import InboxRow
+from singletable.documents.snapshots import scalars_of
+from singletable.documents.states import State, read_state
+from singletable.documents.submitting import refs_in, submit
+from singletable.documents.transactions import actions_of
+from singletable.errors import InvalidRequest, OutcomeUnknown, TransactionConflict, Unavailable
+from singletable.operations import MAX_BATCH_WRITE, BatchWriteItem, Cancelled, TransactWriteItems
+from singletable.records.models import model_of
+from singletable.wire.port import Port
+
+TRIES = 60
+"""Fresh starts of one version before the document is said to be contended."""
+_LONGEST_WAIT_SECONDS = 0.5
+_SETTLED = frozenset({"None", "ConditionalCheckFailed", "TransactionConflict", "ThrottlingError"})
+
+
+async def process(port: Port, home: Home[Any], project: str) -> list[Outcome]:
+    """Apply what waits in the inbox until nothing can be applied; gives what this call applied or rejected.
+
+    For each version of up to 40 mutations two round trips of reads, one of blobs, and one transaction: two units for
+    each KB of a changed collection's hashes, and two for each mutation, client, the version and the check; then a unit
+    for each row of the inbox. NotFound; Unavailable and Corrupt leave everything in the inbox.
+    """
+    return await _process(port, home, project, None)
+
+
+async def _process(port: Port, home: Home[Any], project: str, wanted: set[tuple[str, int]] | None) -> list[Outcome]:
+    """Version after version, until nothing can be applied or, where some are wanted, all of those are done."""
+    done: list[Outcome] = []
+    while wanted is None or wanted:
+        more = await next_version(port, home, project)
+        if not more:
+            break
+        done += more
+        if wanted is not None:
+            wanted -= {(outcome.client, outcome.id) for outcome in more}
+    return done
+
+
+async def apply(
+    port: Port, home: Home[Any], project: str, submissions: Sequence[Submission], *, own: bool = False
+) -> list[Outcome]:
+    """Submit and process; gives what became of each, in order."""
+    first = await submit(port, home, project, submissions, own=own)
+    if all(outcome.status != "waiting" for outcome in first):
+        return first
+    wanted = {(o.client, o.id) for o in first if o.status == "waiting"}
+    known = {(o.client, o.id): o for o in await _process(port, home, project, wanted)}
+    places = [(o.client, o.id) for o in first]
+    rest = [place for place, o in zip(places, first, strict=True) if o.status == "waiting" and place not in known]
+    if rest:  # another processor was first, or an id before it is missing
+        known |= {(o.client, o.id): o for o in await outcomes(port, home, project, rest) if o is not None}
+    return [known.get(place, o) for place, o in zip(places, first, strict=True)]
+
+
+async def next_version(port: Port, home: Home[Any], project: str) -> list[Outcome]:
+    """One version of what waits; nothing where nothing can be applied."""
+    await ready(port, home)
+    unknown: OutcomeUnknown | None = None
+    attempted: list[Ended] = []
+    for tried in range(TRIES):
+        if unknown is not None:
+            settled = await _settled(port, home, project, attempted, unknown)
+            if settled is not None:
+                return settled
+            unknown = None
+        state = await read_state(port, home, project)
+        await _clear(port, home, state.dead)
+        if not state.waiting:
+            return []
+        attempted, working = await _run(port, home, state)
+        actions = actions_of(home, state, working, attempted, port.now())
+        await keep(port, home, state.epoch, working.contents, working.needed())
+        try:
+            await port.send(TransactWriteItems(actions, port.token()))
+        except Cancelled as lost:
+            _check_refusal(home, lost)
+            await port.sleep(port.random() * min(_LONGEST_WAIT_SECONDS, 0.005 * 2**tried))
+        except OutcomeUnknown as error:
+            unknown = error
+        else:
+            await _clear(port, home, state.waiting[: len(attempted)])
+            return _outcomes(state, attempted)
+    raise TransactionConflict(
+        f"others wrote versions between each of {TRIES} tries to write one",
+        table=home.model.table.name,
+        operation="process",
+        hint="What was submitted is in the inbox; process again, with fewer processors.",
+    )
+
+
+async def _settled(
+    port: Port, home: Home[Any], project: str, attempted: Sequence[Ended], unknown: OutcomeUnknown
+) -> list[Outcome] | None:
+    """Whether a commit whose answer was lost has happened: its records tell. None where it has not, so far."""
+    try:
+        found = await outcomes(port, home, project, [(e.submission.client, e.submission.id) for e in attempted])
+    except Unavailable:
+        raise unknown from None
+    done = [outcome for outcome in found if outcome is not None]
+    return done if len(done) == len(found) else None
+
+
+# --- running ----------------------------------------------------------------------------------------------------------
+async def _run(port: Port, home: Home[Any], state: State) -> tuple[list[Ended], Working]:
+    version = state.version
+    contents = home.contents(version.organisation, version.project)
+    hashes = await hashes_of(port, home, version, tuple(home.model.collections))
+    submissions = await _submissions(port, contents, state.waiting)
+    present = await _present(port, home, contents, submissions, hashes)
+    working = Working(
+        home, contents, version.organisation, version.project, scalars_of(version), hashes, frozenset(present)
+    )
+    batch = Batch(working)
+    await port.call_all([lambda: batch.run(state.waiting, submissions)])
+    return batch.ended, working
+
+
+async def _submissions(port: Port, contents: Contents, rows: Sequence[InboxRow]) -> list[Submission]:
+    """The rows as submissions again; arguments that lie in blobs are read side by side."""
+    wanted = {row.arguments_blob for row in rows if row.arguments_blob is not None}
+    digests = sorted(wanted)
+    calls = [_reading(contents, Content(ARGUMENTS, digest)) for digest in digests]
+    texts = dict(zip(digests, await port.call_all(calls) if calls else [], strict=True))
+    return [
+        Submission(
+            Mutation(row.name, row.arguments or texts[row.arguments_blob or b""].decode()),
+            row.client,
+            row.id,
+            row.principal,
+        )
+        for row in rows
+    ]
+
+
+def _reading(contents: Contents, content: Content) -> Any:
+    return lambda: contents.read(content)
+
+
+async def _present(
+    port: Port,
+    home: Home[Any],
+    contents: Contents,
+    submissions: Sequence[Submission],
+    hashes: Mapping[str, Mapping[str, bytes]],
+) -> set[Content]:
+    """Which of the contents that arguments refer to are in the store; those of the newest version are."""
+    refs = {ref for each in submissions for ref in refs_in(each.mutation.arguments)}
+    if not refs:
+        return set()
+    folders = {name: model.folder for name, model in home.model.collections.items()}
+    reached = refs & {Content(folders[name], digest) for name, own in hashes.items() for digest in own.values()}
+    wanted = sorted(refs - reached, key=lambda content: (content.folder, content.digest))
+    if not wanted:
+        return reached
+    there = await port.call_all([_having(contents, content) for content in wanted])
+    return reached | {content for content, is_there in zip(wanted, there, strict=True) if is_there}
+
+
+def _having(contents: Contents, content: Content) -> Any:
+    return lambda: contents.has(content)
+
+
+# --- afterwards -------------------------------------------------------------------------------------------------------
+async def _clear(port: Port, home: Home[Any], rows: Sequence[InboxRow]) -> None:
+    """Take rows out of the inbox. What is left, for the table's rate or a crash, is dead and goes the next time."""
+    model = model_of(home.model.rows.inbox)
+    keys = [model.key_item(model.key_of(row)) for row in rows]
+    batches = [keys[i : i + MAX_BATCH_WRITE] for i in range(0, len(keys), MAX_BATCH_WRITE)]
+    if batches:
+        with suppress(Unavailable, OutcomeUnknown):
+            await port.send_all([BatchWriteItem(model.table.name, deletes=batch) for batch in batches])
+
+
+def _outcomes(state: State, ended: Sequence[Ended]) -> list[Outcome]:
+    number = state.version.number + 1
+    return [
+        Outcome(
+            e.submission.client,
+            e.submission.id,
+            e.submission.mutation.name,
+            "applied" if e.error is None else "rejected",
+            number,
+            e.error,
+        )
+        for e in ended
+    ]
+
+
+def _check_refusal(home: Home[Any], lost: Cancelled) -> None:
+    """A lost race is no error; anything else that DynamoDB says of the transaction is."""
+    wrong = {reason.code for reason in lost.reasons} - _SETTLED
+    if wrong:
+        raise InvalidRequest(
+            f"DynamoDB refused the commit: {', '.join(sorted(wrong))}",
+            table=home.model.table.name,
+            operation="process",
+        ) from lost

@@ -1,0 +1,137 @@
+"""A project's blobs: where they lie, and that what is read is what was written.
+
+    <organisation>/projects/<project>/<collection>/<sha256>.json.gz
+
+The name is the sha256 of the uncompressed bytes; every read is held against it. Decompression stops at a limit, and
+takes one gzip member with nothing behind it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from singletable.documents.blobs import BlobStore
+from singletable.documents.canonical import digest_of
+from singletable.errors import Corrupt, InvalidValue, TooLarge
+
+ARGUMENTS = "mutations"
+"""The folder of the arguments of mutations that are too large for an item."""
+MAX_CONTENT_BYTES = 16 * 1024 * 1024
+"""Uncompressed, by default."""
+_LEVEL = 6
+_SUFFIX = ".json.gz"
+_DIGEST_BYTES = 32
+_MAX_SEGMENT_BYTES = 255
+_GZIP = 31
+_OVERHEAD = 1024
+
+
+@dataclass(frozen=True)
+class Content:
+    """One blob's name within a project."""
+
+    folder: str
+    digest: bytes
+
+    @property
+    def sha256(self) -> str:
+        return self.digest.hex()
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The blobs of one project in a store. Its functions block: they are called through the port, side by side."""
+
+    store: BlobStore
+    prefix: str
+    most: int = MAX_CONTENT_BYTES
+
+    def path(self, content: Content) -> str:
+        return f"{self.prefix}{content.folder}/{content.sha256}{_SUFFIX}"
+
+    def write(self, content: Content, data: bytes) -> None:
+        """Write once. One that is there already is read and held against its name. TooLarge, Corrupt, Unavailable."""
+        check_size(data, self.most)
+        packed = gzip.compress(data, _LEVEL, mtime=0)
+        if not self.store.put(self.path(content), packed):
+            self.read(content)
+
+    def read(self, content: Content) -> bytes:
+        """The uncompressed bytes; Corrupt where they are not those of the name, or not there."""
+        packed = self.store.get(self.path(content), self.most + _OVERHEAD)
+        if packed is None:
+            raise self._corrupt(content, "is not there")
+        data = self._unpacked(content, packed)
+        if digest_of(data) != content.digest:
+            raise self._corrupt(content, "holds another content than its name says")
+        return data
+
+    def has(self, content: Content) -> bool:
+        return self.store.has(self.path(content))
+
+    def delete(self, content: Content) -> None:
+        self.store.delete(self.path(content))
+
+    def list(self) -> Iterator[Content]:
+        """Every blob of the project; other files below its prefix are left out."""
+        for path in self.store.list(self.prefix):
+            folder, _, name = path.removeprefix(self.prefix).partition("/")
+            content = content_of(folder, name.removesuffix(_SUFFIX))
+            if content is not None and self.path(content) == path:
+                yield content
+
+    def _unpacked(self, content: Content, packed: bytes) -> bytes:
+        if len(packed) > self.most + _OVERHEAD:
+            raise self._corrupt(content, f"is larger than {self.most} bytes even compressed")
+        unpacking = zlib.decompressobj(_GZIP)
+        try:
+            data = unpacking.decompress(packed, self.most + 1)
+        except zlib.error:
+            raise self._corrupt(content, "is not gzip") from None
+        if len(data) > self.most:
+            raise self._corrupt(content, f"unpacks to more than {self.most} bytes")
+        if not unpacking.eof:
+            raise self._corrupt(content, "is cut short")
+        if unpacking.unused_data:
+            raise self._corrupt(content, "has more behind its end")
+        return data
+
+    def _corrupt(self, content: Content, what: str) -> Corrupt:
+        return Corrupt(
+            f"the blob {content.sha256} of {content.folder} {what}",
+            operation="blob get",
+            hint="Put the blob back from a backup of the store; its name is the sha256 of its uncompressed bytes.",
+        )
+
+
+def check_size(data: bytes, most: int) -> None:
+    if len(data) > most:
+        raise TooLarge(f"a content of {len(data)} bytes; the limit is {most}", hint="Raise max_content_bytes=.")
+
+
+def content_of(folder: str, sha256: str) -> Content | None:
+    """The content of a name in hexadecimal digits; None where it is no such name."""
+    try:
+        digest = bytes.fromhex(sha256)
+    except ValueError:
+        return None
+    return Content(folder, digest) if len(digest) == _DIGEST_BYTES and digest.hex() == sha256 else None
+
+
+def prefix_of(organisation: str, plural: str, project: str) -> str:
+    """Where a project's blobs lie; InvalidValue for an id that no path can hold."""
+    return f"{_segment(organisation, 'organisation')}/{plural}/{_segment(project, 'project')}/"
+
+
+def _segment(text: str, name: str) -> str:
+    """One part of a path, whatever the text holds: all but letters, digits and `_-.~` as %XX, and dots alone too."""
+    quoted = quote(text, safe="")
+    if not quoted.strip("."):
+        quoted = quoted.replace(".", "%2E")
+    if not 0 < len(quoted) <= _MAX_SEGMENT_BYTES:
+        raise InvalidValue(f"an id has 1 to {_MAX_SEGMENT_BYTES} bytes as a part of a path", attribute=name)
+    return quoted

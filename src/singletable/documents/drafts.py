@@ -1,0 +1,264 @@
+"""Drafts: what mutations change, one after the other, before any of it is written.
+
+A batch works on the newest version. Each mutation has a draft of its own over it: what it assigns is turned into
+canonical JSON at once, and joins the batch only when the mutation has ended well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from singletable.documents.canonical import digest_of
+from singletable.documents.contents import Content, Contents, check_size, content_of
+from singletable.documents.document import CollectionModel, Items
+from singletable.documents.home import Home
+from singletable.documents.mutations import Ref, Submission
+from singletable.documents.snapshots import SIDE_BY_SIDE, scalar_values
+from singletable.errors import InvalidRequest, InvalidValue, SingletableError, TooLarge
+from singletable.values import AttributeValue, item_size
+from singletable.values.sizes import text_size
+from singletable.wire.calling import call_in_threads
+
+T = TypeVar("T")
+
+MAX_SCALAR_BYTES = 1536
+ENTRY_BYTES = 33
+"""What an entry of a map takes besides its id: the hash, and one byte."""
+
+Changes = dict[str, bytes | None]
+"""Item id to the new hash; None for an item that goes."""
+
+
+Mark = tuple[Mapping[str, AttributeValue], dict[Content, bytes], set[Content], dict[str, Changes]]
+
+
+@dataclass
+class Working:
+    """A version in the making: the newest version with the changes of the mutations so far."""
+
+    home: Home[Any]
+    contents: Contents
+    organisation: str
+    project: str
+    scalars: Mapping[str, AttributeValue]
+    hashes: dict[str, dict[str, bytes]]
+    present: frozenset[Content] = frozenset()
+    """What the arguments refer to and the store has."""
+    fresh: dict[Content, bytes] = field(default_factory=dict[Content, bytes])
+    """Contents that were assigned, as canonical JSON."""
+    referred: set[Content] = field(default_factory=set[Content])
+    """Contents that were referred to: they lie in the store already."""
+    changed: dict[str, Changes] = field(default_factory=dict[str, Changes])
+    """What differs from the version that the batch began with."""
+    read: dict[Content, bytes] = field(default_factory=dict[Content, bytes])
+    _bytes: dict[str, int] = field(default_factory=dict[str, int])
+
+    def bytes_of(self, name: str) -> int:
+        """What the entries of a collection take in the version that the batch began with."""
+        if name not in self._bytes:
+            self._bytes[name] = sum(text_size(id) + ENTRY_BYTES for id in self.hashes[name])
+        return self._bytes[name]
+
+    def content(self, content: Content) -> bytes:
+        """From the batch itself, else from the store; each is read once."""
+        known = self.fresh.get(content) or self.read.get(content)
+        if known is None:
+            known = self.read[content] = self.contents.read(content)
+        return known
+
+    def hash_of(self, name: str, id: str) -> bytes | None:
+        changes = self.changed.get(name, {})
+        return changes[id] if id in changes else self.hashes[name].get(id)
+
+    def hashes_now(self, name: str) -> dict[str, bytes]:
+        """A collection with the changes."""
+        both = {**self.hashes[name], **self.changed.get(name, {})}
+        return {id: digest for id, digest in both.items() if digest is not None}
+
+    def needed(self) -> dict[Content, bytes | None]:
+        """The contents that the version will reach and the one before did not; None for those in the store already."""
+        found: dict[Content, bytes | None] = {}
+        for name, changes in self.changed.items():
+            folder, before = self.home.model.collections[name].folder, set(self.hashes[name].values())
+            for digest in changes.values():
+                if digest is not None and digest not in before:
+                    content = Content(folder, digest)
+                    found[content] = self.fresh.get(content)
+        return found
+
+    def mark(self) -> Mark:
+        """What to go back to, when a mutation turns out not to fit."""
+        changed = {name: dict(changes) for name, changes in self.changed.items()}
+        return self.scalars, dict(self.fresh), set(self.referred), changed
+
+    def back_to(self, mark: Mark) -> None:
+        self.scalars, self.fresh, self.referred, self.changed = mark
+
+    def take(self, attempt: Attempt) -> None:
+        """Take the changes of a mutation that ended well into the batch."""
+        self.scalars = attempt.scalars
+        self.fresh |= attempt.fresh
+        self.referred |= attempt.referred
+        for name, changes in attempt.changes.items():
+            own = self.changed.setdefault(name, {})
+            for id, digest in changes.items():
+                own[id] = digest
+                if self.hashes[name].get(id) == digest:
+                    del own[id]
+            if not own:
+                del self.changed[name]
+
+
+@dataclass
+class Attempt:
+    """One mutation on its draft."""
+
+    working: Working
+    changes: dict[str, Changes] = field(default_factory=dict[str, Changes])
+    fresh: dict[Content, bytes] = field(default_factory=dict[Content, bytes])
+    referred: set[Content] = field(default_factory=set[Content])
+    scalars: Mapping[str, AttributeValue] = field(default_factory=dict[str, AttributeValue])
+    fault: SingletableError | None = None
+    """The blob store failed under the mutation: whatever it made of that, it has no outcome."""
+    is_open: bool = True
+
+    def hash_of(self, name: str, id: str) -> bytes | None:
+        changes = self.changes.get(name, {})
+        return changes[id] if id in changes else self.working.hash_of(name, id)
+
+    def content(self, content: Content) -> bytes:
+        known = self.fresh.get(content)
+        if known is not None:
+            return known
+        try:
+            return self.working.content(content)
+        except SingletableError as fault:
+            self.fault = fault
+            raise
+
+    def change(self, name: str, id: str, digest: bytes | None) -> None:
+        if not self.is_open:
+            raise InvalidRequest("a mutation's draft ends with the mutation", operation="mutation")
+        self.changes.setdefault(name, {})[id] = digest
+
+
+def run_on_draft(working: Working, submission: Submission, mutate: Callable[[Any], None]) -> Attempt:
+    """Run one mutation on a draft of its own; what it raises comes out, and its changes are in nothing yet.
+
+    A fault of the blob store is raised whatever the mutation made of it.
+    """
+    attempt = Attempt(working)
+    home = working.home
+    draft: Any = object.__new__(home.kind)
+    draft.__dict__.update(scalar_values(home, working.scalars))
+    draft.__dict__.update({name: DraftItems(model, attempt) for name, model in home.model.collections.items()})
+    draft.__dict__.update(
+        id=working.project, organisation=working.organisation, principal=submission.principal, mutation=submission
+    )
+    draft.__dict__["_open"] = True
+    try:
+        mutate(draft)
+    except Exception:
+        if attempt.fault is not None:
+            raise attempt.fault from None
+        raise
+    finally:
+        attempt.is_open = draft.__dict__["_open"] = False
+    if attempt.fault is not None:
+        raise attempt.fault
+    attempt.scalars = checked_scalars(home, draft.__dict__)
+    return attempt
+
+
+def checked_scalars(home: Home[Any], values: Mapping[str, Any]) -> Mapping[str, AttributeValue]:
+    """Scalars as they are stored. InvalidValue; TooLarge, with the largest named, over 1,536 bytes."""
+    codec = home.model.scalars
+    stored = codec.dump(_Values(values, codec.by_name))
+    size = item_size(stored)
+    if size > MAX_SCALAR_BYTES:
+        sizes = sorted(((item_size({name: value}), name) for name, value in stored.items()), reverse=True)
+        named = ", ".join(f"{name} ({bytes_} bytes)" for bytes_, name in sizes[:3])
+        raise TooLarge(
+            f"scalars of {size} bytes; together they have at most {MAX_SCALAR_BYTES}. The largest: {named}",
+            hint="Keep large content in a collection.",
+        )
+    return stored
+
+
+class _Values:
+    """The scalars among some values, as attributes."""
+
+    def __init__(self, values: Mapping[str, Any], names: Mapping[str, Any]) -> None:
+        self.__dict__.update({name: values[name] for name in names if name in values})
+
+
+class DraftItems(Items[T]):
+    """A collection as a mutation sees it: the version before, the batch's changes, its own."""
+
+    def __init__(self, model: CollectionModel[T], attempt: Attempt) -> None:
+        self._model, self._attempt = model, attempt
+
+    def __repr__(self) -> str:
+        return f"<{self._model!r} of a draft>"
+
+    def __getitem__(self, id: str) -> T:
+        data = self._attempt.content(Content(self._model.folder, self._known(id)))
+        return self._model.codec.decode(data)
+
+    def __setitem__(self, id: str, value: T) -> None:
+        id, data = self._model.check_id(id), self._model.codec.encode(value)
+        check_size(data, self._attempt.working.home.most)
+        content = Content(self._model.folder, digest_of(data))
+        self._attempt.change(self._model.name, id, content.digest)
+        self._attempt.fresh[content] = data
+
+    def __delitem__(self, id: str) -> None:
+        self._known(id)
+        self._attempt.change(self._model.name, id, None)
+
+    def __contains__(self, id: object) -> bool:
+        return isinstance(id, str) and self._attempt.hash_of(self._model.name, id) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._hashes()))
+
+    def __len__(self) -> int:
+        return len(self._hashes())
+
+    def all(self) -> dict[str, T]:
+        ids = list(self)
+        calls: list[Callable[[], Any]] = [_getting(self, id) for id in ids]
+        return dict(zip(ids, call_in_threads(calls, SIDE_BY_SIDE) if calls else [], strict=True))
+
+    def hash_of(self, id: str) -> str:
+        return self._known(id).hex()
+
+    def refer(self, id: str, content: Ref[T]) -> None:
+        folder, _, sha256 = content.blob.partition("/")
+        found = content_of(folder, sha256)
+        if found is None or folder != self._model.folder:
+            raise InvalidValue(f"a content of {self._model!r} is wanted", attribute=self._model.name)
+        if found not in self._attempt.working.present:
+            raise InvalidValue("the content that is referred to is not in the blob store", attribute=self._model.name)
+        self._attempt.change(self._model.name, self._model.check_id(id), found.digest)
+        self._attempt.referred.add(found)
+
+    def _known(self, id: str) -> bytes:
+        digest = self._attempt.hash_of(self._model.name, id)
+        if digest is None:
+            raise KeyError(id)
+        return digest
+
+    def _hashes(self) -> dict[str, bytes]:
+        name = self._model.name
+        both: dict[str, bytes | None] = {
+            **self._attempt.working.hashes_now(name),
+            **self._attempt.changes.get(name, {}),
+        }
+        return {id: digest for id, digest in both.items() if digest is not None}
+
+
+def _getting(items: DraftItems[Any], id: str) -> Callable[[], Any]:
+    return lambda: items[id]

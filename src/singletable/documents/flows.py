@@ -1,0 +1,63 @@
+"""The flows of documents by their verbs: what the two shells run, and what sync and other layers above stand on."""
+
+from singletable.documents.checking import check
+from singletable.documents.collecting import collect_garbage
+from singletable.documents.committing import apply, next_version, process
+from singletable.documents.creating import create
+from singletable.documents.diffs import diff, diff_hashes, diff_of
+from singletable.documents.reading import (
+    at,
+    client_rows,
+    hashes_of,
+    head,
+    history,
+    items_of,
+    last_ids,
+    load,
+    mutations_after,
+    newest,
+    organisation_of,
+    outcomes,
+    projects,
+    record_rows,
+    version_row,
+    versions_since,
+)
+from singletable.documents.replaying import branch, replay, restore
+from singletable.documents.states import read_state
+from singletable.documents.submitting import store, submit, submit_next
+
+__all__ = [
+    "apply",
+    "at",
+    "branch",
+    "check",
+    "client_rows",
+    "collect_garbage",
+    "create",
+    "diff",
+    "diff_hashes",
+    "diff_of",
+    "hashes_of",
+    "head",
+    "history",
+    "items_of",
+    "last_ids",
+    "load",
+    "mutations_after",
+    "newest",
+    "next_version",
+    "organisation_of",
+    "outcomes",
+    "process",
+    "projects",
+    "read_state",
+    "record_rows",
+    "replay",
+    "restore",
+    "store",
+    "submit",
+    "submit_next",
+    "version_row",
+    "versions_since",
+]

@@ -1,0 +1,200 @@
+"""Mutations: named functions over a draft, and their calls as values that can be stored, sent and run again.
+
+@Project.mutation
+def move_shape(draft: Draft[Project], *, id: str, x: int, y: int) -> None: ...
+
+move_shape(id="s1", x=3, y=4)                       # a Mutation: a name and JSON
+move_shape(id="s1", x=3, y=4).by("client", 7)       # a Submission: the client's seventh
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, cast
+
+import msgspec
+from msgspec import Struct
+
+from singletable.documents.canonical import JsonCodec, canonical
+from singletable.errors import DeclarationError, InvalidValue
+from singletable.values.decoding import json_decoder
+
+if TYPE_CHECKING:
+    from singletable.documents.document import DocumentModel
+
+P = ParamSpec("P")
+T = TypeVar("T")
+D = TypeVar("D")
+
+MAX_ID = 10**12 - 1
+MAX_TEXT_BYTES = 256
+"""Of a mutation's name, a client's id and a principal."""
+Status = Literal["applied", "rejected", "waiting"]
+
+
+class Ref(Struct, Generic[T], frozen=True):
+    """A content that lies in a project's blob store: `documents.store()` gives it, `items.refer()` takes it.
+
+    As an argument of a mutation it stands for the content, which then is written once.
+    """
+
+    blob: str = msgspec.field(name="$blob")
+    """`<collection's folder>/<sha256>`."""
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A call of a mutation: its name, and its arguments as canonical JSON."""
+
+    name: str
+    arguments: str
+
+    @classmethod
+    def of(cls, name: str, arguments: object) -> Mutation:
+        """From what a client sent: any name, any JSON. What can't be run is rejected when it is processed."""
+        return cls(name, canonical(arguments).decode())
+
+    def by(self, client: str, id: int, *, principal: str | None = None) -> Submission:
+        """As a client's mutation of that number, counted from 1 without gaps. `principal`: who answers for it."""
+        return Submission(self, client, id, principal)
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A client's numbered mutation."""
+
+    mutation: Mutation
+    client: str
+    id: int
+    principal: str | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(cast("object", self.id), bool) or not 1 <= self.id <= MAX_ID:
+            raise InvalidValue(f"a mutation's id is from 1 to {MAX_ID}", attribute="id")
+        _check_text("a mutation's name", self.mutation.name, "name")
+        _check_text("a client's id", self.client, "client")
+        if self.principal is not None:
+            _check_text("a principal", self.principal, "principal")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a mutation."""
+
+    client: str
+    id: int
+    name: str
+    status: Status
+    """`waiting`: accepted, and an id before it is missing still, or nobody has processed it yet."""
+    version: int | None = None
+    error: str | None = None
+    """Why it was rejected."""
+
+
+def _check_text(what: str, text: str, attribute: str) -> None:
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise InvalidValue(f"{what} holds a lone surrogate", attribute=attribute) from None
+    if not 0 < size <= MAX_TEXT_BYTES:
+        raise InvalidValue(f"{what} has 1 to {MAX_TEXT_BYTES} bytes, not {size}", attribute=attribute)
+
+
+class Mutator(Generic[P, D]):
+    """A mutation's function. Called with its arguments it gives a `Mutation`; nothing is run."""
+
+    def __init__(self, function: Callable[..., None], name: str, where: str, around: Mapping[str, Any]) -> None:
+        self.function, self.name, self.where = function, name, where
+        self._around: Mapping[str, Any] = around if "<locals>" in getattr(function, "__qualname__", "") else {}
+        self.__doc__ = function.__doc__
+        self.__name__ = getattr(function, "__name__", name)
+        self.__qualname__ = getattr(function, "__qualname__", name)
+        self.__module__ = function.__module__
+        signature = inspect.signature(function)
+        _, *rest = signature.parameters.values()
+        self.__signature__ = signature.replace(parameters=rest, return_annotation=Mutation)
+
+    def __repr__(self) -> str:
+        return f"<mutation {self.name}>"
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Mutation:
+        """The call as a value; InvalidValue for arguments of another type, TypeError for missing or unknown ones."""
+        try:
+            bound = self.__signature__.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self.where}: {error}. It takes {_shown(self.__signature__)}.") from None
+        bound.apply_defaults()
+        return Mutation(self.name, self._codec.encode(dict(bound.arguments)).decode())
+
+    def run(self, draft: Any, arguments: str) -> None:
+        """Run the function on a draft. InvalidValue for arguments that are not of its parameters' types."""
+        self.function(draft, **self.read(arguments))
+
+    def read(self, arguments: str) -> Mapping[str, Any]:
+        try:
+            struct = self._decode(arguments.encode())
+        except (msgspec.DecodeError, RecursionError, UnicodeError):
+            raise InvalidValue(f"the arguments of {self.name} are not what it takes", operation=self.name) from None
+        return {name: getattr(struct, name) for name in struct.__struct_fields__}
+
+    @cached_property
+    def _struct(self) -> Any:
+        """Made at first use, when the types of the parameters are there."""
+        fields: list[Any] = []
+        for name, parameter in self.__signature__.parameters.items():
+            kind = self._type_of(name, parameter)
+            fields.append((name, kind) if parameter.default is parameter.empty else (name, kind, parameter.default))
+        return msgspec.defstruct(f"{self.name}Arguments", fields, forbid_unknown_fields=True, kw_only=True, gc=False)
+
+    def _type_of(self, name: str, parameter: inspect.Parameter) -> Any:
+        said = parameter.annotation
+        if not isinstance(said, str):
+            return Any if said is parameter.empty else said
+        try:
+            return eval(said, {**getattr(self.function, "__globals__", {}), **self._around})  # noqa: S307 its own text
+        except NameError:
+            raise DeclarationError(
+                f"{self.where}: {said!r}, the type of {name}, can't be found",
+                hint="Import it outside `if TYPE_CHECKING`.",
+            ) from None
+
+    @cached_property
+    def _codec(self) -> JsonCodec[Any]:
+        return JsonCodec(self._struct, self.where)
+
+    @cached_property
+    def _decode(self) -> Any:
+        return json_decoder(self._struct).decode
+
+
+def _shown(signature: inspect.Signature) -> str:
+    return str(signature.replace(return_annotation=inspect.Signature.empty))
+
+
+def make_mutator(
+    model: DocumentModel, function: Callable[..., None], name: str | None, around: Mapping[str, Any]
+) -> Mutator[..., Any]:
+    """The mutator of a function, entered among its document's. `around` are the names where it stands."""
+    own = name or getattr(function, "__name__", "")
+    where = f"{model.kind.__name__}, mutation {own}"
+    if inspect.iscoroutinefunction(function):
+        raise DeclarationError(
+            f"{where}: a mutation is a plain function", hint="It changes its draft, and waits for nothing."
+        )
+    if not own or own.startswith("$"):
+        raise DeclarationError(f"{where}: a name that begins with '$' is the library's own")
+    parameters = list(inspect.signature(function).parameters.values())
+    if not parameters:
+        raise DeclarationError(f"{where}: its first parameter is the draft")
+    for parameter in parameters:
+        if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY):
+            raise DeclarationError(f"{where}: {parameter.name} has no name in JSON", hint="Name each parameter.")
+    made: Mutator[..., Any] = Mutator(function, own, where, around)
+    known = model.mutators.get(own)
+    if known is not None and (known.__module__, known.__qualname__) != (made.__module__, made.__qualname__):
+        raise DeclarationError(f"{where}: there is another mutation of that name", hint="Name it: mutation(name=...).")
+    model.mutators[own] = made
+    return made

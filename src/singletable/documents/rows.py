@@ -1,0 +1,288 @@
+"""The items of a document in the table, as entities: application code can read them, and name them for changes.
+
+    Organisation#<organisation>   Project#<id>                     its place in the list of an organisation
+    Project#<id>                  ProjectVersion#pv_<12 digits>    scalars, each collection's version, its mutations
+    Project#<id>                  Shapes#shapes_v_<12 digits>#<4>  a part of a collection: item id to sha256
+    Project#<id>                  Mutation#<client>#<12 digits>    name, arguments, outcome
+    Project#<id>                  Client#<client>                  its last id
+    Project#<id>                  Inbox#<client>#<12 digits>       a mutation that waits
+    Project#<id>                  GcEpoch                          what commits hold while blobs are collected
+    Project#<id>                  Condemned#<folder>#<sha256>      a blob that may be deleted
+
+Only `Client` and `GcEpoch` are ever updated. All are written by `Documents`; the verbs of records refuse them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar
+
+from singletable.errors import DeclarationError
+from singletable.records.capture import ANY
+from singletable.records.entities import Entity, Special, field
+from singletable.records.patterns import BoundKey, Key
+from singletable.records.table import Table
+
+_WRITERS = "The items of a document are written by Documents, which keeps them in step."
+_REFUSED = ("create", "put", "update", "upsert", "delete", "write_many")
+
+
+class Row(Entity):
+    """An item of a document."""
+
+    project: str
+
+    @classmethod
+    def __special__(cls, table: Table, type: str) -> Special:
+        return Special(refuses=dict.fromkeys(_REFUSED, _WRITERS))
+
+
+class Listing(Row):
+    """A document's place in the list of its organisation."""
+
+    organisation: str
+    created: datetime
+
+    by_organisation: ClassVar[BoundKey[..., Any]]
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A mutation as its version names it."""
+
+    client: str = field(name="c")
+    id: int = field(name="i")
+    name: str = field(name="n")
+    rejected: bool = field(default=False, name="r")
+
+
+class Version(Row):
+    """One version: what does not lie in collections, and where those are."""
+
+    organisation: str
+    number: int
+    time: datetime
+    scalars: dict[str, Any]
+    collections: dict[str, int]
+    """Collection to the version in which it was last written; those never written are left out."""
+    mutations: list[Applied]
+    """In the order in which they were applied."""
+
+    by_number: ClassVar[BoundKey[..., Any]]
+
+
+class CollectionVersion(Row):
+    """A part of one version of a collection."""
+
+    organisation: str
+    number: int
+    spill: int
+    spills: int
+    """How many parts there are."""
+    items: dict[str, bytes]
+    """Item id to the sha256 of its content."""
+
+    by_number: ClassVar[BoundKey[..., Any]]
+
+
+class MutationRecord(Row):
+    """A mutation and what became of it."""
+
+    client: str
+    id: int
+    name: str
+    arguments: str | None = None
+    """Canonical JSON, or None where it lies in a blob."""
+    arguments_blob: bytes | None = None
+    refers: bool | None = None
+    """Whether arguments in a blob refer to contents."""
+    principal: str | None = None
+    version: int
+    error: str | None = None
+    """Why it was rejected; None for one that was applied."""
+
+    by_id: ClassVar[BoundKey[..., Any]]
+
+
+class ClientRecord(Row):
+    """How far a client's mutations have come."""
+
+    client: str
+    last_id: int
+    version: int
+    """In which its last mutation was applied or rejected."""
+
+    by_client: ClassVar[BoundKey[..., Any]]
+
+
+class InboxRow(Row):
+    """A mutation that was accepted and is not in a version yet."""
+
+    client: str
+    id: int
+    name: str
+    arguments: str | None = None
+    arguments_blob: bytes | None = None
+    refers: bool | None = None
+    principal: str | None = None
+    own: bool | None = None
+    """The library itself submitted it: only then it may be one of the library's own mutations."""
+
+    by_id: ClassVar[BoundKey[..., Any]]
+
+
+class GcEpoch(Row):
+    """What each commit holds: it is raised when blobs have been condemned."""
+
+    organisation: str
+    epoch: int
+    open: str | None = None
+    """The run of garbage collection whose condemned blobs may still be there."""
+
+    by_project: ClassVar[BoundKey[..., Any]]
+
+
+class Condemned(Row):
+    """A blob that no version reached when it was looked at."""
+
+    folder: str
+    sha256: str
+    run: str
+    deleting: bool
+
+    by_content: ClassVar[BoundKey[..., Any]]
+
+
+@dataclass(frozen=True)
+class Words:
+    """How a document class is written in keys and paths."""
+
+    document: str
+    prefix: str
+    parent: str
+    plural: str
+
+
+@dataclass(frozen=True)
+class CollectionWords:
+    """How a collection is written in keys and paths."""
+
+    word: str
+    prefix: str
+
+    @property
+    def folder(self) -> str:
+        return self.word.lower()
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The entity classes of one document class."""
+
+    listing: type[Listing]
+    version: type[Version]
+    collections: Mapping[str, type[CollectionVersion]]
+    mutation: type[MutationRecord]
+    client: type[ClientRecord]
+    inbox: type[InboxRow]
+    epoch: type[GcEpoch]
+    condemned: type[Condemned]
+
+
+def make_rows(
+    owner: type[Any], table: Table, index: str | None, words: Words, collections: Mapping[str, CollectionWords]
+) -> Rows:
+    """The entities of a document class, admitted to its table. DeclarationError where keys or types are taken."""
+    if table.separator != "#":
+        raise DeclarationError("documents need a table whose separator is '#'", table=table.name)
+    listing, version = _listing(owner, table, index, words), _version(owner, table, words)
+    parts = {name: _collection(owner, table, words, name, own) for name, own in collections.items()}
+    mutation, client, inbox = _mutations(owner, table, words)
+    epoch, condemned = _garbage(owner, table, words)
+    return Rows(listing, version, parts, mutation, client, inbox, epoch, condemned)
+
+
+def _listing(owner: type[Any], table: Table, index: str | None, words: Words) -> type[Listing]:
+    def by_organisation(organisation: str, project: str = ANY) -> Key:
+        """The documents of an organisation."""
+        return f"{words.parent}#{organisation}", f"{words.document}#{project}"
+
+    def by_project(project: str, organisation: str = ANY) -> Key:
+        """The organisation of a document."""
+        return f"{words.document}#{project}", f"{words.parent}#{organisation}"
+
+    body: dict[str, Any] = {"by_organisation": table.key(by_organisation)}
+    if index is not None:
+        body["by_project"] = table.index(index)(by_project)
+    return _made(owner, Listing, "Listing", body, table, words.document)
+
+
+def _version(owner: type[Any], table: Table, words: Words) -> type[Version]:
+    def by_number(project: str, number: int = ANY) -> Key:
+        """The versions of a document."""
+        return f"{words.document}#{project}", f"{words.document}Version#{words.prefix}{number:012}"
+
+    return _made(owner, Version, "Version", {"by_number": table.key(by_number)}, table, f"{words.document}Version")
+
+
+def _collection(
+    owner: type[Any], table: Table, words: Words, name: str, own: CollectionWords
+) -> type[CollectionVersion]:
+    def by_number(project: str, number: int = ANY, spill: int = ANY) -> Key:
+        """The versions of a collection."""
+        return f"{words.document}#{project}", f"{own.word}#{own.prefix}{number:012}#{spill:04}"
+
+    body = {"by_number": table.key(by_number)}
+    return _made(owner, CollectionVersion, f"{own.word}Version", body, table, f"{words.document}{own.word}")
+
+
+def _mutations(
+    owner: type[Any], table: Table, words: Words
+) -> tuple[type[MutationRecord], type[ClientRecord], type[InboxRow]]:
+    def by_id(project: str, client: str = ANY, id: int = ANY) -> Key:
+        """A mutation and what became of it."""
+        return f"{words.document}#{project}", f"Mutation#{client}#{id:012}"
+
+    def by_client(project: str, client: str = ANY) -> Key:
+        """How far the mutations of a document's clients have come."""
+        return f"{words.document}#{project}", f"Client#{client}"
+
+    def by_place(project: str, client: str = ANY, id: int = ANY) -> Key:
+        """The mutations of a document that wait."""
+        return f"{words.document}#{project}", f"Inbox#{client}#{id:012}"
+
+    mutation = {"by_id": table.key(by_id)}
+    client, inbox = {"by_client": table.key(by_client)}, {"by_id": table.key(by_place)}
+    return (
+        _made(owner, MutationRecord, "MutationRecord", mutation, table, f"{words.document}Mutation"),
+        _made(owner, ClientRecord, "ClientRecord", client, table, f"{words.document}Client"),
+        _made(owner, InboxRow, "Inbox", inbox, table, f"{words.document}Inbox"),
+    )
+
+
+def _garbage(owner: type[Any], table: Table, words: Words) -> tuple[type[GcEpoch], type[Condemned]]:
+    def by_project(project: str) -> Key:
+        """What commits to a document hold."""
+        return f"{words.document}#{project}", "GcEpoch"
+
+    def by_content(project: str, folder: str = ANY, sha256: str = ANY) -> Key:
+        """The blobs of a document that may be deleted."""
+        return f"{words.document}#{project}", f"Condemned#{folder}#{sha256}"
+
+    epoch, condemned = {"by_project": table.key(by_project)}, {"by_content": table.key(by_content)}
+    return (
+        _made(owner, GcEpoch, "GcEpoch", epoch, table, f"{words.document}GcEpoch"),
+        _made(owner, Condemned, "Condemned", condemned, table, f"{words.document}Condemned"),
+    )
+
+
+def _made(
+    owner: type[Any], base: type[Any], name: str, body: Mapping[str, Any], table: Table, type_name: str
+) -> type[Any]:
+    """A subclass of a row for one document class, named as an attribute of it."""
+    names = {"__module__": owner.__module__, "__qualname__": f"{owner.__qualname__}.{name}", "__doc__": base.__doc__}
+    metaclass: Any = type(base)
+    made: type[Any] = metaclass(name, (base,), {**names, **body}, table=table, type=type_name)
+    return made

@@ -1,0 +1,196 @@
+"""The documents of one class, for the awaiting shell: `AsyncDocuments(adb, Project)`. `service` is its twin."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Sequence
+from datetime import datetime
+from typing import Any, Generic, Protocol, TypeVar
+
+from singletable.documents import flows
+from singletable.documents.blobs import BlobStore
+from singletable.documents.collecting import Collected
+from singletable.documents.contents import MAX_CONTENT_BYTES
+from singletable.documents.diffs import Diff
+from singletable.documents.document import Document, Items
+from singletable.documents.home import Authorise, Home, check_awaiting, home_of
+from singletable.documents.mutations import Mutation, Outcome, Ref, Submission
+from singletable.documents.replaying import Replay
+from singletable.documents.rows import Listing, Version
+from singletable.documents.service import HasSeal
+from singletable.documents.snapshots import collection_model, names_of
+from singletable.records.checking import Finding
+from singletable.records.reading import DEFAULT_LIMIT, Page
+from singletable.wire.port import Port
+
+T = TypeVar("T")
+R = TypeVar("R")
+D = TypeVar("D", bound=Document)
+
+
+class Awaiting(Protocol):
+    """An `AsyncDatabase`, as far as documents know it."""
+
+    @property
+    def port(self) -> Port: ...
+    @property
+    def target(self) -> HasSeal: ...
+    async def run(self, flow: Coroutine[Any, Any, R]) -> R: ...
+
+
+class AsyncDocuments(Generic[D]):
+    """The documents of one class in a database, their contents in a blob store. Share it between tasks.
+
+    Blobs and mutations run in threads, so that the event loop goes on.
+
+    `blobs` is where contents lie, unless the class says; NotConfigured without. `authorise` is called before each
+    mutation is run, with it and the draft, and rejects it by raising. `max_content_bytes` is the limit of one item,
+    uncompressed.
+    """
+
+    def __init__(
+        self,
+        db: Awaiting,
+        kind: type[D],
+        *,
+        blobs: BlobStore | None = None,
+        authorise: Authorise | None = None,
+        max_content_bytes: int = MAX_CONTENT_BYTES,
+    ) -> None:
+        check_awaiting(db)
+        self.db = db
+        self.home: Home[D] = home_of(kind, blobs, db.target.seal, max_content_bytes, authorise, is_direct=False)
+
+    def __repr__(self) -> str:
+        return f"<AsyncDocuments of {self.home.kind.__name__}>"
+
+    # --- writes -------------------------------------------------------------------------------------------------------
+    async def create(self, organisation: str, id: str, **scalars: Any) -> D:
+        """A new document of an organisation, as version 0. One request. AlreadyExists."""
+        return await self.db.run(flows.create(self.db.port, self.home, organisation, id, scalars))
+
+    async def submit(self, id: str, mutations: Sequence[Submission]) -> list[Outcome]:
+        """Take clients' mutations into the inbox, in any order; durable when it returns. NotFound.
+
+        Gives what became of each so far: `waiting`, or its outcome where it was processed before. Two round trips.
+        """
+        return await self.db.run(flows.submit(self.db.port, self.home, id, mutations))
+
+    async def process(self, id: str) -> list[Outcome]:
+        """Apply what waits until nothing can be applied; gives what this call applied or rejected, in order.
+
+        Each client's mutations in the order of its ids, up to 40 in a version; an id that is missing is waited for.
+        Any number of processors may work on a document at once. Four round trips a version and one of blobs.
+        """
+        return await self.db.run(flows.process(self.db.port, self.home, id))
+
+    async def apply(self, id: str, mutations: Sequence[Submission]) -> list[Outcome]:
+        """Submit and process; gives what became of each, in order."""
+        return await self.db.run(flows.apply(self.db.port, self.home, id, mutations))
+
+    async def submit_next(
+        self, id: str, client: str, mutation: Mutation, *, principal: str | None = None
+    ) -> Submission:
+        """Take a mutation into the inbox under the client's next free id, for clients that keep no count. NotFound.
+
+        Four round trips. Call `process` to have it applied.
+        """
+        return await self.db.run(flows.submit_next(self.db.port, self.home, id, client, mutation, principal))
+
+    async def restore(self, id: str, *, version: int, by: str, principal: str | None = None) -> Outcome:
+        """Make a document what it was in a version, as the next mutation of the client `by`; gives its outcome."""
+        return await self.db.run(flows.restore(self.db.port, self.home, id, version, by, principal))
+
+    async def branch(self, id: str, new: str, *, version: int | None = None, organisation: str | None = None) -> D:
+        """A new document that begins as the newest, or another, version of this one. AlreadyExists.
+
+        Its blobs are copied, side by side.
+        """
+        return await self.db.run(flows.branch(self.db.port, self.home, id, new, version, organisation))
+
+    async def replay(
+        self, id: str, *, since: int, onto: str, until: int | None = None, client: str | None = None
+    ) -> Replay:
+        """Apply to another document the mutations that this one's versions after `since` applied, in their order.
+
+        They are submitted under a client of the replay's own: called again, it goes on where it stopped.
+        """
+        return await self.db.run(flows.replay(self.db.port, self.home, id, since, onto, until, client))
+
+    async def collect_garbage(self, id: str, *, take_over: bool = False) -> Collected:
+        """Delete the blobs that nothing reaches, beside any number of writers. Run it now and then, one at a time.
+
+        `take_over` finishes what a run left that has died: only when no other run of this document lives.
+        """
+        return await self.db.run(flows.collect_garbage(self.db.port, self.home, id, take_over=take_over))
+
+    async def store(self, id: str, collection: Items[T], values: Sequence[T]) -> list[Ref[T]]:
+        """Put contents that mutations will refer to, as in `store("p1", Project.shapes, [shape])`, side by side.
+
+        Nothing keeps them until a mutation that refers to them is submitted, which has to be soon.
+        """
+        return await self.db.run(
+            flows.store(self.db.port, self.home, id, collection_model(self.home, collection), values)
+        )
+
+    # --- reads --------------------------------------------------------------------------------------------------------
+    async def head(self, id: str, *, collections: Sequence[Items[Any]] | None = None) -> D:
+        """The newest version. Two round trips, for all collections' hashes or those named; one without any. NotFound.
+
+        Contents are read by `await documents.load(head.shapes)`, or of some ids.
+        """
+        return await self.db.run(flows.head(self.db.port, self.home, id, names_of(self.home, collections)))
+
+    async def at(
+        self,
+        id: str,
+        *,
+        version: int | None = None,
+        time: datetime | None = None,
+        collections: Sequence[Items[Any]] | None = None,
+    ) -> D:
+        """A version by its number, or the one that was the newest at a time. NotFound.
+
+        Round trips as for `head`; a time takes one more for each four bits of the number of versions.
+        """
+        return await self.db.run(flows.at(self.db.port, self.home, id, version, time, names_of(self.home, collections)))
+
+    async def items(self, id: str, collection: Items[T]) -> Items[T]:
+        """The newest version of one collection, as in `items("p1", Project.shapes)`. One request."""
+        model = collection_model(self.home, collection)
+        return await self.db.run(flows.items_of(self.db.port, self.home, id, model.name))
+
+    async def load(self, items: Items[T], ids: Sequence[str] | None = None) -> dict[str, T]:
+        """Contents of a collection that was read, side by side: all, or those of some ids. KeyError."""
+        return await self.db.run(flows.load(self.db.port, items, ids))
+
+    async def history(
+        self, id: str, *, limit: int = DEFAULT_LIMIT, after: str | None = None, principal: str | None = None
+    ) -> Page[Version]:
+        """Some versions, newest first: number, time, scalars, and the mutations that made each. One request."""
+        return await self.db.run(flows.history(self.db.port, self.home, id, limit, after, principal))
+
+    async def diff(self, id: str, before: int, after: int) -> Diff:
+        """What differs between two versions: scalars, and items added, changed, removed. No content is read."""
+        return await self.db.run(flows.diff(self.db.port, self.home, id, before, after))
+
+    async def projects(
+        self, organisation: str, *, limit: int = DEFAULT_LIMIT, after: str | None = None, principal: str | None = None
+    ) -> Page[Listing]:
+        """Some documents of an organisation, by their ids. One request."""
+        return await self.db.run(flows.projects(self.db.port, self.home, organisation, limit, after, principal))
+
+    async def organisation(self, id: str) -> str:
+        """The organisation of a document. One request. NotFound."""
+        return await self.db.run(flows.organisation_of(self.db.port, self.home, id))
+
+    async def last_ids(self, id: str, clients: Sequence[str]) -> dict[str, int]:
+        """How far each client's mutations have come; 0 for one that is not known. One round trip."""
+        return await self.db.run(flows.last_ids(self.db.port, self.home, id, clients))
+
+    async def outcomes(self, id: str, mutations: Sequence[tuple[str, int]]) -> list[Outcome | None]:
+        """What became of some clients' mutations, by client and id; None for those not processed. One round trip."""
+        return await self.db.run(flows.outcomes(self.db.port, self.home, id, mutations))
+
+    async def check(self, id: str) -> list[Finding]:
+        """What of a document is not as it should be: versions, collections, mutations, blobs. It reads all of it."""
+        return await self.db.run(flows.check(self.db.port, self.home, id))

@@ -1,0 +1,120 @@
+"""Snapshots: one version of a document, its collections as mappings that read contents when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NoReturn, TypeVar
+
+from singletable.documents.contents import Content, Contents
+from singletable.documents.document import CollectionModel, Document, Items
+from singletable.documents.home import Home
+from singletable.documents.mutations import Ref
+from singletable.documents.rows import Version
+from singletable.errors import InvalidRequest
+from singletable.values import AttributeValue, to_attribute_value
+from singletable.wire.calling import call_in_threads
+
+T = TypeVar("T")
+D = TypeVar("D", bound=Document)
+
+SIDE_BY_SIDE = 16
+
+Hashes = Mapping[str, bytes]
+"""Item id to the sha256 of its content."""
+
+
+class StoredItems(Items[T]):
+    """A collection as one version has it."""
+
+    def __init__(self, model: CollectionModel[T], contents: Contents, hashes: Hashes, is_direct: bool = True) -> None:
+        self.model, self.contents, self.hashes, self.is_direct = model, contents, hashes, is_direct
+        self._ids = sorted(hashes)
+
+    def __repr__(self) -> str:
+        return f"<{self.model!r} of {len(self.hashes)} items>"
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids)
+
+    def __contains__(self, id: object) -> bool:
+        return id in self.hashes
+
+    def __getitem__(self, id: str) -> T:
+        return self._direct([id])[id]
+
+    def all(self) -> dict[str, T]:
+        return self._direct(self._ids)
+
+    def hash_of(self, id: str) -> str:
+        return self.hashes[id].hex()
+
+    def read(self, id: str) -> T:
+        """One content, from the store; this blocks."""
+        return self.model.codec.decode(self.contents.read(Content(self.model.folder, self.hashes[id])))
+
+    def __setitem__(self, id: str, value: T) -> None:
+        self._refuse()
+
+    def __delitem__(self, id: str) -> None:
+        self._refuse()
+
+    def refer(self, id: str, content: Ref[T]) -> None:
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise InvalidRequest(f"{self.model!r} of a version that was read never changes", hint="Submit a mutation.")
+
+    def _direct(self, ids: Sequence[str]) -> dict[str, T]:
+        if not self.is_direct:
+            raise InvalidRequest(
+                f"{self.model!r}: a content can't be read here without holding up the event loop",
+                hint="Use `await documents.load(items)`, or load(items, [id]).",
+            )
+        values = call_in_threads([_reading(self, id) for id in ids], SIDE_BY_SIDE) if ids else []
+        return dict(zip(ids, values, strict=True))
+
+
+def _reading(items: StoredItems[T], id: str) -> Any:
+    return lambda: items.read(id)
+
+
+def snapshot_of(home: Home[D], version: Version, hashes: Mapping[str, Hashes]) -> D:
+    """A version as the application sees it, with those collections of which the hashes are given."""
+    contents = home.contents(version.organisation, version.project)
+    made = object.__new__(home.kind)
+    made.__dict__.update(scalar_values(home, scalars_of(version)))
+    for name, model in home.model.collections.items():
+        if name in hashes:
+            made.__dict__[name] = StoredItems(model, contents, hashes[name], home.is_direct)
+    made.__dict__.update(
+        id=version.project, organisation=version.organisation, version=version.number, time=version.time
+    )
+    return made
+
+
+def scalars_of(version: Version) -> dict[str, AttributeValue]:
+    """A version's scalars as they are stored."""
+    return {name: to_attribute_value(value) for name, value in version.scalars.items()}
+
+
+def scalar_values(home: Home[Any], stored: Mapping[str, AttributeValue]) -> dict[str, Any]:
+    """Fresh values each time: what a mutation does to a list in one version can't reach another."""
+    return dict(home.model.scalars.load(stored).__dict__)
+
+
+def collection_model(home: Home[Any], collection: object) -> CollectionModel[Any]:
+    """The collection that `Project.shapes` names, of this class of documents; InvalidRequest for anything else."""
+    found = next((model for model in home.model.collections.values() if model is collection), None)
+    if found is not None:
+        return found
+    raise InvalidRequest(
+        f"a collection of {home.kind.__name__} is wanted",
+        hint="Name it on the class, as in Project.shapes.",
+    )
+
+
+def names_of(home: Home[Any], collections: Sequence[object] | None) -> list[str] | None:
+    return None if collections is None else [collection_model(home, each).name for each in collections]
