@@ -1,0 +1,20 @@
+"""Sync: Replicache clients of documents; push, pull and pokes as an ASGI application.
+
+    documents = AsyncDocuments(db, Project, blobs=LocalBlobs("data/blobs"))
+    sync = Sync(documents, authenticate=user_of_session, authorise=is_member)
+    app.mount("/replicache", sync.asgi())
+
+Begin with `syncing` (what an application holds), then `pushing` and `pulling` (the two verbs of the protocol, which
+`protocol` has as values), `groups` (whose a client is) and `applying` (how a push becomes a version). `asgi` is the
+way in from HTTP, `pokes` the way out; `waking` and `worker` are for processors in other processes.
+"""
+
+from singletable.sync.access import READ, Access, HttpRequest
+from singletable.sync.asgi import SyncApp
+from singletable.sync.groups import declare_items
+from singletable.sync.limits import Limits
+from singletable.sync.syncing import Sync
+from singletable.sync.waking import Pointer
+from singletable.sync.worker import Worker
+
+__all__ = ["READ", "Access", "HttpRequest", "Limits", "Pointer", "Sync", "SyncApp", "Worker", "declare_items"]

@@ -1,0 +1,103 @@
+"""A worker: applies what was pushed, in a program that serves no clients itself; for the blocking shell, and Lambda.
+
+worker = Worker(Documents(db, Project, blobs=store), authorise=is_member)
+worker.work(Queue(url, Pointer))                       # until SIGTERM
+handler = worker.lambda_handler(Queue(url, Pointer))   # AWS Lambda
+changes.on(Project.Inbox).inserted(worker.on_inbox)    # by changes
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from singletable.documents import Home, Outcome
+from singletable.errors import DeclarationError, InvalidRequest
+from singletable.queues import Message, Queue, consume
+from singletable.sync.access import Authorise
+from singletable.sync.applying import Applier
+from singletable.sync.waking import Arrival, Pointer, follow, handle_event
+from singletable.wire.shells import Blocking, is_of_shell
+from singletable.wire.stopping import Stop, stopping
+
+LambdaHandler = Callable[[Mapping[str, Any], Any], dict[str, list[dict[str, str]]]]
+
+
+class BlockingDocuments(Protocol):
+    """Documents of a `Database`, as far as sync knows them."""
+
+    @property
+    def db(self) -> Blocking: ...
+
+    @property
+    def home(self) -> Home[Any]: ...
+
+
+class Worker:
+    """Applies what was pushed to the documents of one class. `authorise` is the one of `Sync`, without async."""
+
+    def __init__(self, documents: BlockingDocuments, *, authorise: Authorise) -> None:
+        if not is_of_shell(getattr(documents, "db", None), awaiting=False):
+            raise InvalidRequest(
+                f"a Worker takes Documents, not {type(documents).__name__}",
+                hint="Make them over the Database of connect(). AsyncDocuments are processed by a Sync.",
+            )
+        if inspect.iscoroutinefunction(authorise):
+            raise DeclarationError(
+                "an async authorise can't be asked in the blocking shell",
+                hint="Write it without async, or process with a Sync over AsyncDocuments.",
+            )
+        self._db, self._applier = documents.db, Applier(documents.home, authorise)
+
+    def __repr__(self) -> str:
+        return f"<Worker of {self._applier.home.kind.__name__}>"
+
+    def process(self, project: str) -> list[Outcome]:
+        """Apply what waits in a project's inbox until nothing can be applied; gives what this call did with each."""
+        return self._db.run(self._process(project))
+
+    def on_inbox(self, change: Arrival) -> None:
+        """A handler of changes: `changes.on(Project.Inbox).inserted(worker.on_inbox)`."""
+        self._follow(change.new.project)
+
+    def work(
+        self,
+        queue: Queue[Pointer],
+        *,
+        stop: Stop | None = None,
+        signals: bool = True,
+        at_once: int = 4,
+        visibility_seconds: int = 30,
+        wait_seconds: int = 5,
+    ) -> int:
+        """Follow the pointers of a queue until SIGTERM or SIGINT, or until `stop` says so; gives how many it did."""
+        with stopping(stop, signals) as told:
+            return self._db.run(
+                consume(
+                    self._db.port,
+                    queue,
+                    self._handle,
+                    stop=told,
+                    at_once=at_once,
+                    visibility_seconds=visibility_seconds,
+                    wait_seconds=wait_seconds,
+                )
+            )
+
+    def lambda_handler(self, queue: Queue[Pointer]) -> LambdaHandler:
+        """A function for AWS Lambda, whose event source mapping must say ReportBatchItemFailures."""
+
+        def handler(event: Mapping[str, Any], context: Any) -> dict[str, list[dict[str, str]]]:
+            return self._db.run(handle_event(self._db.port, queue, self._handle, event, context))
+
+        return handler
+
+    def _handle(self, message: Message[Pointer]) -> None:
+        self._follow(message.body.project)
+
+    def _follow(self, project: str) -> None:
+        self._db.run(follow(self._process, project))
+
+    async def _process(self, project: str) -> list[Outcome]:
+        return await self._applier.all(self._db.port, project)

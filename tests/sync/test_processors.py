@@ -1,0 +1,172 @@
+"""Who applies what was pushed: this process, others beside it, whoever comes after a crash. The same outcomes."""
+
+from __future__ import annotations
+
+import asyncio  # noqa: TID251
+
+import pytest
+
+from singletable import DeclarationError, Table, connect
+from singletable.documents import BlobStore, Document, Documents, Draft, Mutation
+from singletable.streams import Changes
+from singletable.sync import Access, Worker
+from tests.sync.board import Project
+from tests.sync.simulated import Client
+from tests.sync.world import World
+
+SHAPE = {"kind": "rect", "x": 0, "y": 0, "text": ""}
+CLIENTS = 6
+EACH = 15
+
+
+def anybody(user: str, project: str, access: Access) -> bool:
+    return True
+
+
+def busy_clients() -> list[Client]:
+    """Clients that move one shape and put their own, each in the order of a counter that they write down."""
+    clients = [Client(f"g{n}", f"c{n}") for n in range(CLIENTS)]
+    for client in clients:
+        for number in range(EACH):
+            client.mutate("put_shape", id=client.client, shape={**SHAPE, "x": number})
+            client.mutate("put_comment", id="last", comment={"text": f"{client.client} {number}", "shape": None})
+    return clients
+
+
+async def check_outcomes(world: World, clients: list[Client]) -> None:
+    """Every mutation has one outcome, in its client's order, and everybody sees the same."""
+    for client in clients:
+        await world.pull(client)
+    view = await world.view()
+    assert all(client.base == view and client.pending == [] for client in clients)
+    assert all(view[f"shapes/{client.client}"]["x"] == EACH - 1 for client in clients)
+    history = await world.documents.history("p1", limit=1000)
+    applied = [(m.client, m.id) for version in reversed(history.items) for m in version.mutations]
+    assert len(applied) == len(set(applied)) == CLIENTS * EACH * 2
+    for client in clients:
+        assert [id for name, id in applied if name == client.client] == list(range(1, EACH * 2 + 1))
+
+
+async def test_processors_of_one_project_are_only_slower(world: World) -> None:
+    """Three processes that know nothing of each other, and a worker that is called all the time."""
+    others = [World(world.db, world.documents.home.store) for _ in range(3)]
+    clients = busy_clients()
+    for client in clients:
+        await world.pull(client)
+    await asyncio.gather(
+        *(others[n % 3].push(client) for n, client in enumerate(clients)), *(world.sync.process("p1") for _ in range(5))
+    )
+    await check_outcomes(world, clients)
+
+
+async def test_what_a_crash_left_is_applied_by_the_next_pull(world: World) -> None:
+    away = World(world.db, world.documents.home.store, processor="elsewhere")  # it takes pushes, and applies nothing
+    ada, ben = Client("ga", "ca"), Client("gb", "cb")
+    ada.mutate("rename", name="left behind")
+    await away.push(ada)
+    await away.pull(ada)
+    assert ada.pending, "nobody has applied it"
+    await world.pull(ben, user="ben")  # who sees it waiting, and sees to it when he has his answer
+    await world.pull(ben, user="ben")
+    assert ben.base["project"]["name"] == "left behind"
+    await world.pull(ada)
+    assert ada.pending == []
+
+
+async def test_what_a_crash_left_is_applied_by_the_next_push(world: World) -> None:
+    away = World(world.db, world.documents.home.store, processor="elsewhere")
+    ada, ben = Client("ga", "ca"), Client("gb", "cb")
+    ada.mutate("put_comment", id="a", comment={"text": "left", "shape": None})
+    await away.push(ada)
+    ben.mutate("put_comment", id="b", comment={"text": "next", "shape": None})
+    await world.push(ben, user="ben")
+    assert {"comments/a", "comments/b"} < (await world.view()).keys()
+
+
+async def test_a_push_that_is_cancelled_after_its_answer_loses_nothing(world: World) -> None:
+    for attempt in range(10):
+        ada = Client(f"g{attempt}", f"c{attempt}")
+        for number in range(5):
+            ada.mutate("put_shape", id=f"{attempt}-{number}", shape=SHAPE)
+        answer = await world.send("/push", ada.push())
+        assert answer.json == {}
+        for _ in range(attempt):
+            await asyncio.sleep(0)
+        answer.task.cancel()
+        await asyncio.gather(answer.task, return_exceptions=True)
+        await world.pull(ada)
+        assert ada.pending == []
+    assert len(await world.view()) == 51
+
+
+class Watched(Document, table=Table("watched", stream="new_and_old")):
+    """A document whose table tells of its changes."""
+
+    name: str = ""
+
+
+@Watched.mutation(name="rename")
+def rename_watched(draft: Draft[Watched], *, name: str) -> None:
+    draft.name = name
+
+
+async def test_changes_wake_a_processor_and_poke(world: World) -> None:
+    """By the table's own stream. A change may come twice, or late."""
+    away = World(world.db, world.documents.home.store, kind=Watched, processor="elsewhere", poll_seconds=1e9)
+    changes = Changes(away.documents.home.model.table)
+    changes.on(Watched.Inbox).inserted(away.sync.on_inbox)
+    changes.on(Watched.Version).inserted(away.sync.on_version)
+    ada = Client("ga", "ca")
+    for number in range(3):
+        ada.mutate("rename", name=f"name {number}")
+        await away.push(ada)
+    stream = away.listen()
+    await stream.start()
+    assert await stream.poke() == 0
+    await changes.drain(away.db, backoff_seconds=0.001)
+    assert await stream.poke() == 1
+    await stream.leave()
+    await away.pull(ada)
+    assert (ada.pending, ada.base) == ([], {"watched": {"name": "name 2"}})
+    assert ada.cookie == 1, "the first change has applied all three, and those after it found nothing to do"
+
+
+async def test_a_change_of_a_project_that_is_gone_leads_nowhere(world: World) -> None:
+    class Change:
+        new = Project.Inbox(project="nobody's", client="ca", id=1, name="rename")
+
+    await world.pull(Client("ga", "ca"))
+    await world.sync.on_inbox(Change())
+
+
+def test_a_worker_of_the_blocking_shell(blobs: BlobStore) -> None:
+    with connect("local") as db:
+        documents = Documents(db, Project, blobs=blobs)
+        documents.create("o1", "p1")
+        documents.submit("p1", [Mutation.of("rename", {"name": "x"}).by("c", 1, principal="ada")])
+        worker = Worker(documents, authorise=lambda user, project, access: user == "ada")
+        (outcome,) = worker.process("p1")
+        assert (outcome.status, outcome.version) == ("applied", 1)
+        documents.submit("p1", [Mutation.of("rename", {"name": "y"}).by("c", 2, principal="eve")])
+        (outcome,) = worker.process("p1")
+        assert (outcome.status, outcome.version) == ("rejected", 2)
+        assert documents.head("p1").name == "x"
+
+
+async def test_an_async_authorise_needs_an_event_loop(blobs: BlobStore) -> None:
+    async def later(user: str, project: str, access: Access) -> bool:
+        return True
+
+    with connect("local") as db, pytest.raises(DeclarationError, match="async"):
+        Worker(Documents(db, Project, blobs=blobs), authorise=later)
+
+
+def test_changes_wake_a_worker_of_the_blocking_shell(blobs: BlobStore) -> None:
+    with connect("local") as db:
+        documents = Documents(db, Watched, blobs=blobs)
+        documents.create("o1", "p1")
+        changes = Changes(documents.home.model.table)
+        changes.on(Watched.Inbox).inserted(Worker(documents, authorise=anybody).on_inbox)
+        documents.submit("p1", [Mutation.of("rename", {"name": "x"}).by("c", 1, principal="ada")])
+        changes.drain(db, backoff_seconds=0.001)
+        assert documents.head("p1").name == "x"
