@@ -8,14 +8,19 @@ The front door. A map of the house, from the ground up, each floor importing onl
     operations            DynamoDB's verbs as values
     tables                definitions; create, describe, diff
     records               entities, keys, access patterns, collections, batches, transactions, cursors
+    queues                SQS: messages sent, and handled in order
     graph                 nodes, edges, edge sets
+    documents             versions, content-addressed blobs, mutations applied exactly once
+    streams               handlers of changes; a worker, or AWS Lambda
+    tasks                 delayed, durable work that commits with its data
+    sync                  documents' clients: Replicache's push and pull
     database, database_async   the two shells: connect() and connect_async()
     cli                   the command line
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from singletable.database import BlockingTransaction, Database, connect
 from singletable.errors import (
@@ -43,26 +48,12 @@ from singletable.errors import (
     VersionMoved,
 )
 from singletable.expressions import Condition, Update, attr, present
-from singletable.graph import (
-    Edge,
-    EdgeMoved,
-    GraphTable,
-    Linked,
-    Member,
-    Node,
-    NodePage,
-    NodeQuery,
-    Row,
-    link,
-    members_of,
-    neighbours_of,
-)
+from singletable.later import later
 from singletable.records import (
     ANY,
     Collection,
     Entity,
     Failure,
-    Finding,
     Key,
     KeyOf,
     Page,
@@ -75,6 +66,7 @@ from singletable.records import (
     before,
     between,
     collect,
+    copy_of,
     field,
     key_of,
     starting_with,
@@ -84,6 +76,56 @@ from singletable.wire import Credentials, Meter, RetryPolicy, StaticCredentials,
 
 if TYPE_CHECKING:
     from singletable.database_async import AsyncDatabase, connect_async
+    from singletable.documents import (
+        AsyncDocuments,
+        Document,
+        Documents,
+        Draft,
+        Items,
+        LocalBlobs,
+        Mutation,
+        ObjectBlobs,
+        Outcome,
+        Ref,
+        Submission,
+        collection,
+    )
+    from singletable.graph import (
+        Edge,
+        EdgeMoved,
+        GraphTable,
+        Linked,
+        Member,
+        Node,
+        NodePage,
+        NodeQuery,
+        Row,
+        link,
+        members_of,
+        neighbours_of,
+    )
+    from singletable.queues import (
+        Queue,
+    )
+    from singletable.records import Finding
+    from singletable.streams import (
+        Change,
+        Changes,
+        Expired,
+        Gap,
+        GapWarning,
+        Inserted,
+        Modified,
+        Removed,
+        SetAside,
+    )
+    from singletable.tasks import (
+        Backoff,
+        ClaimLost,
+        DeadLetter,
+        Running,
+        Tasks,
+    )
 
 __version__ = "0.1.0"
 
@@ -91,7 +133,12 @@ __all__ = [
     "ANY",
     "AlreadyExists",
     "AsyncDatabase",
+    "AsyncDocuments",
+    "Backoff",
     "BlockingTransaction",
+    "Change",
+    "Changes",
+    "ClaimLost",
     "Collection",
     "Condition",
     "ConditionFailed",
@@ -99,39 +146,60 @@ __all__ = [
     "Corrupt",
     "Credentials",
     "Database",
+    "DeadLetter",
     "DeclarationError",
     "Denied",
+    "Document",
+    "Documents",
+    "Draft",
     "Edge",
     "EdgeMoved",
     "Entity",
+    "Expired",
     "Failure",
     "Finding",
+    "Gap",
+    "GapWarning",
     "GraphTable",
     "Incomplete",
     "Index",
+    "Inserted",
     "InvalidCursor",
     "InvalidRequest",
     "InvalidValue",
+    "Items",
     "Key",
     "KeyOf",
     "Linked",
+    "LocalBlobs",
     "Member",
     "Meter",
     "Mistake",
+    "Modified",
+    "Mutation",
     "Node",
     "NodePage",
     "NodeQuery",
     "NotConfigured",
     "NotFound",
     "NotUnique",
+    "ObjectBlobs",
+    "Outcome",
     "OutcomeUnknown",
     "Page",
     "Query",
+    "Queue",
+    "Ref",
+    "Removed",
     "RetryPolicy",
     "Row",
+    "Running",
+    "SetAside",
     "SingletableError",
     "StaticCredentials",
+    "Submission",
     "Table",
+    "Tasks",
     "Throttled",
     "Timeouts",
     "TooLarge",
@@ -148,8 +216,10 @@ __all__ = [
     "before",
     "between",
     "collect",
+    "collection",
     "connect",
     "connect_async",
+    "copy_of",
     "field",
     "key_of",
     "link",
@@ -160,10 +230,56 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """The awaiting shell, when first asked for: it brings asyncio, which a blocking program needn't load."""
-    if name in ("AsyncDatabase", "connect_async"):
-        from singletable import database_async  # noqa: PLC0415
-
-        return getattr(database_async, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# What a program may do without: the awaiting shell brings asyncio, and each layer above records its own weight.
+_LATE = {
+    "singletable.database_async": ("AsyncDatabase", "connect_async"),
+    "singletable.graph": (
+        "Edge",
+        "EdgeMoved",
+        "GraphTable",
+        "Linked",
+        "Member",
+        "Node",
+        "NodePage",
+        "NodeQuery",
+        "Row",
+        "link",
+        "members_of",
+        "neighbours_of",
+    ),
+    "singletable.records": ("Finding",),
+    "singletable.queues": ("Queue",),
+    "singletable.documents": (
+        "AsyncDocuments",
+        "Document",
+        "Documents",
+        "Draft",
+        "Items",
+        "LocalBlobs",
+        "Mutation",
+        "ObjectBlobs",
+        "Outcome",
+        "Ref",
+        "Submission",
+        "collection",
+    ),
+    "singletable.streams": (
+        "Change",
+        "Changes",
+        "Expired",
+        "Gap",
+        "GapWarning",
+        "Inserted",
+        "Modified",
+        "Removed",
+        "SetAside",
+    ),
+    "singletable.tasks": (
+        "Backoff",
+        "ClaimLost",
+        "DeadLetter",
+        "Running",
+        "Tasks",
+    ),
+}
+__getattr__ = later(globals(), {name: module for module, names in _LATE.items() for name in names})

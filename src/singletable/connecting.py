@@ -7,12 +7,25 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from singletable.errors import InvalidRequest
 from singletable.records.cursors import CursorSeal
-from singletable.wire import CredentialSource, Endpoint, RetryPolicy, Timeouts, Traits, credentials_from, endpoint_for
+from singletable.wire import (
+    CredentialSource,
+    Endpoint,
+    Locate,
+    RetryPolicy,
+    Timeouts,
+    Traits,
+    beside,
+    credentials_from,
+    endpoint_for,
+    locator,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,8 +36,7 @@ CURSOR_KEYS_VARIABLE = "SINGLETABLE_CURSOR_KEYS"
 _LOCAL = "local"
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(Struct, frozen=True):
     """How a database is talked to; each has a default."""
 
     region: str | None = None
@@ -38,14 +50,15 @@ class Options:
     """Seconds since 1970. It decides expiry, the life of cursors, and the time of signatures."""
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(Struct, frozen=True):
     """A way to the service, found and ready."""
 
     endpoint: Endpoint
     credentials: CredentialSource
     traits: Traits
     seal: CursorSeal
+    locate: Locate
+    """Where the account's other services are: streams, queues."""
     engine: Engine | None = None
     """The embedded engine, which ends when nobody holds it."""
 
@@ -60,13 +73,14 @@ def find_target(target: str, options: Options, environ: Mapping[str, str]) -> Ta
         )
     endpoint = endpoint_for(target, environ=environ, region=options.region)
     credentials = options.credentials or credentials_from(environ, local=endpoint.is_local)
-    return Target(endpoint, credentials, Traits(), CursorSeal(_cursor_keys(options, environ)))
+    locate = locator(target, environ=environ, region=options.region)
+    return Target(endpoint, credentials, Traits(), CursorSeal(_cursor_keys(options, environ)), locate)
 
 
 def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Target:
     from pathlib import Path  # noqa: PLC0415 it brings urllib, 4 ms; a program on AWS never needs it
 
-    from singletable.local import EMBEDDED, Engine  # noqa: PLC0415 nor this
+    from singletable.local import EMBEDDED, Engine, tend_streams  # noqa: PLC0415 nor this
 
     name = target.partition(":")[2]
     if target != _LOCAL and not name:
@@ -76,9 +90,14 @@ def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targ
     endpoint = endpoint_for(engine.url, environ=environ, region=options.region)
     credentials = options.credentials or credentials_from({}, local=True)
     lag = 0.0 if EMBEDDED.synchronous_indexes else Traits().index_lag_seconds
-    traits = Traits(creates_tables=True, scan_page_limit=EMBEDDED.scan_page_limit, index_lag_seconds=lag)
+    traits = Traits(
+        creates_tables=True,
+        scan_page_limit=EMBEDDED.scan_page_limit,
+        index_lag_seconds=lag,
+        tend_streams=partial(tend_streams, engine.data),
+    )
     keys = _cursor_keys(options, environ) or [_own_key(path)]
-    return Target(endpoint, credentials, traits, CursorSeal(keys), engine)
+    return Target(endpoint, credentials, traits, CursorSeal(keys), beside(endpoint), engine)
 
 
 def _cursor_keys(options: Options, environ: Mapping[str, str]) -> Sequence[str | bytes]:
@@ -90,13 +109,13 @@ def _own_key(path: Path | None) -> str:
     """A local database's own key for cursors: beside its file, for its owner's eyes; in memory, a passing one."""
     if path is None:
         return secrets.token_urlsafe(32)
-    beside = path.with_name(f"{path.name}.cursor-key")
-    if not beside.exists():
+    kept = path.with_name(f"{path.name}.cursor-key")
+    if not kept.exists():
         # Made whole under another name, then linked: of several processes the first one's key stands for all.
         draft = path.with_name(f"{path.name}.cursor-key.{secrets.token_hex(4)}")
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(secrets.token_urlsafe(32))
         with suppress(FileExistsError):
-            os.link(draft, beside)
+            os.link(draft, kept)
         draft.unlink()
-    return beside.read_text()
+    return kept.read_text()

@@ -10,21 +10,16 @@ import os
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from singletable.connecting import Options, Target, find_target
 from singletable.expressions import Condition, Update
-from singletable.graph import Edge, GraphTable, Linked, Node, NodePage, NodeQuery, Row
-from singletable.graph import flows as graph
-from singletable.graph.linking import Target as LinkTarget
+from singletable.later import Later
 from singletable.operations import Key
 from singletable.records import (
     DEFAULT_MAX_PAGES,
     Collection,
     Entity,
-    Explainable,
-    Explained,
-    Finding,
     KeyOf,
     Page,
     Query,
@@ -36,11 +31,19 @@ from singletable.records import (
 from singletable.tables import Description, Difference
 from singletable.wire import BlockingPort, CredentialSource, Meter, RetryPolicy, Timeouts, drive
 
+if TYPE_CHECKING:
+    from singletable.graph import Edge, Linked, Node, NodePage, NodeQuery, Row, edges
+    from singletable.graph import flows as graph
+    from singletable.graph.linking import Target as LinkTarget
+    from singletable.records import Explainable, Explained, Finding
+else:
+    edges, graph = Later("singletable.graph.edges"), Later("singletable.graph.flows")
+
 T = TypeVar("T")
 E = TypeVar("E", bound=Entity)
 C = TypeVar("C", bound=Collection)
-N = TypeVar("N", bound=Node)
-D = TypeVar("D", bound=Edge[Any, Any])
+N = TypeVar("N", bound="Node")
+D = TypeVar("D", bound="Edge[Any, Any]")
 DEFAULT_LIMIT = 100
 
 
@@ -88,6 +91,7 @@ class Database:
             ca_file=options.ca_file,
             checksum=options.checksum,
             now=options.clock,
+            locate=target.locate,
         )
         return cls(port, target)
 
@@ -164,9 +168,9 @@ class Database:
 
         A cursor belongs to its query and to the `principal`, if one is given. InvalidCursor.
         """
-        if isinstance(query, NodeQuery):
-            return drive(graph.page_of_nodes(self.port, query, limit, after, self.target.seal, principal))
-        return drive(flows.page(self.port, query, limit, after, self.target.seal, principal, max_pages))
+        if isinstance(query, Query):
+            return drive(flows.page(self.port, query, limit, after, self.target.seal, principal, max_pages))
+        return drive(graph.page_of_nodes(self.port, query, limit, after, self.target.seal, principal))
 
     def iter(self, query: Query[T]) -> Iterator[T]:
         """Every item in key order; holds one page of up to 1 MB at a time."""
@@ -238,7 +242,7 @@ class Database:
         NotFound, ConditionFailed, NotUnique. Of an entity that counts its writes, or with `expected=`, only the item as
         it was read is changed: VersionMoved otherwise.
 
-        One request; one read more where an index key needs values that neither the key nor the updates hold. `add` and
+        One request; a read more where an index key needs values that neither the target nor the updates hold. `add` and
         `append` are sent once: a lost answer is OutcomeUnknown, unless `exactly_once` (a transaction and a read).
         """
         return drive(flows.update(self.port, target, updates, where, expected, exactly_once))
@@ -324,7 +328,7 @@ class Database:
         It reads the whole table, and changes nothing. Nothing is found in a sound one.
         """
         found = drive(flows.check(self.port, table))
-        return found + (drive(graph.check_graph(self.port, table)) if isinstance(table, GraphTable) else [])
+        return found + (drive(graph.check_graph(self.port, table)) if isinstance(table, edges.GraphTable) else [])
 
     def create_table(self, table: Table) -> Description:
         """Create a table and wait until it can be used. Where it is there already it must be as declared."""

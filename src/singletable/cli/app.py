@@ -13,6 +13,7 @@ from singletable.cli.local import local
 from singletable.cli.patterns import patterns
 from singletable.cli.reading import explain, get, query
 from singletable.cli.session import DB_VARIABLE, DEFAULT_DB, Session, options_anywhere
+from singletable.cli.stream import stream
 from singletable.cli.table import table
 from singletable.errors import SingletableError
 
@@ -54,5 +55,5 @@ def app(ctx: click.Context) -> None:
 
 
 app.epilog = f"The database is {DEFAULT_DB} unless --db or {DB_VARIABLE} names another."
-for command in (demo, local, table, patterns, get, query, explain):
+for command in (demo, local, table, patterns, get, query, explain, stream):
     app.add_command(command)

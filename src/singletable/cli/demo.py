@@ -1,4 +1,4 @@
-"""`demo`: the organisations application on an engine in memory, every access pattern with what it cost."""
+"""`demo`: the organisations application on an engine of its own, every access pattern with what it cost."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Step(Protocol):
 def demo() -> None:
     """Run the sample application; show what each call costs.
 
-    It runs every access pattern of the organisations application on an embedded engine in memory: creates the table,
+    It runs every access pattern of the organisations application on an embedded engine of its own: creates the table,
     loads a sample, reads and writes; nothing is left behind. The application is in the repository, not in the package:
     run it from a checkout.
     """
@@ -68,7 +68,7 @@ def _walkthrough() -> Callable[[Database], Iterator[Step]]:
 
 
 def _prepare(db: Database, started: float) -> None:
-    click.echo(f"engine   {db.target.endpoint.url}, in memory, after {(time.perf_counter() - started) * 1000:.0f} ms")
+    click.echo(f"engine   {db.target.endpoint.url}, after {(time.perf_counter() - started) * 1000:.0f} ms")
     for table in tables_of(_MODEL):
         made = db.create_table(table)
         entities = ", ".join(model.kind.__name__ for model in table.models)

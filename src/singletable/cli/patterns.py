@@ -13,8 +13,9 @@ from singletable.records import AccessPattern, Table, catalogue
 
 @click.command()
 @click.argument("module", metavar="MODULE[:NAME]")
+@click.option("--system", is_flag=True, help="Those of the library's own items too, such as tasks.")
 @options_anywhere("json")
-def patterns(module: str, as_json: bool) -> None:
+def patterns(module: str, system: bool, as_json: bool) -> None:
     """List every access pattern with its keys and cost.
 
     Each with its arguments, its keys and where they are read, its requests and capacity. Sends nothing.
@@ -25,14 +26,14 @@ def patterns(module: str, as_json: bool) -> None:
     """
     tables = tables_of(module)
     if as_json:
-        show.print_json([pattern for table in tables for pattern in catalogue(table)])
+        show.print_json([pattern for table in tables for pattern in catalogue(table, system=system)])
         return
     for table in tables:
-        _print(table, catalogue(table))
+        _print(table, catalogue(table, system=system))
 
 
 def _print(table: Table, found: tuple[AccessPattern, ...]) -> None:
-    entities = show.counted(len(table.models), "entity", "entities")
+    entities = show.counted(sum(not model.is_system for model in table.models), "entity", "entities")
     click.echo(f"table {show.clean(table.name)}: {entities}, {show.counted(len(found), 'access pattern')}")
     titles = ("Access pattern", "Keys", "Cost")
     show.print_table(titles, [(_called(p), _keys(p), _cost(p)) for p in found], between=True)
