@@ -16,10 +16,8 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.staticfiles import StaticFiles
 
 from examples.goals import pages
-from examples.goals.cost import metered
 from examples.goals.errors import AlreadyThere, ApplicationError, Invalid, Missing, NotALead, Refused
 from examples.goals.model import Goal, GoalKind, Organisation, Role, Team, User
-from examples.goals.principal import Principal
 from examples.goals.queries import Order
 from examples.goals.rendering import HEADERS
 from examples.goals.schemas import (
@@ -35,6 +33,8 @@ from examples.goals.schemas import (
     Who,
 )
 from examples.goals.service import Service
+from examples.shared.cost import metered
+from examples.shared.principal import Principal
 from singletable import InvalidCursor, InvalidValue, TooLarge, TransactionConflict, Unavailable, attr
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost")

@@ -12,39 +12,20 @@ from typing import Any
 
 import click
 
-from examples.goals.cost import metered
 from examples.goals.enhancements import read
-from examples.goals.errors import ApplicationError
 from examples.goals.import_enhancements import import_enhancements
 from examples.goals.model import Role, Team, records
-from examples.goals.output import (
-    goal_json,
-    list_json,
-    print_cost,
-    print_goal,
-    print_json,
-    print_list,
-    progress_bar,
-    stopwatch,
-)
+from examples.goals.output import goal_json, list_json, print_goal, print_list
 from examples.goals.queries import Order
 from examples.goals.sample import load_sample
 from examples.goals.service import Service
 from examples.goals.views import GoalList
-from singletable import SingletableError, connect
+from examples.shared.cost import metered
+from examples.shared.opening import Opening, pass_opened
+from examples.shared.terminal import Commands, print_cost, print_json, progress_bar, stopwatch
 
 MOST = 1000
 """Goals a page; up to 100 are 3 requests, more are side by side in as many round trips."""
-
-
-class Commands(click.Group):
-    """Refusals are a line on standard error and exit status 1, never a traceback."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except (ApplicationError, SingletableError) as error:
-            raise click.ClickException(str(error)) from error
 
 
 @click.group(cls=Commands)
@@ -52,14 +33,11 @@ class Commands(click.Group):
 @click.pass_context
 def main(context: click.Context, target: str) -> None:
     """Goals, users and teams as a graph in one DynamoDB table."""
-    db = context.with_resource(connect(target))
-    if target.partition(":")[0] == "local":
-        db.create_table(records)
-    context.obj = Service(db)
+    context.obj = Opening(context, target, records, Service)
 
 
 @main.command()
-@click.pass_obj
+@pass_opened
 def init(app: Service) -> None:
     """Create the table, on AWS or at an address. Locally that happens by itself."""
     click.echo(f"table {app.db.create_table(records).name} is ready")
@@ -67,7 +45,7 @@ def init(app: Service) -> None:
 
 @main.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.pass_obj
+@pass_opened
 def import_(app: Service, file: Path) -> None:
     """Make the goals of a file of enhancement proposals what it says."""
     with stopwatch() as seconds:
@@ -83,7 +61,7 @@ def import_(app: Service, file: Path) -> None:
 
 
 @main.command()
-@click.pass_obj
+@pass_opened
 def sample(app: Service) -> None:
     """Write a small company's goals, to look at with `serve`."""
     load_sample(app)
@@ -101,7 +79,7 @@ def list_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("team_id", metavar="TEAM")
 @click.option("--by", type=click.Choice([o.value for o in Order]), default=Order.RANK.value, show_default=True)
 @list_options
-@click.pass_obj
+@pass_opened
 def team(app: Service, team_id: str, by: str, as_json: bool, limit: int, after: str | None) -> None:
     """A page of a team's goals, with leads, contributors and teams."""
     key = Team.by_id(team_id)
@@ -112,7 +90,7 @@ def team(app: Service, team_id: str, by: str, as_json: bool, limit: int, after: 
 @click.argument("user_id", metavar="USER")
 @click.option("--role", type=click.Choice(["lead", "contributor"]), required=True, help="Exactly this one.")
 @list_options
-@click.pass_obj
+@pass_opened
 def user(app: Service, user_id: str, role: str, as_json: bool, limit: int, after: str | None) -> None:
     """A page of the goals in which a user has a role."""
     asked = Role(role.upper())
@@ -122,7 +100,7 @@ def user(app: Service, user_id: str, role: str, as_json: bool, limit: int, after
 @main.command()
 @click.argument("goal_id", metavar="GOAL")
 @click.option("--json", "as_json", is_flag=True)
-@click.pass_obj
+@pass_opened
 def goal(app: Service, goal_id: str, as_json: bool) -> None:
     """One goal, with its people, and the goals that it sees also or replaces."""
     (view, links), took = metered(app.db, lambda: app.goal_with_links(goal_id))
@@ -145,7 +123,7 @@ def _show(app: Service, title: str, as_json: bool, ask: Callable[[], GoalList]) 
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--secret", "secrets", multiple=True, envvar="GOALS_SECRETS", help="Signs session tokens.")
 @click.option("--insecure-user", help="Every request is this user's: for a demo on this machine.")
-@click.pass_obj
+@pass_opened
 def serve(app: Service, port: int, host: str, secrets: tuple[str, ...], insecure_user: str | None) -> None:
     """The web pages, and the HTTP API under /api. Reading is free to all who reach it; changes take a token."""
     import uvicorn  # noqa: PLC0415 the other commands start without a web framework

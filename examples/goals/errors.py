@@ -9,16 +9,13 @@ ApplicationError
 
 from __future__ import annotations
 
+from examples.shared import errors
+from examples.shared.errors import ApplicationError, Invalid, Refused
 
-class ApplicationError(Exception):
-    """The root."""
-
-
-class Invalid(ApplicationError, ValueError):
-    """Input that can't be meant."""
+__all__ = ["AlreadyThere", "ApplicationError", "Invalid", "Missing", "NotALead", "Refused"]
 
 
-class Missing(ApplicationError):
+class Missing(errors.Missing):
     """There is none."""
 
     def __init__(self, what: str, id: str) -> None:
@@ -28,10 +25,6 @@ class Missing(ApplicationError):
 class NotALead(ApplicationError):
     def __init__(self, goal_id: str, user_id: str) -> None:
         super().__init__(f"{user_id!r} does not lead goal {goal_id!r}")
-
-
-class Refused(ApplicationError):
-    """The graph, as it stands, says no."""
 
 
 class AlreadyThere(Refused):

@@ -8,12 +8,12 @@ from typing import Annotated, Literal, cast
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from examples.goals.cost import metered
 from examples.goals.model import Organisation, Role, Team
 from examples.goals.queries import HolderKey, Order
 from examples.goals.rendering import quoted, render
 from examples.goals.service import Service
 from examples.goals.views import GoalView
+from examples.shared.cost import metered
 
 Limit = Annotated[int, Query(ge=1, le=100)]
 

@@ -7,10 +7,10 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from examples.goals.cost import Cost
 from examples.goals.model import Goal, Organisation, Role, Team, User
 from examples.goals.queries import PersonKey
 from examples.goals.views import GoalList, GoalPage, GoalView, Parts, Profile, TeamPeople
+from examples.shared.cost import Cost
 
 Kind = Literal["user", "team", "organisation"]
 Text = Field(min_length=1, max_length=500)

@@ -181,5 +181,8 @@ def _rows(row: Row[Any], linked: Linked[Any]) -> Sequence[Row[Any]]:
 
 
 def _named(row: Row[Goal], linked: Linked[Any]) -> tuple[Any, ...]:
-    found = {r.node.id: r.node for r in _rows(row, linked)}
+    rows = _rows(row, linked)
+    if not rows:
+        return ()
+    found = {r.node.id: r.node for r in rows}
     return tuple(sorted(found.values(), key=lambda node: (node.name, node.id)))

@@ -9,22 +9,17 @@ from typing import Any, TypeVar
 import click
 
 from examples.organisations.groups import Group
-from examples.organisations.output import Cost, print_cost, print_json
 from examples.organisations.service import Service
+from examples.shared.cost import metered
+from examples.shared.opening import pass_opened
+from examples.shared.terminal import print_cost, print_json
 
 T = TypeVar("T")
 
 
-def metered(app: Service, action: Callable[[], T]) -> tuple[T, Cost]:
-    """What an action gives, and what it took."""
-    with app.db.meter() as meter:
-        result = action()
-    return result, Cost.of(meter)
-
-
 def run(app: Service, action: Callable[[], object]) -> None:
     """An action whose result nobody waits for."""
-    print_cost(metered(app, action)[1])
+    print_cost(metered(app.db, action)[1].cost)
 
 
 # --- users and invitations --------------------------------------------------------------------------------------------
@@ -33,7 +28,7 @@ def run(app: Service, action: Callable[[], object]) -> None:
 @click.option("--first-name", default="")
 @click.option("--last-name", default="")
 @click.option("--phone", default="")
-@click.pass_obj
+@pass_opened
 def register(app: Service, email: str, first_name: str, last_name: str, phone: str) -> None:
     """Register a user, or change their details."""
     run(app, lambda: app.put_user(email, first_name=first_name, last_name=last_name, phone=phone))
@@ -41,13 +36,13 @@ def register(app: Service, email: str, first_name: str, last_name: str, phone: s
 
 @click.command("get-user")
 @click.argument("email")
-@click.pass_obj
+@pass_opened
 def get_user(app: Service, email: str) -> None:
     """A user's own record."""
-    found, cost = metered(app, lambda: app.get_user(email))
+    found, took = metered(app.db, lambda: app.get_user(email))
     names = "first_name", "last_name", "phone"
     shown = {"email": found.shown_as or found.email, **{name: getattr(found, name) for name in names}}
-    print_json({**shown, "created_at": found.created_at.isoformat(), "cost": vars(cost)})
+    print_json({**shown, "created_at": found.created_at.isoformat(), "cost": vars(took.cost)})
 
 
 def group_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,7 +59,7 @@ def groups_of(names: tuple[str, ...], service_groups: tuple[tuple[str, str], ...
 @click.argument("organisation_id")
 @click.argument("email")
 @group_options
-@click.pass_obj
+@pass_opened
 def invite(
     app: Service, organisation_id: str, email: str, names: tuple[str, ...], service_groups: tuple[tuple[str, str], ...]
 ) -> None:
@@ -75,7 +70,7 @@ def invite(
 @click.command()
 @click.argument("organisation_id")
 @click.argument("email")
-@click.pass_obj
+@pass_opened
 def accept(app: Service, organisation_id: str, email: str) -> None:
     """Accept an invitation in the user's name."""
     run(app, lambda: app.accept(organisation_id, email))
@@ -84,7 +79,7 @@ def accept(app: Service, organisation_id: str, email: str) -> None:
 @click.command()
 @click.argument("organisation_id")
 @click.argument("email")
-@click.pass_obj
+@pass_opened
 def decline(app: Service, organisation_id: str, email: str) -> None:
     """Decline an invitation in the user's name."""
     run(app, lambda: app.decline(organisation_id, email))
@@ -94,37 +89,38 @@ def decline(app: Service, organisation_id: str, email: str) -> None:
 @click.command()
 @click.argument("name")
 @click.option("--owner", required=True)
-@click.pass_obj
+@pass_opened
 def create(app: Service, name: str, owner: str) -> None:
     """A new organisation; prints its id."""
-    made, cost = metered(app, lambda: app.create_organisation(name, owner=owner))
+    made, took = metered(app.db, lambda: app.create_organisation(name, owner=owner))
     click.echo(made.organisation_id)
-    print_cost(cost)
+    print_cost(took.cost)
 
 
 @click.command()
 @click.argument("organisation_id")
 @click.argument("name")
-@click.pass_obj
-def rename(app: Service, organisation_id: str, name: str) -> None:
+@click.option("--later", is_flag=True, help="Its record alone: `changes` brings the name to the copies, any number.")
+@pass_opened
+def rename(app: Service, organisation_id: str, name: str, later: bool) -> None:
     """Change an organisation's name, with its copies."""
-    run(app, lambda: app.put_organisation(organisation_id, name))
+    run(app, lambda: (app.rename_organisation if later else app.put_organisation)(organisation_id, name))
 
 
 @click.command("get")
 @click.argument("organisation_id")
-@click.pass_obj
+@pass_opened
 def get_organisation(app: Service, organisation_id: str) -> None:
     """An organisation's own record."""
-    found, cost = metered(app, lambda: app.get_organisation(organisation_id))
-    print_json({"organisation_id": found.organisation_id, "name": found.organisation_name, "cost": vars(cost)})
+    found, took = metered(app.db, lambda: app.get_organisation(organisation_id))
+    print_json({"organisation_id": found.organisation_id, "name": found.organisation_name, "cost": vars(took.cost)})
 
 
 @click.command("put-service")
 @click.argument("organisation_id")
 @click.argument("service_id")
 @click.argument("name")
-@click.pass_obj
+@pass_opened
 def put_service(app: Service, organisation_id: str, service_id: str, name: str) -> None:
     """A new service, or a new name for one."""
     run(app, lambda: app.put_service(organisation_id, service_id, name))
@@ -133,7 +129,7 @@ def put_service(app: Service, organisation_id: str, service_id: str, name: str) 
 @click.command("delete-service")
 @click.argument("organisation_id")
 @click.argument("service_id")
-@click.pass_obj
+@pass_opened
 def delete_service(app: Service, organisation_id: str, service_id: str) -> None:
     """Delete a service, its groups from all members; again, where it was broken off."""
     run(app, lambda: app.delete_service(organisation_id, service_id))
@@ -143,7 +139,7 @@ def delete_service(app: Service, organisation_id: str, service_id: str) -> None:
 @click.argument("organisation_id")
 @click.argument("email")
 @group_options
-@click.pass_obj
+@pass_opened
 def add_to_groups(
     app: Service, organisation_id: str, email: str, names: tuple[str, ...], service_groups: tuple[tuple[str, str], ...]
 ) -> None:
@@ -155,7 +151,7 @@ def add_to_groups(
 @click.argument("organisation_id")
 @click.argument("email")
 @group_options
-@click.pass_obj
+@pass_opened
 def remove_from_groups(
     app: Service, organisation_id: str, email: str, names: tuple[str, ...], service_groups: tuple[tuple[str, str], ...]
 ) -> None:
@@ -166,7 +162,7 @@ def remove_from_groups(
 @click.command("remove-user")
 @click.argument("organisation_id")
 @click.argument("email")
-@click.pass_obj
+@pass_opened
 def remove_user(app: Service, organisation_id: str, email: str) -> None:
     """Take a member, or an invitation, out of an organisation."""
     run(app, lambda: app.remove_user(organisation_id, email))
@@ -175,7 +171,7 @@ def remove_user(app: Service, organisation_id: str, email: str) -> None:
 @click.command()
 @click.argument("organisation_id")
 @group_options
-@click.pass_obj
+@pass_opened
 def message(
     app: Service, organisation_id: str, names: tuple[str, ...], service_groups: tuple[tuple[str, str], ...]
 ) -> None:

@@ -15,7 +15,6 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from examples.organisations.addresses import address
 from examples.organisations.errors import ApplicationError, Invalid, Missing, NotAnOwner, Refused
-from examples.organisations.principal import Principal
 from examples.organisations.schemas import (
     GroupsIn,
     InviteIn,
@@ -27,6 +26,7 @@ from examples.organisations.schemas import (
     UserOut,
 )
 from examples.organisations.service import Service
+from examples.shared.principal import Principal
 from singletable import InvalidValue, TooLarge, TransactionConflict, Unavailable
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost")

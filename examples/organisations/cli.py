@@ -7,40 +7,23 @@ python -m examples.organisations --db local:organisations.db show kubernetes --j
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from examples.organisations.actions import actions, metered
-from examples.organisations.errors import ApplicationError
+from examples.organisations.actions import actions
+from examples.organisations.addresses import address
+from examples.organisations.changes import changes
 from examples.organisations.github_file import read
 from examples.organisations.import_github import import_file
 from examples.organisations.model import organisations
-from examples.organisations.output import (
-    print_cost,
-    print_json,
-    print_profile,
-    print_roster,
-    print_steps,
-    profile_json,
-    progress_bar,
-    roster_json,
-    stopwatch,
-)
-from examples.organisations.principal import InsecureUser, SessionTokens
+from examples.organisations.output import print_profile, print_roster, print_steps, profile_json, roster_json
+from examples.organisations.principal import SessionTokens
 from examples.organisations.service import Service
 from examples.organisations.walkthrough import walkthrough
-from singletable import SingletableError, connect
-
-
-class Commands(click.Group):
-    """Refusals are a line on standard error and exit status 1, never a traceback."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except (ApplicationError, SingletableError) as error:
-            raise click.ClickException(str(error)) from error
+from examples.shared.cost import metered
+from examples.shared.opening import Opening, pass_opened
+from examples.shared.principal import InsecureUser
+from examples.shared.terminal import Commands, print_cost, print_json, progress_bar, stopwatch
 
 
 @click.group(cls=Commands)
@@ -48,22 +31,30 @@ class Commands(click.Group):
 @click.pass_context
 def main(context: click.Context, target: str) -> None:
     """Users, organisations, groups and services in one DynamoDB table."""
-    db = context.with_resource(connect(target))
-    if target.partition(":")[0] == "local":
-        db.create_table(organisations)
-    context.obj = Service(db)
+    context.obj = Opening(context, target, organisations, Service)
 
 
 @main.command()
-@click.pass_obj
+@pass_opened
 def init(app: Service) -> None:
     """Create the table, on AWS or at an address. Locally that happens by itself."""
     click.echo(f"table {app.db.create_table(organisations).name} is ready")
 
 
+@main.command("changes")
+@click.option("--once", is_flag=True, help="End when the copies are right.")
+@pass_opened
+def follow_changes(app: Service, once: bool) -> None:
+    """Bring organisations' names to their copies, until Ctrl-C."""
+    if once:
+        changes.drain(app.db)
+    else:
+        changes.run(app.db)
+
+
 @main.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.pass_obj
+@pass_opened
 def import_(app: Service, file: Path) -> None:
     """Make an organisation what a GitHub organisation file says; its id is the file's name."""
     with stopwatch() as seconds:
@@ -82,34 +73,34 @@ def import_(app: Service, file: Path) -> None:
 @click.argument("organisation_id")
 @click.option("--json", "as_json", is_flag=True)
 @click.option("--refresh", is_flag=True, help="Bring the copies of the users' details up to date.")
-@click.pass_obj
+@pass_opened
 def show(app: Service, organisation_id: str, as_json: bool, refresh: bool) -> None:
     """Groups and services of an organisation, with their people."""
     ask = app.refresh_organisation if refresh else app.organisation_details
-    roster, cost = metered(app, lambda: ask(organisation_id))
+    roster, took = metered(app.db, lambda: ask(organisation_id))
     if as_json:
-        return print_json(roster_json(roster, cost))
+        return print_json(roster_json(roster, took.cost))
     print_roster(roster)
-    return print_cost(cost)
+    return print_cost(took.cost)
 
 
 @main.command()
 @click.argument("login")
 @click.option("--json", "as_json", is_flag=True)
 @click.option("--refresh", is_flag=True, help="Bring the copies of the organisations' names up to date.")
-@click.pass_obj
+@pass_opened
 def user(app: Service, login: str, as_json: bool, refresh: bool) -> None:
     """Organisations and invitations of a user."""
     ask = app.refresh_user if refresh else app.user_details
-    profile, cost = metered(app, lambda: ask(login))
+    profile, took = metered(app.db, lambda: ask(login))
     if as_json:
-        return print_json(profile_json(profile, cost))
+        return print_json(profile_json(profile, took.cost))
     print_profile(profile)
-    return print_cost(cost)
+    return print_cost(took.cost)
 
 
 @main.command("walkthrough")
-@click.pass_obj
+@pass_opened
 def walk(app: Service) -> None:
     """Every action once, with what each takes. It writes a sample."""
     print_steps(walkthrough(app.db))
@@ -120,7 +111,7 @@ def walk(app: Service) -> None:
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--secret", "secrets", multiple=True, envvar="ORGANISATIONS_SECRETS", help="Signs session tokens.")
 @click.option("--insecure-user", help="Every request is this user's: for a demo on this machine.")
-@click.pass_obj
+@pass_opened
 def serve(app: Service, port: int, host: str, secrets: tuple[str, ...], insecure_user: str | None) -> None:
     """The HTTP API; try it at /docs."""
     import uvicorn  # noqa: PLC0415 the other commands start without a web framework
@@ -131,7 +122,7 @@ def serve(app: Service, port: int, host: str, secrets: tuple[str, ...], insecure
         raise click.UsageError("--insecure-user is for this machine alone: leave --host out")
     if insecure_user is None and not secrets:
         raise click.UsageError("say --secret (or set ORGANISATIONS_SECRETS), or --insecure-user for a demo")
-    principal = SessionTokens(secrets) if insecure_user is None else InsecureUser(insecure_user)
+    principal = SessionTokens(secrets) if insecure_user is None else InsecureUser(address(insecure_user))
     uvicorn.run(create_app(app, principal, [*LOCAL_HOSTS, host]), host=host, port=port)
 
 

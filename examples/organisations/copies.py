@@ -1,8 +1,9 @@
-"""Denormalised copies, kept right twice over.
+"""Denormalised copies, kept right in three ways.
 
 In the write: a source and all its copies change in one transaction, up to 99 of them. A copy that is begun meanwhile
 raises the source's `copies`, which the change holds as it read it: none is missed. On read: `refresh` compares a copy
-with its source and rewrites it where it differs, under its old value as condition.
+with its source and rewrites it where it differs, under its old value as condition. By changes: `rename` writes an
+organisation alone, and `changes` carries its name to any number of copies, each under the version that it has.
 
 | source | its copies |
 |---|---|
@@ -16,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from examples.organisations.access import check_owner
+from examples.organisations.access import check_owner, raise_for_organisation
 from examples.organisations.errors import Contended, NoSuchOrganisation, TooManyCopies
 from examples.organisations.model import (
     Organisation,
@@ -86,6 +87,17 @@ def put_organisation(db: Database, organisation_id: str, name: str, by: str | No
             continue
         return replace(details.organisation, organisation_name=name)
     raise Contended(f"the organisation {organisation_id!r}")
+
+
+def rename(db: Database, organisation_id: str, name: str, by: str | None) -> Organisation:
+    """Change the name alone; the copies follow by the table's stream."""
+    key = Organisation.by_id(organisation_id)
+    where = None if by is None else attr(Organisation.owners).contains(by)
+    try:
+        return db.update(key, attr(Organisation.organisation_name).set(name), where=where)
+    except (NotFound, ConditionFailed) as error:
+        raise_for_organisation(db, organisation_id, by, error)
+        raise
 
 
 def copied(user: User) -> tuple[Update, ...]:

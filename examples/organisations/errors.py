@@ -9,17 +9,27 @@ ApplicationError
 
 from __future__ import annotations
 
+from examples.shared.errors import ApplicationError, Invalid, Missing, Refused
 
-class ApplicationError(Exception):
-    """The root."""
-
-
-class Invalid(ApplicationError, ValueError):
-    """Input that can't be meant."""
-
-
-class Missing(ApplicationError):
-    """There is none, or none that the caller may know of: front doors tell the two apart nowhere."""
+__all__ = [
+    "AlreadyAccepted",
+    "ApplicationError",
+    "BeingDeleted",
+    "Contended",
+    "IdTaken",
+    "Invalid",
+    "LastOwner",
+    "Missing",
+    "NoOpenInvitation",
+    "NoSuchMember",
+    "NoSuchOrganisation",
+    "NoSuchService",
+    "NoSuchUser",
+    "NotAnOwner",
+    "NotRegistered",
+    "Refused",
+    "TooManyCopies",
+]
 
 
 class NoSuchOrganisation(Missing):
@@ -52,10 +62,6 @@ class NoOpenInvitation(Missing):
 class NotAnOwner(ApplicationError):
     def __init__(self, organisation_id: str, email: str) -> None:
         super().__init__(f"{email!r} is not an owner of organisation {organisation_id!r}")
-
-
-class Refused(ApplicationError):
-    """The organisation, as it stands, says no."""
 
 
 class AlreadyAccepted(Refused):

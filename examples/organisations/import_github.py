@@ -76,11 +76,18 @@ def import_file(db: Database, file: OrganisationFile, now: datetime, progress: P
     total, done = len(wanted.puts) + len(wanted.deletes), 0
     progress(0, total)
     for puts in _parts(wanted.puts):
-        db.write_many(puts=puts)
+        _put(db, puts)
         progress(done := done + len(puts), total)
     for deletes in _parts(wanted.deletes):
         db.write_many(deletes=deletes)
         progress(done := done + len(deletes), total)
+
+
+def _put(db: Database, puts: Sequence[Entity]) -> None:
+    """In a batch, but for the organisation, which counts its writes."""
+    db.write_many(puts=[entity for entity in puts if not isinstance(entity, Organisation)])
+    for organisation in (entity for entity in puts if isinstance(entity, Organisation)):
+        db.put(organisation)
 
 
 def read_there(db: Database, file: OrganisationFile) -> There:
@@ -130,8 +137,10 @@ def _service(file: OrganisationFile, service_id: str) -> OrganisationService:
 
 
 def _organisation(file: OrganisationFile, there: There) -> Organisation:
-    copies = there.details.organisation.copies if there.details else len(file.spellings)
     owners = set(file.groups.get(OWNERS, ()))
+    if there.details is not None:
+        return replace(there.details.organisation, organisation_name=file.name, owners=owners)
+    copies = len(file.spellings)
     return Organisation(organisation_id=file.organisation_id, organisation_name=file.name, owners=owners, copies=copies)
 
 

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from singletable import ANY, Collection, Condition, Entity, Key, Table, attr, collect, field
+from singletable import ANY, Collection, Condition, Entity, Key, Table, attr, collect, copy_of, field
 
-organisations = Table("organisations", key=("id", "rng"), type_attribute="typ", version_attribute="v", separator="/")
+organisations = Table(
+    "organisations",
+    key=("id", "rng"),
+    type_attribute="typ",
+    version_attribute="v",
+    separator="/",
+    stream="new_and_old",
+)
 
 
 class User(Entity, table=organisations, type="user"):
@@ -30,12 +37,29 @@ class User(Entity, table=organisations, type="user"):
         return f"user/{email}", "user"
 
 
+class Organisation(Entity, table=organisations, type="organisation"):
+    organisation_id: str = field(name="organisationId")
+    organisation_name: str = field(name="organisationName")
+    owners: set[str] = field(default_factory=set[str])
+    """The members in the group `owner`, changed with their records in one transaction: it can't be emptied."""
+    copies: int = 0
+    """As User.copies, for the name."""
+    revision: int = field(version=True, default=0)
+    """How often it was written: which name a copy has, where changes bring it."""
+
+    @organisations.key
+    @staticmethod
+    def by_id(organisation_id: str) -> Key:
+        """One organisation."""
+        return f"organisation/{organisation_id}", "organisation"
+
+
 class UserOrganisation(Entity, table=organisations, type="userOrganisation"):
     """The user's side of a membership, or of an invitation: that is one nobody has accepted yet."""
 
     email: str
     organisation_id: str = field(name="organisationId")
-    organisation_name: str = field(name="organisationName")
+    organisation_name: str = copy_of(Organisation.organisation_name, name="organisationName")
     invited_at: datetime = field(name="invitedAt")
     accepted_at: datetime | None = field(default=None, name="acceptedAt")
 
@@ -44,21 +68,6 @@ class UserOrganisation(Entity, table=organisations, type="userOrganisation"):
     def of_user(email: str, organisation_id: str = ANY) -> Key:
         """The organisations and invitations of a user."""
         return f"user/{email}", f"userOrganisation/{organisation_id}"
-
-
-class Organisation(Entity, table=organisations, type="organisation"):
-    organisation_id: str = field(name="organisationId")
-    organisation_name: str = field(name="organisationName")
-    owners: set[str] = field(default_factory=set[str])
-    """The members in the group `owner`, changed with their records in one transaction: it can't be emptied."""
-    copies: int = 0
-    """As User.copies, for the name."""
-
-    @organisations.key
-    @staticmethod
-    def by_id(organisation_id: str) -> Key:
-        """One organisation."""
-        return f"organisation/{organisation_id}", "organisation"
 
 
 class OrganisationMember(Entity, table=organisations, type="organisationMember"):

@@ -1,57 +1,14 @@
-"""What the command line prints: results on standard output, progress and costs beside them on standard error.
-
-Names come from anywhere: what a terminal would obey is dropped from tables and escaped in JSON.
-"""
+"""What the command line prints."""
 
 from __future__ import annotations
 
-import json
-import os
-import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
-
-import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
 
 from examples.organisations.views import Person, Profile, Roster
 from examples.organisations.walkthrough import Step
-from singletable import Meter
-
-PIPED_WIDTH = 160
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What a command's work took."""
-
-    requests: int
-    round_trips: int
-    read_units: float
-    write_units: float
-
-    @classmethod
-    def of(cls, meter: Meter) -> Cost:
-        return cls(meter.requests, meter.round_trips, meter.read_units, meter.write_units)
-
-    def __str__(self) -> str:
-        return (
-            f"{self.requests} requests, {self.round_trips} round trips, "
-            f"{self.read_units:g} read units, {self.write_units:g} write units"
-        )
-
-
-def print_json(value: Any) -> None:
-    click.echo(json.dumps(value, indent=2, sort_keys=False))
-
-
-def print_cost(cost: Cost) -> None:
-    Console(stderr=True).print(str(cost), style="dim")
+from examples.shared.cost import Cost
+from examples.shared.terminal import print_table
 
 
 def roster_json(roster: Roster, cost: Cost) -> dict[str, Any]:
@@ -92,37 +49,6 @@ def print_profile(profile: Profile) -> None:
 def print_steps(steps: Iterator[Step]) -> None:
     columns = ("action", "requests", "round trips", "read units", "write units", "ms", "note")
     print_table("", columns, [_step(step) for step in steps])
-
-
-def print_table(title: str, columns: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
-    table = Table(title=clean(title) or None, title_justify="left")
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for line in lines:
-        table.add_row(*(Text(clean(cell)) for cell in line))
-    console = Console()
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console.width = PIPED_WIDTH
-    console.print(table)
-
-
-def clean(text: str) -> str:
-    return "".join(character for character in text if character.isprintable())
-
-
-@contextmanager
-def progress_bar(what: str) -> Generator[Callable[[int, int], None], None, None]:
-    """A bar on standard error; what it gives is called with the number done and the number of all."""
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-@contextmanager
-def stopwatch() -> Generator[Callable[[], float], None, None]:
-    started = time.perf_counter()
-    yield lambda: time.perf_counter() - started
 
 
 def _shown(people: Sequence[Person]) -> list[str]:

@@ -1,62 +1,16 @@
-"""Who asks: a port, with a signed session token for real use and a fixed user for the demo."""
+"""Who asks: users by their addresses, in lower case."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
-from typing import Protocol, cast
-
-from itsdangerous import BadData, URLSafeTimedSerializer
+from typing import ClassVar
 
 from examples.organisations.addresses import address
-from examples.organisations.errors import Invalid
-
-DAY_SECONDS = 24 * 60 * 60
-MIN_SECRET_CHARACTERS = 32
+from examples.shared.principal import SignedTokens
 
 
-class Principal(Protocol):
-    """Tells who sends a request, from its headers, whose names are in lower case."""
+class SessionTokens(SignedTokens):
+    purpose: ClassVar[str] = "organisations.session"
 
-    def __call__(self, headers: Mapping[str, str]) -> str | None:
-        """The address of a user, in lower case; None for nobody."""
-        ...
-
-
-class SessionTokens:
-    """Tokens signed with HMAC-SHA256, good for `max_age_seconds`, sent as `Authorization: Bearer <token>`.
-
-    `secrets` are tried from the last to the first, which is how they are exchanged: the last one signs.
-    """
-
-    def __init__(self, secrets: Sequence[str], max_age_seconds: int = DAY_SECONDS) -> None:
-        if not secrets or any(len(secret) < MIN_SECRET_CHARACTERS for secret in secrets):
-            raise Invalid(f"a secret for session tokens has at least {MIN_SECRET_CHARACTERS} characters")
-        self._max_age_seconds = max_age_seconds
-        self._serializer = URLSafeTimedSerializer(
-            list(secrets), salt="organisations.session", signer_kwargs={"digest_method": hashlib.sha256}
-        )
-
-    def issue(self, email: str) -> str:
-        """A token for a user who has shown, elsewhere, that the address is theirs."""
-        return self._serializer.dumps(address(email))
-
-    def __call__(self, headers: Mapping[str, str]) -> str | None:
-        scheme, _, token = headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer":
-            return None
-        try:
-            said = cast(object, self._serializer.loads(token.strip(), max_age=self._max_age_seconds))
-            return address(said) if isinstance(said, str) else None
-        except (BadData, Invalid):
-            return None
-
-
-class InsecureUser:
-    """Every request is this user's: for the demo, on this machine."""
-
-    def __init__(self, email: str) -> None:
-        self._email = address(email)
-
-    def __call__(self, headers: Mapping[str, str]) -> str | None:
-        return self._email
+    @staticmethod
+    def user(said: str) -> str:
+        return address(said)

@@ -117,6 +117,13 @@ class Service:
         """
         return copies.put_organisation(self.db, organisation_id, name, by)
 
+    def rename_organisation(self, organisation_id: str, name: str, *, by: str | None = None) -> Organisation:
+        """Change the name, whatever the number of its copies: they follow by the changes, and are old until then.
+
+        1 request, 1 W; each copy takes a read and a write of whoever runs `changes`. NoSuchOrganisation, NotAnOwner.
+        """
+        return copies.rename(self.db, organisation_id, name, by)
+
     def get_organisation(self, organisation_id: str, *, by: str | None = None) -> Organisation:
         """1 request: 1 R, 2 with `by`. NoSuchOrganisation, for those outside of it too."""
         keys = [Organisation.by_id(organisation_id)]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.e2e.goals.cli import ROOT
+from tests.support.commandline import ROOT
 
 
 @contextmanager

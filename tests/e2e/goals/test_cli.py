@@ -8,10 +8,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.e2e.goals.cli import CommandLine
 from tests.e2e.goals.file import FILE, NEEDS_FILE, expected
 from tests.e2e.goals.serving import served
 from tests.e2e.goals.support import enhancement, write_lines
+from tests.support.commandline import CommandLine
 
 COST = {"requests", "round_trips", "read_units", "write_units"}
 LINES = (
@@ -33,7 +33,7 @@ B = {
 def kept(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
     """Three goals; for tests that change nothing."""
     folder = tmp_path_factory.mktemp("kept")
-    run = CommandLine(f"local:{folder}/goals.db")
+    run = CommandLine("examples.goals", f"local:{folder}/goals.db")
     imported = run("import", str(write_lines(folder / "lines.jsonl", *LINES)))
     said = r"imported 3 goals \(10 new nodes, 0 changed goals\) in \d+\.\d\d s\n"
     assert re.fullmatch(said, imported.out)
@@ -102,7 +102,7 @@ def test_a_wrong_file_is_refused(kept: CommandLine, tmp_path: Path) -> None:
 
 
 def test_the_sample_is_served(tmp_path: Path) -> None:
-    run = CommandLine(f"local:{tmp_path}/sample.db")
+    run = CommandLine("examples.goals", f"local:{tmp_path}/sample.db")
     assert "team T1" in run("sample").out
     assert run("init").out == "table records is ready\n"
     with served(run.target, tmp_path / "log", "U1") as url:
@@ -119,7 +119,7 @@ def test_unsafe_ways_to_serve_are_refused(kept: CommandLine, arguments: tuple[st
 
 @NEEDS_FILE
 def test_the_real_file(tmp_path: Path) -> None:
-    run = CommandLine(f"local:{tmp_path}/goals.db")
+    run = CommandLine("examples.goals", f"local:{tmp_path}/goals.db")
     run("import", str(FILE))
     said = expected()
     ids: list[str] = []

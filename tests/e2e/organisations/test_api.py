@@ -14,8 +14,9 @@ from itsdangerous import URLSafeTimedSerializer
 
 from examples.organisations.api import create_app
 from examples.organisations.errors import Invalid
-from examples.organisations.principal import InsecureUser, SessionTokens
+from examples.organisations.principal import SessionTokens
 from examples.organisations.service import Service
+from examples.shared.principal import InsecureUser
 from tests.e2e.organisations.http import SECRET, TOKENS, Client
 from tests.e2e.organisations.support import MEMBER, OWNER, STRANGER
 
@@ -155,7 +156,7 @@ def test_a_secret_has_some_length(secrets: list[str]) -> None:
 
 
 async def test_the_insecure_user_is_everybody(app: Service, org: str) -> None:
-    transport = httpx.ASGITransport(create_app(app, InsecureUser("Ada@example.org")))
+    transport = httpx.ASGITransport(create_app(app, InsecureUser("ada@example.org")))
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         assert (await client.get(f"/organisations/{org}")).status_code == 200
         assert (await client.get(f"/users/{STRANGER}")).status_code == 404

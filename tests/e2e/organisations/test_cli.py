@@ -14,8 +14,8 @@ import pytest
 
 from examples.organisations import organisations
 from singletable import connect
-from tests.e2e.organisations.cli import ROOT, CommandLine
 from tests.e2e.organisations.files import FILES, expected, lower
+from tests.support.commandline import ROOT, CommandLine
 
 SMALL = "name: Small\nadmins: [Ada]\nmembers: [grace]\nteams: {ci/cd: {members: [GRACE], repos: {api: write}}}\n"
 COST = {"requests", "round_trips", "read_units", "write_units"}
@@ -23,7 +23,7 @@ COST = {"requests", "round_trips", "read_units", "write_units"}
 
 @pytest.fixture
 def run(tmp_path: Path) -> CommandLine:
-    return CommandLine(f"local:{tmp_path}/data.db")
+    return CommandLine("examples.organisations", f"local:{tmp_path}/data.db")
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
     """The same, for tests that change nothing."""
     folder = tmp_path_factory.mktemp("kept")
     (folder / "small.yaml").write_text(SMALL)
-    run = CommandLine(f"local:{folder}/data.db")
+    run = CommandLine("examples.organisations", f"local:{folder}/data.db")
     run("import", str(folder / "small.yaml"))
     return run
 
@@ -84,6 +84,13 @@ def test_every_action(small: CommandLine) -> None:
     assert small("user", "new@example.org", "--refresh", "--json").json["organisations"] == []
 
 
+def test_a_name_follows_later(small: CommandLine) -> None:
+    small("rename", "small", "Later", "--later")
+    assert "Later" not in small("user", "ada").out
+    small("changes", "--once")
+    assert "Later" in small("user", "ada").out
+
+
 def test_tables_for_people(kept: CommandLine) -> None:
     shown = kept("show", "small")
     assert "ci/cd" in shown.out
@@ -127,7 +134,7 @@ def test_the_walkthrough_is_shown(run: CommandLine) -> None:
 
 def test_at_an_address_the_table_is_made_when_it_is_asked_for() -> None:
     with connect("local") as engine:
-        run = CommandLine(engine.target.endpoint.url)
+        run = CommandLine("examples.organisations", engine.target.endpoint.url)
         assert run("get-user", "ada", check=False).code == 1
         assert engine.describe_table(organisations) is None
         assert "table organisations is ready" in run("init").out

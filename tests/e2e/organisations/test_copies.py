@@ -1,11 +1,12 @@
-"""Copies of users' details and organisations' names: right after a write, put right on read."""
+"""Copies of users' details and organisations' names: right after a write, put right on read, or by changes."""
 
 from __future__ import annotations
 
 import pytest
 
+from examples.organisations.changes import changes
 from examples.organisations.copies import MAX_COPIES, member_of
-from examples.organisations.errors import TooManyCopies
+from examples.organisations.errors import NoSuchOrganisation, NotAnOwner, TooManyCopies
 from examples.organisations.groups import OWNERS, Group
 from examples.organisations.model import Organisation, OrganisationMember, User, UserOrganisation
 from examples.organisations.service import Service
@@ -105,7 +106,8 @@ def test_a_user_of_too_many_organisations_is_refused_the_same_way(app: Service) 
             email=STRANGER, organisation_id=id, organisation_name=id, invited_at=app.now(), accepted_at=app.now()
         )
         owned = Organisation(organisation_id=id, organisation_name=id, owners={STRANGER})
-        app.db.write_many(puts=[side, owned, member_of(id, user, {OWNERS.text}, app.now())])
+        app.db.write_many(puts=[side, member_of(id, user, {OWNERS.text}, app.now())])
+        app.db.put(owned)
     before = raw_items(app.db)
     with pytest.raises(TooManyCopies, match=r"100 records.*stream"):
         app.put_user(STRANGER, first_name="B")
@@ -226,3 +228,37 @@ def test_members_whose_user_is_gone_keep_what_is_known(app: Service, org: str) -
     assert [p.first_name for p in seen.members] == ["Ada", "Grace"]
     kept = app.db.get(OrganisationMember.of_organisation(org, MEMBER).consistent())
     assert kept is not None
+
+
+# --- by changes -------------------------------------------------------------------------------------------------------
+def test_a_new_name_follows_to_any_number_of_copies(app: Service, org: str) -> None:
+    fill(app, org, MAX_COPIES + 1)
+    with app.db.meter() as meter:
+        app.rename_organisation(org, "New", by=OWNER)
+    assert (meter.requests, meter.write_units) == (1, 1.0)
+    changes.drain(app.db)
+    names = [found.organisation_name for found in app.db.scan(UserOrganisation)]
+    assert names == ["New"] * (MAX_COPIES + 1)
+    assert changes.check(app.db) == []
+
+
+def test_who_is_invited_under_an_old_name_gets_the_new_one(app: Service, org: str) -> None:
+    overtaken(app, 1, lambda: app.rename_organisation(org, "New")).invite(org, STRANGER)
+    changes.drain(app.db)
+    assert {found.organisation_name for found in app.db.scan(UserOrganisation)} == {"New"}
+
+
+def test_both_ways_together_end_with_the_last_name(app: Service, org: str) -> None:
+    app.rename_organisation(org, "Later")
+    app.put_organisation(org, "At once")
+    changes.drain(app.db)
+    assert {found.organisation_name for found in app.db.scan(UserOrganisation)} == {"At once"}
+
+
+def test_only_an_owner_renames(app: Service, org: str) -> None:
+    with pytest.raises(NotAnOwner):
+        app.rename_organisation(org, "New", by=MEMBER)
+    with pytest.raises(NoSuchOrganisation):
+        app.rename_organisation(org, "New", by=STRANGER)
+    with pytest.raises(NoSuchOrganisation):
+        app.rename_organisation("nowhere", "New")

@@ -1,0 +1,1 @@
+"""What the applications share: their errors, what an action took, the terminal, and who asks."""
