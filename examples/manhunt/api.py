@@ -1,0 +1,201 @@
+"""The web application: the HTTP API under /api, the telephone provider's requests, and the pages.
+
+A domain sees and changes what is its own. Whoever may not know that something is there gets the answer that it is not:
+404 for another domain's and for what nobody has, byte for byte. OpenAPI at /api/openapi.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+from fastapi import APIRouter, FastAPI, HTTPException, Query, Request
+from fastapi.responses import JSONResponse, Response
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.staticfiles import StaticFiles
+
+from examples.manhunt import pages, telephone
+from examples.manhunt.errors import ApplicationError, Invalid, Missing, Refused
+from examples.manhunt.model import Status
+from examples.manhunt.queries import Window
+from examples.manhunt.rendering import HEADERS
+from examples.manhunt.schemas import (
+    AnsweredOut,
+    AnswerIn,
+    CancelIn,
+    ContactDetailsOut,
+    ContactIn,
+    ContactOut,
+    ContactsOut,
+    MethodChangeIn,
+    MethodIn,
+    MethodOut,
+    Moment,
+    SearchDetailsOut,
+    SearchesOut,
+    SearchIn,
+    SearchOut,
+)
+from examples.manhunt.web import App, Domain, Web, web_of
+from singletable import InvalidCursor, InvalidValue, TooLarge, TransactionConflict, Unavailable
+
+LOCAL_HOSTS = ("127.0.0.1", "localhost")
+FOLDER = Path(__file__).parent
+
+STATUS: dict[type[Exception], int] = {
+    Missing: 404,
+    Refused: 409,
+    Invalid: 422,
+    InvalidValue: 422,
+    InvalidCursor: 422,
+    TooLarge: 413,
+    TransactionConflict: 503,
+    Unavailable: 503,
+}
+_SAID = {404: "Not Found", 503: "busy: try again in a moment"}
+
+Limit = Annotated[int, Query(ge=1, le=100)]
+routes = APIRouter(prefix="/api")
+
+
+def create_app(web: Web, hosts: Sequence[str] = LOCAL_HOSTS) -> FastAPI:
+    """The application. `hosts` are the names it answers to: a page of another site can't reach it by a name of its own
+    that leads here."""
+    app = FastAPI(title="Manhunt", openapi_url="/api/openapi.json", docs_url=None, redoc_url=None)
+    app.state.web = web
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
+    app.middleware("http")(_with_headers)
+    for router in (routes, telephone.routes, pages.routes):
+        app.include_router(router)
+    app.mount("/static", StaticFiles(directory=FOLDER / "static"), name="static")
+    for kind, status in STATUS.items():
+        app.add_exception_handler(kind, _handler(status))
+    app.add_exception_handler(404, _handler(404))
+    app.add_exception_handler(HTTPException, _http_error)
+    return app
+
+
+async def _with_headers(request: Request, go_on: Callable[[Request], Any]) -> Response:
+    response = cast(Response, await go_on(request))
+    response.headers.update(HEADERS)
+    return response
+
+
+def _handler(status: int) -> Callable[[Request, Exception], Response]:
+    def answer(request: Request, error: Exception) -> Response:
+        """What is missing has one answer, that of an unknown path; the library's own errors are not passed on."""
+        own = str(error) if isinstance(error, ApplicationError) else "refused"
+        return _say(request, status, _SAID.get(status, own))
+
+    return answer
+
+
+def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _say(request, error.status_code, str(error.detail), error.headers)
+
+
+def _say(request: Request, status: int, said: str, headers: Any = None) -> Response:
+    if request.url.path.startswith(("/api/", "/telephone/")):
+        return JSONResponse({"detail": said}, status, headers)
+    return pages.error_page(status, said)
+
+
+# --- contacts ---------------------------------------------------------------------------------------------------------
+@routes.get("/contacts")
+def contacts_of_domain(app: App, domain: Domain, limit: Limit = 25, after: str | None = None) -> ContactsOut:
+    """A page of the domain's contacts, by name."""
+    return ContactsOut.of(app.contacts_of_domain(domain, limit=limit, after=after))
+
+
+@routes.post("/contacts", status_code=201)
+def create_contact(app: App, domain: Domain, given: ContactIn) -> ContactOut:
+    return ContactOut.of(app.create_contact(domain, given.name))
+
+
+@routes.get("/contacts/{contact_id}")
+def contact_with_methods(app: App, domain: Domain, contact_id: str) -> ContactDetailsOut:
+    return ContactDetailsOut.details(app.contact_with_methods(domain, contact_id))
+
+
+@routes.put("/contacts/{contact_id}")
+def rename_contact(app: App, domain: Domain, contact_id: str, given: ContactIn) -> ContactOut:
+    return ContactOut.of(app.rename_contact(domain, contact_id, given.name))
+
+
+@routes.delete("/contacts/{contact_id}", status_code=204)
+def delete_contact(app: App, domain: Domain, contact_id: str) -> None:
+    """With its methods. Searches that are open go on."""
+    app.delete_contact(domain, contact_id)
+
+
+@routes.post("/contacts/{contact_id}/methods", status_code=201)
+def add_method(app: App, domain: Domain, contact_id: str, given: MethodIn) -> MethodOut:
+    said = {name: getattr(given, name) for name in ("order", "wait_seconds", "enabled")}
+    return MethodOut.of(app.add_method(domain, contact_id, given.kind, given.destination, **said))
+
+
+@routes.patch("/contacts/{contact_id}/methods/{method_id}")
+def change_method(app: App, domain: Domain, contact_id: str, method_id: str, given: MethodChangeIn) -> MethodOut:
+    return MethodOut.of(app.change_method(domain, contact_id, method_id, **given.model_dump()))
+
+
+@routes.delete("/contacts/{contact_id}/methods/{method_id}", status_code=204)
+def delete_method(app: App, domain: Domain, contact_id: str, method_id: str) -> None:
+    app.delete_method(domain, contact_id, method_id)
+
+
+# --- searches ---------------------------------------------------------------------------------------------------------
+@routes.post("/contacts/{contact_id}/searches", status_code=201)
+def open_search(app: App, domain: Domain, contact_id: str, given: SearchIn) -> SearchOut:
+    """Look for a contact. Without an enabled method the search has failed at once, and says so."""
+    opened = app.open_search(
+        domain, contact_id, given.metadata, message=given.message, answer_seconds=given.answer_seconds
+    )
+    return SearchOut.of(opened)
+
+
+@routes.get("/contacts/{contact_id}/searches")
+def searches_of_contact(
+    app: App,
+    domain: Domain,
+    contact_id: str,
+    status: Status | None = None,
+    since: Moment | None = None,
+    until: Moment | None = None,
+    newest_first: bool = False,
+    limit: Limit = 25,
+    after: str | None = None,
+) -> SearchesOut:
+    """A page of a contact's searches by time: all or of a status, after `since` and before `until`."""
+    window = Window(since, until)
+    if status is None:
+        found = app.searches_of_contact(
+            domain, contact_id, window=window, newest_first=newest_first, limit=limit, after=after
+        )
+    else:
+        found = app.searches_with_status(
+            domain, contact_id, status, window=window, newest_first=newest_first, limit=limit, after=after
+        )
+    return SearchesOut.of(found)
+
+
+@routes.get("/searches/{search_id}")
+def search_with_attempts(app: App, domain: Domain, search_id: str) -> SearchDetailsOut:
+    return SearchDetailsOut.details(app.search_with_attempts(domain, search_id))
+
+
+@routes.post("/searches/{search_id}/cancel")
+def cancel(app: App, domain: Domain, search_id: str, given: CancelIn) -> SearchOut:
+    return SearchOut.of(app.cancel(domain, search_id, by=given.by, reason=given.reason))
+
+
+@routes.post("/answers/{token}")
+def answer(request: Request, app: App, token: str, given: AnswerIn | None = None) -> AnsweredOut:
+    """A program answers, by the address that its webhook was given."""
+    search_id, step = web_of(request).links.read("answer", token)
+    asked = given or AnswerIn()
+    search = app.answer(search_id, step, how="webhook", by=asked.by, said=asked.said)
+    assert search.resolution is not None
+    return AnsweredOut(status=search.status, by=search.resolution.by)

@@ -1,0 +1,118 @@
+"""The web pages: contacts, a contact with its searches, a search as it goes on, and the page that answers."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from examples.manhunt import searches
+from examples.manhunt.errors import AlreadyEnded
+from examples.manhunt.model import Status
+from examples.manhunt.rendering import path_to, render
+from examples.manhunt.searches import MAX_REASON
+from examples.manhunt.views import search_view
+from examples.manhunt.web import COOKIE, OUR_PAGES, App, Form, domain_of, web_of
+from examples.shared.cost import metered
+
+Limit = Annotated[int, Query(ge=1, le=100)]
+routes = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
+
+
+@routes.get("/")
+def start(request: Request, app: App, limit: Limit = 50, after: str | None = None) -> Response:
+    """The domain's contacts, or the way in."""
+    domain = domain_of(request)
+    if domain is None:
+        return render("sign_in.html", wrong=False)
+    found, took = metered(app.db, lambda: app.contacts_of_domain(domain, limit=limit, after=after))
+    return render("contacts.html", found=found, domain=domain, took=took, after=after)
+
+
+@routes.post("/sign-in", dependencies=[OUR_PAGES])
+def sign_in(request: Request, form: Form) -> Response:
+    """The domain's token goes into a cookie that no script and no other site can use."""
+    web, token = web_of(request), form.get("token", "").strip()
+    if web.principal({"authorization": f"Bearer {token}"}) is None:
+        return render("sign_in.html", 401, wrong=True)
+    answer = RedirectResponse("/", 303)
+    secure = web.links.base_url.startswith("https:")
+    answer.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=secure)
+    return answer
+
+
+@routes.post("/sign-out", dependencies=[OUR_PAGES])
+def sign_out() -> Response:
+    answer = RedirectResponse("/", 303)
+    answer.delete_cookie(COOKIE)
+    return answer
+
+
+@routes.get("/contacts/{contact_id}")
+def contact(request: Request, app: App, contact_id: str, limit: Limit = 25, after: str | None = None) -> Response:
+    domain = _signed_in(request)
+    found, took = metered(
+        app.db,
+        lambda: (
+            app.contact_with_methods(domain, contact_id),
+            app.searches_of_contact(domain, contact_id, newest_first=True, limit=limit, after=after),
+        ),
+    )
+    return render("contact.html", details=found[0], searches=found[1], took=took, after=after)
+
+
+@routes.post("/contacts/{contact_id}/searches", dependencies=[OUR_PAGES])
+def open_search(request: Request, app: App, form: Form, contact_id: str) -> Response:
+    metadata = {"summary": form.get("summary", "").strip() or "please get in touch"}
+    opened = app.open_search(_signed_in(request), contact_id, metadata)
+    return RedirectResponse(path_to("searches", opened.search_id), 303)
+
+
+@routes.get("/searches/{search_id}")
+def search(request: Request, app: App, search_id: str) -> Response:
+    """It goes on before one's eyes: the script asks for this page again, and takes over what changed."""
+    domain = _signed_in(request)
+    found, took = metered(app.db, lambda: app.search_with_attempts(domain, search_id))
+    return render("search.html", view=search_view(found), now=app.now(), took=took)
+
+
+@routes.post("/searches/{search_id}/cancel", dependencies=[OUR_PAGES])
+def cancel(request: Request, app: App, form: Form, search_id: str) -> Response:
+    by = form.get("by", "").strip()[:MAX_REASON] or "somebody at the page"
+    reason = form.get("reason", "").strip()[:MAX_REASON]
+    with suppress(AlreadyEnded):  # which the page shows
+        app.cancel(_signed_in(request), search_id, by=by, reason=reason)
+    return RedirectResponse(path_to("searches", search_id), 303)
+
+
+@routes.get("/answer/{token}")
+def answer_page(request: Request, app: App, token: str) -> Response:
+    """Only looks: programs that scan mail open every link."""
+    search_id, _ = web_of(request).links.read("answer", token)
+    found = searches.read(app.db, search_id)
+    return render("answer.html", search=found, thanks=False)
+
+
+@routes.post("/answer/{token}", dependencies=[OUR_PAGES])
+def answer(request: Request, app: App, token: str, form: Form) -> Response:
+    """The button."""
+    search_id, step = web_of(request).links.read("answer", token)
+    try:
+        found = app.answer(search_id, step, how="link", said=form.get("said", "").strip()[:MAX_REASON])
+    except AlreadyEnded:
+        found = searches.read(app.db, search_id)
+    own = found.status is Status.ANSWERED
+    return render("answer.html", search=found, thanks=own)
+
+
+def error_page(status: int, said: str) -> HTMLResponse:
+    return render("error.html", status, code=status, said=said)
+
+
+def _signed_in(request: Request) -> str:
+    domain = domain_of(request)
+    if domain is None:
+        raise HTTPException(401, "sign in first")
+    return domain

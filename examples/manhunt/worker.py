@@ -1,0 +1,66 @@
+"""The process that does the work: the stream's worker and the tasks' worker, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from examples.manhunt.escalation import Escalation
+from examples.manhunt.model import tasks
+from singletable import Database
+from singletable.tasks import Tally
+
+NEVER_ASIDE = 1_000_000
+"""A search whose beginning fails is tried again until it begins: set aside, it would be a missed page."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How a worker works; seconds throughout."""
+
+    lease_seconds: float = 30.0
+    """How long a worker may show no life before others take over what it held."""
+    poll_seconds: float = 0.5
+    at_once: int = 8
+
+
+def work(
+    db: Database,
+    escalation: Escalation,
+    pace: Pace = Pace(),
+    *,
+    stop: Callable[[], bool] = lambda: False,
+    signals: bool = True,
+) -> Tally:
+    """Until SIGTERM, SIGINT or `stop()`: what was begun is finished first. Where one of the two fails, both end."""
+    ended: list[bool] = []
+    with ThreadPoolExecutor(1, "changes") as beside:
+        changes = beside.submit(
+            escalation.changes.run,
+            db,
+            stop=lambda: bool(ended),
+            signals=False,
+            lease_seconds=pace.lease_seconds,
+            poll_seconds=pace.poll_seconds / 2,
+            tries=NEVER_ASIDE,
+        )
+        try:
+            tally = tasks.run(
+                db,
+                at_once=pace.at_once,
+                poll_seconds=pace.poll_seconds,
+                lease_seconds=pace.lease_seconds,
+                stop=lambda: stop() or changes.done(),
+                signals=signals,
+            )
+        finally:
+            ended.append(True)
+    changes.result()
+    return tally
+
+
+def drain(db: Database, escalation: Escalation) -> None:
+    """Do what is there to do by the database's clock, then return: for tests and scripts."""
+    escalation.changes.drain(db)
+    tasks.drain(db)

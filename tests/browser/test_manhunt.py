@@ -1,0 +1,209 @@
+"""The pages of manhunt in a real browser: a search goes on before one's eyes, and a mail's page answers it.
+
+Needs the Python package playwright, and Chromium as Debian installs it (apt-get install chromium).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.commandline import ROOT
+
+playwright = pytest.importorskip("playwright.sync_api", reason="the Python package playwright is not installed")
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+PICTURES = "MANHUNT_PICTURES"
+"""A folder for pictures of the pages, for people to look at."""
+PATIENCE_MS = 45_000
+NASTY = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+Page = Any
+
+pytestmark = [
+    pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not there: apt-get install chromium"),
+    # One process has the server and the browser: with pytest-xdist too.
+    pytest.mark.xdist_group("browser"),
+]
+
+
+class Demo:
+    """`demo`: pages and a worker in one process, on three contacts and one with short waits and a nasty name."""
+
+    def __init__(self, folder: Path) -> None:
+        self.base = [sys.executable, "-m", "examples.manhunt", "--db", f"local:{folder}/manhunt.db"]
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.url, self.log = f"http://127.0.0.1:{self.port}", folder / "log"
+        self.run("sample")
+        self.contact = self.run("contact", "add", f"Ada {NASTY}")
+        self.run("method", "add", self.contact, "email", "ada@example.org", "--order", "1")
+        self.run("method", "add", self.contact, "sms", "+15551234567", "--order", "2", "--wait", "2")
+        self.run("method", "add", self.contact, "voice", "+15551234567", "--order", "3", "--wait", "3600")
+        with self.log.open("wb") as out:
+            command = [*self.base, "demo", "--port", str(self.port)]
+            self.process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out)
+        self.wait()
+
+    def run(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [*self.base, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+        )
+        return done.stdout.strip()
+
+    def wait(self) -> None:
+        end = time.monotonic() + 45
+        while time.monotonic() < end:
+            assert self.process.poll() is None, self.log.read_text()
+            try:
+                httpx.get(f"{self.url}/static/mark.svg")
+            except httpx.TransportError:
+                time.sleep(0.05)  # noqa: TID251 a process is waited for
+            else:
+                return
+        raise AssertionError(self.log.read_text())
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(30)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    started = Demo(tmp_path_factory.mktemp("manhunt"))
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        launched = started.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def page(browser: Any, demo: Demo) -> Iterator[Page]:
+    """A page that must not say anything on the console, nor load anything from elsewhere."""
+    opened = browser.new_page(viewport={"width": 1100, "height": 860}, base_url=demo.url)
+    said: list[str] = []
+    asked: list[str] = []
+    opened.on("console", lambda message: said.append(message.text))
+    opened.on("pageerror", lambda error: said.append(str(error)))
+    opened.on("dialog", lambda dialog: said.append("a dialog"))
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.set_default_timeout(PATIENCE_MS)
+    yield opened
+    opened.close()
+    assert said == []
+    assert all(address.startswith(demo.url) for address in asked)
+
+
+def picture(page: Page, name: str) -> None:
+    if PICTURES in os.environ:
+        page.screenshot(path=f"{os.environ[PICTURES]}/{name}.png")
+
+
+def begin_search(page: Page, demo: Demo, about: str) -> None:
+    page.goto(f"/contacts/{demo.contact}")
+    page.get_by_label("What is it about?").fill(about)
+    with page.expect_navigation(wait_until="load"):
+        page.get_by_role("button", name="Begin the search").click()
+    # Set by the script's window alone: a reload would lose it.
+    page.evaluate("window.notReloaded = true")
+
+
+def is_same_page(page: Page) -> bool:
+    return bool(page.evaluate("window.notReloaded === true"))
+
+
+def test_attempts_and_the_end_appear_without_reload(page: Page, demo: Demo) -> None:
+    begin_search(page, demo, f"the lighthouse is dark {NASTY}")
+    assert NASTY in page.locator("h1").inner_text()
+    picture(page, "search-opened")
+    page.wait_for_selector("[data-step='0'].sent")
+    page.wait_for_selector("[data-step='1'].sent")
+    assert re.fullmatch(r"in (60|5\d) min \d+ s", page.locator("[data-step='2'].due time").inner_text())
+    picture(page, "search-going-on")
+
+    links = re.findall(rf"sms to \S+: .*dark.*\n\s+answer: {demo.url}(/answer/\S+)", demo.log.read_text())
+    with page.context.browser.new_page(base_url=demo.url) as mail:
+        mail.goto(links[-1])
+        picture(mail, "answer")
+        mail.get_by_label("A word, if you like").fill("on my way")
+        mail.get_by_role("button", name="I am on it").click()
+        mail.wait_for_selector("text=Nobody else will be called")
+        picture(mail, "answered")
+
+    page.wait_for_selector("[data-part='end'].answered")
+    assert "link: on my way" in page.locator("[data-part='end']").inner_text()
+    assert page.locator("[data-part='title'] .badge").inner_text() == "answered"
+    assert page.locator("[data-step='1'].answered").count() == 1
+    assert "not tried" in page.locator("[data-step='2']").inner_text()
+    assert page.locator("form.cancel").count() == 0
+    assert is_same_page(page)
+    picture(page, "search-answered")
+
+
+def test_a_search_is_called_off_on_its_page(page: Page, demo: Demo) -> None:
+    begin_search(page, demo, "a drill")
+    page.wait_for_selector("[data-step='0'].sent")
+    page.get_by_label("Your name").fill("Grace")
+    page.get_by_label("Why").fill("it was a drill")
+    with page.expect_navigation(wait_until="load"):
+        page.get_by_role("button", name="Call it off").click()
+    end = page.locator("[data-part='end']").inner_text()
+    assert "Cancelled by Grace" in end
+    assert "it was a drill" in end
+
+
+def test_what_is_typed_is_not_lost_while_the_search_goes_on(page: Page, demo: Demo) -> None:
+    begin_search(page, demo, "something else")
+    page.get_by_label("Your name").fill("Grace")
+    page.wait_for_selector("[data-step='1'].sent")
+    assert page.get_by_label("Your name").input_value() == "Grace"
+    assert is_same_page(page)
+
+
+def test_from_the_contacts_to_a_search(page: Page, demo: Demo) -> None:
+    begin_search(page, demo, "something")
+    page.goto("/")
+    assert page.locator(".tile").count() == 4
+    picture(page, "contacts")
+    with page.expect_navigation(wait_until="load"):
+        page.locator(".tile", has_text="Ada <script>").click()
+    assert page.locator("h1").inner_text() == f"Ada {NASTY}"
+    picture(page, "contact")
+    with page.expect_navigation(wait_until="load"):
+        page.locator(".rows a").first.click()
+    assert page.locator("[data-requests='1']").count() == 1
+
+
+@pytest.mark.parametrize("width", [1100, 420])
+def test_nothing_is_wider_than_the_window(page: Page, demo: Demo, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 860})
+    begin_search(page, demo, "x" * 300)
+    for path in (page.url, "/", f"/contacts/{demo.contact}"):
+        page.goto(path)
+        picture(page, f"width-{width}-{len(path)}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width

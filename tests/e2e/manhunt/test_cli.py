@@ -1,0 +1,215 @@
+"""The command line, in processes of its own: the operator's commands, `work`, `serve` and `simulate`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.e2e.manhunt.receivers import http_server
+from tests.e2e.manhunt.support import SECRET
+from tests.support.commandline import ROOT, CommandLine
+
+MODULE = "examples.manhunt"
+KEYS = [
+    "searches",
+    "ended_once",
+    "answered",
+    "failed",
+    "attempts",
+    "attempts_after_end",
+    "early_attempts",
+    "seconds",
+]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> CommandLine:
+    return CommandLine(MODULE, f"local:{tmp_path}/manhunt.db")
+
+
+@contextmanager
+def process(target: str, log: Path, *arguments: str, ready: str) -> Generator[subprocess.Popen[bytes], None, None]:
+    """A command that goes on, from when it says that it is ready."""
+    command = [sys.executable, "-W", "error", "-m", MODULE, "--db", target, *arguments]
+    with log.open("wb") as out:
+        started = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out, env={**os.environ, "NO_COLOR": "1"})
+    try:
+        until(lambda: ready in log.read_text(), log)
+        yield started
+    finally:
+        started.kill()
+        started.wait()
+
+
+def until(condition: Any, log: Path, seconds: float = 45) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, log.read_text()
+        time.sleep(0.05)  # noqa: TID251 a process is waited for
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def outcome_of(ran: Any, searches: int) -> dict[str, float]:
+    found: dict[str, float] = ran.json
+    assert list(found) == KEYS
+    assert (found["searches"], found["ended_once"]) == (searches, searches)
+    assert found["answered"] + found["failed"] == searches
+    assert found["attempts_after_end"] == found["early_attempts"] == 0
+    assert 2 * found["failed"] < found["attempts"] <= 4 * searches
+    return found
+
+
+# --- simulate ---------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("kind", ["memory", "file"])
+def test_simulate_prints_what_became_of_the_searches(kind: str, tmp_path: Path) -> None:
+    run = CommandLine(MODULE, "local" if kind == "memory" else f"local:{tmp_path}/manhunt.db")
+    ran = run("simulate", "--searches", "12", "--json", "--seed", "7")
+    found = outcome_of(ran, 12)
+    assert found["answered"] > 0
+    assert "kills;" in ran.err
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(800)
+def test_a_thousand_searches_at_once_all_end_once(tmp_path: Path) -> None:
+    run = CommandLine(MODULE, f"local:{tmp_path}/manhunt.db")
+    ran = run("simulate", "--searches", "1000", "--json", seconds=760)
+    found = outcome_of(ran, 1000)
+    assert found["answered"] > 100
+    sys.stdout.write(f"{found}\n{ran.err}\n")
+    assert run("check").out == "nothing is wrong\n"
+
+
+# --- the operator -----------------------------------------------------------------------------------------------------
+def test_contacts_methods_and_searches(run: CommandLine) -> None:
+    contact = run("contact", "add", "Ada").last_line
+    method = run("method", "add", contact, "email", "ada@example.org", "--wait", "5").last_line
+    run("method", "change", contact, method, "--to", "ada@example.net", "--disable")
+    (shown,) = run("contact", "show", contact, "--json").json["methods"]
+    assert (shown["destination"], shown["wait_seconds"], shown["enabled"]) == ("ada@example.net", 5, False)
+    failed = run("search", "open", contact, "--meta", "summary=the quay is wet")
+    assert "failed: no contact method is enabled" in failed.err
+    run("method", "change", contact, method, "--enable")
+    search = run("search", "open", contact, "--meta", "summary=the quay is wet").last_line
+    assert run("search", "show", search, "--json").json["status"] == "active"
+    run("search", "cancel", search, "--by", "grace", "--reason", "dry again")
+    assert "grace, cancelled, dry again" in run("search", "list", contact, "--status", "cancelled").out
+    run("contact", "rename", contact, "Ada L.")
+    assert "Ada L." in run("contact", "list").out
+    assert run("check").out == "nothing is wrong\n"
+    run("method", "delete", contact, method)
+    run("contact", "delete", contact)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("contact", "show", "nobody"), "there is no contact 'nobody'"),
+        (("search", "show", "nobody"), "there is no search 'nobody'"),
+        (("method", "add", "nobody", "email", "ada"), "an e-mail address looks like"),
+        (("contact", "add", ""), "a name has"),
+        (("token", "harbour", "--secret", "short"), "at least 32 characters"),
+    ],
+)
+def test_refusals_are_a_line(run: CommandLine, arguments: tuple[str, ...], said: str) -> None:
+    ran = run(*arguments, check=False)
+    assert (ran.code, said in ran.err, "Traceback" in ran.err) == (1, True, False)
+
+
+def test_another_domain_sees_nothing(run: CommandLine, tmp_path: Path) -> None:
+    contact = run("contact", "add", "Ada").last_line
+    other = CommandLine(MODULE, run.target, ("--domain", "elsewhere"))
+    assert other("contact", "show", contact, check=False).code == 1
+
+
+def test_unsafe_ways_to_serve_are_refused(run: CommandLine) -> None:
+    options = "--host", "0.0.0.0", "--insecure-domain", "harbour", "--secret", SECRET
+    assert run("serve", *options, check=False).code == 2
+
+
+# --- processes --------------------------------------------------------------------------------------------------------
+def test_a_worker_and_a_server_carry_a_search_to_its_end(run: CommandLine, tmp_path: Path) -> None:
+    """Opened over HTTP, sent by the worker, answered over HTTP; the worker ends on SIGTERM."""
+    port, logs = free_port(), (tmp_path / "work.log", tmp_path / "serve.log")
+    base = f"http://127.0.0.1:{port}"
+    secret = ("--secret", SECRET, "--base-url", base)
+    token = run("token", "harbour", "--secret", SECRET).last_line
+    working = ("work", *secret, "--private-webhooks", "--poll", "0.1")
+    serving = ("serve", *secret, "--port", str(port))
+    with (
+        http_server() as box,
+        process(run.target, logs[0], *working, ready="working") as worker,
+        process(run.target, logs[1], *serving, ready="running on"),
+        httpx.Client(base_url=base, headers={"Authorization": f"Bearer {token}"}) as client,
+    ):
+        contact = client.post("/api/contacts", json={"name": "Ada"}).json()["contact_id"]
+        method = {"kind": "webhook", "destination": f"{box.url}/ada"}
+        assert client.post(f"/api/contacts/{contact}/methods", json=method).status_code == 201
+        given = {"metadata": {"summary": "x"}}
+        search = client.post(f"/api/contacts/{contact}/searches", json=given).json()["search_id"]
+        until(lambda: box.posts, logs[0])
+        answered = httpx.post(_answer_url(box.posts[0].body), json={"said": "here"})
+        assert answered.json() == {"status": "answered", "by": "Ada"}
+        assert client.get(f"/api/searches/{search}").json()["attempts"][0]["answer"] == "webhook: here"
+        worker.send_signal(signal.SIGTERM)
+        assert worker.wait(30) == 0, logs[0].read_text()
+    assert "tasks done" in logs[0].read_text()
+    assert run("check").out == "nothing is wrong\n"
+
+
+def _answer_url(body: bytes) -> str:
+    import json
+
+    return str(json.loads(body)["answer_url"])
+
+
+def test_the_demo_shows_messages_and_serves_pages(run: CommandLine, tmp_path: Path) -> None:
+    port, log = free_port(), tmp_path / "log"
+    with process(run.target, log, "demo", "--port", str(port), ready="running on") as demo:
+        page = httpx.get(f"http://127.0.0.1:{port}/").text
+        path = page.split('href="/contacts/')[1].split('"')[0]
+        opened = httpx.post(f"http://127.0.0.1:{port}/contacts/{path}/searches", data={"summary": "a leak"})
+        assert opened.status_code == 303
+        until(lambda: "email to ada@example.org: You are needed: a leak" in log.read_text(), log)
+        demo.send_signal(signal.SIGINT)
+        assert demo.wait(30) == 0, log.read_text()
+
+
+# --- what is refused before anything is opened ------------------------------------------------------------------------
+@pytest.mark.parametrize("url", ["nonsense", "", "ftp://host", "http://", "https:///path", "http://[", "http://h:x"])
+@pytest.mark.parametrize("command", ["work", "serve"])
+def test_a_base_url_that_leads_nowhere_is_refused(run: CommandLine, tmp_path: Path, command: str, url: str) -> None:
+    ran = run(command, "--secret", SECRET, "--base-url", url, check=False)
+    assert ran.code == 2
+    assert "http:// or https:// and a host" in ran.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_secret_says_where_it_can_be_set(run: CommandLine) -> None:
+    for command in (["token", "harbour"], ["work"], ["serve"]):
+        ran = run(*command, check=False)
+        assert ran.code == 2
+        assert "MANHUNT_SECRETS" in ran.err
+
+
+def test_a_search_for_nobody_says_so_before_it_talks_of_the_message(run: CommandLine) -> None:
+    ran = run("search", "open", "nobody", check=False)
+    assert ran.code == 1
+    assert "nobody" in ran.err
+    assert "metadata" not in ran.err
