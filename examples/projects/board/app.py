@@ -1,0 +1,95 @@
+"""The web application: the pages, the HTTP API under /api, and Replicache's push, pull and pokes under /replicache."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fastapi import FastAPI, Request
+from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, Response
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.staticfiles import StaticFiles
+
+from examples.projects.board import api, npm, pages
+from examples.projects.board.callers import Callers
+from examples.projects.board.guard import Guard
+from examples.projects.board.rendering import FOLDER, error_page
+from examples.projects.board.service import Boards
+from examples.projects.errors import ApplicationError, Invalid, Missing, Refused
+from singletable import (
+    InvalidCursor,
+    InvalidRequest,
+    InvalidValue,
+    NotFound,
+    TooLarge,
+    TransactionConflict,
+    Unavailable,
+)
+
+LOCAL_HOSTS = ("127.0.0.1", "localhost")
+
+STATUS: dict[type[Exception], int] = {
+    Missing: 404,
+    NotFound: 404,
+    Refused: 409,
+    Invalid: 422,
+    InvalidRequest: 422,
+    InvalidValue: 422,
+    InvalidCursor: 422,
+    TooLarge: 413,
+    TransactionConflict: 503,
+    Unavailable: 503,
+}
+_SAID = {401: "sign in first", 404: "there is no such page", 422: "that can't be meant", 503: "busy: try again soon"}
+
+
+def create_app(
+    boards: Boards,
+    callers: Callers,
+    hosts: Sequence[str] = LOCAL_HOSTS,
+    *,
+    node_modules: Path = npm.NODE_MODULES,
+) -> FastAPI:
+    """The application over its boards. `hosts` are the names it answers to: a page of another site can't reach it by a
+    name of its own that leads here."""
+
+    @asynccontextmanager
+    async def live(_: FastAPI) -> AsyncGenerator[None, None]:
+        yield
+        await boards.aclose()
+
+    app = FastAPI(title="Boards", openapi_url="/api/openapi.json", docs_url=None, redoc_url=None, lifespan=live)
+    app.state.boards, app.state.callers, app.state.missing = boards, callers, npm.missing(node_modules)
+    app.add_middleware(Guard)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
+    app.include_router(api.routes)
+    app.include_router(pages.routes)
+    app.mount("/replicache", boards.sync.asgi())
+    app.router.routes.extend(npm.mounts(node_modules))
+    app.mount("/static", StaticFiles(directory=FOLDER / "static"))
+    app.add_api_route("/worker.js", _worker, include_in_schema=False)
+    for kind, status in STATUS.items():
+        app.add_exception_handler(kind, _handler(status))
+    for status in (401, 404):
+        app.add_exception_handler(status, _handler(status))
+    return app
+
+
+def _worker() -> FileResponse:
+    """The service worker, from where it is in charge of the whole site."""
+    return FileResponse(FOLDER / "static" / "worker.js", media_type="text/javascript")
+
+
+def _handler(status: int) -> Callable[[Request, Exception], Response]:
+    def answer(request: Request, error: Exception) -> Response:
+        """The library's own errors are not passed on."""
+        said = str(error) if isinstance(error, ApplicationError) and status != 404 else _SAID.get(status, "refused")
+        if request.url.path.startswith("/api/"):
+            headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+            return JSONResponse({"detail": said}, status, headers)
+        if status == 401:
+            return RedirectResponse("/sign-in", 303)
+        return error_page(status, said)
+
+    return answer

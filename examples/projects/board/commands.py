@@ -1,0 +1,59 @@
+"""The board's commands, which the application's command line takes in: `serve` and `token`."""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType
+from typing import NoReturn
+
+import click
+
+from examples.projects.service import Service
+from examples.shared.opening import pass_opened
+
+LOCAL = "127.0.0.1"
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True)
+@click.option("--host", default=LOCAL, show_default=True)
+@click.option("--auth", is_flag=True, help="Everybody signs in with a token. Without it, all are the user demo.")
+@click.option("--secret", "secrets", multiple=True, envvar="PROJECTS_SECRETS", help="Signs tokens.")
+@click.pass_context
+@pass_opened
+def serve(app: Service, context: click.Context, /, port: int, host: str, auth: bool, secrets: tuple[str, ...]) -> None:
+    """The board's page, its HTTP API under /api, and Replicache's push and pull under /replicache."""
+    from examples.projects.board import npm  # noqa: PLC0415 the other commands start without a web framework
+    from examples.projects.board.app import LOCAL_HOSTS, create_app  # noqa: PLC0415
+    from examples.projects.board.callers import Callers  # noqa: PLC0415
+    from examples.projects.board.opening import open_boards  # noqa: PLC0415
+    from examples.projects.board.server import run  # noqa: PLC0415
+    from singletable import connect_async  # noqa: PLC0415
+
+    if not auth and host not in LOCAL_HOSTS:
+        raise click.UsageError("without --auth everybody may do everything: leave --host out")
+    if auth and not secrets:
+        raise click.UsageError("--auth takes a --secret, which signs the tokens")
+    for name in npm.missing():
+        click.echo(f"the package {name} is missing, so the page will not work: run npm ci", err=True)
+    target: str = context.find_root().params["target"]
+    callers = Callers.with_tokens(secrets) if auth else Callers.demo()
+    boards = open_boards(connect_async(target), app.blobs, callers, is_demo=not auth)
+    signal.signal(signal.SIGTERM, _end)
+    click.echo(f"boards at http://{host}:{port}", err=True)
+    run(create_app(boards, callers, [*LOCAL_HOSTS, host]), boards.sync.close, host=host, port=port)
+
+
+@click.command()
+@click.argument("user")
+@click.option("--secret", "secrets", multiple=True, required=True, envvar="PROJECTS_SECRETS")
+def token(user: str, secrets: tuple[str, ...]) -> None:
+    """A token for a user, signed with the secret that `serve --auth` has. People of one domain share their boards."""
+    from examples.projects.board.callers import ProjectTokens  # noqa: PLC0415 the other commands need no signatures
+
+    click.echo(ProjectTokens(secrets).issue(user))
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    """Once the server has stopped it raises the signal again: then what the command holds is closed as it leaves."""
+    raise SystemExit(0)

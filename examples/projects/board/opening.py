@@ -1,0 +1,35 @@
+"""The boards of a database and a blob store, with all that their pages need, put together."""
+
+from __future__ import annotations
+
+from examples.projects.board.callers import Callers
+from examples.projects.board.rights import Readers
+from examples.projects.board.service import Boards
+from examples.projects.model import Project
+from examples.projects.rights import check_may_change, organisation_of
+from singletable import AsyncDatabase
+from singletable.documents import AsyncDocuments, BlobStore
+from singletable.sync import HttpRequest, Limits, Sync
+
+DEMO_LIMITS = Limits(requests_per_second=1_000.0, burst=2_000, listeners_per_user=1_000)
+"""All who come are one user there."""
+
+
+def open_boards(db: AsyncDatabase, blobs: BlobStore, callers: Callers, *, is_demo: bool) -> Boards:
+    """In the demo, everybody is one user, and a board is made when somebody first asks for it."""
+    documents = AsyncDocuments(db, Project, blobs=blobs, authorise=None if is_demo else check_may_change)
+
+    def user_of(request: HttpRequest) -> str | None:
+        return callers(request.headers)
+
+    def make_in(user: str, project: str) -> str | None:
+        return organisation_of(user) if is_demo else None
+
+    sync = Sync(
+        documents,
+        authenticate=user_of,
+        authorise=Readers(documents, is_demo=is_demo),
+        create=make_in,
+        limits=DEMO_LIMITS if is_demo else Limits(),
+    )
+    return Boards(db, documents, sync, is_demo=is_demo)

@@ -1,0 +1,151 @@
+"""What the pages and the API do, each verb for a user: the boards of their organisation, and no others.
+
+A board of another organisation looks the same as one that is not there.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+from examples.projects.board.schemas import (
+    AppliedOut,
+    ChangeOut,
+    DifferenceOut,
+    HistoryOut,
+    ItemsDifferenceOut,
+    ProjectOut,
+    ProjectsOut,
+    SnapshotOut,
+    VersionOut,
+)
+from examples.projects.errors import Missing, Refused
+from examples.projects.model import Project
+from examples.projects.rights import organisation_of
+from singletable import AsyncDatabase, NotFound
+from singletable.documents import AsyncDocuments, CollectionDiff, Items, Listing, Version
+from singletable.sync import Sync
+
+T = TypeVar("T")
+ID_BYTES = 12
+
+
+class Boards:
+    """The boards in a database. `sync` is what their pages are kept in step by."""
+
+    def __init__(self, db: AsyncDatabase, documents: AsyncDocuments[Project], sync: Sync, *, is_demo: bool) -> None:
+        self.db, self.documents, self.sync, self.is_demo = db, documents, sync, is_demo
+
+    async def aclose(self) -> None:
+        await self.db.aclose()
+
+    # --- boards -------------------------------------------------------------------------------------------------------
+    async def projects(self, user: str, *, limit: int = 100, after: str | None = None) -> ProjectsOut:
+        """A page of the boards of a user's organisation. Two round trips, one request more for each board."""
+        page = await self.documents.projects(organisation_of(user), limit=limit, after=after, principal=user)
+        found: list[ProjectOut] = await self.db.port.call_all([self._reading(listing) for listing in page.items])
+        return ProjectsOut(projects=found, after=page.cursor)
+
+    def _reading(self, listing: Listing) -> Callable[[], Awaitable[ProjectOut]]:
+        async def read() -> ProjectOut:
+            return _listed(await self.documents.head(listing.project, collections=[]))
+
+        return read
+
+    async def create(self, user: str, name: str) -> ProjectOut:
+        """A new board of the user's organisation, under an id that nobody guesses."""
+        id = secrets.token_hex(ID_BYTES)
+        return _listed(await self.documents.create(organisation_of(user), id, name=name))
+
+    async def admit(self, user: str, id: str) -> None:
+        """Missing, unless the board is the user's to see. In the demo one that is not there will be made."""
+        try:
+            organisation = await self.documents.organisation(id)
+        except NotFound:
+            if self.is_demo:
+                return
+            raise
+        if organisation != organisation_of(user):
+            raise Missing(id)
+
+    # --- versions -----------------------------------------------------------------------------------------------------
+    async def head(self, user: str, id: str) -> SnapshotOut:
+        return await self._snapshot(_own(user, await self.documents.head(id)))
+
+    async def at(self, user: str, id: str, version: int) -> SnapshotOut:
+        return await self._snapshot(await self._at(user, id, version))
+
+    async def history(self, user: str, id: str, *, limit: int = 50, after: str | None = None) -> HistoryOut:
+        """A page of the versions, newest first. One request, and one to see whose they are."""
+        await self._check(user, id)
+        page = await self.documents.history(id, limit=limit, after=after, principal=user)
+        return HistoryOut(versions=[_version(version) for version in page.items], after=page.cursor)
+
+    async def difference(self, user: str, id: str, before: int, after: int) -> DifferenceOut:
+        """What differs from one version to another, with the values of what does."""
+        one, other = await self._at(user, id, before), await self._at(user, id, after)
+        found = await self.documents.diff(id, before, after)
+        return DifferenceOut(
+            scalars={name: ChangeOut(before=old, after=new) for name, (old, new) in found.scalars.items()},
+            shapes=await self._items(one.shapes, other.shapes, found.collections.get("shapes")),
+            comments=await self._items(one.comments, other.comments, found.collections.get("comments")),
+        )
+
+    async def restore(self, user: str, id: str, version: int) -> int:
+        """A new version that is as an older one was; its number. Nothing is lost: the history goes on."""
+        await self._check(user, id)
+        made = await self.documents.restore(id, version=version, by=f"restore-{user}", principal=user)
+        if made.version is None or made.status != "applied":
+            raise Refused(f"version {version} was not restored: {made.error or 'try again'}")
+        self.sync.told(id, made.version)
+        return made.version
+
+    # --- how ----------------------------------------------------------------------------------------------------------
+    async def _check(self, user: str, id: str) -> None:
+        if await self.documents.organisation(id) != organisation_of(user):
+            raise Missing(id)
+
+    async def _at(self, user: str, id: str, version: int) -> Project:
+        return _own(user, await self.documents.at(id, version=version))
+
+    async def _snapshot(self, board: Project) -> SnapshotOut:
+        return SnapshotOut(
+            project=board.id,
+            version=board.version,
+            time=board.time,
+            name=board.name,
+            description=board.description,
+            shapes=await self.documents.load(board.shapes),
+            comments=await self.documents.load(board.comments),
+        )
+
+    async def _items(self, before: Items[Any], after: Items[Any], found: CollectionDiff | None) -> ItemsDifferenceOut:
+        """The values of what differs, and of nothing else."""
+        changes = found or CollectionDiff()
+        old = await self.documents.load(before, [*changes.changed, *changes.removed])
+        new = await self.documents.load(after, [*changes.added, *changes.changed])
+        return ItemsDifferenceOut(
+            added=_only(new, changes.added),
+            changed={id: ChangeOut(before=old[id], after=new[id]) for id in changes.changed},
+            removed=_only(old, changes.removed),
+        )
+
+
+def _own(user: str, board: Project) -> Project:
+    if board.organisation != organisation_of(user):
+        raise Missing(board.id)
+    return board
+
+
+def _listed(board: Project) -> ProjectOut:
+    return ProjectOut(id=board.id, name=board.name, version=board.version, time=board.time)
+
+
+def _version(row: Version) -> VersionOut:
+    mutations = [AppliedOut(client=a.client, id=a.id, name=a.name, rejected=a.rejected) for a in row.mutations]
+    return VersionOut(version=row.number, time=row.time, mutations=mutations)
+
+
+def _only(values: dict[str, T], ids: Sequence[str]) -> dict[str, T]:
+    return {id: values[id] for id in ids}

@@ -1,0 +1,109 @@
+// One project, kept in step with the server by Replicache. Edits are kept in this browser first (IndexedDB) and pushed
+// when the server is there; it pokes when there is something to pull.
+
+import './environment.js';
+import { Replicache, dropDatabase, getDefaultPuller } from 'replicache';
+import { mutators } from './mutators.js';
+
+const LONGEST_WAIT_MS = 2_000;
+const SLOW_PULL_MS = 30_000;
+
+/**
+ * Opens a project. `changed(differences)` gets every change of what is seen, the first with all of it;
+ * `told({online, waiting, version})` how things stand with the server; no version: it has not answered yet.
+ */
+export function openProject({ project, user, changed, told }) {
+  const at = (verb) => `/replicache/${verb}?project=${encodeURIComponent(project)}`;
+  const state = { online: false, waiting: 0, version: null };
+  const tell = (news) => told(Object.assign(state, news));
+  let newest = null;
+
+  const pull = getDefaultPuller({ pullURL: at('pull'), auth: '' });
+  const replicache = new Replicache({
+    name: `board/${user}/${project}`,
+    mutators,
+    pushURL: at('push'),
+    pullURL: at('pull'),
+    // The cookie is the version's number: the history has that many.
+    async puller(request, id) {
+      const answer = await pull(request, id);
+      const cookie = answer.response?.cookie ?? null;
+      // A lower one is from a database that was put back, or is another: Replicache would refuse it for ever.
+      if (cookie !== null && cookie < (request.cookie ?? cookie)) beginAnew();
+      else newest = cookie ?? newest;
+      return answer;
+    },
+    requestOptions: { maxDelayMs: LONGEST_WAIT_MS },
+    pullInterval: SLOW_PULL_MS,
+    logSinks: [{ log: () => undefined }], // a server that is away is no error: the page says so itself
+  });
+  let isEnding = false;
+  /** Without what this browser keeps: a new group would begin with the same cookie, and the page reload for ever. */
+  async function beginAnew() {
+    if (isEnding) return;
+    isEnding = true;
+    await replicache.close();
+    await dropDatabase(replicache.idbName).catch(() => undefined);
+    location.reload();
+  }
+
+  replicache.getAuth = () => location.assign('/sign-in') ?? null;
+  replicache.onOnlineChange = (online) => tell({ online });
+  replicache.experimentalWatch(
+    (differences) => {
+      changed(differences);
+      count();
+    },
+    { initialValuesInFirstDiff: true },
+  );
+  replicache.onSync = (busy) => busy || count();
+
+  const opened = replicache.clientGroupID; // before it is there, nothing can be counted
+  async function count() {
+    await opened;
+    tell({ waiting: (await replicache.experimentalPendingMutations()).length, version: newest });
+  }
+
+  listen(at('pokes'), {
+    poked: () => replicache.pull().catch(() => undefined),
+    // What waited out a long pause goes at once.
+    back() {
+      replicache.push({ now: true }).catch(() => undefined);
+      replicache.pull({ now: true }).catch(() => undefined);
+      tell({ online: true });
+    },
+    lost: () => tell({ online: false }),
+  });
+  return replicache.mutate;
+}
+
+/** Listens while the page is seen: a browser has few connections for one server, and hidden pages need none. */
+function listen(url, { poked, back, lost }) {
+  let source = null;
+  let timer = null;
+
+  const close = () => {
+    clearTimeout(timer);
+    source?.close();
+    source = null;
+  };
+  const open = () => {
+    close();
+    if (document.hidden) return;
+    source = new EventSource(url);
+    source.onopen = back;
+    source.addEventListener('poke', poked);
+    // Closed here and opened anew: some answers, such as a busy server's, would end it for good.
+    source.onerror = () => {
+      close();
+      lost();
+      timer = setTimeout(open, LONGEST_WAIT_MS / 2);
+    };
+  };
+  document.addEventListener('visibilitychange', open);
+  window.addEventListener('online', open);
+  window.addEventListener('offline', poked); // whether that is so shows when it is tried
+  window.addEventListener('pagehide', close);
+  window.addEventListener('pageshow', (event) => event.persisted && open());
+  open();
+}

@@ -1,0 +1,47 @@
+"""A commit object, parsed: who made it, when, and what they said of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """`author` is `Name <address>`; `time` is ISO 8601 in that one's zone, or git's text where it is no time."""
+
+    author: str
+    time: str
+    message: str
+
+    @property
+    def subject(self) -> str:
+        """The first line of the message."""
+        return self.message.partition("\n")[0]
+
+
+def parse_commit(content: bytes) -> Commit:
+    """The commit of an object's bytes. Text that is not in the encoding it names keeps its odd bytes as `\\xff`."""
+    head, _, message = content.partition(b"\n\n")
+    lines = (line.partition(b" ") for line in reversed(head.split(b"\n")))
+    fields = {name: value for name, _, value in lines}
+    encoding = fields.get(b"encoding", b"utf-8").decode("ascii", "replace")
+    author, _, when = _text(fields.get(b"author", b""), encoding).rpartition("> ")
+    return Commit(author + ">" if author else "", _time(when), _text(message, encoding))
+
+
+def _text(said: bytes, encoding: str) -> str:
+    try:
+        return said.decode(encoding, "backslashreplace")
+    except LookupError:
+        return said.decode("utf-8", "backslashreplace")
+
+
+def _time(said: str) -> str:
+    """`1700000000 +0130`."""
+    try:
+        seconds, zone = said.split(" ")
+        offset = int(zone[:-2]) * 60 + int(zone[0] + zone[-2:])
+        return datetime.fromtimestamp(int(seconds), timezone(timedelta(minutes=offset))).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return said

@@ -1,0 +1,57 @@
+"""An import that is killed, whatever it was doing, and started again: every version once, none missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from examples.projects.import_git import import_git
+from examples.projects.model import Repository
+from examples.projects.service import Service
+from singletable import NotFound, connect
+from singletable.documents import Documents, LocalBlobs
+from tests.e2e.projects.comparing import assert_same_history
+from tests.e2e.projects.gitted import REGULAR, Step, commits_of, make_repository
+from tests.support.commandline import ROOT
+
+COMMITS = 60
+KILLS = (3, 10, 25)
+"""At which versions; where in making the next one, the machine decides."""
+
+
+def test_an_import_that_is_killed_and_raced_is_finished(tmp_path: Path) -> None:
+    steps = [Step({b"%d" % (n % 7): (REGULAR, b"%d" % n), b"dir/%d" % n: (REGULAR, b"x")}) for n in range(COMMITS)]
+    repository = make_repository(tmp_path / "git", steps)
+    target, blobs = f"local:{tmp_path}/projects.db", tmp_path / "blobs"
+    with connect(target) as db:
+        app = Service(db, LocalBlobs(blobs))
+        app.create_table()
+        for version in KILLS:
+            _killed_at(app.repositories, version, _start(target, blobs, repository))
+        racing = [_start(target, blobs, repository) for _ in range(2)]
+        assert [process.wait(100) for process in racing] == [0, 0]
+        assert import_git(db, app.blobs, repository, organisation="demo", project="p").commits == []
+        assert_same_history(app.repositories, "p", repository, commits_of(repository))
+        assert app.repositories.head("p").version == COMMITS
+        assert app.repositories.check("p") == []
+
+
+def _start(target: str, blobs: Path, repository: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "examples.projects", "--db", target, "--blobs", str(blobs)]
+    arguments = ["import-git", str(repository), "--project", "p"]
+    return subprocess.Popen([*command, *arguments], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def _killed_at(documents: Documents[Repository], version: int, process: subprocess.Popen[bytes]) -> None:
+    while _version(documents) < version:
+        assert process.poll() is None, "the import has ended by itself"
+    process.kill()
+    process.wait()
+
+
+def _version(documents: Documents[Repository]) -> int:
+    try:
+        return documents.head("p", collections=()).version
+    except NotFound:
+        return -1

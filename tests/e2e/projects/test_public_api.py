@@ -1,0 +1,42 @@
+"""The application is built on what anybody may import: the front door and the facades beside it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import singletable
+import singletable.documents
+import singletable.sync
+import singletable.values
+
+FOLDER = Path(__file__).parents[3] / "examples" / "projects"
+MODULES = sorted(FOLDER.rglob("*.py"))
+FACADES = {
+    "singletable": set(singletable.__all__),
+    "singletable.documents": set(singletable.documents.__all__),
+    "singletable.sync": set(singletable.sync.__all__),
+    "singletable.values": set(singletable.values.__all__),
+}
+
+
+def imported(module: Path) -> Iterator[tuple[str, str]]:
+    """(module, name) of everything that is imported."""
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            yield from ((node.module or "", alias.name) for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: path.stem)
+def test_only_facades_are_used(module: Path) -> None:
+    for of, name in imported(module):
+        assert of.partition(".")[0] != "singletable" or name in FACADES.get(of, ()), f"{of}: {name}"
+
+
+def test_the_modules_are_found() -> None:
+    assert FOLDER / "model.py" in MODULES

@@ -1,0 +1,80 @@
+"""The board's server in a process of its own, on files and a port of its own: stopped, killed and started again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from tests.support.commandline import ROOT
+
+PATIENCE_SECONDS = 60.0
+
+
+def until(holds: Callable[[], bool], seconds: float = PATIENCE_SECONDS, what: str = "it did not happen") -> float:
+    """Wait for what other processes do; gives how long it took, in seconds."""
+    began = time.monotonic()
+    while not holds():
+        assert time.monotonic() - began < seconds, f"{what} within {seconds} s"
+        time.sleep(0.01)  # noqa: TID251 other processes are waited for
+    return time.monotonic() - began
+
+
+class Server:
+    """`serve`, which may run or not. What it says is in `log`."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port: int = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.target, self.blobs, self.log = f"local:{folder}/projects.db", folder / "blobs", folder / "log"
+        self._options = options
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Until it answers."""
+        stores = ["--db", self.target, "--blobs", str(self.blobs)]
+        command = [sys.executable, "-m", "examples.projects", *stores, "serve", "--port", str(self.port)]
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("PROJECTS_")}
+        with self.log.open("a") as out:
+            self._process = subprocess.Popen([*command, *self._options], cwd=ROOT, env=environ, stdout=out, stderr=out)
+        until(self._answers, what=f"no answer: {self.log.read_text()}")
+
+    def _answers(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, self.log.read_text()
+        try:
+            return httpx.get(f"{self.url}/static/mark.svg").is_success
+        except httpx.TransportError:
+            return False
+
+    def kill(self) -> None:
+        """As a crash does: without a chance to end anything."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait(PATIENCE_SECONDS)
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
+        """As an operator does; its exit status."""
+        assert self._process is not None
+        self._process.send_signal(how)
+        return self._process.wait(PATIENCE_SECONDS)
+
+
+@contextmanager
+def served(folder: Path, *options: str) -> Generator[Server, None, None]:
+    server = Server(folder, *options)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.kill()
