@@ -11,6 +11,8 @@ ROOT = Path(__file__).parents[2]
 
 # Heavy, or of one shell, one back-end or one command only: loaded by whoever needs it, when it is needed.
 NOT_LOADED = ("asyncio", "boto3", "botocore", "click", "cryptography", "httpx", "rich")
+# The layers above records: a program pays for those it uses.
+LAYERS_ABOVE = tuple(f"singletable.{name}" for name in ("graph", "documents", "streams", "tasks", "local", "cli"))
 
 
 def test_packages_import_downward_only() -> None:
@@ -20,7 +22,13 @@ def test_packages_import_downward_only() -> None:
 
 
 def test_the_front_door_loads_nothing_heavy() -> None:
-    code = f"import sys, singletable; print(*[name for name in {NOT_LOADED!r} if name in sys.modules])"
+    names = NOT_LOADED + LAYERS_ABOVE
+    code = f"import sys, singletable; print(*[name for name in {names!r} if name in sys.modules])"
+    assert output_of(code) == ""
+
+
+def test_the_front_door_gives_all_that_it_names() -> None:
+    code = "import singletable; print(*[n for n in singletable.__all__ if getattr(singletable, n, None) is None])"
     assert output_of(code) == ""
 
 

@@ -11,6 +11,7 @@ from singletable import SingletableError
 from singletable.cli.app import app
 from singletable.graph import EdgeMoved
 from singletable.records import rules
+from singletable.tasks import ClaimLost, Unfinished, UnknownTask
 from singletable.wire import FlowSuspended
 from tests.docs.cli_reference import PAGE, commands, program, reference
 from tests.docs.pages import DOCS, ROOT
@@ -20,11 +21,15 @@ PROGRAM = program()
 COMMANDS = [context.command_path for _, context in commands(app, PROGRAM)]
 
 
+BESIDE = (FlowSuspended, EdgeMoved, ClaimLost, UnknownTask, Unfinished)
+"""Errors that live beside what raises them."""
+
+
 def errors(kind: type[SingletableError] = SingletableError) -> Iterator[type[SingletableError]]:
-    """The public tree, with what the wire and the graph tell of."""
+    """The public tree, with what layers tell of."""
     yield kind
     for sub in kind.__subclasses__():
-        if sub.__module__ == "singletable.errors" or sub in (FlowSuspended, EdgeMoved):
+        if sub.__module__ == "singletable.errors" or sub in BESIDE:
             yield from errors(sub)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from singletable import Entity, Key, StaticCredentials, attr, connect, key_of
+from singletable import Entity, Key, StaticCredentials, attr, connect
 from singletable.errors import SingletableError
 from singletable.records.models import model_of
 from tests.faults.actions import (
@@ -340,13 +340,6 @@ for _name, _value in _DAMAGE.items():
 async def an_upcaster_that_is_missing(stage: Stage) -> None:
     await _store(stage, _v={"N": "1"})
     await stage.shell.get(KEY)
-
-
-@leads_to("corrupt")
-async def a_key_that_attributes_do_not_make(stage: Stage) -> None:
-    item = model_of(Entry).item(Entry(book=ID, name=TEXT))
-    await put_raw(stage.shell.port, Secret, {**item, "name": {"S": OTHER}})
-    await stage.shell.get_many([key_of(Entry(book=ID, name=TEXT))])
 
 
 @leads_to("mistake.flow-suspended")

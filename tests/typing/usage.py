@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import asdict, dataclass, fields, replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
 from typing import Literal, assert_never, assert_type
@@ -12,16 +12,33 @@ from typing import Literal, assert_never, assert_type
 from singletable import (
     ANY,
     AsyncDatabase,
+    AsyncDocuments,
+    Changes,
     Collection,
     Condition,
     Database,
+    Document,
+    Documents,
+    Draft,
     Entity,
+    Expired,
+    Finding,
+    Inserted,
+    Items,
     Key,
     KeyOf,
+    LocalBlobs,
     Meter,
+    Modified,
+    Mutation,
+    Outcome,
     Page,
     Query,
+    Ref,
+    Removed,
+    Submission,
     Table,
+    Tasks,
     Update,
     at_least,
     attr,
@@ -227,6 +244,122 @@ async def awaiting(db: AsyncDatabase) -> None:
         tx.upsert(user)
 
 
+# --- 9. changes and tasks ---------------------------------------------------------------------------------------------
+watched = Table("watched", indexes=["gsi1"], stream="new_and_old")
+changes, tasks = Changes(watched), Tasks(watched, index="gsi1")
+
+
+class Search(Entity, table=watched, type="search"):
+    search_id: str
+    status: str = "active"
+    ends: datetime | None = field(expires=True, default=None)
+
+    @watched.key
+    @staticmethod
+    def by_id(search_id: str) -> Key:
+        return f"search#{search_id}", "search"
+
+
+@changes.on(Search).inserted
+def started(change: Inserted[Search]) -> None:
+    assert_type(change.new, Search)
+
+
+@changes.on(Search).modified(Search.status)
+def moved(change: Modified[Search]) -> None:
+    assert_type(change.old.status, str)
+    assert_type(change.new, Search)
+
+
+@changes.on(Search).removed
+def removed(change: Removed[Search]) -> None:
+    assert_type(change.old, Search)
+
+
+awaited_changes = Changes(watched, name="awaited")
+
+
+@awaited_changes.on(Search).removed
+async def awaited_removed(change: Removed[Search]) -> None:
+    assert_type(change.old, Search)
+
+
+@changes.on(Search).expired
+def expired(change: Expired[Search]) -> None:
+    assert_type(change.old, Search)
+
+
+@tasks.task
+def next_attempt(search_id: str, index: int = 0) -> None: ...
+
+
+@tasks.task(tries=3)
+async def fetch(search_id: str) -> None: ...
+
+
+def later(db: Database) -> None:
+    with db.transaction() as tx:
+        tx.create(Search(search_id="s"))
+        tx.add(tasks.after(timedelta(minutes=10), next_attempt("s", 1), key="s", order="s"))
+        tx.add(tasks.at(NOON, next_attempt("s", index=2)))
+    with db.transaction() as tx:
+        tx.add(tasks.cancel("s"))
+    changes.drain(db)
+    assert_type(changes.check(db), list[Finding])
+    assert_type(tasks.check(db), list[Finding])
+
+
+async def awaited_later(db: AsyncDatabase) -> None:
+    await awaited_changes.drain(db)
+    assert_type(await awaited_changes.check(db), list[Finding])
+    assert_type(await tasks.check(db), list[Finding])
+
+
+# --- 10. documents ----------------------------------------------------------------------------------------------------
+@dataclass
+class Shape:
+    x: int = 0
+    y: int = 0
+
+
+class Project(Document, table=watched, index="gsi1"):
+    name: str = ""
+    shapes: Items[Shape]
+
+
+@Project.mutation
+def put_shape(draft: Draft[Project], *, id: str, x: int = 0) -> None:
+    draft.shapes[id] = Shape(x=x)
+
+
+@Project.mutation(name="move")
+def move_shape(draft: Draft[Project], *, id: str, x: int) -> None:
+    draft.shapes[id] = replace(draft.shapes[id], x=x)
+
+
+def documents(db: Database, blobs: LocalBlobs) -> None:
+    projects = Documents(db, Project, blobs=blobs)
+    assert_type(projects.create("o", "p", name="Atlas"), Project)
+    assert_type(put_shape(id="s1", x=3), Mutation)
+    assert_type(put_shape(id="s1").by("c", 1), Submission)
+    assert_type(projects.apply("p", [put_shape(id="s1").by("c", 1)]), list[Outcome])
+    assert_type(projects.head("p").shapes["s1"], Shape)
+    assert_type(projects.at("p", version=1), Project)
+    assert_type(projects.at("p", time=projects.head("p").time).name, str)
+    assert_type(projects.store("p", Project.shapes, [Shape()]), list[Ref[Shape]])
+
+
+async def awaited_documents(db: AsyncDatabase, blobs: LocalBlobs) -> None:
+    projects = AsyncDocuments(db, Project, blobs=blobs)
+    head = await projects.head("p")
+    assert_type(head, Project)
+    assert_type(await projects.load(head.shapes), dict[str, Shape])
+
+
 if __name__ == "__main__":
-    with connect("local") as database:
+    from tempfile import TemporaryDirectory
+
+    with connect("local") as database, TemporaryDirectory() as folder:
         blocking(database)
+        later(database)
+        documents(database, LocalBlobs(folder))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from singletable import ANY, Entity, Key, Table
+from singletable import ANY, Entity, Key, Table, Tasks
 from singletable.records import AccessPattern, Parameter, catalogue
 from tests.e2e.cli.conftest import Folder
 from tests.e2e.cli.shop.model import app
@@ -79,6 +79,13 @@ def test_a_pattern_whose_range_holds_another_class_needs_a_filter() -> None:
     assert {p.entity: p.needs_type_filter for p in catalogue(table)} == {"Note": True, "Reply": False}
     assert Note.by_name is not None
     assert Reply.by_number is not None
+
+
+def test_the_librarys_own_items_are_listed_on_request() -> None:
+    table = Table("put-off", indexes=["gsi1"])
+    Tasks(table, index="gsi1")
+    assert catalogue(table) == ()
+    assert "Task.by_id(id: str)" in {pattern.shown for pattern in catalogue(table, system=True)}
 
 
 def test_patterns_prints_it(folder: Folder) -> None:
