@@ -13,6 +13,7 @@ class Child:
 
     def __init__(self, module: str, *arguments: str, environ: Mapping[str, str] | None = None) -> None:
         self.name = " ".join((module, *arguments))
+        """For errors."""
         self._process = subprocess.Popen(
             [sys.executable, "-m", module, *arguments],
             stdin=subprocess.PIPE,
@@ -23,6 +24,10 @@ class Child:
         assert self._process.stdin
         assert self._process.stdout
         self._input, self._output = self._process.stdin, self._process.stdout
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def ask(self, line: str) -> str:
         """What it says to a line."""

@@ -1,7 +1,7 @@
 """`python -m benchmarks.peers`: what each library's own work costs, side by side, in one run.
 
-    python -m benchmarks.peers                  the tables; about two minutes
-    python -m benchmarks.peers --quick          fewer and shorter rounds; under a minute
+    python -m benchmarks.peers                  the tables; about eight minutes
+    python -m benchmarks.peers --quick          fewer and shorter rounds
     python -m benchmarks.peers --json           one JSON object instead of the tables
     python -m benchmarks.peers --write peers    also to benchmarks/results/peers.json and .md
 
@@ -14,14 +14,157 @@ import argparse
 import json
 import sys
 import time
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Final
 
-from benchmarks import cold, measure, report
-from benchmarks.libraries import LIBRARIES
-from benchmarks.measure import Effort
+from benchmarks import bars, cold, measure
+from benchmarks.cold import Started
+from benchmarks.libraries import LIBRARIES, OURS, OURS_ASYNC, UNMETERED, compared_with
+from benchmarks.measure import Effort, Measured
+from benchmarks.report import Ratio, headed, ratio, table, write
 
-FULL: Final = Effort(rounds=9, loop_seconds=0.25)
-QUICK: Final = Effort(rounds=3, loop_seconds=0.08)
+FULL: Final = Effort(rounds=9, loop_seconds=0.2)
+QUICK: Final = Effort(rounds=3, loop_seconds=0.05)
+ENGINE_LOOP_SECONDS: Final = 0.1
+_MEGABYTE: Final = 1e6
+
+
+@dataclass(frozen=True)
+class Results:
+    """One run."""
+
+    replayed: Measured
+    over_tls: Measured
+    with_engine: Measured
+    starts: Mapping[str, Started]
+    grown: Mapping[str, int]
+    """Bytes, by library, while it went through 10^5 items."""
+    effort: Effort
+
+
+def run(libraries: Sequence[str], effort: Effort, say: measure.Say) -> Results:
+    compared = [library for library in libraries if library != UNMETERED]
+    beside_engine = Effort(effort.rounds, min(effort.loop_seconds, ENGINE_LOOP_SECONDS))
+    with measure.bench() as bench:
+        bench.record(libraries, say)
+        return Results(
+            bench.replayed(libraries, effort, say),
+            bench.over_tls(compared, effort, say),
+            bench.with_engine(compared, beside_engine, say),
+            cold.run(bench, libraries, effort.rounds, say),
+            bench.streamed(compared, say),
+            effort,
+        )
+
+
+# --- telling ----------------------------------------------------------------------------------------------------------
+def medians(found: Measured, of: str) -> dict[str, dict[str, float]]:
+    """Library, operation, microseconds; `of` is cpu or wall."""
+    told: dict[str, dict[str, float]] = {}
+    for (library, operation), samples in found.items():
+        if library != UNMETERED:
+            told.setdefault(library, {})[operation] = round(median(getattr(samples, of)), 1)
+    return told
+
+
+def ratios(found: Measured, of: str = "cpu") -> dict[str, dict[str, Ratio]]:
+    """The peer's cost divided by ours, by peer and operation."""
+    told: dict[str, dict[str, Ratio]] = {}
+    for (library, operation), samples in found.items():
+        ours = found.get((compared_with(library), operation))
+        if library not in (OURS, OURS_ASYNC, UNMETERED) and ours is not None:
+            told.setdefault(library, {})[operation] = ratio(getattr(samples, of), getattr(ours, of))
+    return told
+
+
+def of_meter(found: Measured) -> dict[str, Ratio]:
+    """CPU inside a meter divided by that outside of one, by operation."""
+    pairs = [(operation, samples) for (library, operation), samples in found.items() if library == UNMETERED]
+    return {op: ratio(found[OURS, op].cpu, without.cpu) for op, without in pairs if (OURS, op) in found}
+
+
+def start_ratios(starts: Mapping[str, Started], of: str) -> dict[str, Ratio]:
+    """Wall time until the client or the item is there, the peer's divided by ours."""
+    told: dict[str, Ratio] = {}
+    for name, started in starts.items():
+        ours = starts.get(compared_with(name))
+        if name not in (OURS, OURS_ASYNC) and ours is not None:
+            told[name] = ratio(getattr(started, of).wall, getattr(ours, of).wall)
+    return told
+
+
+def summary(results: Results) -> dict[str, Any]:
+    """The one object of `--json`."""
+    return {
+        "client_cpu_us": medians(results.replayed, "cpu"),
+        "wall_us": medians(results.replayed, "wall"),
+        "cpu_ratio_peer_to_ours": _plain(ratios(results.replayed)),
+        "over_tls_cpu_us": medians(results.over_tls, "cpu"),
+        "over_tls_cpu_ratio_peer_to_ours": _plain(ratios(results.over_tls)),
+        "with_engine_cpu_us": medians(results.with_engine, "cpu"),
+        "with_engine_wall_us": medians(results.with_engine, "wall"),
+        "meter_on_to_off": {op: vars(found) for op, found in of_meter(results.replayed).items()},
+        "cold_ms": {
+            name: {"client": median(s.client.wall) / 1000, "item": median(s.item.wall) / 1000}
+            for name, s in results.starts.items()
+        },
+        "cold_client_ratio": {name: vars(r) for name, r in start_ratios(results.starts, "client").items()},
+        "streaming_grew_mb": {name: round(grown / _MEGABYTE, 1) for name, grown in results.grown.items()},
+        "bars": bars.summary(ratios(results.replayed), start_ratios(results.starts, "client")),
+        "rounds": results.effort.rounds,
+        "loop_seconds": results.effort.loop_seconds,
+    }
+
+
+def page(results: Results) -> str:
+    """The tables as Markdown."""
+    rounds = results.effort.rounds
+    parts = [
+        f"Medians of {rounds} interleaved rounds (`make bench`). CPU is that of all threads of the client's process.",
+        "## The bars",
+        bars.page(ratios(results.replayed), start_ratios(results.starts, "client")),
+        "## Client CPU against the replay server, microseconds an operation",
+        table(medians(results.replayed, "cpu")),
+        "## Client CPU, the peer's divided by ours: median (least-greatest round)",
+        "Awaitable libraries are compared with `singletable_async`, the others with `singletable`.",
+        *_if_any(ratios(results.replayed)),
+        "## Wall time against the replay server, microseconds an operation",
+        table(medians(results.replayed, "wall")),
+        "## Over TLS: client CPU, microseconds an operation",
+        table(medians(results.over_tls, "cpu")),
+        *_if_any(ratios(results.over_tls)),
+        "## With the embedded engine: wall time and client CPU, microseconds an operation",
+        table(medians(results.with_engine, "wall")),
+        table(medians(results.with_engine, "cpu")),
+        "## Inside a meter, divided by outside of one: client CPU",
+        *_if_any({"singletable": of_meter(results.replayed)} if of_meter(results.replayed) else {}),
+        "## Import, first client and first item, milliseconds in a fresh interpreter",
+        table({name: _start_row(results, name) for name in results.starts}),
+        "## Growth of the process while it goes through 100,000 items of 400 bytes",
+        table({name: {"MB": f"{grown / _MEGABYTE:.1f}"} for name, grown in results.grown.items()}),
+    ]
+    return headed("singletable and its peers", parts)
+
+
+def _start_row(results: Results, name: str) -> dict[str, str]:
+    started = results.starts[name]
+    clients, items = start_ratios(results.starts, "client"), start_ratios(results.starts, "item")
+    return {
+        "client": f"{median(started.client.wall) / 1000:.1f}",
+        "client, divided by ours": str(clients.get(name, "")),
+        "item": f"{median(started.item.wall) / 1000:.1f}",
+        "item, divided by ours": str(items.get(name, "")),
+    }
+
+
+def _if_any(rows: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    return [table(rows)] if rows else []
+
+
+def _plain(found: Mapping[str, Mapping[str, Ratio]]) -> dict[str, dict[str, Any]]:
+    return {name: {op: vars(one) for op, one in row.items()} for name, row in found.items()}
 
 
 def main() -> None:
@@ -29,12 +172,11 @@ def main() -> None:
     effort = QUICK if given.quick else FULL
     if given.rounds:
         effort = Effort(given.rounds, effort.loop_seconds)
-    results = report.Results(measure.run(given.libraries, effort, say), cold.run(effort.rounds, say), effort)
-    as_json, as_page = json.dumps(report.summary(results), indent=2), report.page(results)
+    results = run(given.libraries, effort, say)
     if given.write:
-        for path in report.write(given.write, {".json": as_json + "\n", ".md": as_page}):
+        for path in write(given.write, summary(results), page(results)):
             say(f"written: {path}")
-    print(as_json if given.json else as_page)
+    print(json.dumps(summary(results), indent=2) if given.json else page(results))
 
 
 def say(what: str) -> None:
@@ -44,7 +186,7 @@ def say(what: str) -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description="Client CPU, library by library.")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds, under a minute")
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
     parser.add_argument("--rounds", type=_positive, help=f"how many; {FULL.rounds} without --quick")
     parser.add_argument("--write", metavar="NAME", help="also write benchmarks/results/NAME.json and NAME.md")
     parser.add_argument("--libraries", nargs="+", choices=list(LIBRARIES), default=list(LIBRARIES), metavar="LIBRARY")

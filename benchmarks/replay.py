@@ -1,18 +1,24 @@
 """A server that answers with bytes that the engine once answered with, so that what is left is the client's own work.
 
-In a process of its own: `python -m benchmarks.replay <engine's port>` says its port, then takes one order a line.
-`record <case>` passes requests on to the engine and keeps each answer, head and all; `replay <case>` gives the kept
-one for the request's X-Amz-Target, without looking at anything else. A case is an operation of one library, as each
-asks in its own words. It ends when its standard input does.
+In a process of its own: `python -m benchmarks.replay <engine's port> [certificate chain with its key]` says its ports,
+of HTTP and of HTTPS, then takes one order a line. It ends when its standard input does.
+
+    record <case>      passes requests on to the engine and keeps each answer, head and all
+    replay <case>      gives the kept one for the request's X-Amz-Target, without looking at anything else
+    drop <n>           closes the connection in place of every n-th answer from now on; 0 for none
+
+A case is an operation of one library, as each asks in its own words.
 """
 
 from __future__ import annotations
 
 import asyncio  # noqa: TID251 a server of many connections
+import json
 import re
 import socket
+import ssl
 import sys
-from typing import cast
+from typing import Any, cast
 
 from benchmarks.child import Child
 
@@ -27,7 +33,13 @@ class ReplayServer:
 
     def __init__(self, child: Child) -> None:
         self._child = child
-        self.url = f"http://127.0.0.1:{int(child.hear())}"
+        plain, encrypted = child.hear().split()
+        self.url = f"http://127.0.0.1:{plain}"
+        self.tls_url = f"https://127.0.0.1:{encrypted}"
+
+    @property
+    def pid(self) -> int:
+        return self._child.pid
 
     def record(self, case: str) -> None:
         """From now on requests go to the engine, and its answers are kept under the case."""
@@ -37,6 +49,10 @@ class ReplayServer:
         """From now on requests get the case's answers."""
         self._child.ask(f"replay {case}")
 
+    def drop(self, every: int) -> None:
+        """From now on every so many answers are a closed connection; 0 for none."""
+        self._child.ask(f"drop {every}")
+
 
 class Recorder:
     """What is kept, and which of it is asked for now."""
@@ -45,19 +61,30 @@ class Recorder:
         self._engine_port = engine_port
         self._kept: dict[str, dict[bytes, bytes]] = {}
         self._current: dict[bytes, bytes] = {}
+        self._asked: dict[bytes, Any] = {}
+        """The requests of the case that is recorded: an operation may send the same one several times."""
         self._records = False
+        self._drops_every = 0
+        self._answered = 0
 
     def obey(self, line: str) -> None:
-        verb, case = line.split()
-        self._records = verb == "record"
-        self._current = self._kept.setdefault(case, {}) if self._records else self._kept[case]
+        verb, given = line.split()
+        if verb == "drop":
+            self._drops_every = int(given)
+            return
+        self._records, self._asked = verb == "record", {}
+        self._current = self._kept.setdefault(given, {}) if self._records else self._kept[given]
 
-    def answer(self, request: bytes) -> bytes:
+    def answer(self, request: bytes) -> bytes | None:
+        """None for a connection that is to be closed."""
+        self._answered += 1
+        if self._drops_every and self._answered % self._drops_every == 0:
+            return None
         found = _TARGET.search(request)
         target = found[1] if found else b""
         if self._records:
-            if target in self._current:
-                raise RuntimeError(f"a second {target.decode()} in one operation: it is no single round trip")
+            if self._asked.setdefault(target, _body_of(request)) != _body_of(request):
+                raise RuntimeError(f"another {target.decode()} in one operation: it is no single round trip")
             self._current[target] = self._ask_engine(request)
         return self._current[target]
 
@@ -83,9 +110,14 @@ class Conversation(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._pending += data
-        if len(self._pending) >= length_of(self._pending):
-            request, self._pending = self._pending, b""
-            self._transport.write(self._recorder.answer(request))
+        if len(self._pending) < length_of(self._pending):
+            return
+        request, self._pending = self._pending, b""
+        answer = self._recorder.answer(request)
+        if answer is None:
+            self._transport.abort()
+        else:
+            self._transport.write(answer)
 
 
 class Orders(asyncio.Protocol):
@@ -113,15 +145,30 @@ def length_of(message: bytes) -> int:
     return end + len(_HEAD_END) + (int(found[1]) if found else 0)
 
 
-async def serve(engine_port: int) -> None:
+def _body_of(message: bytes) -> Any:
+    """As a value: some clients write the same request in another order each time."""
+    return json.loads(message[message.find(_HEAD_END) :])
+
+
+async def serve(engine_port: int, certificate: str | None) -> None:
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     recorder = Recorder(engine_port)
-    server = await loop.create_server(lambda: Conversation(recorder), "127.0.0.1", 0)
+    plain = await loop.create_server(lambda: Conversation(recorder), "127.0.0.1", 0)
+    encrypted = await loop.create_server(lambda: Conversation(recorder), "127.0.0.1", 0, ssl=_tls(certificate))
     await loop.connect_read_pipe(lambda: Orders(recorder, ended), sys.stdin)
-    print(server.sockets[0].getsockname()[1], flush=True)
+    print(*(server.sockets[0].getsockname()[1] for server in (plain, encrypted)), flush=True)
     await ended.wait()
-    server.close()
+    for server in (plain, encrypted):
+        server.close()
+
+
+def _tls(certificate: str | None) -> ssl.SSLContext | None:
+    if certificate is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return context
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(int(sys.argv[1])))
+    asyncio.run(serve(int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None))

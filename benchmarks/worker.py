@@ -1,7 +1,8 @@
 """The process that one library is measured in: `python -m benchmarks.worker <library> <url>`.
 
 It takes its orders as lines of JSON and answers each with one: `{"check": "get"}` does an operation once and compares
-what it gave with what is stored, `{"measure": "get", "times": 100}` answers with the seconds of the whole loop.
+what it gave with what is stored, `{"measure": "get", "times": 100}` answers with the seconds of the whole loop,
+`{"stream": 100000}` with the bytes by which the process grew at the most while it went through so many orders.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import gc
 import json
 import sys
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from benchmarks import workload
@@ -25,6 +28,8 @@ def main() -> None:
         if "check" in asked:
             check(client, asked["check"])
             tell({"checked": asked["check"]})
+        elif "stream" in asked:
+            tell({"grown": grown_by(partial(stream, client, asked["stream"]))})
         else:
             cpu, wall = measure(client, asked["measure"], asked["times"])
             tell({"cpu": cpu, "wall": wall})
@@ -42,7 +47,7 @@ def check(client: Client, operation: str) -> None:
     if wanted is None or found is None:  # a write; pydynox's update, which gives nothing
         return
     got = [dict(client.values(one)) for one in (found if isinstance(found, list) else [found])]
-    assert sorted(got, key=_number) == sorted(wanted, key=_number), f"{operation} gave other items than are stored"
+    assert sorted(got, key=_place) == sorted(wanted, key=_place), f"{operation} gave other items than are stored"
 
 
 def measure(client: Client, operation: str, times: int) -> tuple[float, float]:
@@ -64,8 +69,30 @@ async def _repeat(call: Call, times: int) -> None:
         await made
 
 
-def _number(values: Mapping[str, Any]) -> Any:
-    return values["number"]
+def stream(client: Client, count: int) -> None:
+    """Go through so many orders, page by page."""
+    assert client.stream
+    going = client.stream(count)
+    if client.run is not None:
+        client.run(going)
+
+
+def grown_by(work: Callable[[], None]) -> int:
+    """The bytes of memory that the process held at the most during the work, above those before it."""
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5")  # the peak is now what is held
+    before = _held("VmRSS")
+    work()
+    return _held("VmHWM") - before
+
+
+def _held(what: str) -> int:
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(what))
+    return int(line.split()[1]) * 1024
+
+
+def _place(values: Mapping[str, Any]) -> Any:
+    return values["number"], len(values)
 
 
 if __name__ == "__main__":

@@ -8,21 +8,34 @@ the library does for one call is.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
+
+from benchmarks import workload
 
 LIBRARIES: Final[Mapping[str, str]] = {
     "singletable": "benchmarks.libraries.blocking",
     "singletable_async": "benchmarks.libraries.awaiting",
     "boto3": "benchmarks.libraries.boto3",
+    "boto3_resource": "benchmarks.libraries.boto3_resource",
+    "pynamodb": "benchmarks.libraries.pynamodb",
+    "pydynantic": "benchmarks.libraries.pydynantic",
+    "dyntastic": "benchmarks.libraries.dyntastic",
     "pydynox": "benchmarks.libraries.pydynox",
+    "pydynox_async": "benchmarks.libraries.pydynox_async",
     "aiodynamo": "benchmarks.libraries.aiodynamo",
+    "aiobotocore": "benchmarks.libraries.aiobotocore",
+    "singletable_unmetered": "benchmarks.libraries.unmetered",
 }
 """Its name in the results, and its module."""
 
 OURS: Final = "singletable"
 OURS_ASYNC: Final = "singletable_async"
+UNMETERED: Final = "singletable_unmetered"
+"""The first without a meter: what metering costs."""
+_ASYNC: Final = frozenset({"aiodynamo", "aiobotocore", "pydynox_async"})
 
 Call = Callable[[], Any]
 
@@ -37,12 +50,20 @@ class Client:
     """The values of one object that a call gave, as `workload.order` has them."""
     run: Callable[[Awaitable[Any]], Any] | None = None
     """Where the calls give awaitables: what runs one to its end."""
+    stream: Callable[[int], Any] | None = None
+    """Goes through so many orders of `STREAM_CUSTOMER`, page by page as the library does, and keeps none."""
     close: Callable[[], Any] = lambda: None
+
+
+def at_once(get: Call) -> Call:
+    """32 gets by 16 threads of a pool that stays open: what a blocking program does."""
+    pool = ThreadPoolExecutor(16)
+    return lambda: list(pool.map(lambda _: get(), range(workload.AT_ONCE)))
 
 
 def compared_with(library: str) -> str:
     """Which of ours a library is to be compared with: an awaitable one with the awaitable shell."""
-    return OURS_ASYNC if library == "aiodynamo" else OURS
+    return OURS_ASYNC if library in _ASYNC else OURS
 
 
 def open_client(library: str, url: str) -> Client:

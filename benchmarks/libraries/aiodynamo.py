@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio  # noqa: TID251 what is measured runs on it
 import os
+import ssl
+from collections.abc import Awaitable
 from decimal import Decimal
 from typing import Any
 
@@ -31,6 +33,19 @@ def open_client(url: str) -> Client:
     new = item_of(writer, workload.PUT_NUMBER)
     four = [item_of(writer, number) for number in workload.TRANSACT_NUMBERS]
 
+    def get() -> Awaitable[Item]:
+        got: Awaitable[Item] = table.get_item(key_of(reader, workload.GET_NUMBER))
+        return got
+
+    async def at_once() -> list[Item]:
+        return await asyncio.gather(*(get() for _ in range(workload.AT_ONCE)))
+
+    async def stream(count: int) -> None:
+        async for _ in table.query(HashKey("pk", workload.partition(workload.STREAM_CUSTOMER))):
+            count -= 1
+            if not count:
+                return
+
     async def query(customer: str) -> list[Item]:
         return [item async for item in table.query(HashKey("pk", workload.partition(customer)))]
 
@@ -45,24 +60,28 @@ def open_client(url: str) -> Client:
         return await table.update_item(key, expression, return_values=ReturnValues.all_new)
 
     calls = {
-        "get": lambda: table.get_item(key_of(reader, workload.GET_NUMBER)),
+        "get": get,
         "put": lambda: table.put_item(new),
         "update": update,
         "query100": lambda: query(workload.FEW_CUSTOMER),
         "query1000": lambda: query(reader),
         "batch_get100": batch_get,
         "transact4": lambda: client.transact_write_items([Put(workload.TABLE, item) for item in four]),
+        "mixed100": lambda: query(workload.MIXED_CUSTOMER),
+        "gets32": at_once,
     }
 
     def close() -> None:
         loop.run_until_complete(session.close())
         loop.run_until_complete(loop.shutdown_asyncgens())
 
-    return Client(calls, values, loop.run_until_complete, close)
+    return Client(calls, values, loop.run_until_complete, stream, close)
 
 
 async def _open(url: str) -> tuple[aiohttp.ClientSession, AioDynamo]:
     """The session belongs to the loop that it is made in."""
     key = Key(os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"])
-    session = aiohttp.ClientSession()
+    bundle = os.environ.get("AWS_CA_BUNDLE")
+    trusted = aiohttp.TCPConnector(ssl=ssl.create_default_context(cafile=bundle)) if bundle else None
+    session = aiohttp.ClientSession(connector=trusted)
     return session, AioDynamo(AIOHTTP(session), StaticCredentials(key), os.environ["AWS_REGION"], URL(url), Decimal)

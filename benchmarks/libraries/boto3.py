@@ -1,19 +1,18 @@
-"""boto3: its client, with its own `TypeSerializer` and `TypeDeserializer`. Plain dicts, times as texts.
-
-The client, not the resource's `Table`: that one does the same and takes a tenth longer.
-"""
+"""boto3: its client, with its own `TypeSerializer` and `TypeDeserializer`. Plain dicts, times as texts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 import boto3
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
 from benchmarks import workload
-from benchmarks.libraries import Client
+from benchmarks.libraries import Client, at_once
 
 Item = dict[str, Any]
 
@@ -31,15 +30,32 @@ def open_client(url: str) -> Client:
     def back(item: Item) -> Item:
         return {name: deserialize(value) for name, value in item.items()}
 
+    def asked(customer: str) -> Item:
+        given = out({":pk": workload.partition(customer)})
+        return {
+            "TableName": table,
+            "KeyConditionExpression": "#pk = :pk",
+            "ExpressionAttributeNames": {"#pk": "pk"},
+            "ExpressionAttributeValues": given,
+        }
+
     def query(customer: str) -> list[Item]:
-        names, given = {"#pk": "pk"}, out({":pk": workload.partition(customer)})
-        answer = client.query(
-            TableName=table,
-            KeyConditionExpression="#pk = :pk",
-            ExpressionAttributeNames=names,
-            ExpressionAttributeValues=given,
-        )
-        return [back(item) for item in answer["Items"]]
+        return [back(item) for item in client.query(**asked(customer))["Items"]]
+
+    def pages() -> Iterator[Item]:
+        """By hand: its paginator stops where the same page comes twice, as it does from the replay server."""
+        page = client.query(**asked(workload.STREAM_CUSTOMER))
+        while True:
+            yield from map(back, page["Items"])
+            if "LastEvaluatedKey" not in page:
+                return
+            page = client.query(**asked(workload.STREAM_CUSTOMER), ExclusiveStartKey=page["LastEvaluatedKey"])
+
+    def stream(count: int) -> None:
+        deque(islice(pages(), count), maxlen=0)
+
+    def get() -> Item:
+        return back(client.get_item(TableName=table, Key=out(key_of(reader, workload.GET_NUMBER)))["Item"])
 
     def update() -> Item:
         answer = client.update_item(
@@ -58,7 +74,7 @@ def open_client(url: str) -> Client:
         return [back(item) for item in answer["Responses"][table]]
 
     calls = {
-        "get": lambda: back(client.get_item(TableName=table, Key=out(key_of(reader, workload.GET_NUMBER)))["Item"]),
+        "get": get,
         "put": lambda: client.put_item(TableName=table, Item=out(new)),
         "update": update,
         "query100": lambda: query(workload.FEW_CUSTOMER),
@@ -67,8 +83,10 @@ def open_client(url: str) -> Client:
         "transact4": lambda: client.transact_write_items(
             TransactItems=[{"Put": {"TableName": table, "Item": out(item)}} for item in four]
         ),
+        "mixed100": lambda: query(workload.MIXED_CUSTOMER),
+        "gets32": at_once(get),
     }
-    return Client(calls, values)
+    return Client(calls, values, stream=stream)
 
 
 def key_of(customer: str, number: int) -> Item:
@@ -78,10 +96,11 @@ def key_of(customer: str, number: int) -> Item:
 def item_of(customer: str, number: int) -> Item:
     """An item as it is given to boto3, which has no form for a datetime."""
     order = workload.order(customer, number)
-    own = {"_type": "order", "_v": 1, "placed_at": order["placed_at"].isoformat()}
+    own = {workload.TYPE_ATTRIBUTE: "Order", "_v": 1, "placed_at": order["placed_at"].isoformat()}
     return key_of(customer, number) | order | own
 
 
 def values(item: Any) -> Mapping[str, Any]:
-    found = {name: item[name] for name in workload.order("", 0)}
-    return found | {"placed_at": datetime.fromisoformat(found["placed_at"])}
+    found = {name: item[name] for name in workload.names_in(item)}
+    at = "written_at" if "written_at" in found else "placed_at"
+    return found | {at: datetime.fromisoformat(found[at])}

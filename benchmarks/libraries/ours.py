@@ -1,4 +1,4 @@
-"""The orders as singletable declares them, for both of its shells."""
+"""The orders and notes as singletable declares them, for both of its shells."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks import workload
 from singletable import ANY, Entity, Key, Table, attr
 
-table = Table(workload.TABLE)
+table = Table(workload.TABLE, type_attribute=workload.TYPE_ATTRIBUTE)
 
 
 @dataclass
@@ -22,7 +22,7 @@ class Address:
     floor: int
 
 
-class Order(Entity, table=table, type="order"):
+class Order(Entity, table=table, type="Order"):
     customer: str
     number: int
     placed_at: datetime
@@ -43,6 +43,21 @@ class Order(Entity, table=table, type="order"):
         return f"customer#{customer}", f"order#{number:06}"
 
 
+class Note(Entity, table=table, type="Note"):
+    customer: str
+    number: int
+    written_at: datetime
+    author: str
+    text: str
+    pinned: bool
+
+    @table.key
+    @staticmethod
+    def of_customer(customer: str, number: int = ANY) -> Key:
+        """The notes on a customer, by number."""
+        return f"customer#{customer}", f"note#{number:06}"
+
+
 UPDATES = (
     attr(Order.status).set(workload.UPDATED["status"]),
     attr(Order.quantity).set(workload.UPDATED["quantity"]),
@@ -54,5 +69,5 @@ def make(customer: str, number: int) -> Order:
     return Order(**{**values, "address": Address(**values["address"])})
 
 
-def values(order: Any) -> Mapping[str, Any]:
-    return dataclasses.asdict(order)
+def values(found: Any) -> Mapping[str, Any]:
+    return dataclasses.asdict(found)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any
 
-from pydynox import DynamoDBClient, Model, ModelConfig, SyncTransaction, set_default_client
+from pydynox import Collection, DynamoDBClient, Model, ModelConfig, SyncTransaction, set_default_client
 from pydynox.attributes import (
     BooleanAttribute,
     DatetimeAttribute,
@@ -19,7 +21,7 @@ from pydynox.attributes import (
 )
 
 from benchmarks import workload
-from benchmarks.libraries import Client
+from benchmarks.libraries import Client, at_once
 
 
 @dataclass
@@ -34,7 +36,7 @@ class Order(Model):
 
     pk = StringAttribute(partition_key=True)
     sk = StringAttribute(sort_key=True)
-    type = StringAttribute(alias="_type")
+    __entity__ = StringAttribute(discriminator=True)
     version = NumberAttribute(alias="_v")
     customer = StringAttribute()
     number = NumberAttribute()
@@ -50,6 +52,21 @@ class Order(Model):
     address = MapAttribute(Address)
 
 
+class Note(Model):
+    model_config = ModelConfig(table=workload.TABLE)
+
+    pk = StringAttribute(partition_key=True)
+    sk = StringAttribute(sort_key=True)
+    __entity__ = StringAttribute(discriminator=True)
+    version = NumberAttribute(alias="_v")
+    customer = StringAttribute()
+    number = NumberAttribute()
+    written_at = DatetimeAttribute()
+    author = StringAttribute()
+    text = StringAttribute()
+    pinned = BooleanAttribute()
+
+
 def open_client(url: str) -> Client:
     client = DynamoDBClient(endpoint_url=url)
     set_default_client(client)
@@ -62,16 +79,29 @@ def open_client(url: str) -> Client:
             for order in four:
                 tx.save_model(order)
 
+    def get() -> Any:
+        return Order.sync_get(**key_of(reader, workload.GET_NUMBER))
+
+    def mixed() -> list[Any]:
+        found = Collection([Order, Note]).sync_query(pk=workload.partition(workload.MIXED_CUSTOMER))
+        return [*found.get(Order), *found.get(Note)]
+
+    def stream(count: int) -> None:
+        orders = Order.sync_query(partition_key=workload.partition(workload.STREAM_CUSTOMER))
+        deque(islice(orders, count), maxlen=0)
+
     calls = {
-        "get": lambda: Order.sync_get(**key_of(reader, workload.GET_NUMBER)),
+        "get": get,
         "put": lambda: new.sync_save(full_replace=True),
         "update": lambda: Order.sync_update_by_key(**key_of(writer, workload.UPDATE_NUMBER), **workload.UPDATED),
         "query100": lambda: list(Order.sync_query(partition_key=workload.partition(workload.FEW_CUSTOMER))),
         "query1000": lambda: list(Order.sync_query(partition_key=workload.partition(reader))),
         "batch_get100": lambda: Order.sync_batch_get([key_of(reader, number) for number in workload.BATCH_NUMBERS]),
         "transact4": transact,
+        "mixed100": mixed,
+        "gets32": at_once(get),
     }
-    return Client(calls, values)
+    return Client(calls, values, stream=stream)
 
 
 def key_of(customer: str, number: int) -> dict[str, Any]:
@@ -81,9 +111,10 @@ def key_of(customer: str, number: int) -> dict[str, Any]:
 def make(customer: str, number: int) -> Order:
     order = workload.order(customer, number)
     order["address"] = Address(**order["address"])
-    return Order(**key_of(customer, number), type="order", version=1, **order)
+    return Order(**key_of(customer, number), __entity__="Order", version=1, **order)
 
 
 def values(order: Any) -> Mapping[str, Any]:
-    found = {name: getattr(order, name) for name in workload.order("", 0)}
-    return found | {"address": asdict(found["address"])}
+    names = workload.NOTE_NAMES if isinstance(order, Note) else workload.ORDER_NAMES
+    found = {name: getattr(order, name) for name in names}
+    return found | ({"address": asdict(found["address"])} if "address" in found else {})
