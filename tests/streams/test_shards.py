@@ -106,7 +106,11 @@ class Run:
         self.script.trim(self.world.now)
 
     def finish(self) -> None:
-        """Stop the living, then let one worker handle what is left."""
+        """Stop the living, then let one worker handle what is left.
+
+        An empty answer is the end for a drain over the embedded engine, as the simulated port says it is one.
+        """
+        self.script.empty_answers = 0.0
         self.stopping |= set(self.workers)
         self.world.run_until(*(self.workers[worker] for worker in self.alive()))
         db = simulated(self.world, self.engine, self.script, "last")
