@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from singletable import Database
 
+PAGES: Final = 8
+"""Places in the data that each round asks for."""
+
 Ask = Callable[[int], Any]
-"""Asks for the page of a number: another place in the data each time, the same for the same number."""
+"""Asks for the page of a number below PAGES: another place in the data each time, the same for the same number."""
 
 
 class Case(Protocol):

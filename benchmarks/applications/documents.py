@@ -6,23 +6,27 @@ them, and an edit reads them and writes them all again, as the next version.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
-from typing import Any, Final
+from typing import Any
 
-import msgspec
 import obstore.store
 
 from benchmarks.applications.case import Ask
 from benchmarks.applications.data import BOARD, BOARD_SIZES, ORGANISATION, TWIN, Copied, shape, shape_id
-from benchmarks.documents import Recorder
-from examples.projects.model import Project, Shape, move_shape
-from singletable import ANY, Database
-from singletable.documents import Documents, ObjectBlobs
+from examples.projects.model import Project, Shape, move_shape, projects
+from singletable import ANY, Database, attr
+from singletable.documents import Documents, Mutation, ObjectBlobs
 from singletable.documents.canonical import canonical, digest_of
 from singletable.documents.contents import Content
+from singletable.documents.keeping import holds
+from singletable.documents.puts import Yielding, put_if_absent
+from singletable.documents.rows import Applied
+from singletable.operations import BatchWriteItem, PutItem, TransactWriteItems
 from singletable.records import flows
+from singletable.records.models import model_for
+from singletable.records.rules import guard
 
 EDITOR = "editor"
 
@@ -69,47 +73,29 @@ class DocumentHead:
 class DocumentEdit:
     """One shape is moved, from the mutation that comes in to the version that holds it.
 
-    Its operations are those that an edit has sent, sent again under the keys of a board that is its twin, one after the
-    other; beside them one content is read and one put.
+    Its operations are done to a board that is its twin: rows are read, made and written as the edit does, one request
+    after the other; beside them one content is read and one put.
     """
 
     name = "document edit"
     data = "documents"
     sizes: Sequence[int] = BOARD_SIZES
 
-    def __init__(self) -> None:
-        self._sent: dict[int, deque[Any]] = {}
-        """What edits have sent and the twin has not seen yet, by the size of the board."""
-
     def page(self, db: Database, items: int) -> Ask:
-        documents, ids, recorder = _documents(db, items), count(1), Recorder(db)
-        sent = self._sent[items] = deque()
+        documents, ids = _documents(db, items), count(1)
 
         def ask(_: int) -> int:
             id = next(ids)
-            with recorder.recording():
-                (outcome,) = documents.apply(BOARD, [move_shape(id=shape_id(id % items), x=id, y=-id).by(EDITOR, id)])
+            (outcome,) = documents.apply(BOARD, [_move(id, items).by(EDITOR, id)])
             assert outcome.status == "applied", outcome
-            sent.append([Twin(operation) for operations in recorder.rounds for operation in operations])
-            recorder.rounds.clear()
             return id
 
         return ask
 
     def operations(self, db: Database, items: int) -> Ask:
-        documents, sent = _documents(db, items), self._sent[items]
-        contents = documents.home.contents(ORGANISATION, BOARD)
-        moves = count(-1, -1)
-
-        def ask(_: int) -> None:
-            x = next(moves)
-            contents.read(_content(shape(-x % items)))
-            moved = {**shape(-x % items), "x": x}
-            contents.write(_content(moved), canonical(moved))
-            for operation in sent.popleft():
-                db.run(db.port.send(operation))
-
-        return ask
+        twin = Twin(db, _documents(db, items))
+        ids = count(1)
+        return lambda _: twin.edit(next(ids), items)
 
     def naive(self, db: Database, items: int) -> Ask:
         versions = count(2)
@@ -127,19 +113,74 @@ class DocumentEdit:
 
 
 class Twin:
-    """An operation that was sent, for the other board: encoded anew when it is sent."""
+    """A board to which the requests of an edit are made by hand."""
 
-    def __init__(self, operation: Any) -> None:
-        self._operation = operation
-        self.answer = operation.answer
+    def __init__(self, db: Database, documents: Documents[Project]) -> None:
+        self._db, self._home = db, documents.home
+        self._rows = documents.home.model.rows
+        self._contents = documents.home.contents(ORGANISATION, BOARD)
 
-    def request(self) -> Any:
-        request = self._operation.request()
-        body = request.body.replace(BOARD.encode(), TWIN.encode()).replace(*_TOKEN)
-        return msgspec.structs.replace(request, body=body)
+    def edit(self, id: int, items: int) -> None:
+        db, rows = self._db, self._rows
+        keys: list[Any] = [rows.epoch.by_project(TWIN), rows.client.by_client(TWIN, EDITOR)]
+        epoch, *clients = db.run(flows.get_many(db.port, keys, consistent=True))
+        move = _move(id, items)
+        waiting = rows.inbox(project=TWIN, client=EDITOR, id=id, name=move.name, arguments=move.arguments)
+        db.run(db.port.send(Yielding(put_if_absent(waiting))))
+        newest: Any = rows.version.by_number(TWIN, ANY).newest_first().consistent()
+        (version,) = db.run(flows.page(db.port, newest, 1, None, db.target.seal))
+        db.run(flows.get(db.port, rows.epoch.by_project(TWIN).consistent()))
+        (found,) = db.run(flows.everything(db.port, rows.inbox.by_id(TWIN, ANY).consistent()))
+        db.run(flows.get_many(db.port, keys[1:], consistent=True))
+        known: Any = rows.collections["shapes"].by_number(TWIN, version.collections["shapes"], ANY).consistent()
+        (part,) = db.run(flows.everything(db.port, known))
+        self._commit(found, version, part, epoch, clients, self._moved(id, items))
+        inbox = model_for(found)
+        db.run(db.port.send(BatchWriteItem(projects.name, deletes=[inbox.key_item(inbox.key_of(found))])))
+
+    def _moved(self, id: int, items: int) -> Content:
+        """The content that an edit reads, and the one that it puts."""
+        before = shape(id % items)
+        self._contents.read(_content(before))
+        data = canonical({**before, "x": id, "y": -id})
+        content = Content("shapes", digest_of(data))
+        self._contents.write(content, data)
+        return content
+
+    def _commit(self, waiting: Any, version: Any, part: Any, epoch: Any, clients: Any, moved: Content) -> None:
+        rows, number = self._rows, version.number + 1
+        applied = Applied(EDITOR, waiting.id, waiting.name)
+        record = rows.mutation(
+            project=TWIN,
+            client=EDITOR,
+            id=waiting.id,
+            name=waiting.name,
+            arguments=waiting.arguments,
+            version=number,
+        )
+        shapes = {"shapes": part.number + 1}
+        actions: list[Any] = [
+            put_if_absent(replace(version, number=number, collections=shapes, mutations=[applied])),
+            put_if_absent(
+                replace(part, number=part.number + 1, items={**part.items, shape_id(0): moved.digest}),
+            ),
+            put_if_absent(record),
+            self._counted(rows.client(project=TWIN, client=EDITOR, last_id=waiting.id, version=number), clients),
+            holds(self._home, epoch),
+        ]
+        self._db.run(self._db.port.send(TransactWriteItems(actions, self._db.port.token())))
+
+    def _counted(self, row: Any, clients: Sequence[Any]) -> Any:
+        """The client's last id, over the one that was read."""
+        if not clients:
+            return put_if_absent(row)
+        model = model_for(row)
+        held = guard(model, attr(self._rows.client.last_id) == clients[0].last_id)
+        return PutItem(projects.name, model.item(row), held)
 
 
-_TOKEN: Final = b'"ClientRequestToken":"', b'"ClientRequestToken":"t'
+def _move(id: int, items: int) -> Mutation:
+    return move_shape(id=shape_id(id % items), x=id, y=-id)
 
 
 def _documents(db: Database, items: int) -> Documents[Project]:

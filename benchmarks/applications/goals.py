@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.applications.case import Ask
+from benchmarks.applications.case import PAGES, Ask
 from benchmarks.applications.data import SIZES
 from benchmarks.graph_pages import EdgeSets, QueryPerGoal
 from examples.goals.generated import TEAM
 from examples.goals.model import PEOPLE, GoalMembership, Team
-from singletable import Database, Linked, Page
+from examples.goals.service import Service
+from singletable import Database, Linked, Page, Query
 from singletable.graph import neighbours_of
 from singletable.records import flows
 
 LIMIT = 25
-_PLACES = 8
 
 
 class GoalsPage:
@@ -26,30 +27,26 @@ class GoalsPage:
     sizes: Sequence[int] = SIZES
 
     def page(self, db: Database, items: int) -> Ask:
-        way = EdgeSets(db, LIMIT)
-        return lambda _: _checked(way())
+        service, holder = Service(db), Team.by_id(TEAM)
+        starts = [place.after for place in _places(db)]
+        _checked(EdgeSets(db, LIMIT)())
+
+        def ask(number: int) -> int:
+            found = service.goals_of(holder, limit=LIMIT, after=starts[number])
+            assert all(view.leads and view.contributors and view.teams for view in found.goals)
+            return len(found.goals)
+
+        return ask
 
     def operations(self, db: Database, items: int) -> Ask:
         """A page of the index, a batch of goals, a batch of people and teams."""
-        query = GoalMembership.by_rank(Team.by_id(TEAM)).newest_first()
-        known: list[tuple[str | None, list[Any], list[Any]]] = []
-        after: str | None = None
-        for _ in range(_PLACES):
-            edges: Page[Any] = db.page(query, limit=LIMIT, after=after)
-            keys = [edge.source for edge in edges]
-            goals: list[Any] = db.get_many(keys)
-            people: dict[str, Any] = {}
-            for goal in goals:
-                for linked in _people():
-                    people |= {key.partition: key for key in neighbours_of(goal, linked)}
-            known.append((after, keys, list(people.values())))
-            after = edges.cursor
+        places = _places(db)
 
         def ask(number: int) -> None:
-            start, goals, people = known[number % _PLACES]
-            db.run(flows.page(db.port, query, LIMIT, start, db.target.seal))
-            assert len(db.run(flows.get_many(db.port, goals))) == len(goals)
-            assert len(db.run(flows.get_many(db.port, people))) == len(people)
+            place = places[number]
+            db.run(flows.page(db.port, _goals(), LIMIT, place.after, db.target.seal))
+            assert len(db.run(flows.get_many(db.port, place.goals))) == len(place.goals)
+            assert len(db.run(flows.get_many(db.port, place.people))) == len(place.people)
 
         return ask
 
@@ -58,8 +55,31 @@ class GoalsPage:
         return lambda _: _checked(way())
 
 
-def _people() -> Sequence[Linked[Any]]:
-    return PEOPLE
+@dataclass(frozen=True)
+class Place:
+    """One page of the team's goals, and what it asks for."""
+
+    after: str | None
+    goals: Sequence[Any]
+    people: Sequence[Any]
+
+
+def _places(db: Database) -> list[Place]:
+    found: list[Place] = []
+    after: str | None = None
+    for _ in range(PAGES):
+        edges: Page[Any] = db.page(_goals(), limit=LIMIT, after=after)
+        keys = [edge.source for edge in edges]
+        goals: list[Any] = db.get_many(keys)
+        linked: Sequence[Linked[Any]] = PEOPLE
+        people = {key.partition: key for goal in goals for each in linked for key in neighbours_of(goal, each)}
+        found.append(Place(after, keys, list(people.values())))
+        after = edges.cursor
+    return found
+
+
+def _goals() -> Query[Any]:
+    return GoalMembership.by_rank(Team.by_id(TEAM)).newest_first()
 
 
 def _checked(page: list[tuple[str, set[str]]]) -> int:

@@ -65,10 +65,13 @@ class Role(Enum):
 
     @property
     def rank(self) -> int:
-        return {Role.LEAD: 500, Role.CONTRIBUTOR: 400, Role.TEAM: 300}[self]
+        return _RANKS[self.value]
 
     def key_text(self) -> str:
         return f"{self.rank}-{self.value}"
+
+
+_RANKS = {"LEAD": 500, "CONTRIBUTOR": 400, "TEAM": 300}
 
 
 class GoalMembership(Edge[Goal, User | Team | Organisation], table=records, type="GOALMEMBERSHIP", mirrors=("role",)):

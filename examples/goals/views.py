@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from examples.goals.model import (
@@ -165,7 +166,7 @@ def view_of(row: Row[Goal], role: Role | None = None) -> GoalView:
         organisations=_named(row, KEY_ORGANISATIONS if is_key else ORGANISATIONS),
         key_results=placed(row, KEY_RESULTS_IN_FULL),
         sub_goals=placed(row, SUB_GOALS_IN_FULL),
-        is_cut=row.more(membership) or row.more(KeyResult) or row.more(SubGoal),
+        is_cut=row.more(membership, KeyResult, SubGoal),
     )
 
 
@@ -180,9 +181,9 @@ def _rows(row: Row[Any], linked: Linked[Any]) -> Sequence[Row[Any]]:
     return row.rows(linked) if linked in row.neighbours else ()
 
 
+_BY_NAME = attrgetter("name", "id")
+
+
 def _named(row: Row[Goal], linked: Linked[Any]) -> tuple[Any, ...]:
-    rows = _rows(row, linked)
-    if not rows:
-        return ()
-    found = {r.node.id: r.node for r in rows}
-    return tuple(sorted(found.values(), key=lambda node: (node.name, node.id)))
+    rows = row.neighbours.get(linked)
+    return tuple(sorted([r.node for r in rows], key=_BY_NAME)) if rows else ()

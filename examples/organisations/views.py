@@ -70,15 +70,15 @@ def profile(email: str, details: UserDetails) -> Profile:
 
 def roster(details: OrganisationDetails) -> Roster:
     """Those who have accepted, and services that are not being deleted; a group without people does not exist."""
-    members = [m for m in details.members if is_member(m)]
-    groups = _people_by_group(members)
+    found = [(person(m), m.groups) for m in details.members if is_member(m)]
+    found.sort(key=lambda pair: pair[0].shown)  # once: each group keeps the order
+    groups = _people_by_group(found)
     services = {
-        s.service_id: ServiceRoster(s.service_id, s.service_name, _sorted(groups.get(s.service_id, {})))
+        s.service_id: ServiceRoster(s.service_id, s.service_name, groups.get(s.service_id, {}))
         for s in details.services
         if s.deleted_at is None
     }
-    people = _in_order(person(m) for m in members)
-    return Roster(details.organisation, people, _sorted(groups.get(None, {})), services)
+    return Roster(details.organisation, tuple(one for one, _ in found), groups.get(None, {}), services)
 
 
 def person(member: OrganisationMember) -> Person:
@@ -86,12 +86,18 @@ def person(member: OrganisationMember) -> Person:
     return Person(member.email, shown, member.first_name, member.last_name, member.phone)
 
 
-def _people_by_group(members: Iterable[OrganisationMember]) -> dict[str | None, dict[str, list[Person]]]:
+def _people_by_group(
+    people: Iterable[tuple[Person, Iterable[str]]],
+) -> dict[str | None, dict[str, Sequence[Person]]]:
     """Service id, None for the organisation itself, to group to people."""
-    found: dict[str | None, dict[str, list[Person]]] = {}
-    for member in members:
-        for group in map(_stored_group, member.groups):
-            found.setdefault(group.service_id, {}).setdefault(group.name, []).append(person(member))
+    by_text: dict[str, list[Person]] = {}
+    for one, texts in people:
+        for text in texts:
+            by_text.setdefault(text, []).append(one)
+    groups = sorted(((_stored_group(text), those) for text, those in by_text.items()), key=lambda pair: pair[0].name)
+    found: dict[str | None, dict[str, Sequence[Person]]] = {}
+    for group, those in groups:
+        found.setdefault(group.service_id, {})[group.name] = tuple(those)
     return found
 
 
@@ -101,11 +107,3 @@ def _stored_group(text: str) -> Group:
         return parse(text)
     except Invalid as error:
         raise Corrupt(str(error), attribute="OrganisationMember.groups") from error
-
-
-def _sorted(groups: Mapping[str, Iterable[Person]]) -> dict[str, Sequence[Person]]:
-    return {name: _in_order(groups[name]) for name in sorted(groups)}
-
-
-def _in_order(people: Iterable[Person]) -> tuple[Person, ...]:
-    return tuple(sorted(people, key=lambda p: p.shown))

@@ -6,7 +6,7 @@ canonical JSON at once, and joins the batch only when the mutation has ended wel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ from singletable.documents.mutations import Ref, Submission
 from singletable.documents.snapshots import SIDE_BY_SIDE, scalar_values
 from singletable.errors import InvalidRequest, InvalidValue, SingletableError, TooLarge
 from singletable.values import AttributeValue, item_size
-from singletable.values.sizes import text_size
+from singletable.values.sizes import texts_size
 from singletable.wire.calling import call_in_threads
 
 T = TypeVar("T")
@@ -27,8 +27,16 @@ MAX_SCALAR_BYTES = 1536
 ENTRY_BYTES = 33
 """What an entry of a map takes besides its id: the hash, and one byte."""
 
+_FEW = 4
+"""Changes, up to which looking through all hashes takes less than making a set of them."""
+
 Changes = dict[str, bytes | None]
 """Item id to the new hash; None for an item that goes."""
+
+
+def entries_size(ids: Collection[str]) -> int:
+    """What the entries of a map with these ids take."""
+    return texts_size(ids) + len(ids) * ENTRY_BYTES
 
 
 Mark = tuple[Mapping[str, AttributeValue], dict[Content, bytes], set[Content], dict[str, Changes]]
@@ -58,7 +66,7 @@ class Working:
     def bytes_of(self, name: str) -> int:
         """What the entries of a collection take in the version that the batch began with."""
         if name not in self._bytes:
-            self._bytes[name] = sum(text_size(id) + ENTRY_BYTES for id in self.hashes[name])
+            self._bytes[name] = entries_size(self.hashes[name])
         return self._bytes[name]
 
     def content(self, content: Content) -> bytes:
@@ -74,16 +82,22 @@ class Working:
 
     def hashes_now(self, name: str) -> dict[str, bytes]:
         """A collection with the changes."""
-        both = {**self.hashes[name], **self.changed.get(name, {})}
-        return {id: digest for id, digest in both.items() if digest is not None}
+        found = dict(self.hashes[name])
+        for id, digest in self.changed.get(name, {}).items():
+            if digest is not None:
+                found[id] = digest
+            else:
+                found.pop(id, None)
+        return found
 
     def needed(self) -> dict[Content, bytes | None]:
         """The contents that the version will reach and the one before did not; None for those in the store already."""
         found: dict[Content, bytes | None] = {}
         for name, changes in self.changed.items():
-            folder, before = self.home.model.collections[name].folder, set(self.hashes[name].values())
+            folder, before = self.home.model.collections[name].folder, self.hashes[name].values()
+            known = before if len(changes) <= _FEW else set(before)
             for digest in changes.values():
-                if digest is not None and digest not in before:
+                if digest is not None and digest not in known:
                     content = Content(folder, digest)
                     found[content] = self.fresh.get(content)
         return found

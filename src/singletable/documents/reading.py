@@ -188,7 +188,10 @@ def merged(parts: Sequence[CollectionVersion], name: str, number: int) -> dict[s
             attribute=name,
             hint="Restore the table from a backup: a version's items are written together.",
         )
-    return {id: digest for part in parts for id, digest in part.items.items()}
+    found = dict(parts[0].items)
+    for part in parts[1:]:
+        found |= part.items
+    return found
 
 
 async def items_of(port: Port, home: Home[Any], project: str, name: str) -> Items[Any]:

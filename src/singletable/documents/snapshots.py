@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NoReturn, TypeVar
 
 from singletable.documents.contents import Content, Contents
@@ -28,7 +29,11 @@ class StoredItems(Items[T]):
 
     def __init__(self, model: CollectionModel[T], contents: Contents, hashes: Hashes, is_direct: bool = True) -> None:
         self.model, self.contents, self.hashes, self.is_direct = model, contents, hashes, is_direct
-        self._ids = sorted(hashes)
+
+    @cached_property
+    def _ids(self) -> list[str]:
+        """In order; of a head, most readers ask for some contents only."""
+        return sorted(self.hashes)
 
     def __repr__(self) -> str:
         return f"<{self.model!r} of {len(self.hashes)} items>"

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from singletable.documents.batches import SPILL_BYTES, Ended
-from singletable.documents.drafts import ENTRY_BYTES, Working
+from singletable.documents.drafts import ENTRY_BYTES, Working, entries_size
 from singletable.documents.home import Home
 from singletable.documents.keeping import holds
 from singletable.documents.puts import put_if_absent
@@ -74,6 +74,8 @@ def collection_actions(
 
 def parts_of(hashes: dict[str, bytes]) -> list[dict[str, bytes]]:
     """A map in pieces that fit an item each, in the order of the ids."""
+    if entries_size(hashes) <= SPILL_BYTES:
+        return [dict(sorted(hashes.items()))]
     parts: list[dict[str, bytes]] = [{}]
     size = 0
     for id in sorted(hashes):

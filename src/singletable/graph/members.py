@@ -8,8 +8,9 @@ A member is read from both ends: edge type and class in front, mirrored texts be
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
@@ -17,27 +18,36 @@ from msgspec import Struct
 from singletable.errors import InvalidRequest
 from singletable.graph.edges import Edge
 from singletable.graph.mirrors import mirrors_of
-from singletable.graph.nodes import EDGE_SETS, OVERFLOW, Node
+from singletable.graph.nodes import EDGE_SETS, OVERFLOW, Node, stored_key
 from singletable.records.models import model_for, model_of
 from singletable.records.patterns import KeyOf
 
 _SETS = tuple(f"_{name}" for name in EDGE_SETS)
 _OVERFLOW = f"_{OVERFLOW}"
-_KNOWN = (*_SETS, _OVERFLOW)
+_NONE: frozenset[str] = frozenset()
 
 
 class Member(Struct, frozen=True, gc=False):
     """One edge as its source's edge set knows it."""
 
     edge: type[Edge[Any, Any]]
-    target: KeyOf[Any]
+    kind: type[Node]
+    """The target's class."""
+    text: str
+    """The target's key text."""
     values: Mapping[str, Any]
     """The mirrored attributes."""
 
     @property
-    def kind(self) -> type[Node]:
-        kind: type[Node] = self.target.kinds[0]
-        return kind
+    def target(self) -> KeyOf[Any]:
+        return stored_key(self.kind, self.text)
+
+    def __repr__(self) -> str:
+        return f"<Member {self.edge.__name__} to {self.kind.__name__}>"
+
+
+Tail = tuple[str, ...]
+"""Of a member: its target's class as a word, and the text of each mirrored attribute."""
 
 
 class MemberForm:
@@ -49,35 +59,31 @@ class MemberForm:
         self._mirrors = mirrors_of(edge)
         nodes = "|".join(re.escape(kind.__word__) for kind in edge.__targets__)
         behind = "".join(f"-({mirror.form})" for mirror in self._mirrors.values())
-        self._pattern = re.compile(f"{re.escape(self.word)}-(({nodes})-.*?){behind}", re.DOTALL)
-        self._are_few = all(mirror.members for mirror in self._mirrors.values())
-        """They are all enums: what they come to is kept, and shared between members."""
-        self._kept: dict[tuple[str, ...], Mapping[str, Any]] = {}
-        self._targets = {kind.__word__: ((kind,), model_of(kind).key) for kind in edge.__targets__}
+        self._match = re.compile(f"{re.escape(self.word)}-(({nodes})-.*?){behind}", re.DOTALL).fullmatch
+        self._kinds = {kind.__word__: kind for kind in edge.__targets__}
 
     def text(self, edge: Edge[Any, Any]) -> str:
         """The member of an edge."""
         target = model_of(self.edge).key.templates[1].write({"target": edge.target})
         return "-".join([target, *(mirror.write(getattr(edge, name)) for name, mirror in self._mirrors.items())])
 
+    def parts(self, texts: Iterable[str]) -> list[tuple[str, ...]]:
+        """The target's text and the tail of each member that is of this type, in one list: (target, *tail)."""
+        return [match.groups() for match in map(self._match, texts) if match is not None]
+
+    def meaning(self, tail: Tail) -> tuple[type[Node], Mapping[str, Any]]:
+        """The target's class, and the mirrored attributes."""
+        word, *texts = tail
+        mirrors = zip(self._mirrors.items(), texts, strict=True)
+        return self._kinds[word], {name: mirror.read(text) for (name, mirror), text in mirrors}
+
     def read(self, texts: Iterable[str]) -> list[Member]:
-        """The members that some texts stand for; those of other types are left out. A page has hundreds: they are read
-        in whole lists."""
-        return [self._member(match.groups()) for match in map(self._pattern.fullmatch, texts) if match is not None]
+        """The members that some texts stand for; those of other types are left out."""
+        return [Member(self.edge, *self._place(target, tail)) for target, *tail in self.parts(texts)]
 
-    def _member(self, parts: tuple[str, ...]) -> Member:
-        target = parts[0]
-        kinds, key = self._targets[parts[1]]
-        return Member(self.edge, KeyOf(kinds, key, target, target, target, 2), self._values_of(parts[2:]))
-
-    def _values_of(self, parts: tuple[str, ...]) -> Mapping[str, Any]:
-        found = self._kept.get(parts)
-        if found is None:
-            mirrors = zip(self._mirrors.items(), parts, strict=True)
-            found = {name: mirror.read(part) for (name, mirror), part in mirrors}
-            if self._are_few:
-                self._kept[parts] = found
-        return found
+    def _place(self, target: str, tail: list[str]) -> tuple[type[Node], str, Mapping[str, Any]]:
+        kind, values = self.meaning(tuple(tail))
+        return kind, target, values
 
 
 @cache
@@ -87,19 +93,23 @@ def form_of(edge: type[Edge[Any, Any]]) -> MemberForm:
 
 def knows_edges(node: Node) -> bool:
     """Whether a node was read with its edge set: one that a program has made itself knows nothing of its edges."""
-    return all(hasattr(node, name) for name in _KNOWN)
+    return all(hasattr(node, name) for name in (*_SETS, _OVERFLOW))
+
+
+_halves: Callable[[Node], tuple[frozenset[str], frozenset[str]]] = attrgetter(*_SETS)
 
 
 def texts_of(node: Node) -> frozenset[str]:
     """The members of a node's edge set, both halves, as they are stored."""
-    if not knows_edges(node):
+    try:
+        first, second = _halves(node)
+    except AttributeError:
         raise InvalidRequest(
             f"the {type(node).__name__} was not read with its edge set",
             table=model_for(node).table.name,
             hint="Give it as get(), get_many() or a page read it, without only().",
-        )
-    halves: list[frozenset[str]] = [getattr(node, name) for name in _SETS]
-    return frozenset[str]().union(*halves)
+        ) from None
+    return first | second
 
 
 def members_of(node: Node, edges: Iterable[type[Edge[Any, Any]]]) -> Iterator[Member]:
@@ -109,9 +119,9 @@ def members_of(node: Node, edges: Iterable[type[Edge[Any, Any]]]) -> Iterator[Me
         yield from form_of(edge).read(texts)
 
 
-def has_more(node: Node, edge: type[Edge[Any, Any]]) -> bool:
-    """Whether the node has edges of a type that its set does not hold."""
-    if edge.__mirrors__ is None:
-        return True
-    overflow: frozenset[str] = getattr(node, _OVERFLOW, frozenset[str]())
-    return bool(overflow) and model_of(edge).type in overflow
+def has_more(node: Node, *edges: type[Edge[Any, Any]]) -> bool:
+    """Whether the node has edges of any of these types that its set does not hold."""
+    overflow: frozenset[str] = getattr(node, _OVERFLOW, _NONE)
+    if overflow:
+        return any(edge.__mirrors__ is None or model_of(edge).type in overflow for edge in edges)
+    return None in [edge.__mirrors__ for edge in edges]

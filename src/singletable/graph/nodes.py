@@ -109,10 +109,11 @@ def end_type(name: str, kinds: Sequence[type[Node]], edge_word: str = "") -> typ
 
         @classmethod
         def from_text(cls, text: str) -> Any:
-            word, _, id = text.partition("-")
-            if word not in by_word:
+            word, dash, _ = text.partition("-")
+            kind = by_word.get(word) if dash else None
+            if kind is None:
                 raise ValueError("the stored text is no key of the declared nodes")
-            return by_word[word].by_id(id)
+            return stored_key(kind, text)
 
         @classmethod
         def prefixes(cls) -> tuple[str, ...]:

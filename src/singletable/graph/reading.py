@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar, overload
@@ -17,11 +17,11 @@ from msgspec import Struct
 
 from singletable.errors import InvalidRequest
 from singletable.graph.edges import Edge, inverse_of
-from singletable.graph.members import Member, has_more, knows_edges, members_of
-from singletable.graph.nodes import Node, node_key
+from singletable.graph.members import Member, MemberForm, Tail, form_of, has_more, knows_edges, members_of, texts_of
+from singletable.graph.nodes import Node, node_key, stored_key
 from singletable.graph.queries import EdgeQuery, Linked, NodeQuery
 from singletable.operations import Found
-from singletable.records.batches import get_pairs
+from singletable.records.batches import get_placed
 from singletable.records.cursors import CursorSeal
 from singletable.records.keytext import TOP
 from singletable.records.models import model_of
@@ -70,9 +70,9 @@ class Row(Struct, Generic[N_co], frozen=True, gc=False):
             return list(self.neighbours[of])
         return [row for rows in self.neighbours.values() for row in rows if isinstance(row.node, of)]
 
-    def more(self, edge: type[Edge[Any, Any]]) -> bool:
-        """Whether the node has edges of a type that its edge set, and so this row, does not show."""
-        return has_more(self.node, edge)
+    def more(self, *edges: type[Edge[Any, Any]]) -> bool:
+        """Whether the node has edges of any of these types that its edge set, and so this row, does not show."""
+        return has_more(self.node, *edges)
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ async def page_of_nodes(
 
 
 async def rows_of(port: Port, edges: Sequence[Any], query: NodeQuery[N]) -> list[Row[N]]:
-    keys = [getattr(edge, query.end) for edge in edges]
-    nodes = await _nodes(port, keys)
+    keys: list[KeyOf[Any]] = [getattr(edge, query.end) for edge in edges]
+    nodes = await _nodes(port, {key.partition: key.kinds[0] for key in keys})
     starts = [(nodes[key.partition], edge) for key, edge in zip(keys, edges, strict=True) if key.partition in nodes]
     neighbours = await _neighbours(port, [node for node, _ in starts], query.linked, query.complete)
     return [Row(node, edge, neighbours[i]) for i, (node, edge) in enumerate(starts)]
@@ -126,19 +126,19 @@ async def walk(
     InvalidRequest past `limit` nodes.
     """
     key = node_key(start)
-    nodes = list((await _nodes(port, [key])).values())
+    nodes = list((await _nodes(port, {key.partition: key.kinds[0]})).values())
     found: dict[str, tuple[int, Node]] = {node_key(n).partition: (0, n) for n in nodes}
     for hop in range(1, hops + 1):
         chosen = await _members(port, nodes, tuple(via), complete=True)
         members = [m for by_spec in chosen for found_by in by_spec.values() for m in found_by]
-        wanted = {m.target.partition: m.target for m in members if m.target.partition not in found}
+        wanted = {m.text: m.kind for m in members if m.text not in found}
         if len(found) + len(wanted) > limit:
             raise InvalidRequest(
                 f"a walk of more than {limit} nodes", operation="walk", hint="Fewer hops, or a higher limit."
             )
         if not wanted:
             break
-        there = await _nodes(port, list(wanted.values()))
+        there = await _nodes(port, wanted)
         nodes = list(there.values())
         found |= {text: (hop, node) for text, node in there.items()}
     return list(found.values())
@@ -175,23 +175,24 @@ async def _neighbours(
     if not linked or not nodes:
         return [{spec: [] for spec in linked} for _ in nodes]
     chosen = await _members(port, nodes, linked, complete)
-    wanted = {m.target.partition: m.target for by_spec in chosen for ms in by_spec.values() for m in ms}
-    there = await _nodes(port, list(wanted.values()))
+    wanted = {m.text: m.kind for by_spec in chosen for ms in by_spec.values() for m in ms}
+    there = await _nodes(port, wanted)
     below = await _levels(port, linked, chosen, there, complete)
-    return [{spec: _rows(spec, members, there, below) for spec, members in by_spec.items()} for by_spec in chosen]
+    return [_rows(by_spec, there, below) for by_spec in chosen]
 
 
 def _rows(
-    spec: Linked[Any],
-    members: Iterable[Member],
+    chosen: Mapping[Linked[Any], Sequence[Member]],
     there: Mapping[str, Node],
     below: Mapping[tuple[Linked[Any], str], _Found],
-) -> list[Row[Any]]:
-    """The members whose nodes are there."""
+) -> _Found:
+    """The members of one node whose own nodes are there."""
     if not below:
-        return [Row(there[m.target.partition], m) for m in members if m.target.partition in there]
-    places = [(m, m.target.partition) for m in members if m.target.partition in there]
-    return [Row(there[text], m, below.get((spec, text), _NOTHING)) for m, text in places]
+        return {spec: [Row(there[m.text], m) for m in ms if m.text in there] for spec, ms in chosen.items()}
+    return {
+        spec: [Row(there[m.text], m, below.get((spec, m.text), _NOTHING)) for m in ms if m.text in there]
+        for spec, ms in chosen.items()
+    }
 
 
 async def _members(
@@ -217,11 +218,11 @@ async def _levels(
     if not inner:
         return {}
     texts = [
-        (spec, m.target.partition)
+        (spec, m.text)
         for by_spec in chosen
         for spec, members in by_spec.items()
         for m in members
-        if spec.within and m.target.partition in there
+        if spec.within and m.text in there
     ]
     unique = list(dict.fromkeys(texts))
     rows = await _neighbours(port, [there[text] for _, text in unique], inner, complete)
@@ -252,37 +253,43 @@ async def _complete(
 
 def _as_member(edge: Edge[Any, Any]) -> Member:
     values = {name: getattr(edge, name) for name in model_of(type(edge)).by_name if not name.startswith("_")}
-    return Member(type(edge), edge.target, values)
+    target: KeyOf[Any] = edge.target
+    return Member(type(edge), target.kinds[0], target.partition, values)
 
 
 class _Chooser:
-    """Lays members with the specs that ask for them. Those that share class and values are judged once: a page has
-    hundreds of members, and few values."""
+    """Lays members with the specs that ask for them. What a tail means, and who takes it, is found out once: a page has
+    hundreds of members, and few tails."""
 
     def __init__(self, linked: Sequence[Linked[Any]]) -> None:
         self._linked = linked
-        self._edges = tuple(dict.fromkeys(spec.edge for spec in linked))
-        self._judged: dict[tuple[Any, Any, int], tuple[Mapping[str, Any], list[int]]] = {}
-        """With the values, which live as long as their identity is asked for."""
+        edges = dict.fromkeys(spec.edge for spec in linked)
+        self._forms = [(edge, form_of(edge), dict[Tail, _Takers]()) for edge in edges]
 
     def of(self, node: Node) -> dict[Linked[Any], list[Member]]:
-        """A node's members by spec."""
+        """A node's members by spec, in the order of their texts."""
         chosen: list[list[Member]] = [[] for _ in self._linked]
-        for member in members_of(node, self._edges):
-            place = member.edge, member.target.kinds[0], id(member.values)
-            _, takers = self._judged.get(place) or self._judge(place, member)
-            for taker in takers:
-                chosen[taker].append(member)
+        texts = sorted(texts_of(node))
+        for edge, form, known in self._forms:
+            for parts in form.parts(texts):
+                kind, values, takers = known.get(parts[1:]) or self._judge(edge, form, known, parts[1:])
+                for taker in takers:
+                    chosen[taker].append(Member(edge, kind, parts[0], values))
         return dict(zip(self._linked, chosen, strict=True))
 
-    def _judge(self, place: tuple[Any, Any, int], member: Member) -> tuple[Mapping[str, Any], list[int]]:
+    def _judge(self, edge: type[Edge[Any, Any]], form: MemberForm, known: dict[Tail, _Takers], tail: Tail) -> _Takers:
+        kind, values = form.meaning(tail)
         takers = [
             number
             for number, spec in enumerate(self._linked)
-            if spec.edge is member.edge and spec.kind is member.kind and _passing(spec, [member])
+            if spec.edge is edge and spec.kind is kind and all(test(values) for test in spec.tests)
         ]
-        self._judged[place] = member.values, takers
-        return self._judged[place]
+        known[tail] = kind, values, takers
+        return known[tail]
+
+
+_Takers = tuple[type[Node], Mapping[str, Any], list[int]]
+"""What a tail means, and the numbers of the specs that ask for such members."""
 
 
 def _passing(linked: Linked[Any], members: list[Member]) -> list[Member]:
@@ -291,8 +298,12 @@ def _passing(linked: Linked[Any], members: list[Member]) -> list[Member]:
     return members
 
 
-async def _nodes(port: Port, keys: Iterable[KeyOf[Any]]) -> dict[str, Any]:
-    """The nodes under keys, by their text; one round trip, none for no keys."""
-    unique = list({key.partition: key for key in keys}.values())
-    found = await get_pairs(port, unique) if unique else []
-    return {key.partition: node for key, node in found}
+async def _nodes(port: Port, wanted: Mapping[str, type[Node]]) -> dict[str, Any]:
+    """The nodes under key texts, each of a class; one round trip, none for none."""
+    if not wanted:
+        return {}
+    places = [(text, text) for text in wanted]
+    kinds = tuple(dict.fromkeys(wanted.values()))
+    found = await get_placed(port, kinds, places, lambda place: stored_key(wanted[place[0]], place[0]))
+    nodes = [(place[0], found.get(place)) for place in places]
+    return {text: node for text, node in nodes if node.__class__ is wanted[text]}

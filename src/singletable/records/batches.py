@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from singletable.errors import Incomplete, InvalidRequest, Unavailable
-from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, Key
+from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, Key, Reader
 from singletable.records.models import Model, model_for, model_of
 from singletable.records.patterns import KeyOf
 from singletable.records.readers import Place, placed_reader_of
@@ -24,12 +24,7 @@ _LONGEST_WAIT_SECONDS = 5.0
 
 
 async def get_many(port: Port, keys: Sequence[KeyOf[T]], consistent: bool = False) -> list[T]:
-    """The entities under the keys, in their order; those that are not there are left out. As `get_pairs`."""
-    return [entity for _, entity in await get_pairs(port, keys, consistent)]
-
-
-async def get_pairs(port: Port, keys: Sequence[KeyOf[T]], consistent: bool = False) -> list[tuple[KeyOf[T], T]]:
-    """Each key under which there is an entity, with it, in their order.
+    """The entities under the keys, in their order; those that are not there are left out.
 
     One round trip for any number of keys, 100 a request, each key once. `Incomplete` carries the keys that the service
     still left undone after several tries.
@@ -39,14 +34,26 @@ async def get_pairs(port: Port, keys: Sequence[KeyOf[T]], consistent: bool = Fal
     found: dict[Table, Mapping[Place, Any]] = {}
     for table in dict.fromkeys(model.table for model, _ in asked):
         wanted = {place: key for key, (model, place) in zip(keys, asked, strict=True) if model.table is table}
-        found[table] = await _get_all(port, table, wanted, consistent)
-    now = port.now()
-    there: list[tuple[KeyOf[T], Any]] = []
-    for key, (model, place) in zip(keys, asked, strict=True):
-        entity = found[model.table].get(place)
-        if isinstance(entity, model.kind) and not (model.expires and model.is_expired(entity, now)):
-            there.append((key, entity))
-    return there
+        kinds = tuple(dict.fromkeys(model.kind for model, _ in asked if model.table is table))
+        found[table] = await get_placed(port, kinds, wanted, wanted.__getitem__, consistent)
+    there = [(found[model.table].get(place), model.kind) for model, place in asked]
+    return [entity for entity, kind in there if isinstance(entity, kind)]
+
+
+async def get_placed(
+    port: Port,
+    kinds: tuple[type[T], ...],
+    places: Collection[Place],
+    key_at: Callable[[Place], KeyOf[T]],
+    consistent: bool = False,
+) -> Mapping[Place, T]:
+    """Those of some classes of one table that lie at these places: as `get_many`, for flows that know places without
+    keys. `key_at` makes the keys that `Incomplete` carries."""
+    found = await _get_all(port, model_of(kinds[0]).table, places, placed_reader_of(kinds), key_at, consistent)
+    if any(model_of(kind).expires for kind in kinds):
+        now = port.now()
+        return {place: entity for place, entity in found.items() if not model_for(entity).is_expired(entity, now)}
+    return found
 
 
 async def write_many(port: Port, puts: Iterable[Any], deletes: Iterable[KeyOf[Any]]) -> None:
@@ -83,13 +90,19 @@ def _model_asked(key: KeyOf[T]) -> Model[T]:
     return model_of(key.captured.owner)
 
 
-async def _get_all(port: Port, table: Table, keys: Mapping[Place, KeyOf[Any]], consistent: bool) -> Mapping[Place, Any]:
+async def _get_all(
+    port: Port,
+    table: Table,
+    places: Collection[Place],
+    reader: Reader[tuple[Place, T]],
+    key_at: Callable[[Place], KeyOf[T]],
+    consistent: bool,
+) -> dict[Place, T]:
     if port.traits.creates_tables:
         await first_use(port, table)
     partition, sort = table.definition.key
-    rest: list[Key] = [{partition: {"S": p}, sort: {"S": s}} for p, s in keys]
-    reader = placed_reader_of(tuple(dict.fromkeys([key.kinds[0] for key in keys.values()])))
-    found: dict[Place, Any] = {}
+    rest: list[Key] = [{partition: {"S": p}, sort: {"S": s}} for p, s in places]
+    found: dict[Place, T] = {}
     for tried in range(_TRIES):
         await _wait(port, tried)
         operations = [BatchGetItem(table.name, part, reader, consistent) for part in _parts(rest, MAX_BATCH_GET)]
@@ -99,10 +112,9 @@ async def _get_all(port: Port, table: Table, keys: Mapping[Place, KeyOf[Any]], c
         rest = [key for answer in answers for key in answer.rest]
         if not rest:
             return found
-    left = tuple(keys[key[partition]["S"], key[sort]["S"]] for key in rest)
     raise Incomplete(
-        f"{len(rest)} of {len(keys)} items could not be read for the table's rate",
-        rest=left,
+        f"{len(rest)} of {len(places)} items could not be read for the table's rate",
+        rest=tuple(key_at((key[partition]["S"], key[sort]["S"])) for key in rest),
         table=table.name,
         operation="get_many",
         hint="The keys that are left are on the error as `rest`: try them again later.",

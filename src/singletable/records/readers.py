@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw
 
 from singletable.errors import Corrupt
 from singletable.operations import Item, Reader, read_one
@@ -40,7 +40,7 @@ def _reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...]) -> Rea
 def placed_reader_of(kinds: tuple[type[Any], ...]) -> Reader[tuple[Place, Any]]:
     """The same for whole items, each with the two texts of the primary key that it lies under."""
     reader, key = reader_of(kinds), model_of(kinds[0]).key_attributes
-    return PlacedMixedReader(reader, key) if reader.wire is Raw else PlacedReader(reader, key)
+    return PlacedMixedReader(reader, key) if isinstance(reader, MixedReader) else PlacedReader(reader, key)
 
 
 class PlacedReader:
@@ -60,17 +60,19 @@ class PlacedReader:
 
 
 class PlacedMixedReader(PlacedReader):
-    """The same for several classes: the key is peeked at, as the type is."""
+    """The same for several classes: type and key are peeked at together."""
 
-    def __init__(self, reader: Reader[Any], key: tuple[str, str]) -> None:
-        self._key, self._build, self._load = key, reader.build, reader.load
+    def __init__(self, reader: MixedReader, key: tuple[str, str]) -> None:
+        self._key, self._load, self._by_type = key, reader.load, reader.by_type
         self.wire = Raw
-        wire, self._place = _placed(key, Struct)
+        wire, self._place = _placed(key, reader.peek)
         self._peek = json_decoder(wire).decode
 
     def build(self, wire: Raw) -> Any:
-        found = self._build(wire)
-        return None if found is None else (self._place(self._peek(wire)), found)
+        peeked = self._peek(wire)
+        reader = self._by_type.get(peeked.type.S)
+        found = None if reader is None else read_one(wire, reader)
+        return None if found is None else (self._place(peeked), found)
 
 
 def _placed(key: tuple[str, str], wire: Any) -> tuple[Any, Callable[[Any], Place]]:
@@ -90,16 +92,18 @@ class MixedReader:
     def __init__(self, models: list[Model[Any]], readers: list[Reader[Any]]) -> None:
         self.by_type: Mapping[str, Reader[Any]] = {m.type: r for m, r in zip(models, readers, strict=True)}
         attribute = models[0].table.definition.type_attribute
-        peek: Any = msgspec.defstruct("Peek", [("type", wire_struct("S", str))], rename={"type": attribute}, gc=False)
-        self._peek = json_decoder(peek).decode
-        self._attribute = attribute
+        self.attribute = attribute
+        self.peek: Any = msgspec.defstruct(
+            "Peek", [("type", wire_struct("S", str))], rename={"type": attribute}, gc=False, kw_only=True
+        )
+        self._peek = json_decoder(self.peek).decode
 
     def build(self, wire: Raw) -> Any:
         reader = self.by_type.get(self._peek(wire).type.S)
         return None if reader is None else read_one(wire, reader)
 
     def load(self, item: Item) -> Any:
-        reader = self.by_type.get(item.get(self._attribute, {}).get("S", ""))
+        reader = self.by_type.get(item.get(self.attribute, {}).get("S", ""))
         return None if reader is None else reader.load(item)
 
 

@@ -6,7 +6,7 @@ half a byte a digit on each side of the point, one byte more, and one for a sign
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 MAX_ITEM_BYTES = 409_600
@@ -49,6 +49,11 @@ def value_size(value: Mapping[str, Any]) -> int:
 
 def text_size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
+
+
+def texts_size(texts: Iterable[str]) -> int:
+    """Of all of them together, at a fraction of the time."""
+    return text_size("".join(texts))
 
 
 def binary_size(value: bytes | str) -> int:
