@@ -185,5 +185,4 @@ _BY_NAME = attrgetter("name", "id")
 
 
 def _named(row: Row[Goal], linked: Linked[Any]) -> tuple[Any, ...]:
-    rows = row.neighbours.get(linked)
-    return tuple(sorted([r.node for r in rows], key=_BY_NAME)) if rows else ()
+    return tuple(sorted(row.linked(linked), key=_BY_NAME)) if linked in row.neighbours else ()

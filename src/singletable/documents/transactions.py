@@ -73,9 +73,9 @@ def collection_actions(
 
 
 def parts_of(hashes: dict[str, bytes]) -> list[dict[str, bytes]]:
-    """A map in pieces that fit an item each, in the order of the ids."""
+    """A map in pieces that fit an item each, in the order of the ids; as it is where it fits into one."""
     if entries_size(hashes) <= SPILL_BYTES:
-        return [dict(sorted(hashes.items()))]
+        return [hashes]
     parts: list[dict[str, bytes]] = [{}]
     size = 0
     for id in sorted(hashes):

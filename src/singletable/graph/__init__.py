@@ -29,7 +29,8 @@ from singletable.graph.members import Member, members_of
 from singletable.graph.node_writes import CAP
 from singletable.graph.nodes import Node, node_key
 from singletable.graph.queries import EdgeQuery, Linked, NodeQuery
-from singletable.graph.reading import NodePage, Row, neighbours_of
+from singletable.graph.reading import neighbours_of
+from singletable.graph.rows import NodePage, Row
 
 __all__ = [
     "CAP",

@@ -27,16 +27,36 @@ _OVERFLOW = f"_{OVERFLOW}"
 _NONE: frozenset[str] = frozenset()
 
 
-class Member(Struct, frozen=True, gc=False):
-    """One edge as its source's edge set knows it."""
+class Meaning(Struct, frozen=True, gc=False):
+    """What members with the same tail have in common."""
 
     edge: type[Edge[Any, Any]]
     kind: type[Node]
     """The target's class."""
-    text: str
-    """The target's key text."""
     values: Mapping[str, Any]
     """The mirrored attributes."""
+
+
+class Member(Struct, frozen=True, gc=False):
+    """One edge as its source's edge set knows it."""
+
+    text: str
+    """The target's key text."""
+    meaning: Meaning
+
+    @property
+    def edge(self) -> type[Edge[Any, Any]]:
+        return self.meaning.edge
+
+    @property
+    def kind(self) -> type[Node]:
+        """The target's class."""
+        return self.meaning.kind
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """The mirrored attributes."""
+        return self.meaning.values
 
     @property
     def target(self) -> KeyOf[Any]:
@@ -71,19 +91,14 @@ class MemberForm:
         """The target's text and the tail of each member that is of this type, in one list: (target, *tail)."""
         return [match.groups() for match in map(self._match, texts) if match is not None]
 
-    def meaning(self, tail: Tail) -> tuple[type[Node], Mapping[str, Any]]:
-        """The target's class, and the mirrored attributes."""
+    def meaning(self, tail: Tail) -> Meaning:
         word, *texts = tail
         mirrors = zip(self._mirrors.items(), texts, strict=True)
-        return self._kinds[word], {name: mirror.read(text) for (name, mirror), text in mirrors}
+        return Meaning(self.edge, self._kinds[word], {name: mirror.read(text) for (name, mirror), text in mirrors})
 
     def read(self, texts: Iterable[str]) -> list[Member]:
         """The members that some texts stand for; those of other types are left out."""
-        return [Member(self.edge, *self._place(target, tail)) for target, *tail in self.parts(texts)]
-
-    def _place(self, target: str, tail: list[str]) -> tuple[type[Node], str, Mapping[str, Any]]:
-        kind, values = self.meaning(tuple(tail))
-        return kind, target, values
+        return [Member(parts[0], self.meaning(parts[1:])) for parts in self.parts(texts)]
 
 
 @cache

@@ -35,25 +35,47 @@ async def get_many(port: Port, keys: Sequence[KeyOf[T]], consistent: bool = Fals
     for table in dict.fromkeys(model.table for model, _ in asked):
         wanted = {place: key for key, (model, place) in zip(keys, asked, strict=True) if model.table is table}
         kinds = tuple(dict.fromkeys(model.kind for model, _ in asked if model.table is table))
-        found[table] = await get_placed(port, kinds, wanted, wanted.__getitem__, consistent)
-    there = [(found[model.table].get(place), model.kind) for model, place in asked]
-    return [entity for entity, kind in there if isinstance(entity, kind)]
+        found[table] = dict(await get_at(port, table, wanted, placed_reader_of(kinds), wanted.__getitem__, consistent))
+    now = port.now()
+    there = [(found[model.table].get(place), model) for model, place in asked]
+    return [
+        entity
+        for entity, model in there
+        if isinstance(entity, model.kind) and not (model.expires and model.is_expired(entity, now))
+    ]
 
 
-async def get_placed(
+async def get_at(
     port: Port,
-    kinds: tuple[type[T], ...],
+    table: Table,
     places: Collection[Place],
-    key_at: Callable[[Place], KeyOf[T]],
+    reader: Reader[T],
+    key_at: Callable[[Place], KeyOf[Any]],
     consistent: bool = False,
-) -> Mapping[Place, T]:
-    """Those of some classes of one table that lie at these places: as `get_many`, for flows that know places without
-    keys. `key_at` makes the keys that `Incomplete` carries."""
-    found = await _get_all(port, model_of(kinds[0]).table, places, placed_reader_of(kinds), key_at, consistent)
-    if any(model_of(kind).expires for kind in kinds):
-        now = port.now()
-        return {place: entity for place, entity in found.items() if not model_for(entity).is_expired(entity, now)}
-    return found
+) -> list[T]:
+    """What lies at some places of a table, as a reader makes it, in no order: for flows that know places without keys.
+    `key_at` makes the keys that `Incomplete` carries."""
+    if port.traits.creates_tables:
+        await first_use(port, table)
+    partition, sort = table.definition.key
+    rest: list[Key] = [{partition: {"S": p}, sort: {"S": s}} for p, s in places]
+    found: list[T] = []
+    for tried in range(_TRIES):
+        await _wait(port, tried)
+        operations = [BatchGetItem(table.name, part, reader, consistent) for part in _parts(rest, MAX_BATCH_GET)]
+        answers = await port.send_all(operations)
+        for answer in answers:
+            found += answer.items
+        rest = [key for answer in answers for key in answer.rest]
+        if not rest:
+            return found
+    raise Incomplete(
+        f"{len(rest)} of {len(places)} items could not be read for the table's rate",
+        rest=tuple(key_at((key[partition]["S"], key[sort]["S"])) for key in rest),
+        table=table.name,
+        operation="get_many",
+        hint="The keys that are left are on the error as `rest`: try them again later.",
+    )
 
 
 async def write_many(port: Port, puts: Iterable[Any], deletes: Iterable[KeyOf[Any]]) -> None:
@@ -88,37 +110,6 @@ def _model_asked(key: KeyOf[T]) -> Model[T]:
             hint="Leave only(...) out, or get() the item.",
         )
     return model_of(key.captured.owner)
-
-
-async def _get_all(
-    port: Port,
-    table: Table,
-    places: Collection[Place],
-    reader: Reader[tuple[Place, T]],
-    key_at: Callable[[Place], KeyOf[T]],
-    consistent: bool,
-) -> dict[Place, T]:
-    if port.traits.creates_tables:
-        await first_use(port, table)
-    partition, sort = table.definition.key
-    rest: list[Key] = [{partition: {"S": p}, sort: {"S": s}} for p, s in places]
-    found: dict[Place, T] = {}
-    for tried in range(_TRIES):
-        await _wait(port, tried)
-        operations = [BatchGetItem(table.name, part, reader, consistent) for part in _parts(rest, MAX_BATCH_GET)]
-        answers = await port.send_all(operations)
-        for answer in answers:
-            found |= answer.items
-        rest = [key for answer in answers for key in answer.rest]
-        if not rest:
-            return found
-    raise Incomplete(
-        f"{len(rest)} of {len(places)} items could not be read for the table's rate",
-        rest=tuple(key_at((key[partition]["S"], key[sort]["S"])) for key in rest),
-        table=table.name,
-        operation="get_many",
-        hint="The keys that are left are on the error as `rest`: try them again later.",
-    )
 
 
 async def _write_all(port: Port, table: Table, writes: dict[Place, tuple[Any, dict[str, Any]]]) -> None:

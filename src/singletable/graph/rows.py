@@ -1,0 +1,105 @@
+"""Rows: the nodes of a page, each with the edge that led to it and those of its neighbours that were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, overload
+
+from msgspec import Struct
+
+from singletable.errors import InvalidRequest
+from singletable.graph.edges import Edge
+from singletable.graph.members import Member, has_more
+from singletable.graph.nodes import Node
+from singletable.graph.queries import Linked
+from singletable.records.reading import Page
+
+F = TypeVar("F", bound=Node)
+N_co = TypeVar("N_co", bound=Node, covariant=True)
+
+Chosen = Mapping[Linked[Any], Sequence[Member]]
+"""A node's members by what asks for them."""
+Below = Mapping[tuple[Linked[Any], str], "Neighbours"]
+"""The neighbours of neighbours, by what asked for these and their key text."""
+
+
+class Neighbours(Mapping[Linked[Any], "Sequence[Row[Any]]"]):
+    """A node's neighbours by what asked for them. Rows are made when they are looked at: most want the nodes alone."""
+
+    __slots__ = ("_below", "_chosen", "_there")
+
+    def __init__(self, chosen: Chosen, there: Mapping[str, Node], below: Below) -> None:
+        self._chosen, self._there, self._below = chosen, there, below
+
+    def only(self, linked: Sequence[Linked[Any]]) -> Neighbours:
+        """Those that some ask for."""
+        return Neighbours({each: self._chosen[each] for each in linked}, self._there, self._below)
+
+    def nodes(self, linked: Linked[F]) -> list[F]:
+        """Those that are there."""
+        there: Mapping[str, Any] = self._there
+        return [there[member.text] for member in self._chosen[linked] if member.text in there]
+
+    def __getitem__(self, linked: Linked[F]) -> list[Row[F]]:
+        there: Mapping[str, Any] = self._there
+        members = [member for member in self._chosen[linked] if member.text in there]
+        return [Row(there[m.text], m, self._below.get((linked, m.text), _NOTHING)) for m in members]
+
+    def __contains__(self, linked: object) -> bool:
+        return linked in self._chosen
+
+    def __iter__(self) -> Iterator[Linked[Any]]:
+        return iter(self._chosen)
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+
+_NOTHING = Neighbours({}, {}, {})
+
+
+class Row(Struct, Generic[N_co], frozen=True, gc=False):
+    """One node of a page, the edge that led to it, and those of its neighbours that were asked for."""
+
+    node: N_co
+    edge: Any = None
+    neighbours: Neighbours = _NOTHING
+
+    def __repr__(self) -> str:
+        return f"Row(node={self.node!r}, edge={self.edge!r})"
+
+    @overload
+    def linked(self, of: Linked[F]) -> list[F]: ...
+    @overload
+    def linked(self, of: type[F]) -> list[F]: ...
+    def linked(self, of: type[Any] | Linked[Any]) -> list[Any]:
+        """The neighbours of a class, or those of one `including(...)`; each once."""
+        if isinstance(of, Linked):
+            self._check_asked(of)
+            return self.neighbours.nodes(of)
+        nodes = [node for linked in self.neighbours for node in self.neighbours.nodes(linked) if isinstance(node, of)]
+        return list({(node.__class__, node.id): node for node in nodes}.values())
+
+    def rows(self, of: type[F] | Linked[F]) -> list[Row[F]]:
+        """The same, as rows: with the mirrored attributes as `edge`, and their own neighbours."""
+        if isinstance(of, Linked):
+            self._check_asked(of)
+            return self.neighbours[of]
+        return [row for rows in self.neighbours.values() for row in rows if isinstance(row.node, of)]
+
+    def _check_asked(self, of: Linked[Any]) -> None:
+        if of not in self.neighbours:
+            raise InvalidRequest(f"{of!r} was not asked for", hint="Pass the same value to including().")
+
+    def more(self, *edges: type[Edge[Any, Any]]) -> bool:
+        """Whether the node has edges of any of these types that its edge set, and so this row, does not show."""
+        return has_more(self.node, *edges)
+
+
+@dataclass(frozen=True)
+class NodePage(Page[Row[N_co]]):
+    """A page of rows."""
+
+    holes: int = 0
+    """Edges of the page whose node was gone when it was read."""
