@@ -10,9 +10,9 @@ from benchmarks.applications.case import PAGES, Ask
 from benchmarks.applications.data import SIZES
 from benchmarks.graph_pages import EdgeSets, QueryPerGoal
 from examples.goals.generated import TEAM
-from examples.goals.model import PEOPLE, GoalMembership, Team
+from examples.goals.model import PEOPLE, Goal, GoalMembership, Team, id_of
 from examples.goals.service import Service
-from singletable import Database, Linked, Page, Query
+from singletable import Database, Linked, Node, Page, Query
 from singletable.graph import neighbours_of
 from singletable.records import flows
 
@@ -39,14 +39,16 @@ class GoalsPage:
         return ask
 
     def operations(self, db: Database, items: int) -> Ask:
-        """A page of the index, a batch of goals, a batch of people and teams."""
+        """A page of the index, a batch of goals, a batch of people and teams, by their ids."""
         places = _places(db)
 
         def ask(number: int) -> None:
             place = places[number]
             db.run(flows.page(db.port, _goals(), LIMIT, place.after, db.target.seal))
-            assert len(db.run(flows.get_many(db.port, place.goals))) == len(place.goals)
-            assert len(db.run(flows.get_many(db.port, place.people))) == len(place.people)
+            goals = [Goal.by_id(id) for id in place.goals]
+            assert len(db.run(flows.get_many(db.port, goals))) == len(goals)
+            people = [kind.by_id(id) for kind, id in place.people]
+            assert len(db.run(flows.get_many(db.port, people))) == len(people)
 
         return ask
 
@@ -60,8 +62,8 @@ class Place:
     """One page of the team's goals, and what it asks for."""
 
     after: str | None
-    goals: Sequence[Any]
-    people: Sequence[Any]
+    goals: Sequence[str]
+    people: Sequence[tuple[type[Node], str]]
 
 
 def _places(db: Database) -> list[Place]:
@@ -73,7 +75,8 @@ def _places(db: Database) -> list[Place]:
         goals: list[Any] = db.get_many(keys)
         linked: Sequence[Linked[Any]] = PEOPLE
         people = {key.partition: key for goal in goals for each in linked for key in neighbours_of(goal, each)}
-        found.append(Place(after, keys, list(people.values())))
+        named = [(key.kinds[0], id_of(key)) for key in people.values()]
+        found.append(Place(after, [goal.id for goal in goals], named))
         after = edges.cursor
     return found
 

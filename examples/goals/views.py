@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -171,14 +171,11 @@ def view_of(row: Row[Goal], role: Role | None = None) -> GoalView:
 
 
 def placed(row: Row[Goal], linked: Linked[Goal]) -> tuple[GoalView, ...]:
-    """The parts of an objective, in their order."""
-    found = sorted(_rows(row, linked), key=lambda part: (part.edge.values["position"], part.node.id))
+    """The parts of an objective, in their order; none where the page did not ask for them."""
+    if linked not in row.neighbours:
+        return ()
+    found = sorted(row.rows(linked), key=lambda part: (part.edge.values["position"], part.node.id))
     return tuple(view_of(part) for part in found)
-
-
-def _rows(row: Row[Any], linked: Linked[Any]) -> Sequence[Row[Any]]:
-    """None where the page did not ask for them."""
-    return row.rows(linked) if linked in row.neighbours else ()
 
 
 _BY_NAME = attrgetter("name", "id")
