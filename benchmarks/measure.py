@@ -48,6 +48,8 @@ class Effort:
     rounds: int
     loop_seconds: float
     """About how long one library does one operation in one round."""
+    streamed: int = 100_000
+    """Items that each library goes through, to see what it holds."""
 
 
 @dataclass
@@ -96,16 +98,16 @@ class Bench:
         """Some operations against the engine itself, which answers each afresh."""
         return self._measured(libraries, workload.WITH_ENGINE, self.engine.url, effort, say)
 
-    def streamed(self, libraries: Sequence[str], say: Say) -> dict[str, int]:
-        """The bytes by which each library's process grew at the most while it went through 10^5 orders."""
+    def streamed(self, libraries: Sequence[str], effort: Effort, say: Say) -> dict[str, int]:
+        """The bytes by which each library's process grew at the most while it went through many orders."""
         grown: dict[str, int] = {}
         for library in libraries:
-            say(f"{library}: {workload.STREAMED} items streamed")
+            say(f"{library}: {effort.streamed} items streamed")
             with worker(library, self.server.url) as child:
                 self.server.record(f"{library}/stream")
                 ask(child, stream=10)
                 self.server.replay(f"{library}/stream")
-                grown[library] = ask(child, stream=workload.STREAMED)["grown"]
+                grown[library] = ask(child, stream=effort.streamed)["grown"]
         return grown
 
     def record(self, libraries: Sequence[str], say: Say) -> None:

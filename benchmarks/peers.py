@@ -15,18 +15,18 @@ import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Final
 
-from benchmarks import bars, cold, measure
+from benchmarks import bars, cold, measure, metering
 from benchmarks.cold import Started
-from benchmarks.libraries import LIBRARIES, OURS, OURS_ASYNC, UNMETERED, compared_with
+from benchmarks.libraries import LIBRARIES, OURS, OURS_ASYNC, compared_with
 from benchmarks.measure import Effort, Measured
 from benchmarks.report import Ratio, headed, ratio, table, write
 
 FULL: Final = Effort(rounds=9, loop_seconds=0.2)
-QUICK: Final = Effort(rounds=3, loop_seconds=0.05)
+QUICK: Final = Effort(rounds=3, loop_seconds=0.05, streamed=10_000)
 ENGINE_LOOP_SECONDS: Final = 0.1
 _MEGABYTE: Final = 1e6
 
@@ -38,23 +38,25 @@ class Results:
     replayed: Measured
     over_tls: Measured
     with_engine: Measured
+    metered: Mapping[str, Ratio]
+    """Ours inside a meter, divided by outside of one."""
     starts: Mapping[str, Started]
     grown: Mapping[str, int]
-    """Bytes, by library, while it went through 10^5 items."""
+    """Bytes, by library, while it went through many items."""
     effort: Effort
 
 
 def run(libraries: Sequence[str], effort: Effort, say: measure.Say) -> Results:
-    compared = [library for library in libraries if library != UNMETERED]
     beside_engine = Effort(effort.rounds, min(effort.loop_seconds, ENGINE_LOOP_SECONDS))
     with measure.bench() as bench:
         bench.record(libraries, say)
         return Results(
             bench.replayed(libraries, effort, say),
-            bench.over_tls(compared, effort, say),
-            bench.with_engine(compared, beside_engine, say),
+            bench.over_tls(libraries, effort, say),
+            bench.with_engine(libraries, beside_engine, say),
+            metering.run(bench, effort, say) if OURS in libraries else {},
             cold.run(bench, libraries, effort.rounds, say),
-            bench.streamed(compared, say),
+            bench.streamed(libraries, effort, say),
             effort,
         )
 
@@ -64,8 +66,7 @@ def medians(found: Measured, of: str) -> dict[str, dict[str, float]]:
     """Library, operation, microseconds; `of` is cpu or wall."""
     told: dict[str, dict[str, float]] = {}
     for (library, operation), samples in found.items():
-        if library != UNMETERED:
-            told.setdefault(library, {})[operation] = round(median(getattr(samples, of)), 1)
+        told.setdefault(library, {})[operation] = round(median(getattr(samples, of)), 1)
     return told
 
 
@@ -74,15 +75,9 @@ def ratios(found: Measured, of: str = "cpu") -> dict[str, dict[str, Ratio]]:
     told: dict[str, dict[str, Ratio]] = {}
     for (library, operation), samples in found.items():
         ours = found.get((compared_with(library), operation))
-        if library not in (OURS, OURS_ASYNC, UNMETERED) and ours is not None:
+        if library not in (OURS, OURS_ASYNC) and ours is not None:
             told.setdefault(library, {})[operation] = ratio(getattr(samples, of), getattr(ours, of))
     return told
-
-
-def of_meter(found: Measured) -> dict[str, Ratio]:
-    """CPU inside a meter divided by that outside of one, by operation."""
-    pairs = [(operation, samples) for (library, operation), samples in found.items() if library == UNMETERED]
-    return {op: ratio(found[OURS, op].cpu, without.cpu) for op, without in pairs if (OURS, op) in found}
 
 
 def start_ratios(starts: Mapping[str, Started], of: str) -> dict[str, Ratio]:
@@ -105,7 +100,7 @@ def summary(results: Results) -> dict[str, Any]:
         "over_tls_cpu_ratio_peer_to_ours": _plain(ratios(results.over_tls)),
         "with_engine_cpu_us": medians(results.with_engine, "cpu"),
         "with_engine_wall_us": medians(results.with_engine, "wall"),
-        "meter_on_to_off": {op: vars(found) for op, found in of_meter(results.replayed).items()},
+        "meter_on_to_off": {op: vars(found) for op, found in results.metered.items()},
         "cold_ms": {
             name: {"client": median(s.client.wall) / 1000, "item": median(s.item.wall) / 1000}
             for name, s in results.starts.items()
@@ -138,11 +133,11 @@ def page(results: Results) -> str:
         "## With the embedded engine: wall time and client CPU, microseconds an operation",
         table(medians(results.with_engine, "wall")),
         table(medians(results.with_engine, "cpu")),
-        "## Inside a meter, divided by outside of one: client CPU",
-        *_if_any({"singletable": of_meter(results.replayed)} if of_meter(results.replayed) else {}),
+        "## Inside a meter, divided by outside of one: client CPU, in pairs of short loops",
+        *_if_any({OURS: results.metered} if results.metered else {}),
         "## Import, first client and first item, milliseconds in a fresh interpreter",
         table({name: _start_row(results, name) for name in results.starts}),
-        "## Growth of the process while it goes through 100,000 items of 400 bytes",
+        f"## Growth of the process while it goes through {results.effort.streamed:,} items of 400 bytes",
         table({name: {"MB": f"{grown / _MEGABYTE:.1f}"} for name, grown in results.grown.items()}),
     ]
     return headed("singletable and its peers", parts)
@@ -171,7 +166,7 @@ def main() -> None:
     given = _arguments()
     effort = QUICK if given.quick else FULL
     if given.rounds:
-        effort = Effort(given.rounds, effort.loop_seconds)
+        effort = replace(effort, rounds=given.rounds)
     results = run(given.libraries, effort, say)
     if given.write:
         for path in write(given.write, summary(results), page(results)):

@@ -27,14 +27,11 @@ LIBRARIES: Final[Mapping[str, str]] = {
     "pydynox_async": "benchmarks.libraries.pydynox_async",
     "aiodynamo": "benchmarks.libraries.aiodynamo",
     "aiobotocore": "benchmarks.libraries.aiobotocore",
-    "singletable_unmetered": "benchmarks.libraries.unmetered",
 }
 """Its name in the results, and its module."""
 
 OURS: Final = "singletable"
 OURS_ASYNC: Final = "singletable_async"
-UNMETERED: Final = "singletable_unmetered"
-"""The first without a meter: what metering costs."""
 _ASYNC: Final = frozenset({"aiodynamo", "aiobotocore", "pydynox_async"})
 
 Call = Callable[[], Any]

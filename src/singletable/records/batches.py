@@ -29,15 +29,22 @@ async def get_many(port: Port, keys: Sequence[KeyOf[T]], consistent: bool = Fals
     One round trip for any number of keys, 100 a request, each key once. `Incomplete` carries the keys that the service
     still left undone after several tries.
     """
-    asked = [(_model_asked(key), (key.partition, key.low)) for key in keys]
-    consistent = consistent or any(key.strong for key in keys)
+    models = {captured: model_of(captured.owner) for captured in {key.captured for key in keys}}
+    wanted: dict[Table, dict[Place, KeyOf[T]]] = {}
+    asked: list[tuple[Model[Any], Place]] = []
+    for key in keys:
+        _check_asked(key)
+        model, place = models[key.captured], (key.partition, key.low)
+        wanted.setdefault(model.table, {})[place] = key
+        asked.append((model, place))
+        consistent = consistent or key.strong
     found: dict[Table, Mapping[Place, Any]] = {}
-    for table in dict.fromkeys(model.table for model, _ in asked):
-        wanted = {place: key for key, (model, place) in zip(keys, asked, strict=True) if model.table is table}
-        kinds = tuple(dict.fromkeys(model.kind for model, _ in asked if model.table is table))
-        found[table] = dict(await get_at(port, table, wanted, placed_reader_of(kinds), wanted.__getitem__, consistent))
+    for table, places in wanted.items():
+        kinds = tuple(dict.fromkeys(model.kind for model in models.values() if model.table is table))
+        reader = placed_reader_of(kinds)
+        found[table] = dict(await get_at(port, table, places, reader, places.__getitem__, consistent))
     now = port.now()
-    there = [(found[model.table].get(place), model) for model, place in asked]
+    there: list[tuple[Any, Model[Any]]] = [(found[model.table].get(place), model) for model, place in asked]
     return [
         entity
         for entity, model in there
@@ -101,15 +108,14 @@ async def write_many(port: Port, puts: Iterable[Any], deletes: Iterable[KeyOf[An
         await _write_all(port, table, writes)
 
 
-def _model_asked(key: KeyOf[T]) -> Model[T]:
-    """The model of a key that names one whole entity; InvalidRequest for another."""
+def _check_asked(key: KeyOf[Any]) -> None:
+    """InvalidRequest for a key that does not name one whole entity."""
     check_whole(key)
     if key.attributes:
         raise InvalidRequest(
             f"get_many loads whole entities, and {key.captured.shown} says only(...)",
             hint="Leave only(...) out, or get() the item.",
         )
-    return model_of(key.captured.owner)
 
 
 async def _write_all(port: Port, table: Table, writes: dict[Place, tuple[Any, dict[str, Any]]]) -> None:

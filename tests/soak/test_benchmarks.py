@@ -1,0 +1,38 @@
+"""The benchmarks run: every library's objects are checked against what is stored, every page against its operations."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.libraries import LIBRARIES
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(600)]
+
+
+def benchmark(module: str, *arguments: str) -> Any:
+    command = [sys.executable, "-m", f"benchmarks.{module}", *arguments]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def test_every_library_does_every_operation() -> None:
+    told = json.loads(benchmark("peers", "--quick", "--rounds", "1", "--json"))
+    assert set(told["client_cpu_us"]) == set(LIBRARIES)
+    assert len({tuple(of_library) for of_library in told["client_cpu_us"].values()}) == 1
+    assert {bar["operation"] for bar in told["bars"]} >= {"get", "query1000", "batch_get100", "transact4", "gets32"}
+    assert set(told["meter_on_to_off"]) >= {"get", "query1000"}
+
+
+def test_every_page_does_what_its_operations_do() -> None:
+    told = benchmark("applications", "--rounds", "1", "--items", "100", "1000")
+    for page in ("goals page", "organisation details", "search with attempts", "document head", "document edit"):
+        assert f"{page}, 1,000 items" in told
