@@ -94,6 +94,14 @@ class Bench:
         trust = {"AWS_CA_BUNDLE": self.trusted, "SSL_CERT_FILE": self.trusted}
         return self._measured(libraries, workload.OVER_TLS, self.server.tls_url, effort, say, trust)
 
+    def over_network(self, libraries: Sequence[str], effort: Effort, say: Say) -> Measured:
+        """The replay server's answers, some milliseconds later."""
+        self.server.delay(workload.NETWORK_MILLISECONDS)
+        try:
+            return self._measured(libraries, workload.OVER_NETWORK, self.server.url, effort, say)
+        finally:
+            self.server.delay(0)
+
     def with_engine(self, libraries: Sequence[str], effort: Effort, say: Say) -> Measured:
         """Some operations against the engine itself, which answers each afresh."""
         return self._measured(libraries, workload.WITH_ENGINE, self.engine.url, effort, say)

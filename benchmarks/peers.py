@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Final
 
-from benchmarks import bars, cold, measure, metering
+from benchmarks import bars, cold, measure, metering, workload
 from benchmarks.cold import Started
 from benchmarks.libraries import LIBRARIES, OURS, OURS_ASYNC, compared_with
 from benchmarks.measure import Effort, Measured
@@ -37,6 +37,7 @@ class Results:
 
     replayed: Measured
     over_tls: Measured
+    over_network: Measured
     with_engine: Measured
     metered: Mapping[str, Ratio]
     """Ours inside a meter, divided by outside of one."""
@@ -53,6 +54,7 @@ def run(libraries: Sequence[str], effort: Effort, say: measure.Say) -> Results:
         return Results(
             bench.replayed(libraries, effort, say),
             bench.over_tls(libraries, effort, say),
+            bench.over_network(libraries, beside_engine, say),
             bench.with_engine(libraries, beside_engine, say),
             metering.run(bench, effort, say) if OURS in libraries else {},
             cold.run(bench, libraries, effort.rounds, say),
@@ -98,6 +100,8 @@ def summary(results: Results) -> dict[str, Any]:
         "cpu_ratio_peer_to_ours": _plain(ratios(results.replayed)),
         "over_tls_cpu_us": medians(results.over_tls, "cpu"),
         "over_tls_cpu_ratio_peer_to_ours": _plain(ratios(results.over_tls)),
+        "over_network_wall_us": medians(results.over_network, "wall"),
+        "over_network_wall_ratio_peer_to_ours": _plain(ratios(results.over_network, "wall")),
         "with_engine_cpu_us": medians(results.with_engine, "cpu"),
         "with_engine_wall_us": medians(results.with_engine, "wall"),
         "meter_on_to_off": {op: vars(found) for op, found in results.metered.items()},
@@ -130,6 +134,9 @@ def page(results: Results) -> str:
         "## Over TLS: client CPU, microseconds an operation",
         table(medians(results.over_tls, "cpu")),
         *_if_any(ratios(results.over_tls)),
+        f"## Answers {workload.NETWORK_MILLISECONDS} ms later, as over a network: wall time, microseconds an operation",
+        table(medians(results.over_network, "wall")),
+        *_if_any(ratios(results.over_network, "wall")),
         "## With the embedded engine: wall time and client CPU, microseconds an operation",
         table(medians(results.with_engine, "wall")),
         table(medians(results.with_engine, "cpu")),

@@ -6,6 +6,7 @@ of HTTP and of HTTPS, then takes one order a line. It ends when its standard inp
     record <case>      passes requests on to the engine and keeps each answer, head and all
     replay <case>      gives the kept one for the request's X-Amz-Target, without looking at anything else
     drop <n>           closes the connection in place of every n-th answer from now on; 0 for none
+    delay <ms>         answers so much later from now on, as from behind a network
 
 A case is an operation of one library, as each asks in its own words.
 """
@@ -53,6 +54,10 @@ class ReplayServer:
         """From now on every so many answers are a closed connection; 0 for none."""
         self._child.ask(f"drop {every}")
 
+    def delay(self, milliseconds: int) -> None:
+        """From now on every answer is so much later."""
+        self._child.ask(f"delay {milliseconds}")
+
 
 class Recorder:
     """What is kept, and which of it is asked for now."""
@@ -66,11 +71,15 @@ class Recorder:
         self._records = False
         self._drops_every = 0
         self._answered = 0
+        self.delay_seconds = 0.0
 
     def obey(self, line: str) -> None:
         verb, given = line.split()
         if verb == "drop":
             self._drops_every = int(given)
+            return
+        if verb == "delay":
+            self.delay_seconds = int(given) / 1000
             return
         self._records, self._asked = verb == "record", {}
         self._current = self._kept.setdefault(given, {}) if self._records else self._kept[given]
@@ -116,6 +125,8 @@ class Conversation(asyncio.Protocol):
         answer = self._recorder.answer(request)
         if answer is None:
             self._transport.abort()
+        elif self._recorder.delay_seconds:
+            asyncio.get_running_loop().call_later(self._recorder.delay_seconds, self._transport.write, answer)
         else:
             self._transport.write(answer)
 

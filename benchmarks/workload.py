@@ -27,6 +27,9 @@ OPERATIONS: Final = (
 )
 OVER_TLS: Final = ("get", "query100", "gets32")
 """Those that are measured over TLS too."""
+OVER_NETWORK: Final = ("get", "put", "query100")
+NETWORK_MILLISECONDS: Final = 3
+"""From a request to its answer, as within one region of AWS."""
 WITH_ENGINE: Final = ("get", "put", "update", "query100", "batch_get100", "transact4")
 """Those that are measured against the engine too."""
 
