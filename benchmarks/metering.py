@@ -16,7 +16,7 @@ from benchmarks.measure import Bench, Effort, Say
 from benchmarks.report import Ratio, ratio
 from singletable import Database, connect
 
-_PAIRS_A_ROUND: Final = 9
+_PAIRS_A_ROUND: Final = 10
 _OPERATIONS: Final = [operation for operation in workload.OPERATIONS if operation != "gets32"]
 """A meter counts for its own thread, and those gets are made by others."""
 

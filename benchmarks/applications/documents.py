@@ -134,7 +134,8 @@ class Twin:
         db.run(flows.get_many(db.port, keys[1:], consistent=True))
         known: Any = rows.collections["shapes"].by_number(TWIN, version.collections["shapes"], ANY).consistent()
         (part,) = db.run(flows.everything(db.port, known))
-        self._commit(found, version, part, epoch, clients, self._moved(id, items))
+        moved = {shape_id(id % items): self._moved(id, items).digest}
+        self._commit(found, version, part, epoch, clients, moved)
         inbox = model_for(found)
         db.run(db.port.send(BatchWriteItem(projects.name, deletes=[inbox.key_item(inbox.key_of(found))])))
 
@@ -147,7 +148,7 @@ class Twin:
         self._contents.write(content, data)
         return content
 
-    def _commit(self, waiting: Any, version: Any, part: Any, epoch: Any, clients: Any, moved: Content) -> None:
+    def _commit(self, waiting: Any, version: Any, part: Any, epoch: Any, clients: Any, moved: dict[str, bytes]) -> None:
         rows, number = self._rows, version.number + 1
         applied = Applied(EDITOR, waiting.id, waiting.name)
         record = rows.mutation(
@@ -162,7 +163,7 @@ class Twin:
         actions: list[Any] = [
             put_if_absent(replace(version, number=number, collections=shapes, mutations=[applied])),
             put_if_absent(
-                replace(part, number=part.number + 1, items={**part.items, shape_id(0): moved.digest}),
+                replace(part, number=part.number + 1, items={**part.items, **moved}),
             ),
             put_if_absent(record),
             self._counted(rows.client(project=TWIN, client=EDITOR, last_id=waiting.id, version=number), clients),

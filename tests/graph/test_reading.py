@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pydantic
 import pytest
 
-from singletable import Condition, InvalidRequest, at_least, attr
+from singletable import ANY, Condition, Edge, GraphTable, InvalidRequest, Node, at_least, attr
 from singletable.graph import CAP, neighbours_of
+from singletable.graph.edges import End
 from tests.graph.models import A_DAY, Goal, GoalMembership, Note, Role, Subgoal, Subscriber, Team, User
 from tests.support.shells import Shell
 
@@ -217,3 +219,79 @@ async def test_conditions_mean_what_the_engine_means(shell: Any, number: int) ->
     node = await shell.get(Goal.by_id("g"))
     assert {key.partition for key in neighbours_of(node, edge.to(User, make()))} == {e.target.partition for e in asked}
     assert 0 < len(asked) < len(await shell.all(edge.of(goal)))
+
+
+async def test_a_walk_reads_its_start_as_its_key_says(graph: Any) -> None:
+    start = Goal.by_id("g118")
+    for key, units in ((start, 0.5), (start.consistent(), 1.0)):
+        with graph.meter() as meter:
+            await graph.walk(key, Subgoal.to(Goal), hops=0)
+        assert meter.read_units == units
+    with pytest.raises(InvalidRequest, match="only"):
+        await graph.walk(start.only(Goal.title), Subgoal.to(Goal), hops=1)
+
+
+async def test_neighbours_are_a_mapping_of_what_was_asked_for(graph: Any) -> None:
+    (row,) = await graph.including([await graph.get(Goal.by_id("g007"))], LEADS, HELPERS)
+    assert list(row.neighbours) == [LEADS, HELPERS]
+    assert [one.node.id for one in row.neighbours[LEADS]] == ["u7"]
+    assert row.neighbours.get(Subgoal.to(Goal), "nothing") == "nothing"
+    for ask in (row.linked, row.rows):
+        with pytest.raises(InvalidRequest, match="was not asked for"):
+            ask(Subgoal.to(Goal))
+
+
+async def test_neighbours_may_lie_in_two_tables(shell: Shell) -> None:
+    other = GraphTable("others", indexes=["gsi0"])
+
+    class Place(Node, table=other, type="PLACE"):
+        name: str = ""
+
+    class Road(Edge[Place, Place], table=other, type="ROAD"):
+        km: int = 0
+
+        @other.index("gsi0")
+        @staticmethod
+        def by_length(km: int = ANY) -> str:
+            """Shortest first."""
+            return f"{km:06}"
+
+    here, there = Place(id="here"), Place(id="there")
+    await shell.load([here, there], [Road(source=here, target=there, km=3)])
+    goal, lead = Goal(id="g"), User(id="u")
+    await shell.load([goal, lead], [GoalMembership(source=goal, target=lead, role=Role.LEAD)])
+    read: list[Any] = [await shell.get(Goal.by_id("g")), await shell.get(Place.by_id("here"))]
+    roads = Road.to(Place)
+    rows = await shell.including(read, LEADS, roads)
+    assert [rows[0].linked(LEADS), rows[1].linked(roads)] == [[lead], [there]]
+    assert await shell.check(other) == []
+
+
+async def test_a_node_is_found_where_it_lies_whatever_its_class_makes_of_its_id(shell: Shell) -> None:
+    tags = GraphTable("tags", indexes=["gsi0"])
+
+    class Tag(Node, table=tags, type="TAG"):
+        def __post_init__(self) -> None:
+            self.id = self.id.lower()
+
+    class Near(Edge[Tag, Tag], table=tags, type="NEAR"):
+        n: int = 0
+
+        @tags.index("gsi0")
+        @staticmethod
+        def by_n(n: int = ANY) -> str:
+            """In their order."""
+            return f"{n:06}"
+
+    start, end = Tag(id="a"), Tag(id="b")
+    end.id = "B"
+    await shell.load([start, end], [Near(source=start, target=end)])
+    assert [(hop, tag.id) for hop, tag in await shell.walk(start, Near.to(Tag), hops=1)] == [(0, "a"), (1, "b")]
+
+
+@pytest.mark.parametrize("id", ["a\nb", "x" * 3000, "\ud800"])
+def test_an_end_in_json_is_checked_as_an_id_is(id: str) -> None:
+    adapter = pydantic.TypeAdapter[Any](End[User])
+    assert adapter.validate_python("USER-ada") == User.by_id("ada")
+    with pytest.raises(pydantic.ValidationError):
+        adapter.validate_python(f"USER-{id}")

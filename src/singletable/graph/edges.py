@@ -77,8 +77,10 @@ class End(Generic[N]):
         ends = end_type("end", kinds_of(get_args(source)[0]))
 
         def read(value: object) -> KeyOf[Any]:
+            """A client's text is checked as any id is; stored texts were, when they were written."""
             key: KeyOf[Any] = ends.from_text(value if isinstance(value, str) else ends.to_text(value))
-            return key
+            checked: KeyOf[Any] = key.kinds[0].by_id(key.partition.partition("-")[2])
+            return checked
 
         def write(key: KeyOf[Any]) -> str:
             return key.partition

@@ -63,6 +63,7 @@ class Member(Struct, frozen=True, gc=False):
         return stored_key(self.kind, self.text)
 
     def __repr__(self) -> str:
+        """Without the values, as logs and errors show it."""
         return f"<Member {self.edge.__name__} to {self.kind.__name__}>"
 
 

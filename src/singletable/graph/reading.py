@@ -19,14 +19,15 @@ from singletable.graph.nodes import Node, node_key, stored_key
 from singletable.graph.queries import EdgeQuery, Linked, NodeQuery
 from singletable.graph.rows import Neighbours, NodePage, Row
 from singletable.operations import Found
-from singletable.records.batches import get_at
+from singletable.records.batches import get_at, get_many
 from singletable.records.cursors import CursorSeal
 from singletable.records.keytext import TOP
 from singletable.records.models import model_of
 from singletable.records.patterns import KeyOf
-from singletable.records.readers import reader_of
+from singletable.records.readers import placed_reader_of
 from singletable.records.reading import Position, everything, page
 from singletable.records.selection import ask
+from singletable.records.table import Table
 from singletable.wire.port import Port
 
 F = TypeVar("F", bound=Node)
@@ -78,7 +79,7 @@ async def walk(
     InvalidRequest past `limit` nodes.
     """
     key = node_key(start)
-    nodes = list((await _nodes(port, {key.partition: key.kinds[0]})).values())
+    nodes: list[Any] = await get_many(port, [key])
     found: dict[str, tuple[int, Node]] = {node_key(n).partition: (0, n) for n in nodes}
     for hop in range(1, hops + 1):
         chosen = await _members(port, nodes, tuple(via), complete=True)
@@ -188,13 +189,15 @@ async def _complete(
 
 
 async def _nodes(port: Port, wanted: Mapping[str, type[Node]]) -> dict[str, Any]:
-    """The nodes under key texts, each of a class, in their order; one round trip, none for none."""
-    if not wanted:
-        return {}
-    kinds = tuple(dict.fromkeys(wanted.values()))
-    places = [(text, text) for text in wanted]
-    found: list[Any] = await get_at(
-        port, model_of(kinds[0]).table, places, reader_of(kinds), lambda place: stored_key(wanted[place[0]], place[0])
-    )
-    nodes = {f"{node.__word__}-{node.id}": node for node in found}
-    return {text: nodes[text] for text in wanted if text in nodes}
+    """The nodes under key texts, each of a class, in their order; one round trip for each of their tables."""
+    by_table: dict[Table, list[str]] = {}
+    for text, kind in wanted.items():
+        by_table.setdefault(model_of(kind).table, []).append(text)
+    found: dict[str, Any] = {}
+    for table, texts in by_table.items():
+        reader = placed_reader_of(tuple(dict.fromkeys([wanted[text] for text in texts])))
+        places = [(text, text) for text in texts]
+        there = await get_at(port, table, places, reader, lambda place: stored_key(wanted[place[0]], place[0]))
+        found |= {place[0]: node for place, node in there}
+    nodes = [(text, found.get(text)) for text in wanted]
+    return {text: node for text, node in nodes if node.__class__ is wanted[text]}

@@ -37,17 +37,12 @@ class Neighbours(Mapping[Linked[Any], "Sequence[Row[Any]]"]):
         return Neighbours({each: self._chosen[each] for each in linked}, self._there, self._below)
 
     def nodes(self, linked: Linked[F]) -> list[F]:
-        """Those that are there. InvalidRequest for what was not asked for."""
+        """Those that are there. KeyError for what was not asked for."""
         there: Mapping[str, Any] = self._there
-        try:
-            return [there[member.text] for member in self._chosen[linked] if member.text in there]
-        except KeyError:
-            raise _not_asked(linked) from None
+        return [there[member.text] for member in self._chosen[linked] if member.text in there]
 
     def __getitem__(self, linked: Linked[F]) -> list[Row[F]]:
         there: Mapping[str, Any] = self._there
-        if linked not in self._chosen:
-            raise _not_asked(linked)
         members = [member for member in self._chosen[linked] if member.text in there]
         return [Row(there[m.text], m, self._below.get((linked, m.text), _NOTHING)) for m in members]
 
@@ -59,10 +54,6 @@ class Neighbours(Mapping[Linked[Any], "Sequence[Row[Any]]"]):
 
     def __len__(self) -> int:
         return len(self._chosen)
-
-
-def _not_asked(linked: Linked[Any]) -> InvalidRequest:
-    return InvalidRequest(f"{linked!r} was not asked for", hint="Pass the same value to including().")
 
 
 _NOTHING = Neighbours({}, {}, {})
@@ -83,8 +74,12 @@ class Row(Struct, Generic[N_co], frozen=True, gc=False):
     @overload
     def linked(self, of: type[F]) -> list[F]: ...
     def linked(self, of: type[Any] | Linked[Any]) -> list[Any]:
-        """The neighbours of a class, or those of one `including(...)`; each once."""
+        """The neighbours of a class, each once, or those of one `including(...)`.
+
+        InvalidRequest for what was not asked for.
+        """
         if isinstance(of, Linked):
+            self._check_asked(of)
             return self.neighbours.nodes(of)
         nodes = [node for linked in self.neighbours for node in self.neighbours.nodes(linked) if isinstance(node, of)]
         return list({(node.__class__, node.id): node for node in nodes}.values())
@@ -92,8 +87,13 @@ class Row(Struct, Generic[N_co], frozen=True, gc=False):
     def rows(self, of: type[F] | Linked[F]) -> list[Row[F]]:
         """The same, as rows: with the mirrored attributes as `edge`, and their own neighbours."""
         if isinstance(of, Linked):
+            self._check_asked(of)
             return self.neighbours[of]
         return [row for rows in self.neighbours.values() for row in rows if isinstance(row.node, of)]
+
+    def _check_asked(self, of: Linked[Any]) -> None:
+        if of not in self.neighbours:
+            raise InvalidRequest(f"{of!r} was not asked for", hint="Pass the same value to including().")
 
     def more(self, *edges: type[Edge[Any, Any]]) -> bool:
         """Whether the node has edges of any of these types that its edge set, and so this row, does not show."""

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from singletable.errors import Incomplete, InvalidRequest, Unavailable
 from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, Key, Reader
 from singletable.records.models import Model, model_for, model_of
-from singletable.records.patterns import KeyOf
+from singletable.records.patterns import Captured, KeyOf
 from singletable.records.readers import Place, placed_reader_of
 from singletable.records.reading import check_whole
 from singletable.records.rules import check_verb
@@ -29,11 +29,13 @@ async def get_many(port: Port, keys: Sequence[KeyOf[T]], consistent: bool = Fals
     One round trip for any number of keys, 100 a request, each key once. `Incomplete` carries the keys that the service
     still left undone after several tries.
     """
-    models = {captured: model_of(captured.owner) for captured in {key.captured for key in keys}}
+    models: dict[Captured, Model[Any]] = {}
     wanted: dict[Table, dict[Place, KeyOf[T]]] = {}
     asked: list[tuple[Model[Any], Place]] = []
     for key in keys:
         _check_asked(key)
+        if key.captured not in models:
+            models[key.captured] = model_of(key.captured.owner)
         model, place = models[key.captured], (key.partition, key.low)
         wanted.setdefault(model.table, {})[place] = key
         asked.append((model, place))
