@@ -12,6 +12,7 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import quote
 
 from singletable.documents.blobs import BlobStore
@@ -122,6 +123,7 @@ def content_of(folder: str, sha256: str) -> Content | None:
     return Content(folder, digest) if len(digest) == _DIGEST_BYTES and digest.hex() == sha256 else None
 
 
+@lru_cache(maxsize=1024)
 def prefix_of(organisation: str, plural: str, project: str) -> str:
     """Where a project's blobs lie; InvalidValue for an id that no path can hold."""
     return f"{_segment(organisation, 'organisation')}/{plural}/{_segment(project, 'project')}/"

@@ -107,6 +107,8 @@ class AwaitingPort:
 
     async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
         """The values in order, all requests at once. The first error, when all have come back."""
+        if len(operations) == 1:  # a task of its own would be for nothing
+            return [await self._delivery.send(self._exchange, operations[0])]
         rounds = Rounds()
         flows = [self._delivery.send(self._exchange, operation, rounds) for operation in operations]
         outcomes = await asyncio.gather(*flows, return_exceptions=True)
