@@ -13,6 +13,7 @@ Tables of all sizes, and documents of 100 and 1,000 items, lie open at the same 
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,6 +35,8 @@ from singletable import Database, Meter
 CASES: Final[Sequence[Case]] = (GoalsPage(), OrganisationPage(), SearchPage(), DocumentHead(), DocumentEdit())
 ROUNDS: Final = 15
 QUICK_ROUNDS: Final = 3
+LOOP_SECONDS: Final = 0.03
+"""About how long one way is asked in one round, at the least: quick pages are asked for several times."""
 
 
 @dataclass
@@ -48,6 +51,8 @@ class Measured:
     """Of all places together."""
     naive: Ask
     naive_cost: Meter
+    laps: int
+    """How often a round goes to all places."""
     rounds: int = 0
     of_page: Samples = field(default_factory=Samples)
     of_operations: Samples = field(default_factory=Samples)
@@ -58,7 +63,7 @@ class Measured:
         self.rounds += 1
         ways = [(self.of_page, self.page), (self.of_operations, self.operations)]
         for samples, ask in ways if self.rounds % 2 else reversed(ways):
-            samples.add(timed(ask, range(PAGES)), PAGES)
+            samples.add(timed(ask, [*range(PAGES)] * self.laps), PAGES * self.laps)
         self.of_naive.add(timed(self.naive, [0]), 1)
 
 
@@ -77,14 +82,15 @@ def measured(case: Case, items: int, db: Database) -> Measured:
     for ask in (page, operations, naive):
         ask(0)  # a table's first use has requests of its own
     with db.meter() as cost:
-        timed(page, range(PAGES))
+        took = timed(page, range(PAGES))
     with db.meter() as own:
         timed(operations, range(PAGES))
     assert cost.requests == own.requests, (case.name, cost, own)
     assert abs(cost.read_units - own.read_units) + abs(cost.write_units - own.write_units) < PAGES, (cost, own)
     with db.meter() as naive_cost:
         naive(0)
-    return Measured(case, items, page, operations, cost, naive, naive_cost)
+    laps = math.ceil(LOOP_SECONDS / took["wall"])
+    return Measured(case, items, page, operations, cost, naive, naive_cost, laps)
 
 
 def run(sizes: Sequence[int], rounds: int, say: Callable[[str], None]) -> list[Measured]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from singletable.documents.blobs import BlobStore
@@ -36,7 +37,7 @@ class Home(Generic[D]):
     is_direct: bool = True
     """A snapshot reads contents itself. Not in an event loop, which that would hold up."""
 
-    @property
+    @cached_property
     def model(self) -> DocumentModel:
         return document_model(self.kind)
 
