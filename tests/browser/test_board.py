@@ -182,10 +182,19 @@ def test_what_both_did_offline_is_rebased_and_kept(server: Server, open_board: O
     assert one.seen == seen_of(head_of(server, "offline"))
 
 
+IS_KEPT = """async () => {
+    const loaded = performance.getEntriesByType('resource').map(({ name }) => name);
+    const files = loaded.filter((url) => url.includes('/static/'));
+    const kept = await Promise.all([location.href, ...files].map((url) => caches.match(url)));
+    return kept.every((one) => one !== undefined);
+}"""
+
+
 def test_a_board_opens_and_keeps_edits_while_the_server_is_away(tmp_path: Path, open_board: Open) -> None:
     with served(tmp_path) as own:
         board = open_board(own, "away")
         board.page.wait_for_function("navigator.serviceWorker.controller !== null")
+        until(lambda: board.page.evaluate(IS_KEPT))  # the worker keeps what was loaded before it was there
         own.kill()
         board.wait_until("offline")
         shape = board.add("note")

@@ -11,6 +11,7 @@ import asyncio  # noqa: TID251
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import pytest
@@ -73,6 +74,9 @@ class Workers(RuleBasedStateMachine):
         self.fails: dict[str, int] = {}
         self.dies: set[str] = set()
         self.ends: list[str] = []
+        self.began: dict[str, int] = {}
+        """The number of each task's last run, by when it began."""
+        self.numbers = count()
         self.early: list[str] = []
         self.after: list[str] = []
         for number in range(WORKERS + 1):
@@ -102,6 +106,7 @@ class Workers(RuleBasedStateMachine):
         async def step(id: str) -> None:
             task = self.known[id]
             task.runs += 1
+            self.began[id] = next(self.numbers)
             if self.clock.now() < task.due:
                 self.early.append(id)
             if task.ended:
@@ -201,8 +206,11 @@ class Workers(RuleBasedStateMachine):
         return {item.state async for item in shell.scan(entities.task)} <= {State.DEAD}
 
     def _judge_order(self, order: str) -> None:
-        """A turn that ended later than one after it was scheduled when that one could run already."""
-        ended = [id for id in self.ends if self.known[id].order == order]
+        """A turn that ended later than one after it was scheduled when that one could run already.
+
+        By when the runs began: when an end is noted, the next turn may have ended as well.
+        """
+        ended = sorted((id for id in self.ends if self.known[id].order == order), key=self.began.__getitem__)
         for number, id in enumerate(ended):
             for other in ended[number + 1 :]:
                 assert self.known[other].due > self.known[id].due or self._came_late(other, id), (id, other)
