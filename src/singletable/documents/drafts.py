@@ -27,9 +27,6 @@ MAX_SCALAR_BYTES = 1536
 ENTRY_BYTES = 33
 """What an entry of a map takes besides its id: the hash, and one byte."""
 
-_FEW = 4
-"""Changes, up to which looking through all hashes takes less than making a set of them."""
-
 Changes = dict[str, bytes | None]
 """Item id to the new hash; None for an item that goes."""
 
@@ -94,10 +91,9 @@ class Working:
         """The contents that the version will reach and the one before did not; None for those in the store already."""
         found: dict[Content, bytes | None] = {}
         for name, changes in self.changed.items():
-            folder, before = self.home.model.collections[name].folder, self.hashes[name].values()
-            known = before if len(changes) <= _FEW else set(before)
+            folder, before = self.home.model.collections[name].folder, set(self.hashes[name].values())
             for digest in changes.values():
-                if digest is not None and digest not in known:
+                if digest is not None and digest not in before:
                     content = Content(folder, digest)
                     found[content] = self.fresh.get(content)
         return found
