@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import timedelta
 
 import pytest
@@ -62,6 +63,21 @@ async def test_an_error_that_is_no_text_does_not_end_the_worker(bench: Bench, er
     await bench.add(bench.tasks.after(seconds(0), fail()))
     assert (await bench.drain()).dead == 1
     assert [letter.error for letter in await bench.dead()] == [told]
+
+
+@pytest.mark.parametrize("kind", ["blocking"], indirect=True)
+async def test_a_function_that_exits_does_not_end_the_worker(bench: Bench) -> None:
+    """It runs in a thread, where no handler of a signal can have raised it."""
+
+    @bench.tasks.task(tries=1)
+    def leave() -> None:
+        sys.exit("bad")
+
+    note = noting(bench)
+    await bench.add(bench.tasks.after(seconds(0), leave()), bench.tasks.after(seconds(0), note("after")))
+    tally = await bench.drain()
+    assert (tally.dead, tally.done, bench.ran) == (1, 1, ["after"])
+    assert [letter.error for letter in await bench.dead()] == ["SystemExit: bad"]
 
 
 async def test_the_oldest_come_first(bench: Bench) -> None:

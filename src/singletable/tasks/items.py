@@ -25,7 +25,6 @@ LANE_SORT = "!"
 SHARDS = 8
 """Partitions of the index that share the due tasks: 8,000 changes a second."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_MOST_ERROR_CHARACTERS = 500
 
 
 class State(Enum):
@@ -195,16 +194,6 @@ def instant(now: float) -> datetime:
 
 def shard_of(text: str) -> int:
     return crc32(text.encode()) % SHARDS
-
-
-def told(error: BaseException) -> str:
-    """An error as an item keeps it: its type and message, clipped. Each can be told: none ends the worker."""
-    try:
-        message = str(error)
-    except Exception as another:
-        message = f"its message can't be told, for {type(another).__name__}"
-    text = f"{type(error).__name__}: {message}".encode("utf-8", "backslashreplace").decode()
-    return text if len(text) <= _MOST_ERROR_CHARACTERS else text[: _MOST_ERROR_CHARACTERS - 3] + "..."
 
 
 @dataclass(frozen=True)

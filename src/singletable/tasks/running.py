@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from singletable.errors import InvalidRequest
+from singletable.failures import is_of_function
 from singletable.records.planning import Write
 from singletable.tasks.items import TaskEntities, TaskItem
 from singletable.tasks.outcomes import finishing
@@ -91,7 +92,7 @@ class Done:
 class Ended:
     """How a task's function ended: with an error, or without."""
 
-    error: Exception | None = None
+    error: BaseException | None = None
 
 
 Attempt = Callable[[], Any]
@@ -103,7 +104,9 @@ def attempt(held: Held, call: Callable[[], Any], *, is_async: bool) -> Attempt:
         with _in(held):
             try:
                 call()
-            except Exception as error:
+            except BaseException as error:
+                if not is_of_function(error):
+                    raise
                 return Ended(error)
         return Ended()
 
@@ -111,7 +114,9 @@ def attempt(held: Held, call: Callable[[], Any], *, is_async: bool) -> Attempt:
         with _in(held):
             try:
                 await call()
-            except Exception as error:
+            except BaseException as error:
+                if not is_of_function(error):
+                    raise
                 return Ended(error)
         return Ended()
 

@@ -16,11 +16,12 @@ from functools import partial
 from typing import Any, TypeVar
 
 from singletable.errors import InvalidRequest, OutcomeUnknown, SingletableError, TransactionConflict, Unavailable
+from singletable.failures import error_text
 from singletable.records.models import model_for
 from singletable.records.writing import alone
 from singletable.tasks.calls import DEFAULT_TRIES, Backoff, TaskFunction
 from singletable.tasks.finding import Candidate, find, time_of, wake_text
-from singletable.tasks.items import State, TaskEntities, TaskItem, Turn, instant, told
+from singletable.tasks.items import State, TaskEntities, TaskItem, Turn, instant
 from singletable.tasks.ordering import after_turn, give_up_turn, take_turn
 from singletable.tasks.outcomes import apply, burying, extending, finishing, retrying
 from singletable.tasks.running import Ended, Held, attempt
@@ -273,7 +274,7 @@ class Worker:
         if isinstance(held.item, Turn):
             await after_turn(self.port, self.tasks, held.item.order)
 
-    async def _outcome(self, held: Held) -> Exception | None:
+    async def _outcome(self, held: Held) -> BaseException | None:
         item = held.item
         function = self.functions.get(item.function)
         if function is None:
@@ -282,22 +283,22 @@ class Worker:
             return Unfinished(f"it was begun {function.tries} times, and its worker ended each time before it did")
         try:
             call = function.bind(item.arguments)
-        except SingletableError as error:
+        except Exception as error:
             return error
         ended: list[Ended] = await self.port.call_all([attempt(held, call, is_async=function.is_async)])
         return ended[0].error
 
-    async def _after_failure(self, item: TaskItem, error: Exception, tally: Tally) -> None:
+    async def _after_failure(self, item: TaskItem, error: BaseException, tally: Tally) -> None:
         function = self.functions.get(item.function)
         tries = DEFAULT_TRIES if function is None else function.tries
         backoff = Backoff() if function is None else function.backoff
         now = self.port.now()
         is_last = item.tries >= tries
         if is_last:
-            await apply(self.port, burying(self.tasks, item, instant(now), told(error)))
+            await apply(self.port, burying(self.tasks, item, instant(now), error_text(error)))
         else:
             ready = instant(now + backoff.seconds(item.tries, self.port.random()))
-            await apply(self.port, retrying(self.tasks, item, ready, told(error)))
+            await apply(self.port, retrying(self.tasks, item, ready, error_text(error)))
         kind = type(error).__name__
         log.warning("task %s: try %d of %d ended with %s", item.function, item.tries, tries, kind)
         if is_last:

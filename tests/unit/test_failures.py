@@ -1,0 +1,87 @@
+"""Any error of an application's function can be stored, and says whether it is the function's or ends the process."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from singletable.errors import Unavailable
+from singletable.failures import MOST_TEXT_CHARACTERS, error_text, is_of_function
+
+
+class Untellable(Exception):
+    def __init__(self, raised: BaseException) -> None:
+        super().__init__()
+        self.raised = raised
+
+    def __str__(self) -> str:
+        raise self.raised
+
+
+class Posing(str):
+    """A text whose methods can't be relied on."""
+
+    def __format__(self, spec: str) -> str:
+        raise RuntimeError("no")
+
+    def encode(self, encoding: str = "utf-8", errors: str = "strict") -> bytes:
+        raise RuntimeError("no")
+
+
+class Poses(Exception):
+    def __str__(self) -> str:
+        return Posing("posing")
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (KeyError("missing"), "KeyError: 'missing'"),
+        (MemoryError(), "MemoryError: "),
+        (ValueError("half \ud800"), "ValueError: half \\ud800"),
+        (Untellable(RuntimeError()), "Untellable: its message can't be told, for RuntimeError"),
+        (Untellable(MemoryError()), "Untellable: its message can't be told, for MemoryError"),
+        (Untellable(SystemExit(1)), "Untellable: its message can't be told, for SystemExit"),
+        (Poses(), "Poses: posing"),
+        (SystemExit("bad"), "SystemExit: bad"),
+    ],
+)
+def test_each_error_has_a_text(error: BaseException, text: str) -> None:
+    found = error_text(error)
+    assert (found, type(found)) == (text, str)
+
+
+@given(st.text(max_size=2000, alphabet=st.characters(codec=None)), st.integers(10, 600))
+def test_every_text_can_be_stored_and_is_bounded(message: str, most: int) -> None:
+    found = error_text(ValueError(message), most=most)
+    assert len(found.encode()) <= 4 * most
+    assert len(found) <= most
+    if len(message) + len("ValueError: ") <= most and not any("\ud800" <= c <= "\udfff" for c in message):
+        assert found == f"ValueError: {message}"
+
+
+def test_a_name_takes_the_place_of_the_type() -> None:
+    assert error_text(Unavailable("away"), name=Unavailable.code) == "unavailable: away"
+    assert len(error_text(ValueError("x" * 10**6))) == MOST_TEXT_CHARACTERS
+
+
+@pytest.mark.parametrize("error", [ValueError(), MemoryError(), RecursionError(), Untellable(ValueError())])
+def test_an_exception_is_the_functions(error: Exception) -> None:
+    assert is_of_function(error)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), asyncio.CancelledError(), GeneratorExit()])
+def test_the_end_of_the_process_or_the_flow_is_not(error: BaseException) -> None:
+    assert not is_of_function(error)
+    with ThreadPoolExecutor(1) as pool:
+        assert not pool.submit(is_of_function, error).result()
+
+
+def test_an_exit_is_the_functions_where_no_signal_is_handled() -> None:
+    assert not is_of_function(SystemExit()), "the handler of a signal may have raised it"
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(is_of_function, SystemExit()).result()
