@@ -6,7 +6,7 @@ the others. Only what ends the process itself passes through.
 
 from __future__ import annotations
 
-import threading
+import threading  # noqa: TID251 which thread an error came in says whose it is
 
 MOST_TEXT_CHARACTERS = 500
 _CUT = "..."

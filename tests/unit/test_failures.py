@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import asyncio  # noqa: TID251 its cancellation is looked at
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
