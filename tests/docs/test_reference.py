@@ -13,6 +13,7 @@ from singletable.graph import EdgeMoved
 from singletable.records import rules
 from singletable.tasks import ClaimLost, Unfinished, UnknownTask
 from singletable.wire import FlowSuspended
+from singletable.wire.faults import VERDICTS, Verdict
 from tests.docs.cli_reference import PAGE, commands, program, reference
 from tests.docs.pages import DOCS, ROOT
 
@@ -55,6 +56,19 @@ def test_each_error_has_an_entry(kind: type[SingletableError]) -> None:
 
 def test_no_entry_is_of_an_error_that_is_gone() -> None:
     assert set(re.findall(r"^#+ (\w+) · `", ERRORS, re.MULTILINE)) == {kind.__name__ for kind in errors()}
+
+
+def test_the_table_of_the_service_s_codes_is_the_code_s() -> None:
+    """Each row holds the codes of its verdict, all of them; the last one stands for the rest."""
+    rows = re.findall(
+        r"^\| [^|]+ \| ([^|]+) \| ([^|]+) \|$", ERRORS.partition("## What the service's codes become")[2], re.MULTILINE
+    )
+    told = {code for _, codes in rows[1:-1] for code in re.findall(r"`(\w+)`", codes)} - {
+        "TransactionCanceledException"
+    }
+    assert told == {code for code, verdict in VERDICTS.items() if verdict is not Verdict.ANSWER}
+    for _, codes in rows[1:-1]:
+        assert len({VERDICTS[code] for code in re.findall(r"`(\w+)`", codes)} - {Verdict.ANSWER}) == 1
 
 
 def test_codes_are_all_different() -> None:

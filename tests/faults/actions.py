@@ -79,7 +79,11 @@ class TransactionInProgress:
 
 @dataclass(frozen=True)
 class Conflict:
-    """Another transaction holds an item: for a transaction a cancellation, for another write an error."""
+    """Another writer holds an item: for a transaction a cancellation, for another write an error. The engine never saw
+    it. `elsewhere`: the writer is in another Region, of a table that is strongly consistent over several.
+    """
+
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True)

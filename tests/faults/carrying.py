@@ -70,7 +70,7 @@ class Carrier:
             case TransactionInProgress():
                 return Reply.error("TransactionInProgressException")
             case Conflict():
-                return _conflict(call)
+                return _conflict(call, action)
             case Unprocessed():
                 return await self._unprocessed(call, action.count, ask)
             case PartialPage():
@@ -184,7 +184,9 @@ class Carrier:
         return [part["AttributeName"] for part in wanted["KeySchema"]]
 
 
-def _conflict(call: Call) -> Reply:
+def _conflict(call: Call, conflict: Conflict) -> Reply:
+    if conflict.elsewhere:
+        return Reply.error("ReplicatedWriteConflictException", status=409)
     if call.operation != "TransactWriteItems":
         return Reply.error("TransactionConflictException")
     return _cancelled(("TransactionConflict", *["None"] * (len(call.json["TransactItems"]) - 1)))

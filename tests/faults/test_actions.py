@@ -153,10 +153,20 @@ async def test_a_transaction_is_cancelled_held_up_or_in_conflict(shell: Shell, f
     assert faults.seen["PutItem"] == 2
 
 
-async def test_a_conflict_for_good_is_told_as_one(shell: Shell, faults: Faults) -> None:
-    faults.add(Rule(Match("PutItem"), Conflict()))
+@pytest.mark.parametrize("elsewhere", [False, True])
+async def test_a_conflict_for_good_is_told_as_one(shell: Shell, faults: Faults, elsewhere: bool) -> None:
+    faults.add(Rule(Match("PutItem"), Conflict(elsewhere)))
     with pytest.raises(TransactionConflict):
         await shell.put(ADA)
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+async def test_a_conflict_that_passes_is_nothing_to_its_caller(shell: Shell, faults: Faults, elsewhere: bool) -> None:
+    """Even of a write that is sent once only: it was refused, so it was not applied."""
+    await shell.put(ADA)
+    faults.add(Rule(Match("UpdateItem", nth=(1, 2)), Conflict(elsewhere)))
+    await shell.update(KEY, attr(User.age).add(1))
+    assert (faults.seen["UpdateItem"], await shell.get(STRONG)) == (3, replace(ADA, age=ADA.age + 1))
 
 
 async def test_a_stale_read_answers_older_images(shell: Shell, faults: Faults) -> None:

@@ -113,7 +113,7 @@ class ChangeMessageVisibility(Struct, frozen=True):
 
     def request(self) -> Request:
         body = {"QueueUrl": self.url, "ReceiptHandle": self.receipt, "VisibilityTimeout": self.seconds}
-        return _request("ChangeMessageVisibility", body, self.url)
+        return _request("ChangeMessageVisibility", body, self.url, answers_nothing=True)
 
     def answer(self, response: Response) -> tuple[bool, Consumed]:
         if response.status != 200:
@@ -177,8 +177,8 @@ class _Attributes(Struct, rename="pascal"):
     attributes: dict[str, str] = {}
 
 
-def _request(operation: str, body: Mapping[str, Any], queue: str) -> Request:
-    return Request(operation, encode(body), queue.rpartition("/")[2])
+def _request(operation: str, body: Mapping[str, Any], queue: str, *, answers_nothing: bool = False) -> Request:
+    return Request(operation, encode(body), queue.rpartition("/")[2], answers_nothing=answers_nothing)
 
 
 def _decoded(response: Response, kind: type[Any], operation: str, queue: str) -> Any:

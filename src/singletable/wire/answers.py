@@ -88,6 +88,7 @@ class AnswerReader:
             None if checksum is None else checksum.decode("latin-1"),
             headers.get(b"x-amzn-requestid", b"").decode("latin-1"),
             self._received,
+            headers,
         )
         if not self._parser.should_keep_alive():
             self.reusable = False

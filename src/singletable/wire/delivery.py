@@ -15,7 +15,7 @@ import msgspec
 from singletable.wire.credentials import Credentials, CredentialSource
 from singletable.wire.endpoints import Endpoint
 from singletable.wire.exchange import Answer, AnswerLost, Exchange, Timeouts, Undelivered
-from singletable.wire.faults import Fault, Verdict, read_fault, verdict_on
+from singletable.wire.faults import Fault, Verdict, named_in, read_fault, verdict_on, with_code
 from singletable.wire.idle import MAX_IDLE_SECONDS
 from singletable.wire.meter import ACTIVE, Rounds, count_answer, count_try, count_units
 from singletable.wire.port import Operation
@@ -130,13 +130,13 @@ class Delivery:
             count_answer(meters, answer.bytes_in)
         if answer.status == _OK and self._is_whole(answer):
             return Response(_OK, answer.body, False, answer.request_id)
-        return self._judge(answer, credentials)
+        return self._judge(answer, request, credentials)
 
     def _is_whole(self, answer: Answer) -> bool:
         """Its body is what the service sent, as far as that can be known: by its checksum, else by being JSON."""
         body = answer.body
         if answer.checksum is not None and self._checksum:
-            return str(crc32(body)) == answer.checksum
+            return str(crc32(body)) == answer.checksum and body != b""
         if answer.checksum is not None:
             return body[:1] == b"{" and body[-1:] == b"}"
         try:
@@ -145,16 +145,29 @@ class Delivery:
             return False
         return body[:1] == b"{"
 
-    def _judge(self, answer: Answer, signed_by: Credentials) -> Response | Trouble:
-        if not self._is_whole(answer):
+    def _judge(self, answer: Answer, request: Request, signed_by: Credentials) -> Response | Trouble:
+        if answer.status == _OK and request.answers_nothing and not answer.body:
+            return Response(_OK, b"{}", False, answer.request_id)
+        body = self._told_by(answer)
+        if body is None:
             what = f"The answer, of status {answer.status}, is damaged or is not DynamoDB's"
             return Trouble(Verdict.LOST, what, request_id=answer.request_id)
-        fault = read_fault(answer.body)
+        fault = read_fault(body)
         verdict = verdict_on(answer.status, fault)
         if verdict is Verdict.ANSWER:
-            return Response(answer.status, answer.body, False, answer.request_id)
+            return Response(answer.status, body, False, answer.request_id)
         what = _told(answer.status, fault, verdict)
         return Trouble(verdict, what, request_id=answer.request_id, signed_by=signed_by)
+
+    def _told_by(self, answer: Answer) -> bytes | None:
+        """An error's body, with the code in it wherever that stood; None for an answer that can't be believed."""
+        code = named_in(answer.headers) if answer.status != _OK else ""
+        if answer.body and not self._is_whole(answer):
+            return None
+        fault = read_fault(answer.body)
+        if code and (fault is None or not fault.code):
+            return with_code(answer.body, code)
+        return answer.body or None
 
     async def _fetch(self, exchange: Exchange, now: float, *, renew: bool = False) -> Credentials:
         return await exchange.aside(lambda: self._source.fetch(now, renew=renew))

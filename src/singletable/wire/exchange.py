@@ -5,7 +5,7 @@ Everything above (signing, checksums, verdicts, retries, meters) is written once
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
 from msgspec import Struct
@@ -23,6 +23,8 @@ class Answer(Struct, frozen=True, gc=False):
     request_id: str
     bytes_in: int
     """With the head."""
+    headers: Mapping[bytes, bytes] = {}
+    """By their names in lower case."""
 
 
 class Timeouts(Struct, frozen=True):

@@ -6,9 +6,10 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Err
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import Enum, auto
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -42,13 +43,24 @@ VERDICTS: Final[Mapping[str, Verdict]] = {
     "Throttling": Verdict.THROTTLED,
     "ProvisionedThroughputExceededException": Verdict.THROTTLED,
     "RequestLimitExceeded": Verdict.THROTTLED,
+    "ThrottledException": Verdict.THROTTLED,
+    "RequestThrottledException": Verdict.THROTTLED,
+    "TooManyRequests": Verdict.THROTTLED,
+    "TooManyRequestsException": Verdict.THROTTLED,
+    "BandwidthLimitExceeded": Verdict.THROTTLED,
+    "PriorRequestNotComplete": Verdict.THROTTLED,
+    "SlowDown": Verdict.THROTTLED,
+    "EC2ThrottledException": Verdict.THROTTLED,  # from the containers' and instances' side of a gateway
     "TransactionConflictException": Verdict.CONFLICT,
+    "ReplicatedWriteConflictException": Verdict.CONFLICT,  # a table of strong consistency in several Regions
     "TransactionInProgressException": Verdict.IN_PROGRESS,
     "InternalServerError": Verdict.LOST,
     "InternalFailure": Verdict.LOST,
     "InternalServerErrorException": Verdict.LOST,
     "ServiceUnavailable": Verdict.LOST,
     "ServiceUnavailableException": Verdict.LOST,
+    "RequestTimeout": Verdict.LOST,
+    "RequestTimeoutException": Verdict.LOST,
     "ExpiredTokenException": Verdict.REFRESH,
     "ExpiredToken": Verdict.REFRESH,
     "AccessDeniedException": Verdict.DENIED,
@@ -127,6 +139,7 @@ class Fault(Struct, frozen=True):
 
 class _Body(Struct, frozen=True):
     type: str = msgspec.field(name="__type", default="")
+    code: Any = None
     lower_message: str | None = msgspec.field(name="message", default=None)
     upper_message: str | None = msgspec.field(name="Message", default=None)
     reasons: list[CancellationReason] | None = msgspec.field(name="CancellationReasons", default=None)
@@ -134,6 +147,8 @@ class _Body(Struct, frozen=True):
 
 
 _decode_body = msgspec.json.Decoder(_Body).decode
+_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
+_CODE = re.compile(r"[A-Za-z0-9_.]{1,128}")
 
 
 def read_fault(body: bytes) -> Fault | None:
@@ -142,9 +157,28 @@ def read_fault(body: bytes) -> Fault | None:
         read = _decode_body(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    # `prefix#Code`, and from some gateways `Code:http://...`.
-    code = read.type.rpartition("#")[2].partition(":")[0]
+    code = _bare(read.type) or (_bare(read.code) if isinstance(read.code, str) else "")
     return Fault(code, read.lower_message or read.upper_message or "", tuple(read.reasons or ()), read.item)
+
+
+def _bare(code: str) -> str:
+    """Without its wrapping: `prefix#Code`, and from some gateways `Code:http://...`."""
+    return code.partition(":")[0].rpartition("#")[2]
+
+
+def named_in(headers: Mapping[bytes, bytes]) -> str:
+    """The code in the header that some services and gateways name an error in, instead of in the body."""
+    code = _bare(headers.get(b"x-amzn-errortype", b"").decode("latin-1"))
+    return code if _CODE.fullmatch(code) else ""
+
+
+def with_code(body: bytes, code: str) -> bytes | None:
+    """An error's body with the code that only a header had; None for what is no JSON object."""
+    try:
+        fields = _decode_fields(body or b"{}")
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return msgspec.json.encode({**fields, "__type": code})
 
 
 def verdict_on(status: int, fault: Fault | None) -> Verdict:

@@ -21,6 +21,8 @@ class Request(Struct, frozen=True, gc=False):
     repeatable: bool = True
     tokened: bool = False
     """A transaction with a client token: repeated with these very bytes until a definite answer comes."""
+    answers_nothing: bool = False
+    """The call has no output: its success may come with an empty body."""
 
 
 class Response(Struct, frozen=True, gc=False):

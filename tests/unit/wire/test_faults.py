@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
+import botocore.loaders
 import msgspec
 import pytest
+from botocore.retries import standard
 
 from singletable.wire import read_fault
 from singletable.wire.faults import VERDICTS, Verdict, verdict_on
@@ -21,6 +24,21 @@ def body(code: str, **fields: Any) -> bytes:
 )
 def test_the_code_without_its_wrapping(written: str) -> None:
     fault = read_fault(json.dumps({"__type": written}).encode())
+    assert fault is not None
+    assert fault.code == "Oops"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"code":"Oops"}',
+        b'{"code":"x.y#Oops:http://z"}',
+        b'{"__type":"a#Oops","code":400}',
+        b'{"__type":"","code":"Oops"}',
+    ],
+)
+def test_the_code_in_the_field_of_that_name(text: bytes) -> None:
+    fault = read_fault(text)
     assert fault is not None
     assert fault.code == "Oops"
 
@@ -60,6 +78,26 @@ def test_what_is_not_an_error_of_the_service(text: bytes) -> None:
 @pytest.mark.parametrize(("code", "verdict"), VERDICTS.items())
 def test_the_table_decides_by_code(code: str, verdict: Verdict) -> None:
     assert verdict_on(400, read_fault(body(code))) is verdict
+
+
+def test_every_code_that_botocore_repeats_is_repeated_here() -> None:
+    """Throttling codes are refusals; transient ones leave it open whether the request was applied."""
+    throttled = standard.ThrottledRetryableChecker._THROTTLED_ERROR_CODES
+    transient = set(standard.TransientRetryableChecker._TRANSIENT_ERROR_CODES) - set(throttled)
+    elsewhere = {
+        "TransactionInProgressException": Verdict.IN_PROGRESS,
+        "LimitExceededException": VERDICTS["LimitExceededException"],
+    }
+    for code in throttled:
+        assert verdict_on(400, read_fault(body(code))) is elsewhere.get(code, Verdict.THROTTLED), code
+    for code in transient:
+        assert verdict_on(400, read_fault(body(code))) is Verdict.LOST, code
+    legacy = botocore.loaders.Loader().load_data("_retry")
+    shown = json.dumps([legacy["definitions"], legacy["retry"]["dynamodb"]])
+    named = re.findall(r'"service_error_code": "(\w+)"', shown)
+    assert "ReplicatedWriteConflictException" in named
+    again = {Verdict.THROTTLED, Verdict.CONFLICT, Verdict.IN_PROGRESS}
+    assert [code for code in named if verdict_on(400, read_fault(body(code))) not in again] == []
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,10 @@ import time
 import pytest
 
 from singletable import errors
-from singletable.wire import FetchedCredentials, Meter, RetryPolicy, Timeouts
+from singletable.wire import FetchedCredentials, Meter, RetryPolicy, Timeouts, read_fault
 from singletable.wire.credentials import Credentials
 from tests.fakes.scripted_server import (
+    Action,
     ScriptedServer,
     answers,
     answers_then_closes,
@@ -201,6 +202,36 @@ async def test_throttling_waits_and_tries_again_even_what_cannot_be_repeated(
     response = await client.run(client.port().send(ADD))
     assert (response.status, response.unsettled) == (200, False)
     assert clock.slept == [0.0125, 0.025, 0.05]
+
+
+def named_in_header(code: str, body: bytes = b"{}", status: int = 400) -> Action:
+    return raw(http(body, status=status, extra=f"X-Amzn-ErrorType: {code}\r\n"))
+
+
+@pytest.mark.parametrize("body", [b"{}", b"", b'{"message":"m"}', b'{ "__type" : "" }'])
+@pytest.mark.parametrize("code", ["ThrottlingException", "a.b#ThrottlingException:http://internal.example/coral/"])
+async def test_an_error_that_only_a_header_names(
+    client: Client, server: ScriptedServer, body: bytes, code: str
+) -> None:
+    server.plan(named_in_header(code, body))
+    response = await client.run(client.port().send(ADD))
+    assert (response.status, response.unsettled, len(server.received)) == (200, False, 2)
+
+
+async def test_the_operation_sees_the_code_that_only_a_header_names(client: Client, server: ScriptedServer) -> None:
+    for body in (b"{}", b"", b'{"message":"m"}'):
+        server.plan(named_in_header("ConditionalCheckFailedException", body))
+        response = await client.run(client.port().send(ADD))
+        fault = read_fault(response.body)
+        assert fault is not None
+        assert (response.status, fault.code) == (400, "ConditionalCheckFailedException")
+
+
+async def test_a_header_does_not_make_an_answer_of_what_is_damaged(client: Client, server: ScriptedServer) -> None:
+    for action in (named_in_header("AccessDenied", b"<html>"), named_in_header("an ill-made name", b"")):
+        server.plan(action)
+        with pytest.raises(errors.OutcomeUnknown):
+            await client.run(client.port().send(ADD))
 
 
 async def test_throttled_for_good(client: Client, server: ScriptedServer) -> None:
