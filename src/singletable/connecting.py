@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
@@ -30,14 +30,21 @@ from singletable.wire import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from singletable.local import Engine
-
 CURSOR_KEYS_VARIABLE = "SINGLETABLE_CURSOR_KEYS"
 _LOCAL = "local"
 
 
+class Running(Protocol):
+    """An embedded engine, which ends when nobody holds it."""
+
+    @property
+    def data(self) -> Path: ...
+
+    def stop(self) -> None: ...
+
+
 class Options(Struct, frozen=True):
-    """How a database is talked to; each has a default."""
+    """How a database is talked to; each has a default. Its repr shows no cursor key."""
 
     region: str | None = None
     credentials: CredentialSource | None = None
@@ -49,6 +56,9 @@ class Options(Struct, frozen=True):
     clock: Callable[[], float] = time.time
     """Seconds since 1970. It decides expiry, the life of cursors, and the time of signatures."""
 
+    def __repr__(self) -> str:
+        return f"Options(region={self.region!r}, cursor_keys={len(self.cursor_keys)}, retry={self.retry!r})"
+
 
 class Target(Struct, frozen=True):
     """A way to the service, found and ready."""
@@ -59,8 +69,7 @@ class Target(Struct, frozen=True):
     seal: CursorSeal
     locate: Locate
     """Where the account's other services are: streams, queues."""
-    engine: Engine | None = None
-    """The embedded engine, which ends when nobody holds it."""
+    engine: Running | None = None
 
 
 def find_target(target: str, options: Options, environ: Mapping[str, str]) -> Target:

@@ -57,7 +57,7 @@ def connect(
     timeouts: Timeouts = Timeouts(),  # noqa: B008 frozen
     ca_file: str | None = None,
     clock: Callable[[], float] = time.time,
-    environ: Mapping[str, str] = os.environ,
+    environ: Mapping[str, str] | None = None,
 ) -> Database:
     """A database at a target:
 
@@ -66,11 +66,11 @@ def connect(
     * `"http://127.0.0.1:8000"`: an engine at an address.
 
     No request is made. `cursor_keys` are secrets that seal the cursors of pages; the first seals, all open. `clock`
-    gives seconds since 1970; it decides what has expired.
+    gives seconds since 1970; it decides what has expired. `environ` is this process's environment unless given.
     Raises NotConfigured where the engine or the region is missing.
     """
     options = Options(region, credentials, cursor_keys, retry, timeouts, ca_file, clock=clock)
-    return Database.at(find_target(target, options, environ), options)
+    return Database.at(find_target(target, options, os.environ if environ is None else environ), options)
 
 
 class Database:

@@ -54,11 +54,11 @@ def connect_async(
     timeouts: Timeouts = Timeouts(),  # noqa: B008 frozen
     ca_file: str | None = None,
     clock: Callable[[], float] = time.time,
-    environ: Mapping[str, str] = os.environ,
+    environ: Mapping[str, str] | None = None,
 ) -> AsyncDatabase:
     """A database at a target, as `connect` takes it, for asyncio. No request is made."""
     options = Options(region, credentials, cursor_keys, retry, timeouts, ca_file, clock=clock)
-    return AsyncDatabase.at(find_target(target, options, environ), options)
+    return AsyncDatabase.at(find_target(target, options, os.environ if environ is None else environ), options)
 
 
 class AsyncDatabase:

@@ -28,7 +28,7 @@ class Status:
     healthy: bool
 
 
-def start(path: Path | str, *, environ: Mapping[str, str] = os.environ, patience: Patience = Patience()) -> Status:  # noqa: B008  (frozen)
+def start(path: Path | str, *, environ: Mapping[str, str] | None = None, patience: Patience = Patience()) -> Status:  # noqa: B008  (frozen)
     """Start an engine that outlives this process, unless one has the file already. Raises as `Engine.start` does."""
     data = Path(path).resolve()
 
@@ -36,7 +36,9 @@ def start(path: Path | str, *, environ: Mapping[str, str] = os.environ, patience
         lock = DataLock.take(data)
         if lock is not None:
             with lock:
-                launch(data, lock=lock, environ=environ, patience=patience).process.release()
+                launch(
+                    data, lock=lock, environ=os.environ if environ is None else environ, patience=patience
+                ).process.release()
         found = status(data)
         return found if found.healthy else None
 

@@ -39,7 +39,7 @@ class Engine:
         cls,
         path: Path | str | None = None,
         *,
-        environ: Mapping[str, str] = os.environ,
+        environ: Mapping[str, str] | None = None,
         patience: Patience = Patience(),  # noqa: B008  (frozen)
     ) -> Engine:
         """Start a private engine, or one on the file `path`, or attach to the one that has the file.
@@ -48,6 +48,7 @@ class Engine:
         or the file's directory can't be written, `Unavailable` where the engine ends before it answers (with what it
         said) or where the file is held and nothing answers for it.
         """
+        environ = os.environ if environ is None else environ
         if path is None:
             return cls._owner(launch(None, lock=None, environ=environ, patience=patience), None)
         data = Path(path).resolve()
