@@ -9,10 +9,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from singletable import Database, at_least
+from singletable import Database, after, at_least, at_most, before, between, starting_with
 from singletable.graph.members import form_of
 from tests.graph.models import Goal, GoalMembership, Note, Role, Subgoal, Team, User
 from tests.support.raw import stored
+from tests.support.shells import Shell
 
 _CHARACTERS = st.characters(exclude_categories=("Cs", "Cc", "Cn"))
 IDS = st.one_of(
@@ -56,6 +57,50 @@ async def test_the_items_are_as_published(db: Database) -> None:
 def test_leads_and_contributors_are_one_range() -> None:
     query = GoalMembership.by_rank(User.by_id("u1"), role=at_least(Role.CONTRIBUTOR))
     assert (query.index, query.partition, query.low) == ("gsi0", "GOALMEMBERSHIP-USER-u1", "400-CONTRIBUTOR")
+
+
+async def test_edges_come_in_the_order_of_their_texts_and_ranges_are_exact(shell: Shell) -> None:
+    """The separator of a graph is '-', and a tag that holds one is in its place among the others."""
+    tags = [
+        "a",
+        "a b",
+        "a%",
+        "a%2Db",
+        "a&",
+        "a+b",
+        "a,b",
+        "a-",
+        "a-b",
+        "a-b-c",
+        "a.b",
+        "a/b",
+        "a0",
+        "b",
+        "é-",
+        "\uffff-",
+    ]
+    reader = User(id="ada")
+    await shell.create(reader)
+    for number, tag in enumerate(reversed(tags)):
+        goal = Goal(id=f"g{number}")
+        await shell.create(goal)
+        await shell.link(Note(source=goal, target=reader, tag=tag))
+
+    async def found(*asked: str) -> list[str]:
+        return [note.tag for note in await shell.all(Note.by_tag(reader, *asked))]
+
+    assert await found() == sorted(tags, key=str.encode) == tags
+    for i, low in enumerate(tags):
+        assert await found(low) == [low]
+        assert await found(at_least(low)) == tags[i:]
+        assert await found(after(low)) == tags[i + 1 :]
+        assert await found(at_most(low)) == tags[: i + 1]
+        assert await found(before(low)) == tags[:i]
+        assert await found(starting_with(low)) == [tag for tag in tags if tag.startswith(low)]
+    assert await found(between("a+c", "a-b")) == ["a,b", "a-", "a-b"]
+    assert (await found(at_least("a,")))[:3] == ["a,b", "a-", "a-b"]
+    assert "a-b" not in await found(at_most("a+"))
+    assert await found(at_most("")) == await found(before("\0")) == []
 
 
 @given(IDS, st.sampled_from([User, Team]), st.sampled_from(Role))

@@ -51,10 +51,29 @@ NASTY = [
     "5",
     "000005",
 ]
+PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
+CORNERS = ["\0", "\t", "\n", "\x1f", "\x7f", "\x80", "é", "e\u0301", "\u2028", "\ud7ff", "\ue000", "\ufdd0", "\uffff"]
+CORNERS += ["\U00010000", "😀", "\U0010fffe"]
+"""Where Unicode's ranges begin and end, what is written in two ways, and what no letter shows."""
 plain = st.characters(codec="utf-8", exclude_characters=TOP)
+around = st.sampled_from("$%&+,-./0")
+mixed = st.lists(around | st.sampled_from([*PRINTABLE, *CORNERS]), max_size=4).map("".join)
 text = (
-    st.text("%23D#/-a$ !\"&'.+b01", max_size=5) | st.sampled_from(NASTY) | st.text(plain, max_size=4)
+    st.text("%23D#/-a$ !\"&'.+b01", max_size=5) | mixed | st.sampled_from(NASTY) | st.text(plain, max_size=4)
 )  # an index text: anything that UTF-8 can say
+
+
+@st.composite
+def near(draw: st.DrawFn, value: str) -> str:
+    """A text that begins as another does: only such a pair shows how the characters behind are ordered."""
+    return value[: draw(st.integers(0, len(value)))] + draw(around | mixed)
+
+
+def has_order(part: Part, separator: str, last: bool) -> bool:
+    """Whether the part's values may be asked for in a range: all but a str before others, with another separator."""
+    return separator == "#" or last or part.slot is None or part.slot.type is not str
+
+
 instants = st.datetimes(
     min_value=datetime(1, 1, 3),
     max_value=datetime(9999, 12, 28),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from singletable import InvalidValue
 from singletable.records.keytext import Part, Slot, Template, slot_writer
-from tests.property.keys import Rank, Role, of_slot, rank, separators, templates, text, values
+from tests.property.keys import CORNERS, Rank, Role, has_order, near, of_slot, rank, separators, templates, text, values
 
 
 @given(st.data(), separators)
@@ -45,35 +45,40 @@ def test_it_reads_only_what_it_writes(data: st.DataObject, separator: str) -> No
 
 @given(st.data(), separators)
 def test_texts_sort_as_tuples_of_values(data: st.DataObject, separator: str) -> None:
-    template = data.draw(templates(separator))
-    if separator != "#":
-        assume(all(part.slot is None or part.slot.type is not str for part in template.parts))
+    template = data.draw(templates(separator, rest=True))
+    *before, last = template.parts
+    assume(has_order(last, separator, True) and all(has_order(part, separator, False) for part in before))
     one, other = data.draw(values(template)), data.draw(values(template))
     for name in template.names:
         if data.draw(st.booleans()):
             other[name] = one[name]  # so that later parts decide
+        elif isinstance(one[name], str):
+            other[name] = data.draw(near(one[name]))
     mine, theirs = ([rank(v[name]) for name in template.names] for v in (one, other))
     first, second = (template.prefix(v).encode() for v in (one, other))
     assert (mine < theirs) == (first < second)
 
 
-@given(text, text)
-def test_a_text_that_is_last_sorts_as_its_bytes_with_hash(one: str, other: str) -> None:
-    template = Template((Part("p"), Part("", Slot("v", str))), "#")
+@given(st.data(), text, separators, st.sampled_from(["", "pv_"]))
+def test_a_text_that_is_last_sorts_as_its_bytes(data: st.DataObject, one: str, separator: str, literal: str) -> None:
+    other = data.draw(near(one))
+    template = Template((Part("p"), Part(literal, Slot("v", str))), separator)
     first, second = (template.write({"v": v}).encode() for v in (one, other))
     assert (one.encode() < other.encode()) == (first < second)
 
 
-@pytest.mark.parametrize("last", [True, False])
-def test_every_character_around_the_separator_sorts_in_its_place(last: bool) -> None:
+@pytest.mark.parametrize(("separator", "last"), [("#", True), ("#", False), ("/", True), ("-", True)])
+def test_every_character_sorts_in_its_place(separator: str, last: bool) -> None:
     """All of them in every place: chance finds the one that is wrong too seldom."""
-    characters = [*map(chr, range(0x80)), "é", "\ud7ff", "\ue000", "\uffff", "𝄞"]
+    characters = [*map(chr, range(0x80)), *CORNERS]
     said = {"", *characters, *(c + "a" for c in characters), *("a" + c for c in characters), "##", "#$", "$#", "%#"}
+    said |= {"%25", "%2D", "%2F", "--", "-%", "%-", "//", "/%", "%/"}
     tail = () if last else (Part("", Slot("w", str)),)
-    template = Template((Part("p"), Part("", Slot("v", str)), *tail), "#")
+    template = Template((Part("p"), Part("", Slot("v", str)), *tail), separator)
     values = [{"v": v, "w": w} for v in said for w in (("",) if last else ("", "a", "#", "~"))]
     by_value = sorted(values, key=lambda v: (v["v"].encode(), v["w"].encode()))
     assert sorted(values, key=lambda v: template.write(v).encode()) == by_value
+    assert [template.read(template.write(v)) for v in by_value] == [{n: v[n] for n in template.names} for v in by_value]
 
 
 @given(st.data(), separators)
@@ -132,8 +137,9 @@ def test_the_rule_by_example(value: object, said: str) -> None:
 
 def test_before_another_part_spaces_are_escaped_and_with_other_separators_they_are_not() -> None:
     assert write("Ada L.", last=False) == "Ada%20L."
-    assert write("a-b/c d", separator="/") == "a-b%2Fc d"
-    assert write("a-b/c d", separator="-") == "a%2Db/c d"
+    assert write("a-b/c d%", separator="/", last=False) == "a-b%2Fc d%25"
+    assert write("a-b/c d%", separator="-", last=False) == "a%2Db/c d%25"
+    assert write("a-b/c d%", separator="/") == write("a-b/c d%", separator="-") == "a-b/c d%25"
     assert write(42, width=6) == "000042"
 
 

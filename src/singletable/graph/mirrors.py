@@ -43,7 +43,7 @@ class Mirror:
         slot = Slot(name, kind)
         # Two parts, so that a str has its '-' written %2D and ends where its part ends.
         self._template = Template((Part("", slot), Part("")), "-")
-        self.form = slot.form("-")
+        self.form = slot.form("-", last=False)
         self._name = name
 
     def write(self, value: Any) -> str:

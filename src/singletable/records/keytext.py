@@ -5,8 +5,9 @@ The rule (docs/explanation/design.md, "Key text"):
 * Different values give different texts, a text reads back into its values, and a prefix ends at a separator, so that
   `ORG#1` never matches `ORG#10`.
 * With `#`, a str has each of U+0000 to `%` written `%XX` (in the last part of a key only `#`, `$` and `%`). `%`
-  follows `#` and precedes all that stays, so texts sort as tuples of values do. With `/` or `-` the separator, `%` and
-  controls are written `%XX`: all of the above but the order of a str that is not the last part.
+  follows `#` and precedes all that stays, so texts sort as tuples of values do. With `/` or `-`, a str that others
+  follow has the separator, `%` and controls written `%XX`: all of the above but its order, so a range over it is
+  refused. In the last part nothing follows, so only `%` is written, `%25`: the separator stands, and the order holds.
 * int: a letter for how many digits, then the digits: a7 < b42; below zero `-`, the letter from z back, each digit's
   complement to 9: -y57 (-42) < -z2 (-7). `{n:06}`: 000042. Decimal: b12.5; below zero closed by `~`: -y87.4~.
 * datetime 2026-11-20T09:30:00.000000Z, date, UUID in lower case; an Enum by its `key_text()`, else its value.
@@ -53,13 +54,18 @@ _FORMS: Mapping[type[Any], str] = {
 _ESCAPED: Mapping[tuple[str, bool], str] = {
     ("#", True): "[#-%]",
     ("#", False): "[\x00-%]",
-    ("/", True): "[/%\x00-\x1f\x7f]",
+    ("/", True): "%",
     ("/", False): "[/%\x00-\x1f\x7f]",
-    ("-", True): "[-%\x00-\x1f\x7f]",
+    ("-", True): "%",
     ("-", False): "[-%\x00-\x1f\x7f]",
 }
 """Regular expressions of what is written %XX, by separator and whether the text ends its key."""
 _UNENCODABLE = re.compile(f"[\ud800-\udfff{TOP}]")
+
+
+def is_separated(separator: str, last: bool) -> bool:
+    """Whether the separator never stands in the text of a str: it does in a last part, but for `#`."""
+    return separator == "#" or not last
 
 
 class Verbatim:
@@ -89,7 +95,7 @@ class Slot(Struct, frozen=True):
     width: int = 0
     rest: bool = False
 
-    def form(self, separator: str) -> str:
+    def form(self, separator: str, last: bool) -> str:
         """A regular expression of the texts it writes."""
         if self.rest:
             return ".*"
@@ -99,7 +105,7 @@ class Slot(Struct, frozen=True):
             return "|".join(re.escape(enum_text(m)) for m in self.type)
         if self.width:
             return f"[0-9]{{{self.width}}}"
-        return _FORMS.get(self.type, f"[^{separator}]*")
+        return _FORMS.get(self.type, f"[^{separator}]*" if is_separated(separator, last) else ".*")
 
 
 class Part(Struct, frozen=True):
@@ -204,7 +210,8 @@ class Template:
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         s = self.separator
-        forms = [re.escape(p.literal) + (f"({p.slot.form(s)})" if p.slot else "") for p in self.parts]
+        end = self.parts[-1]
+        forms = [re.escape(p.literal) + (f"({p.slot.form(s, p is end)})" if p.slot else "") for p in self.parts]
         return re.compile(re.escape(s).join(forms), re.DOTALL)
 
     @cached_property
@@ -414,7 +421,7 @@ def bounds(template: Template, known: Mapping[str, Any], slot: Slot, range: Rang
         if range.how == "before" and top == head:
             return head + TOP, head + TOP  # nothing is less than the empty text, and no key is this one
         high = below(top) if range.how == "before" else top + ("" if last else s + TOP)
-    return low, high
+    return (low, high) if high else (TOP, TOP)  # an empty text is no key, and DynamoDB refuses it as a bound
 
 
 def below(text: str) -> str:

@@ -18,7 +18,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from singletable.records.keytext import Part, Template, Verbatim, enum_text
+from singletable.records.keytext import Part, Slot, Template, Verbatim, enum_text, is_separated
 
 _DIGIT = frozenset(string.digits)
 _HEX = frozenset(string.digits + "abcdef")
@@ -102,7 +102,8 @@ def _next(a: Steps, b: Steps, i: int, j: int) -> Iterator[tuple[int, int, str]]:
 
 
 def _paths(template: Template) -> Iterator[Steps]:
-    choices = [list(_part(part, template.separator)) for part in template.parts]
+    end = len(template.parts) - 1
+    choices = [list(_part(part, template.separator, i == end)) for i, part in enumerate(template.parts)]
     joint = _text(template.separator)
     for chosen in product(*choices):
         steps: Steps = ()
@@ -111,18 +112,19 @@ def _paths(template: Template) -> Iterator[Steps]:
         yield steps
 
 
-def _part(part: Part, separator: str) -> Iterator[Steps]:
+def _part(part: Part, separator: str, last: bool) -> Iterator[Steps]:
     before = _text(part.literal)
     if part.slot is None:
         yield before
         return
-    for steps in _slot(part.slot.type, part.slot.width, part.slot.rest, separator):
+    for steps in _slot(part.slot, separator, last):
         yield (*before, *steps)
 
 
-def _slot(kind: type[Any], width: int, rest: bool, separator: str) -> Iterator[Steps]:
+def _slot(slot: Slot, separator: str, last: bool) -> Iterator[Steps]:
+    kind, width = slot.type, slot.width
     digits = (Step(_DIGIT), Step(_DIGIT, many=True))
-    if rest:
+    if slot.rest:
         yield (ANYTHING,)
     elif issubclass(kind, Verbatim):
         yield from ((*_text(prefix), ANYTHING) for prefix in kind.prefixes())
@@ -141,8 +143,10 @@ def _slot(kind: type[Any], width: int, rest: bool, separator: str) -> Iterator[S
         yield (*_text("-"), Step(_LETTER), *digits, *fraction, *_text("~"))
     elif kind in _SHAPES:
         yield tuple(Step({"d": _DIGIT, "x": _HEX}.get(c) or frozenset(c)) for c in _SHAPES[kind])
-    else:
+    elif is_separated(separator, last):
         yield (Step(frozenset(separator), other=True, many=True),)
+    else:
+        yield (ANYTHING,)
 
 
 _SHAPES: dict[type[Any], str] = {
