@@ -6,17 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from examples.manhunt.model import Contact, ContactDetails, Search
-from examples.manhunt.rendering import day, duration
-from examples.manhunt.schemas import ContactDetailsOut, SearchDetailsOut
+from examples.manhunt.times import day, duration
 from examples.manhunt.views import SearchView
 from examples.shared.terminal import print_table
 
 
 def contact_json(found: ContactDetails) -> Any:
+    from examples.manhunt.schemas import ContactDetailsOut  # noqa: PLC0415 a worker starts without pydantic
+
     return ContactDetailsOut.details(found).model_dump(mode="json")
 
 
 def search_json(found: Any) -> Any:
+    from examples.manhunt.schemas import SearchDetailsOut  # noqa: PLC0415
+
     return SearchDetailsOut.details(found).model_dump(mode="json")
 
 

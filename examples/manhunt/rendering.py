@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -12,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from examples.manhunt.messages import text_of
 from examples.manhunt.model import Search
+from examples.manhunt.times import clock, day, duration, iso
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -33,26 +33,6 @@ def path_to(folder: str, id: str, **asked: str | None) -> str:
     """The path of a page; an id's slashes are escaped."""
     said = {name: value for name, value in asked.items() if value is not None}
     return f"/{folder}/{quote(id, safe='')}{'?' + urlencode(said) if said else ''}"
-
-
-def duration(seconds: int) -> str:
-    """90: 1 min 30 s."""
-    minutes, rest = divmod(seconds, 60)
-    hours, minutes = divmod(minutes, 60)
-    parts = [f"{n} {unit}" for n, unit in ((hours, "h"), (minutes, "min"), (rest, "s")) if n]
-    return " ".join(parts) or "0 s"
-
-
-def clock(moment: datetime) -> str:
-    return f"{moment:%H:%M:%S}"
-
-
-def day(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
-
-
-def iso(moment: datetime) -> str:
-    return moment.isoformat()
 
 
 def text(search: Search) -> str:

@@ -16,8 +16,10 @@ from typing import Any
 import httpx
 import pytest
 
+from examples.manhunt.simulate import LONGEST_WAIT_SECONDS, DueAnswer, Signs, Stuck
 from tests.e2e.manhunt.receivers import http_server
 from tests.e2e.manhunt.support import SECRET
+from tests.support.busy import busy_loops
 from tests.support.commandline import ROOT, CommandLine
 
 MODULE = "examples.manhunt"
@@ -94,6 +96,48 @@ def test_a_thousand_searches_at_once_all_end_once(tmp_path: Path) -> None:
     assert found["answered"] > 100
     sys.stdout.write(f"{found}\n{ran.err}\n")
     assert run("check").out == "nothing is wrong\n"
+
+
+def test_a_worker_starts_without_a_web_framework() -> None:
+    """Which takes longer to import than all the rest: a worker that is restarted often would do little else."""
+    asked = "import sys, examples.manhunt.cli; print(sorted({'fastapi', 'pydantic', 'starlette'} & set(sys.modules)))"
+    found = subprocess.run([sys.executable, "-c", asked], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.timeout(300)
+def test_searches_end_on_a_busy_machine(tmp_path: Path) -> None:
+    run = CommandLine(MODULE, f"local:{tmp_path}/manhunt.db")
+    with busy_loops():
+        outcome_of(run("simulate", "--searches", "6", "--json", "--seed", "3", seconds=280), 6)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3700)
+def test_two_thousand_searches_end_on_a_busy_machine(tmp_path: Path) -> None:
+    run = CommandLine(MODULE, f"local:{tmp_path}/manhunt.db")
+    with busy_loops():
+        ran = run("simulate", "--searches", "2000", "--json", seconds=3600)
+    sys.stdout.write(f"{outcome_of(ran, 2000)}\n{ran.err}\n")
+
+
+def test_those_who_find_nothing_to_answer_ask_less_and_less_often() -> None:
+    due, waits = DueAnswer(0.0, "s1"), list[float]()
+    while due.at < 60:
+        waits.append(due.put_off(due.at).at - due.at)
+        due = due.put_off(due.at)
+    assert len(waits) < 20
+    assert max(waits) == pytest.approx(LONGEST_WAIT_SECONDS)
+
+
+def test_a_simulation_is_stuck_when_nothing_happens_not_when_it_takes_long() -> None:
+    signs = Signs(10.0)
+    for second in range(0, 1000, 9):
+        signs.check(second, second)
+    signs.check(1000, "the same")
+    signs.check(1010, "the same")
+    with pytest.raises(Stuck, match="10 seconds"):
+        signs.check(1010.1, "the same")
 
 
 # --- the operator -----------------------------------------------------------------------------------------------------

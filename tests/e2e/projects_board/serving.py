@@ -39,6 +39,8 @@ class Server:
         self.target, self.blobs, self.log = f"local:{folder}/projects.db", folder / "blobs", folder / "log"
         self._options = options
         self._process: subprocess.Popen[bytes] | None = None
+        # Kept: making one takes longer than an answer, and asking again and again with new ones fills a core.
+        self._client = httpx.Client(trust_env=False)
 
     def start(self) -> None:
         """Until it answers."""
@@ -53,15 +55,19 @@ class Server:
         assert self._process is not None
         assert self._process.poll() is None, self.log.read_text()
         try:
-            return httpx.get(f"{self.url}/static/mark.svg").is_success
+            return self._client.get(f"{self.url}/static/mark.svg").is_success
         except httpx.TransportError:
             return False
 
+    def close(self) -> None:
+        self.kill()
+        self._client.close()
+
     def kill(self) -> None:
         """As a crash does: without a chance to end anything."""
-        assert self._process is not None
-        self._process.kill()
-        self._process.wait(PATIENCE_SECONDS)
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(PATIENCE_SECONDS)
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
         """As an operator does; its exit status."""
@@ -73,8 +79,8 @@ class Server:
 @contextmanager
 def served(folder: Path, *options: str) -> Generator[Server, None, None]:
     server = Server(folder, *options)
-    server.start()
     try:
+        server.start()
         yield server
     finally:
-        server.kill()
+        server.close()

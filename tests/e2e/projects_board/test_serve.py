@@ -13,6 +13,7 @@ import pytest
 from tests.e2e.projects_board.conftest import SECRET
 from tests.e2e.projects_board.replicache import needs_node, replicache_client, waiting
 from tests.e2e.projects_board.serving import Server, served, until
+from tests.support.busy import busy_loops
 from tests.support.commandline import CommandLine
 
 SHAPE = {"kind": "rect", "x": 1, "y": 2, "text": "a"}
@@ -122,6 +123,13 @@ def test_a_token_from_the_command_line_lets_a_real_client_in(tmp_path: Path) -> 
             until(lambda: waiting(client) == 0)
             assert client.view() == {"project": {"name": "Ada's", "description": ""}}
             assert waiting(foreign) == 1
+
+
+@pytest.mark.timeout(300)
+def test_it_starts_on_a_busy_machine(tmp_path: Path) -> None:
+    with busy_loops(), served(tmp_path) as server:
+        push(server, "p", ("put_shape", {"id": "s1", "shape": SHAPE}))
+        until(lambda: head_of(server, "p")["shapes"] == {"s1": SHAPE})
 
 
 def test_only_this_machine_reaches_a_demo(tmp_path: Path) -> None:

@@ -1,0 +1,25 @@
+"""Times as people read them: for the pages and the command line alike, which needs no web framework for it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+
+def duration(seconds: int) -> str:
+    """90: 1 min 30 s."""
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = [f"{n} {unit}" for n, unit in ((hours, "h"), (minutes, "min"), (rest, "s")) if n]
+    return " ".join(parts) or "0 s"
+
+
+def clock(moment: datetime) -> str:
+    return f"{moment:%H:%M:%S}"
+
+
+def day(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def iso(moment: datetime) -> str:
+    return moment.isoformat()
