@@ -89,6 +89,7 @@ class User(Timestamped, table=app, type="user"):
     kind: Literal["a", "b"] = "a"
     manager: User | None = None
     nickname: str = field(name="n", default="")
+    marks: dict[str, int] = field(default_factory=dict[str, int])
 
     @app.key
     @staticmethod
@@ -169,6 +170,8 @@ updates: list[Update] = [
     attr(User.homes[0].city).set("London"),
     attr(present(User.address).city).set("London"),
     attr(present(User.address).zip).remove(),
+    attr(User.tags).remove(0),
+    attr(User.marks).remove("a"),
     attr(Membership.role).set(Role.LEAD),
 ]
 conditions: list[Condition] = [

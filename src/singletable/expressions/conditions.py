@@ -49,12 +49,14 @@ class Condition(Struct, frozen=True):
 
 
 def handles_in(condition: Condition) -> Iterator[Handle]:
-    """The attributes that a condition names."""
-    for operand in condition.operands:
+    """The attributes that a condition names, in their order."""
+    waiting: list[Any] = [condition]
+    while waiting:
+        operand = waiting.pop()
         if isinstance(operand, Condition):
-            yield from handles_in(operand)
+            waiting += reversed(operand.operands)
         elif isinstance(operand, Size):
-            yield operand.handle
+            waiting.append(operand.handle)
         elif isinstance(operand, Handle):
             yield operand
 
@@ -81,7 +83,8 @@ class Update(Struct, frozen=True):
 class Size(Struct, frozen=True, eq=False):
     """The size of an attribute: characters of a text, bytes, elements of a set, list or map."""
 
-    handle: Handle
+    handle: Any
+    """A handle; or, of the library's own conditions, a stored attribute."""
 
     def __eq__(self, other: int) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
         return Condition("=", (self, other))
@@ -183,9 +186,19 @@ class Attribute(Generic[T_contra]):
         """Give it this value; None and an empty set remove it."""
         return Update("SET", self.handle, value)
 
-    def remove(self: Attribute[None]) -> Update:
-        """Only of an attribute that may be None."""
-        return Update("REMOVE", self.handle)
+    @overload
+    def remove(self: Attribute[None]) -> Update: ...
+    @overload
+    def remove(self: Attribute[dict[str, V]], step: str) -> Update: ...
+    @overload
+    def remove(self: Attribute[list[V]], step: int) -> Update: ...
+    def remove(self: Any, step: str | int | None = None) -> Update:
+        """Take away an attribute that may be None; or of a map its key, of a list its element: `remove("a")`.
+
+        What is not there is no error. The elements behind a removed one move up, so that is not repeatable: see
+        `exactly_once`.
+        """
+        return Update("REMOVE", self.handle if step is None else self.handle[step])
 
     @overload
     def add(self: Attribute[int], number: int) -> Update: ...

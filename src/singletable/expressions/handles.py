@@ -24,6 +24,8 @@ class Path(Struct, frozen=True):
     stored: tuple[str | int, ...]
     plan: Plan
     optional: bool
+    removable: bool
+    """May be None, or is a key of a map or an element of a list."""
 
     @property
     def is_top(self) -> bool:
@@ -79,6 +81,12 @@ def is_whole(handle: Handle) -> bool:
     return len(handle.__dict__["_path"]) == 1
 
 
+def is_element(handle: Handle) -> bool:
+    """Whether it is an element of a list."""
+    path = handle.__dict__["_path"]
+    return len(path) > 1 and isinstance(path[-1], int)
+
+
 def resolve(handle: Handle, kinds: tuple[type[Any], ...] = ()) -> Path:
     """Look a handle up; InvalidRequest where it belongs to none of the `kinds`, when some are given."""
     owner, (name, *rest) = handle.__dict__["_owner"], handle.__dict__["_path"]
@@ -90,9 +98,11 @@ def resolve(handle: Handle, kinds: tuple[type[Any], ...] = ()) -> Path:
     field = owner.__field__(name)
     stored: list[str | int] = [field.stored]
     plan, optional = field.plan, field.optional
+    removable = optional
     for step in rest:
         outer = plan
         inner, plan = outer.child(step)
         stored.append(inner)
         optional = outer.child_is_optional(step)
-    return Path(tuple(stored), plan, optional)
+        removable = optional or outer.children_may_go
+    return Path(tuple(stored), plan, optional, removable)

@@ -1,18 +1,26 @@
 """From conditions and updates to DynamoDB's texts, names and values.
 
-One `Expressions` serves all texts of a request: a name or value used twice has one placeholder. Limits (AWS,
-"Quotas"): 4 KB a text, 300 operators, 100 values of IN.
+One `Expressions` serves all texts of a request: a name used twice has one placeholder. Limits (AWS, "Quotas"): 4 KB a
+text, 300 operators and functions, 100 values of IN, 32 steps of a path. Nothing here recurses: a condition may be as
+deep as it has operators, whatever is left of the caller's stack.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest, InvalidValue
+from singletable.expressions.comparing import (
+    ORDERINGS,
+    check_between,
+    check_ordered,
+    check_prefix,
+    check_sized,
+)
 from singletable.expressions.conditions import Condition, Size, Update
 from singletable.expressions.handles import Handle, Path, resolve
 from singletable.values import AttributeValue, Plan
@@ -21,13 +29,17 @@ from singletable.values.plans import INTEGER, TEXT, ListPlan, Source
 MAX_TEXT_BYTES = 4096
 MAX_OPERATORS = 300
 MAX_IN = 100
-_COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">="})
+MAX_STEPS = 32
+"""Of a path into an attribute, the attribute itself among them."""
+_COMPARISONS = frozenset({"=", "<>", *ORDERINGS})
+_JOINS = frozenset({"AND", "OR"})
 
 
 class Stored(Struct, frozen=True):
-    """A top-level attribute by its stored name: for the library's own attributes, which no class declares."""
+    """An attribute by its stored name, or what lies `inside` one: for what the library itself asks of items."""
 
     name: str
+    inside: tuple[str | int, ...] = ()
 
 
 class Given(Struct, frozen=True):
@@ -71,21 +83,15 @@ class Expressions:
 
     def condition(self, condition: Condition) -> str:
         """The text of a condition, checked against the limits."""
-        text = self._condition(condition)
-        if len(text) > MAX_TEXT_BYTES or self._operators > MAX_OPERATORS:
-            raise InvalidRequest(
-                f"a condition of {self._operators} operators and {len(text)} bytes; "
-                f"DynamoDB takes {MAX_OPERATORS} and {MAX_TEXT_BYTES}",
-                hint="Split the call.",
-            )
-        return text
+        self._operators = 0
+        return _checked("".join(self._texts(condition)), "a condition")
 
     def update(self, updates: Iterable[Update], extra: Iterable[Change] = ()) -> str:
         """The text of an update: the caller's changes and the library's own."""
+        self._operators = 0
         clauses: dict[str, list[str]] = {"SET": [], "REMOVE": [], "ADD": [], "DELETE": []}
         seen: list[tuple[str | int, ...]] = []
-        for update in updates:
-            path = resolve(update.path, self.kinds)
+        for update, path in self._in_order(updates):
             _refuse_overlap(update.path, path.stored, seen)
             verb, text = self._update(update, path)
             clauses[verb].append(text)
@@ -94,51 +100,105 @@ class Expressions:
                 clauses["REMOVE"].append(self.name(change.name))
             else:
                 clauses["SET"].append(f"{self.name(change.name)} = {change.text(self)}")
-        return " ".join(f"{verb} {', '.join(parts)}" for verb, parts in clauses.items() if parts)
+        text = " ".join(f"{verb} {', '.join(parts)}" for verb, parts in clauses.items() if parts)
+        self._count(text.count(" + ") + text.count("("))  # and functions: if_not_exists, list_append
+        return _checked(text, "an update")
 
     def projection(self, stored: Iterable[str]) -> str:
-        return ", ".join(self.name(name) for name in stored)
+        return _checked(", ".join(self.name(name) for name in stored), "a list of attributes")
+
+    def _count(self, operators: int) -> None:
+        self._operators += operators
+        if self._operators > MAX_OPERATORS:
+            raise InvalidRequest(
+                f"an expression of more than {MAX_OPERATORS} operators and functions, which is what DynamoDB takes",
+                hint="Split the call.",
+            )
 
     # --- conditions -------------------------------------------------------------------------------------------------
-    def _condition(self, condition: Condition) -> str:
+    def _texts(self, condition: Condition) -> Iterator[str]:
+        """The parts of a condition's text, one after the other; it ends early where there are too many."""
+        waiting: list[str | Condition] = [condition]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, str):
+                yield part
+            elif part.how in _JOINS:
+                self._count(len(part.operands) - 1)
+                between = [x for c in part.operands for x in (f" {part.how} ", c)][1:]
+                waiting += [")", *reversed(between), "("]
+            elif part.how == "NOT":
+                self._count(1)
+                waiting += self._negated(part.operands[0])
+                yield "NOT "
+            else:
+                yield self._test(part)
+
+    def _negated(self, inner: Condition) -> list[str | Condition]:
+        """What follows a NOT, the last first: in parentheses, but not in two pairs, which DynamoDB refuses."""
+        if inner.how in _JOINS:
+            return [inner]
+        if inner.how == "NOT":
+            return [")", inner, "("]
+        text = self._test(inner)
+        return [text if text.startswith("(") else f"({text})"]
+
+    def _test(self, condition: Condition) -> str:
+        """One comparison or function."""
         how, operands = condition.how, condition.operands
-        self._operators += len(operands) - 1 if how in ("AND", "OR") else 1
-        if how in ("AND", "OR"):
-            return f"({f' {how} '.join(self._condition(c) for c in operands)})"
-        if how == "NOT":
-            inner = self._condition(operands[0])
-            # DynamoDB refuses redundant parentheses; a text that begins with one has them around the whole.
-            return f"NOT {inner}" if inner.startswith("(") else f"NOT ({inner})"
+        self._count(1)
         left, plan, optional = self._left(operands[0])
         if how in _COMPARISONS:
-            return self._comparison(how, left, plan, optional, operands[1])
+            return self._comparison(how, left, plan, optional, operands)
         if how == "BETWEEN":
-            low, high = (self._operand(v, plan, operands[0]) for v in operands[1:])
-            return f"{left} BETWEEN {low} AND {high}"
+            low, high = (self._given(v, plan, operands[0]) for v in operands[1:])
+            check_between(low, high, _shown(operands[0]))
+            return f"{left} BETWEEN {self.value(low)} AND {self.value(high)}"
         if how == "IN":
             return self._is_in(left, plan, operands)
         if how in ("attribute_exists", "attribute_not_exists"):
             return f"{how}({left})"
         if how == "contains":
             plan = getattr(plan, "element", plan)
-        return f"{how}({left}, {self._operand(operands[1], plan, operands[0])})"
+        value = self._given(operands[1], plan, operands[0])
+        if how == "begins_with":
+            check_prefix(value, _shown(operands[0]))
+        return f"{how}({left}, {self.value(value)})"
 
     def _left(self, operand: Any) -> tuple[str, Plan, bool]:
         if isinstance(operand, Handle):
             path = resolve(operand, self.kinds)
-            return self.path(path.stored), path.plan, path.optional
+            return self._inside(operand, path.stored), path.plan, path.optional
         if isinstance(operand, Size):
-            return f"size({self.path(resolve(operand.handle, self.kinds).stored)})", INTEGER, False
+            self._count(1)
+            sized, plan, _ = self._left(operand.handle)
+            check_sized(plan, _shown(operand.handle))
+            return f"size({sized})", INTEGER, False
         assert isinstance(operand, Stored)
-        return self.name(operand.name), TEXT, False
+        return self.path((operand.name, *operand.inside)), TEXT, False
 
-    def _comparison(self, how: str, left: str, plan: Plan, optional: bool, value: Any) -> str:
+    def _inside(self, handle: Handle, steps: tuple[str | int, ...]) -> str:
+        if len(steps) > MAX_STEPS:
+            raise InvalidRequest(
+                f"a path of {len(steps)} steps; DynamoDB takes {MAX_STEPS}",
+                attribute=repr(handle),
+                hint="Change or compare a part of the attribute that lies less deep.",
+            )
+        return self.path(steps)
+
+    def _comparison(self, how: str, left: str, plan: Plan, optional: bool, operands: tuple[Any, ...]) -> str:
+        handle, value = operands
         absent = value is None or (plan.is_set and not value)
         if absent and how == "=":
+            self._count(2)
             return f"(attribute_not_exists({left}) OR attribute_type({left}, {self.value({'S': 'NULL'})}))"
         if absent and how == "<>":
+            self._count(3)
             return f"(attribute_exists({left}) AND NOT attribute_type({left}, {self.value({'S': 'NULL'})}))"
-        return f"{left} {how} {self._operand(value, plan, None)}"
+        given = self._given(value, plan, None)
+        if how in ORDERINGS:
+            check_ordered(how, given, _shown(handle))
+        return f"{left} {how} {self.value(given)}"
 
     def _is_in(self, left: str, plan: Plan, operands: tuple[Any, ...]) -> str:
         values = operands[1:]
@@ -147,14 +207,15 @@ class Expressions:
         return f"{left} IN ({', '.join(self._operand(v, plan, operands[0]) for v in values)})"
 
     def _operand(self, value: Any, plan: Plan, handle: Any) -> str:
-        if isinstance(value, Given):
-            return self.value(value.value)
-        return self.value(encoded(plan, value, handle))
+        return self.value(self._given(value, plan, handle))
+
+    def _given(self, value: Any, plan: Plan, handle: Any) -> AttributeValue:
+        return value.value if isinstance(value, Given) else encoded(plan, value, handle)
 
     # --- updates ----------------------------------------------------------------------------------------------------
     def _update(self, update: Update, path: Path) -> tuple[str, str]:
-        verb, value, left = update.verb, update.value, self.path(path.stored)
-        if verb == "REMOVE" and not path.optional:
+        verb, value, left = update.verb, update.value, self._inside(update.path, path.stored)
+        if verb == "REMOVE" and not path.removable:
             raise InvalidValue("only an attribute that may be None can be removed", attribute=repr(update.path))
         if verb == "REMOVE" or (verb == "SET" and _is_absence(update, path)):
             return "REMOVE", left
@@ -169,6 +230,14 @@ class Expressions:
             return "SET", f"{left} = if_not_exists({left}, {zero}) + {self._operand(value, path.plan, update.path)}"
         text = self._operand(value, path.plan, update.path)
         return verb, f"{left} {text}" if verb == "ADD" else f"{left} = {text}"
+
+    def _in_order(self, updates: Iterable[Update]) -> list[tuple[Update, Path]]:
+        """The last of a list's elements first: numbers are those before the update, and an engine that removes one
+        after the other then finds each where it was."""
+        found = [(update, resolve(update.path, self.kinds)) for update in updates]
+        if any(isinstance(step, int) for _, path in found for step in path.stored):
+            found.sort(key=lambda pair: [(isinstance(step, int), step) for step in pair[1].stored], reverse=True)
+        return found
 
     def _append(self, left: str, value: AttributeValue) -> str:
         empty = self.value({"L": []})
@@ -214,12 +283,29 @@ def encoded(plan: Plan, value: Any, handle: Any = None) -> AttributeValue:
 
 def words(condition: Condition) -> str:
     """A condition for people, its values left out: `User.age >= ... and not (User.email = ...)`."""
+    said: list[str] = []
+    waiting: list[str | Condition] = [condition]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str):
+            said.append(part)
+        elif part.how in _JOINS:
+            spelled = [x for c in part.operands for x in (f" {part.how.lower()} ", *_grouped(c))][1:]
+            waiting += reversed(spelled)
+        elif part.how == "NOT":
+            waiting += [")", part.operands[0], "not ("]
+        else:
+            said.append(_test_words(part))
+    return "".join(said)
+
+
+def _grouped(condition: Condition) -> tuple[str | Condition, ...]:
+    return ("(", condition, ")") if condition.how in _JOINS else (condition,)
+
+
+def _test_words(condition: Condition) -> str:
     how, operands = condition.how, condition.operands
-    if how in ("AND", "OR"):
-        return f" {how.lower()} ".join(f"({words(c)})" if c.how in ("AND", "OR") else words(c) for c in operands)
-    if how == "NOT":
-        return f"not ({words(operands[0])})"
-    left = _left_words(operands[0])
+    left = _shown(operands[0])
     if how == "attribute_exists":
         return f"{left} exists"
     if how == "attribute_not_exists":
@@ -227,10 +313,10 @@ def words(condition: Condition) -> str:
     return f"{left} {how.replace('begins_with', 'starts with').lower()} {'None' if operands[1] is None else '...'}"
 
 
-def _left_words(operand: Any) -> str:
+def _shown(operand: Any) -> str:
     if isinstance(operand, Stored):
         return operand.name
-    return f"size of {operand.handle!r}" if isinstance(operand, Size) else repr(operand)
+    return f"size of {_shown(operand.handle)}" if isinstance(operand, Size) else repr(operand)
 
 
 @cache
@@ -238,6 +324,14 @@ def _writer(plan: Plan) -> Any:
     source = Source()
     text = plan.write(source, "value")
     return eval(f"lambda value: {text}", source.names)  # noqa: S307 our own text
+
+
+def _checked(text: str, what: str) -> str:
+    if len(text) > MAX_TEXT_BYTES:
+        raise InvalidRequest(
+            f"{what} of {len(text)} bytes; DynamoDB takes {MAX_TEXT_BYTES} bytes", hint="Split the call."
+        )
+    return text
 
 
 def _is_absence(update: Update, path: Path) -> bool:

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from singletable.errors import InvalidRequest
-from singletable.expressions import Condition, Handle, encoded, first_name, is_whole, owner_of
+from singletable.expressions import Condition, Expressions, Handle, encoded, first_name, is_whole, owner_of
 from singletable.records.models import model_of
 
 _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -31,12 +31,19 @@ _ON_TEXT: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def check_condition(condition: Condition, edge: type[Any]) -> None:
-    """InvalidRequest for what the edge set can't answer."""
+    """InvalidRequest for what the edge set can't answer, and for what the service would refuse."""
+    waiting = [condition]
+    while waiting:
+        part = waiting.pop()
+        if part.how in _JOINED:
+            waiting += reversed(part.operands)
+        else:
+            _check_test(part, edge)
+    Expressions((edge,)).condition(condition)
+
+
+def _check_test(condition: Condition, edge: type[Any]) -> None:
     how, operands = condition.how, condition.operands
-    if how in _JOINED:
-        for operand in operands:
-            check_condition(operand, edge)
-        return
     handle = operands[0]
     name = first_name(handle) if isinstance(handle, Handle) else ""
     mirrored = name in (edge.__mirrors__ or ()) and owner_of(handle) is edge and is_whole(handle)

@@ -107,6 +107,11 @@ class Plan(Struct, frozen=True, eq=False):
         return False
 
     @property
+    def children_may_go(self) -> bool:
+        """Whether what lies inside can be taken away by itself: the keys of a map, the elements of a list."""
+        return False
+
+    @property
     def is_set(self) -> bool:
         return False
 
@@ -274,6 +279,18 @@ class SetPlan(Plan, frozen=True, eq=False):
         return self.kind(self.element.parse(e) for e in _only(value, self.tag))
 
 
+def _element_number(step: int) -> int:
+    if step < 0:
+        raise InvalidValue("an element of a list is counted from 0: DynamoDB can't count from the end")
+    return step
+
+
+def _name_in_map(step: str) -> str:
+    if not step:
+        raise InvalidValue("a key of a map has at least one character")
+    return step
+
+
 class ListPlan(Plan, frozen=True, eq=False):
     element: Plan
     kind: type[Any] = list
@@ -298,7 +315,11 @@ class ListPlan(Plan, frozen=True, eq=False):
     def child(self, step: str | int) -> tuple[str | int, Plan]:
         if not isinstance(step, int):
             raise InvalidValue(f"an element of a list is named by its number, not by {step!r}")
-        return step, self.element
+        return _element_number(step), self.element
+
+    @property
+    def children_may_go(self) -> bool:
+        return True
 
 
 class MapPlan(Plan, frozen=True, eq=False):
@@ -324,7 +345,11 @@ class MapPlan(Plan, frozen=True, eq=False):
         return {k: self.element.load(e) for k, e in _only(value, "M").items()}
 
     def child(self, step: str | int) -> tuple[str | int, Plan]:
-        return str(step), self.element
+        return _name_in_map(str(step)), self.element
+
+    @property
+    def children_may_go(self) -> bool:
+        return True
 
 
 class FreePlan(Plan, frozen=True, eq=False):
@@ -348,7 +373,11 @@ class FreePlan(Plan, frozen=True, eq=False):
         return True
 
     def child(self, step: str | int) -> tuple[str | int, Plan]:
-        return step, self
+        return (_element_number(step) if isinstance(step, int) else _name_in_map(step)), self
+
+    @property
+    def children_may_go(self) -> bool:
+        return True
 
 
 class OptionalPlan(Plan, frozen=True, eq=False):
@@ -375,6 +404,10 @@ class OptionalPlan(Plan, frozen=True, eq=False):
 
     def child_is_optional(self, step: str | int) -> bool:
         return self.inner.child_is_optional(step)
+
+    @property
+    def children_may_go(self) -> bool:
+        return self.inner.children_may_go
 
     def child(self, step: str | int) -> tuple[str | int, Plan]:
         return self.inner.child(step)
