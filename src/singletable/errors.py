@@ -13,7 +13,8 @@
     │   ├── NotFound
     │   ├── NotUnique            another item has the value
     │   ├── ConditionFailed
-    │   │   └── VersionMoved     the item was written since you read it
+    │   │   ├── VersionMoved     the item was written since you read it
+    │   │   └── MissingPath      the item has not what the changed path lies in
     │   ├── TransactionCancelled which of your operations failed, and why
     │   └── TransactionConflict  another writer held the item for as long as we tried
     ├── Unavailable          nothing was done, or what was done is told: try again later
@@ -151,6 +152,12 @@ class VersionMoved(ConditionFailed):
     """The item was written since this entity was read. `stored` is the item as it stands."""
 
     code = "conflict.version-moved"
+
+
+class MissingPath(ConditionFailed):
+    """An update of `User.address.city` found no map at `address`. `stored` is the item as it stands."""
+
+    code = "conflict.missing-path"
 
 
 class NotUnique(Conflict):

@@ -227,6 +227,11 @@ async def a_condition_that_fails(stage: Stage) -> None:
     await stage.shell.update(KEY, attr(Secret.number).set(NUMBER), where=attr(Secret.unique) == OTHER)
 
 
+@leads_to("conflict.missing-path")
+async def a_path_that_is_not_there(stage: Stage) -> None:
+    await stage.shell.update(KEY, attr(Secret.tags[9]).set(TEXT))
+
+
 @leads_to("conflict.version-moved")
 async def a_version_that_moved(stage: Stage) -> None:
     await stage.shell.update(secret(revision=7), attr(Secret.ratio).set(0.5))

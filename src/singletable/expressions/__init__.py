@@ -8,7 +8,8 @@ Begin with `conditions` (what a caller writes), then `render` (what is sent).
 """
 
 from singletable.expressions.conditions import Attribute, Condition, Size, Update, attr, handles_in, present
-from singletable.expressions.handles import Handle, first_name, is_whole, owner_of, resolve
+from singletable.expressions.handles import Handle, first_name, is_element, is_whole, owner_of, resolve
+from singletable.expressions.parents import Parent, parents_of
 from singletable.expressions.render import Change, Expressions, Given, Stored, encoded, words
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Expressions",
     "Given",
     "Handle",
+    "Parent",
     "Size",
     "Stored",
     "Update",
@@ -25,8 +27,10 @@ __all__ = [
     "encoded",
     "first_name",
     "handles_in",
+    "is_element",
     "is_whole",
     "owner_of",
+    "parents_of",
     "present",
     "resolve",
     "words",

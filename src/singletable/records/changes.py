@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest, InvalidValue
-from singletable.expressions import Change, Condition, Update, first_name, is_whole, owner_of
+from singletable.expressions import Change, Condition, Update, first_name, is_element, is_whole, owner_of
 from singletable.records.models import Model
 from singletable.records.patterns import Captured, KeyOf
 from singletable.records.rules import both
@@ -74,8 +74,16 @@ def check_updates(model: Model[Any], updates: tuple[Update, ...]) -> None:
 
 
 def is_repeatable(model: Model[Any], updates: tuple[Update, ...]) -> bool:
-    """Whether applying the updates twice changes nothing more: constants and members of sets, no sums, no appends."""
-    return not any(u.verb in _NOT_REPEATABLE or (u.verb == "ADD" and not u.is_of_members) for u in updates)
+    """Whether applying the updates twice changes nothing more: constants and members of sets, no sums, no appends.
+
+    Nor removed elements of lists: a second time it is the next one that goes.
+    """
+    return not any(
+        u.verb in _NOT_REPEATABLE
+        or (u.verb == "ADD" and not u.is_of_members)
+        or (u.verb == "REMOVE" and is_element(u.path))
+        for u in updates
+    )
 
 
 def applied(model: Model[Any], entity: Any, updates: tuple[Update, ...]) -> Any:

@@ -26,12 +26,13 @@ from singletable.errors import (
     AlreadyExists,
     ConditionFailed,
     InvalidRequest,
+    MissingPath,
     NotFound,
     OutcomeUnknown,
     SingletableError,
     VersionMoved,
 )
-from singletable.expressions import Condition, Expressions, Given, Stored, words
+from singletable.expressions import Condition, Expressions, Given, Parent, Stored, words
 from singletable.operations import Guard, Item
 from singletable.records.models import Model
 
@@ -185,6 +186,19 @@ def refused(
         table=model.table.name,
         operation=operation,
         hint="The stored item is on the error as `stored`: decide by it, then try again.",
+    )
+
+
+def missing_path(model: Model[Any], key: Any, operation: str, parent: Parent, found: ConditionFailed) -> MissingPath:
+    """The item lacks what a changed path lies in."""
+    return MissingPath(
+        f"the item has no {parent.shown}, which the changed path lies in",
+        stored=found.stored,
+        key=key,
+        table=model.table.name,
+        attribute=repr(parent.handle),
+        operation=operation,
+        hint="Set the outer attribute as a whole first, as in attr(User.address).set(...). Nothing was written.",
     )
 
 

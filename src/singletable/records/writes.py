@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from singletable.errors import SingletableError
+from singletable.errors import ConditionFailed, SingletableError
 from singletable.expressions import Change as AttributeChange
-from singletable.expressions import Condition, Expressions, Update, first_name, is_whole
+from singletable.expressions import Condition, Expressions, Update, first_name, is_whole, parents_of
 from singletable.operations import CheckItem, DeleteItem, Guard, Item, PutItem, UpdateItem
 from singletable.operations.limits import check_item
 from singletable.records.changes import KeysNeeded, Planned, applied, is_repeatable, plan_keys
@@ -36,6 +36,7 @@ from singletable.records.rules import (
     is_schema_or_older,
     is_there,
     is_type,
+    missing_path,
     not_found,
     plain_guard,
     refused,
@@ -322,6 +323,8 @@ class Change(Write):
         held = _held_uniques(model, current, moment.now) if self._touches_uniques else None
         for more in (is_alive(model, moment.now), is_count(model, self.expected), planned.held, held, self.where):
             condition = both(condition, more)
+        for parent in parents_of(self.updates):
+            condition = both(condition, parent.condition)
         if model.counter is not None and moment.write_id:
             condition = both(condition, is_not_write(model, moment.write_id))
         assert condition is not None
@@ -330,7 +333,11 @@ class Change(Write):
     def _refusal(self, stored: Item | None, now: float) -> SingletableError:
         if not is_there(self.model, stored, now):
             return not_found(self.model, self.key, self.verb)
-        return refused(self.model, self.key, self.verb, self.where, self.expected, stored)
+        found = refused(self.model, self.key, self.verb, self.where, self.expected, stored)
+        if type(found) is not ConditionFailed:
+            return found
+        missing = (p for p in parents_of(self.updates) if stored is not None and not p.is_in(stored))
+        return next((missing_path(self.model, self.key, self.verb, p, found) for p in missing), found)
 
 
 @dataclass(eq=False)
