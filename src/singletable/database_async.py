@@ -117,7 +117,7 @@ class AsyncDatabase:
         return await flows.get_any(self.port, key)
 
     async def get_many(self, keys: Sequence[KeyOf[T]], *, consistent: bool = False) -> list[T]:
-        """The entities under the keys, in their order, those that are not there left out. One round trip.
+        """The entities under the keys, in their order, those that are not there left out. One round trip for 1,600.
 
         `Incomplete` carries the keys that could not be read for the table's rate.
         """

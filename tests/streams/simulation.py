@@ -15,7 +15,7 @@ from itertools import count
 from typing import Any
 
 from singletable import Database
-from singletable.wire import DYNAMODB_STREAMS, Port, Request, Service, Traits, drive
+from singletable.wire import DYNAMODB_STREAMS, Port, Ready, Request, Service, Traits, drive
 from tests.streams.script import Script
 
 _LATENCY = 0.004
@@ -124,7 +124,7 @@ class SimulatedPort:
 
     def __init__(self, world: World, inner: Port, script: Script, worker: str) -> None:
         self.world, self.inner, self.script, self.worker = world, inner, script, worker
-        self.ready = {script.table}
+        self.ready = Ready({script.table})
         self.traits = Traits(creates_tables=True)
         self.is_source = False
         self.on_write: Callable[[Request], None] = lambda request: None

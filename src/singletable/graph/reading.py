@@ -4,6 +4,8 @@
 2  their nodes, one batch
 3  the neighbours that the nodes' edge sets name, each once, one batch for each hundred, side by side
 4  for each level below, and for nodes whose set overflowed with `complete=True`: one round trip more
+
+A step that sends more than 16 requests together is a round trip for each 16 of them.
 """
 
 from __future__ import annotations

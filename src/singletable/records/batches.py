@@ -26,8 +26,8 @@ _LONGEST_WAIT_SECONDS = 5.0
 async def get_many(port: Port, keys: Sequence[KeyOf[T]], consistent: bool = False) -> list[T]:
     """The entities under the keys, in their order; those that are not there are left out.
 
-    One round trip for any number of keys, 100 a request, each key once. `Incomplete` carries the keys that the service
-    still left undone after several tries.
+    100 keys a request, each key once; one round trip for up to 1,600 keys. `Incomplete` carries the keys that the
+    service still left undone after several tries.
     """
     models: dict[Captured, Model[Any]] = {}
     wanted: dict[Table, dict[Place, KeyOf[T]]] = {}

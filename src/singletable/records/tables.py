@@ -7,13 +7,25 @@ from functools import partial
 from singletable.errors import NotConfigured
 from singletable.records.table import Table
 from singletable.tables import add_index, create, describe, differences, set_stream, set_ttl, sweep
+from singletable.wire.meter import unmetered
 from singletable.wire.port import Port
 
 
 async def first_use(port: Port, table: Table) -> None:
-    """Make the table where it is not there. Nothing from the second use on."""
-    if table.name in port.ready:
-        return
+    """Make the table where it is not there. Nothing from the second use on; two first uses at once are one.
+
+    No meter counts it.
+    """
+    if table.name not in port.ready:
+        await port.ready.once(table.name, partial(_set_up, port, table))
+
+
+async def _set_up(port: Port, table: Table) -> None:
+    with unmetered():
+        await _make(port, table)
+
+
+async def _make(port: Port, table: Table) -> None:
     definition = table.definition
     found = await describe(port, definition)
     if found is None:
@@ -33,7 +45,6 @@ async def first_use(port: Port, table: Table) -> None:
                 hint="Begin anew with `singletable local reset`, or give the table another name.",
             )
     await tend_stream(port, table)
-    port.ready.add(table.name)
     # What an engine that knows no TTL has kept since the last time.
     await sweep(port, definition)
 

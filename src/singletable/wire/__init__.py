@@ -23,8 +23,9 @@ from singletable.wire.credentials import (
 from singletable.wire.endpoints import Endpoint, Locate, beside, endpoint_for, locator, region_for
 from singletable.wire.exchange import Timeouts
 from singletable.wire.faults import CancellationReason, Fault, read_fault
-from singletable.wire.meter import Meter, OperationCount
-from singletable.wire.port import Consumed, Operation, Port, Traits
+from singletable.wire.meter import Meter, OperationCount, unmetered
+from singletable.wire.once import Ready
+from singletable.wire.port import FAN_OUT, Consumed, Operation, Port, Traits
 from singletable.wire.request import Request, Response
 from singletable.wire.retry import RetryPolicy
 from singletable.wire.services import DYNAMODB, DYNAMODB_STREAMS, SQS, Service
@@ -32,6 +33,7 @@ from singletable.wire.services import DYNAMODB, DYNAMODB_STREAMS, SQS, Service
 __all__ = [
     "DYNAMODB",
     "DYNAMODB_STREAMS",
+    "FAN_OUT",
     "SQS",
     "BlockingPort",
     "CancellationReason",
@@ -47,6 +49,7 @@ __all__ = [
     "Operation",
     "OperationCount",
     "Port",
+    "Ready",
     "Request",
     "Response",
     "RetryPolicy",
@@ -61,4 +64,5 @@ __all__ = [
     "locator",
     "read_fault",
     "region_for",
+    "unmetered",
 ]

@@ -7,6 +7,7 @@ import random as random_module
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 from singletable.errors import InvalidRequest
 from singletable.wire.calling import call_in_loop
@@ -15,16 +16,14 @@ from singletable.wire.delivery import Delivery, fresh_token
 from singletable.wire.endpoints import Endpoint, Locate, beside
 from singletable.wire.exchange import Answer, Timeouts
 from singletable.wire.meter import Rounds
-from singletable.wire.port import Operation, Traits
+from singletable.wire.once import Ready
+from singletable.wire.port import FAN_OUT, Operation, Traits
 from singletable.wire.protocols import LoopPool
 from singletable.wire.retry import RetryPolicy
 from singletable.wire.services import DYNAMODB, Service
 from singletable.wire.tls import tls_for
 
 T = TypeVar("T")
-
-CALLS_AT_ONCE = 16
-"""Functions of one `call_all` that run at the same time."""
 
 
 class AwaitingPort:
@@ -79,7 +78,7 @@ class AwaitingPort:
         self.random = random
         self.token = fresh_token
         self.traits = traits
-        self.ready: set[str] = set()
+        self.ready = _ReadyForTasks()
         self._sleep = sleep
         self._delivery = Delivery(
             endpoint,
@@ -106,22 +105,29 @@ class AwaitingPort:
         return await self._delivery.send(self._exchange, operation)
 
     async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
-        """The values in order, all requests at once. The first error, when all have come back."""
+        """The values in order, 16 requests on their way at a time. The first error, when all have come back."""
         if len(operations) == 1:  # a task of its own would be for nothing
             return [await self._delivery.send(self._exchange, operations[0])]
         rounds = Rounds()
-        flows = [self._delivery.send(self._exchange, operation, rounds) for operation in operations]
-        outcomes = await asyncio.gather(*flows, return_exceptions=True)
-        values: list[T] = []
-        for outcome in outcomes:
-            if isinstance(outcome, BaseException):
-                raise outcome
-            values.append(outcome)
-        return values
+        values: dict[int, T] = {}
+        errors: dict[int, Exception] = {}
+        waiting = iter(enumerate(operations))
+
+        async def send_in_turn() -> None:
+            for index, operation in waiting:
+                try:
+                    values[index] = await self._delivery.send(self._exchange, operation, rounds)
+                except Exception as error:
+                    errors[index] = error
+
+        await asyncio.gather(*[send_in_turn() for _ in range(min(FAN_OUT, len(operations)))])
+        if errors:
+            raise errors[min(errors)]
+        return [values[index] for index in range(len(operations))]
 
     async def call_all(self, calls: Sequence[Callable[[], T | Awaitable[T]]]) -> list[T]:
         """The results in order, up to 16 functions at a time: plain ones in threads, async ones in this loop."""
-        return await call_in_loop(calls, CALLS_AT_ONCE)
+        return await call_in_loop(calls, FAN_OUT)
 
     def to(self, service: Service, url: str = "") -> AwaitingPort:
         """The port to another service with the same credentials and patience; it closes with this one."""
@@ -138,6 +144,19 @@ class AwaitingPort:
         await self._pools.close()
         for other in self._others.values():
             await other.aclose()
+
+
+class _ReadyForTasks(Ready):
+    """Of several tasks of a loop one does it; the others wait, and find it done."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, asyncio.Lock]] = WeakKeyDictionary()
+
+    async def once(self, name: str, make: Callable[[], Awaitable[None]]) -> None:
+        locks = self._locks.setdefault(asyncio.get_running_loop(), {})
+        async with locks.setdefault(name, asyncio.Lock()):
+            await super().once(name, make)
 
 
 class _Exchange:

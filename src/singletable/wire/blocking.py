@@ -21,15 +21,13 @@ from singletable.wire.delivery import Delivery, fresh_token
 from singletable.wire.endpoints import Endpoint, Locate, beside
 from singletable.wire.exchange import Answer, Timeouts
 from singletable.wire.meter import Rounds
-from singletable.wire.port import Operation, Traits
+from singletable.wire.once import ReadyForThreads
+from singletable.wire.port import FAN_OUT, Operation, Traits
 from singletable.wire.retry import RetryPolicy
 from singletable.wire.services import DYNAMODB, Service
 from singletable.wire.sockets import SocketPool
 
 T = TypeVar("T")
-
-FAN_OUT = 16
-"""Requests of one `send_all` that are on their way at the same time."""
 
 
 class FlowSuspended(Mistake):
@@ -102,7 +100,7 @@ class BlockingPort:
         self.random = random
         self.token = fresh_token
         self.traits = traits
-        self.ready: set[str] = set()
+        self.ready = ReadyForThreads()
         self._sleep = sleep
         self._delivery = Delivery(
             endpoint,

@@ -6,11 +6,15 @@ the meter that it was started under, and where there is none a request pays one 
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Final
 
 from msgspec import Struct
+
+from singletable.wire.port import FAN_OUT
 
 OPERATION_NAMES_KEPT = 64
 """Names after these are counted together, under `others`; DynamoDB has fewer than 60."""
@@ -28,9 +32,15 @@ class OperationCount(Struct):
 class Meter:
     """Counts what passes any port inside its `with` block.
 
-    `requests` counts each try over HTTP; `retries` those after a first; `round_trips` is 1 for a `send`, and 1 for a
-    whole `send_all`, and 1 more for each time that either had to try again. Bytes are those of HTTP, heads included.
-    Units are by the service's own account, for requests that asked for it.
+    * `requests` counts each try over HTTP, `retries` those after a first.
+    * `round_trips` counts waves: how often a caller waits for the network, one time after the other. A request by
+      itself is one. Those that are sent together go out 16 at a time: n of them are ceil(n / 16), and so are those of
+      them that have to be tried again, each time. Calls that a program makes side by side itself, in threads or tasks,
+      add up.
+    * `bytes_out` and `bytes_in` are those of HTTP, heads included.
+    * `read_units` and `write_units` are by the service's own account, for requests that asked for it.
+
+    What a local engine's table needs at its first use is not counted: there is none of it on AWS.
     """
 
     __slots__ = (
@@ -84,20 +94,29 @@ class Meter:
 ACTIVE: Final[ContextVar[tuple[Meter, ...]]] = ContextVar("singletable_meters", default=())
 
 
-class Rounds:
-    """How many rounds of tries were counted so far for operations that are sent together."""
+@contextmanager
+def unmetered() -> Generator[None, None, None]:
+    """No meter counts what passes inside the block."""
+    active = ACTIVE.set(())
+    try:
+        yield
+    finally:
+        ACTIVE.reset(active)
 
-    __slots__ = ("counted",)
+
+class Rounds:
+    """The waves of operations that are sent together: of each try, 16 at a time."""
+
+    __slots__ = ("_tries",)
 
     def __init__(self) -> None:
-        self.counted = 0
+        self._tries: dict[int, int] = {}
 
     def is_new(self, attempt: int) -> bool:
-        """True for the first of the operations to reach its `attempt`-th try."""
-        if attempt <= self.counted:
-            return False
-        self.counted = attempt
-        return True
+        """True for the first of each 16 operations that reach their `attempt`-th try."""
+        before = self._tries.get(attempt, 0)
+        self._tries[attempt] = before + 1
+        return before % FAN_OUT == 0
 
 
 def count_try(meters: tuple[Meter, ...], operation: str, attempt: int, rounds: Rounds | None, bytes_out: int) -> None:

@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
+from singletable.wire.once import Ready
 from singletable.wire.request import Request, Response
 from singletable.wire.services import Service
 
@@ -51,21 +52,28 @@ class Operation(Protocol[T_co]):
         ...
 
 
+FAN_OUT = 16
+"""Requests of one `send_all` that are on their way at the same time, in both shells."""
+
+
 class Port(Protocol):
-    """The verbs of a flow. `send_all` counts as one round trip."""
+    """The verbs of a flow. A `send_all` of up to 16 operations is one round trip, of up to 32 two, and so on."""
 
     @property
     def traits(self) -> Traits: ...
 
     @property
-    def ready(self) -> set[str]:
+    def ready(self) -> Ready:
         """The names of the tables that were made or found by this port."""
         ...
 
     async def send(self, operation: Operation[T]) -> T: ...
 
     async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
-        """The answers in the order of the operations. The first error is raised when all have come back."""
+        """The answers in the order of the operations; 16 requests are on their way at a time.
+
+        The first error is raised when all have come back.
+        """
         ...
 
     async def call_all(self, calls: Sequence[Callable[[], T | Awaitable[T]]]) -> list[T]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio  # noqa: TID251
 import threading  # noqa: TID251
 
-from singletable.wire import Meter
+import pytest
+
+from singletable.wire import Meter, unmetered
 from singletable.wire.meter import ACTIVE, OPERATION_NAMES_KEPT, Rounds, count_try, count_units
 
 
@@ -36,6 +38,24 @@ def test_rounds_count_each_attempt_once() -> None:
         for attempt in (1, 1, 1, 2, 2, 3):
             count_one(attempt=attempt, rounds=rounds)
     assert (meter.requests, meter.retries, meter.round_trips) == (6, 3, 3)
+
+
+@pytest.mark.parametrize(("tries", "waves"), [((0,), 0), ((16,), 1), ((17,), 2), ((4000,), 250), ((40, 17, 1), 6)])
+def test_each_try_goes_out_in_waves_of_sixteen(tries: tuple[int, ...], waves: int) -> None:
+    rounds = Rounds()
+    with Meter() as meter:
+        for attempt, count in enumerate(tries, 1):
+            for _ in range(count):
+                count_one(attempt=attempt, rounds=rounds)
+    assert meter.round_trips == waves
+
+
+def test_what_is_unmetered_is_counted_by_none_and_what_follows_is() -> None:
+    with Meter() as outer, Meter() as inner:
+        with unmetered():
+            count_one()
+        count_one()
+    assert (outer.requests, inner.requests) == (1, 1)
 
 
 async def test_tasks_do_not_mix() -> None:

@@ -357,8 +357,34 @@ async def test_send_all_keeps_the_order(client: Client, server: ScriptedServer) 
     with Meter() as meter:
         responses = await client.run(client.port().send_all(asks))
     assert [response.body for response in responses] == [ask.body for ask in asks]
-    assert (meter.requests, meter.round_trips) == (50, 1)
-    assert server.connections <= (16 if client.kind == "blocking" else 50)
+    assert (meter.requests, meter.round_trips) == (50, 4)
+    assert server.connections <= 16
+
+
+@pytest.mark.parametrize(("requests", "waves"), [(1, 1), (2, 1), (16, 1), (17, 2), (32, 2), (33, 3), (1000, 63)])
+async def test_what_is_sent_together_goes_out_in_waves_of_sixteen(
+    client: Client, server: ScriptedServer, requests: int, waves: int
+) -> None:
+    """Each request's answer waits until 16 have come, or all that are left: fewer at a time would wait for ever."""
+    waiting = threading.Condition()
+    left, held, most = requests, 0, 0
+
+    def answer(asked: ScriptedServer, connection: socket.socket) -> bool:
+        nonlocal left, held, most
+        with waiting:
+            held += 1
+            most = max(most, held)
+            waiting.notify_all()
+            assert waiting.wait_for(lambda: most >= min(16, requests), 30)
+            held -= 1
+            left -= 1
+        return answers()(asked, connection)
+
+    server.always(answer)
+    with Meter() as meter:
+        await client.run(client.port().send_all([READ] * requests))
+    assert (meter.requests, meter.round_trips) == (requests, waves)
+    assert (most, left) == (min(16, requests), 0)
 
 
 async def test_send_all_of_nothing(client: Client) -> None:
