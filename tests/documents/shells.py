@@ -22,7 +22,7 @@ STORES = ("local", "memory", "s3")
 class Disguised:
     """Blocking documents with the awaiting ones' interface."""
 
-    def __init__(self, documents: Documents[Project]) -> None:
+    def __init__(self, documents: Documents[Any]) -> None:
         self.documents, self.db, self.home = documents, documents.db, documents.home
 
     def __getattr__(self, name: str) -> Any:

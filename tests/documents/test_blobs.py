@@ -20,7 +20,7 @@ from singletable.operations import DeleteItem, Guard
 from singletable.operations.answers import RAW
 from singletable.records import ANY, flows
 from singletable.records.models import model_of
-from tests.documents.models import Project, Shape, grow, move_shape, note, put_shape, swallow
+from tests.documents.models import Project, Shape, grow, move_shape, note, nothing, put_shape, swallow
 
 DATA = b'{"text":"hello","x":1,"y":2}'
 PATH = "o1/projects/p1/shapes/" + hashlib.sha256(DATA).hexdigest() + ".json.gz"
@@ -112,16 +112,16 @@ def test_a_blob_that_is_not_what_it_was_is_one_clear_error_and_nothing_is_lost(s
         with pytest.raises(Corrupt, match=said):
             docs.head("p1").shapes["s"]
         assert [finding.code for finding in docs.check("p1")] == ["blob.wrong"]
-        # A fault of the store consumes no id, whatever the mutation makes of it.
-        for mutation in (move_shape(id="s", x=3, y=4), swallow(id="s")):
+        # A fault of the store consumes no id, whatever the mutation makes of it; and only its client waits for it.
+        for n, mutation in enumerate((move_shape(id="s", x=3, y=4), swallow(id="s")), 1):
             docs.db.run(_emptied(docs))
-            docs.submit("p1", [mutation.by("c", 2), note(word="after").by("d", 1)])
+            docs.submit("p1", [mutation.by("c", 2), nothing().by("c", 3), note(word="after").by("d", n)])
             with pytest.raises(Corrupt, match=said):
                 docs.process("p1")
-            assert docs.last_ids("p1", ["c", "d"]) == {"c": 1, "d": 0}
+            assert docs.last_ids("p1", ["c", "d"]) == {"c": 1, "d": n}
         store.delete(PATH)
         store.put(PATH, good)
-        assert [o.status for o in docs.process("p1")] == ["applied", "applied"]
+        assert [(o.client, o.status) for o in docs.process("p1")] == [("c", "applied")] * 2
         assert docs.head("p1").name == "hello"
         assert docs.check("p1") == []
 

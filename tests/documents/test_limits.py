@@ -77,7 +77,7 @@ def test_the_longest_names_and_errors_fit_a_version(light: Documents[Project]) -
     work += [shout().by(client, 2) for client in clients]
     found = light.apply("p" * 255, work)
     assert [o.status for o in found] == ["applied"] * 40 + ["rejected"] * 40
-    assert {len((o.error or "").encode()) for o in found[40:]} == {len("RuntimeError: ") + (500 - 14) * 4}
+    assert {len((o.error or "").encode()) for o in found[40:]} == {len("RuntimeError: ...") + (500 - 17) * 4}
     assert light.head("p" * 255, collections=[]).version == 2
     for wrong in ("", "c" * 257, "\ud800"):
         with pytest.raises(ValueError, match="client"):

@@ -97,7 +97,7 @@ async def test_a_poisoned_mutation_is_rejected_with_its_error_and_holds_nobody_u
     await world.docs.create("o1", "p1")
     poisoned = [
         fail(after="x").by("c", 1),
-        Mutation.of("unknown", {"a": 1}).by("c", 2),
+        Mutation.of("$unknown", {"a": 1}).by("c", 2),
         Mutation.of("rename", {"name": 3}).by("c", 3),
         Mutation.of("rename", {"name": "x", "more": 1}).by("c", 4),
         Mutation.of("rename", [1]).by("c", 5),

@@ -45,7 +45,7 @@ MUTATIONS: st.SearchStrategy[Mutation] = st.one_of(
     st.builds(lambda n: note(word=str(n)), NUMBERS),
     st.just(nothing()),
     st.just(fail(after="x")),
-    st.just(Mutation.of("unknown", {})),
+    st.just(Mutation.of("$unknown", {})),
     st.just(Mutation.of("rename", {"name": 1})),
 )
 _LOSSES = (ApplyThenCut(), ApplyThen500(), DropBefore(), TruncateBody(), Throttle())
@@ -85,7 +85,7 @@ class Model:
 
     def apply(self, mutation: Mutation) -> bool:
         """False where it is rejected, and changes nothing."""
-        good = mutation.name != "unknown" and mutation.arguments != '{"name":1}'
+        good = mutation.name != "$unknown" and mutation.arguments != '{"name":1}'
         given: Any = document_model(Project).mutators[mutation.name].read(mutation.arguments) if good else {}
         match mutation.name if good else "":
             case "put_shape":

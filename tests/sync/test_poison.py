@@ -14,7 +14,7 @@ from tests.sync.world import World
 
 NESTED = b'{"id": ' + b"[" * 200 + b"]" * 200 + b"}"
 POISON = {
-    "unknown name": b'"name": "nonsense", "args": {}',
+    "a name that no mutation can have": b'"name": "$nonsense", "args": {}',
     "no name": b'"args": {}',
     "a name that is no text": b'"name": 7, "args": {}',
     "half a character in the name": b'"name": "\\ud800", "args": {}',

@@ -19,6 +19,7 @@ version: the one commit point), `keeping` (why a blob is there when it is reache
 
 from singletable.documents import flows
 from singletable.documents.blobs import BlobStore, LocalBlobs, ObjectBlobs
+from singletable.documents.bounds import Bounds
 from singletable.documents.collecting import Collected
 from singletable.documents.diffs import CollectionDiff, Diff
 from singletable.documents.document import Document, Draft, Items, collection
@@ -32,6 +33,7 @@ from singletable.documents.service_async import AsyncDocuments
 __all__ = [
     "AsyncDocuments",
     "BlobStore",
+    "Bounds",
     "Collected",
     "CollectionDiff",
     "Diff",

@@ -1,16 +1,21 @@
 """A batch: the mutations that go into one version, run one after the other on a draft of it.
 
-A mutation that raises, that nobody knows, whose arguments are wrong or whose result is over a limit is rejected: the
-batch goes on as it was before it, and the reason is stored. Faults of the blob store end the batch.
+A mutation that raises, whatever it raises, that runs too long, whose arguments are wrong or whose result is over a
+limit is rejected: the batch goes on as it was before it, and the reason is stored. Where the blob store or `authorise`
+can't be asked now, the batch ends. A content that this program can't read holds back the client that needs it, and
+nobody else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from singletable.documents.drafts import ENTRY_BYTES, Attempt, Working, run_on_draft
+from singletable.documents.bounded import Overrun, Runner, TookTooLong, Watch
+from singletable.documents.bounds import UNBOUNDED, Bounds
+from singletable.documents.drafts import ENTRY_BYTES, Attempt, Undecided, Working, run_on_draft
 from singletable.documents.mutations import Mutation, Submission
 from singletable.documents.restoring import RESTORE, restore_draft
 from singletable.documents.rows import InboxRow
@@ -23,6 +28,7 @@ from singletable.errors import (
     TooLarge,
     Unavailable,
 )
+from singletable.failures import error_text
 from singletable.operations import MAX_ACTIONS
 from singletable.values import MAX_TRANSACTION_BYTES
 from singletable.values.sizes import text_size
@@ -35,9 +41,9 @@ ROW_BYTES = 1024
 """At most, of an item without its entries, its arguments and its scalars."""
 MAX_FRESH_BYTES = 64 * 1024 * 1024
 """Of the contents that a batch holds until it is committed."""
-MAX_ERROR_CHARACTERS = 500
-
-_FAULTS = (Unavailable, OutcomeUnknown, Denied, Corrupt, MemoryError)
+_SECONDS_HINT = "Make several of it, or raise Bounds(seconds=)."
+_ARGUMENTS_HINT = "Store large contents first and refer to them, or raise Bounds(argument_bytes=)."
+_FAULTS = (Unavailable, OutcomeUnknown, Denied)
 
 
 @dataclass(frozen=True)
@@ -56,13 +62,25 @@ class Batch:
 
     working: Working
     ended: list[Ended] = field(default_factory=list[Ended])
+    held: dict[str, Corrupt] = field(default_factory=dict[str, Corrupt])
+    """Clients whose next mutation needs a content that can't be read here. Nothing of it is decided."""
     _bytes: int = 4 * ROW_BYTES
 
     def run(self, rows: Sequence[InboxRow], submissions: Sequence[Submission]) -> None:
         """Those that fit into one version; the first always does, rejected where it is too large by itself."""
-        for row, submission in list(zip(rows, submissions, strict=True))[:MAX_MUTATIONS]:
+        with Runner() as runner:
+            self._run_all(runner, list(zip(rows, submissions, strict=True))[:MAX_MUTATIONS])
+
+    def _run_all(self, runner: Runner, given: Sequence[tuple[InboxRow, Submission]]) -> None:
+        for row, submission in given:
+            if submission.client in self.held:
+                continue
             mark = self.working.mark()
-            error = self._attempt(row, submission)
+            try:
+                error = self._attempt(runner, row, submission)
+            except Corrupt as fault:
+                self.held[submission.client] = fault
+                continue
             record = record_bytes(row, error)
             if error is None and not self._fits(record):
                 self.working.back_to(mark)
@@ -75,29 +93,47 @@ class Batch:
             self._bytes += record
             self.ended.append(Ended(submission, error, row.arguments_blob, row.refers))
 
-    def _attempt(self, row: InboxRow, submission: Submission) -> str | None:
+    def _attempt(self, runner: Runner, row: InboxRow, submission: Submission) -> str | None:
         """The reason for which a mutation is rejected; None where its changes are in the batch."""
+        bounds = self.working.home.model.bounds if row.own is None else UNBOUNDED
         try:
-            attempt = self._run(row, submission)
-        except _FAULTS:
-            raise
-        except Exception as error:
-            return reason_of(error)
-        self.working.take(attempt)
+            outcome = runner.run(partial(self._outcome, row, submission, bounds), bounds.seconds)
+        except TookTooLong:
+            return reason_of(TooLarge(f"it ran for over {bounds.seconds:g} seconds", hint=_SECONDS_HINT))
+        if isinstance(outcome, str):
+            return outcome
+        self.working.take(outcome)
         return None
 
-    def _run(self, row: InboxRow, submission: Submission) -> Attempt:
+    def _outcome(self, row: InboxRow, submission: Submission, bounds: Bounds, watch: Watch) -> Attempt | str:
+        """In the runner's thread, where also the text of an error is bounded in time: it is the application's."""
+        try:
+            return run_on_draft(
+                self.working, submission, watch, bounds, partial(self._mutate, row, submission, bounds, watch)
+            )
+        except Undecided as undecided:
+            if isinstance(undecided.error, (*_FAULTS, Corrupt)):
+                raise undecided.error from None
+            return reason_of(undecided.error)
+        except (KeyboardInterrupt, Overrun):
+            raise
+        except BaseException as error:
+            return reason_of(error)
+
+    def _mutate(self, row: InboxRow, submission: Submission, bounds: Bounds, watch: Watch, draft: Any) -> None:
         home, mutation = self.working.home, submission.mutation
-
-        def mutate(draft: Any) -> None:
-            if home.authorise is not None:
-                home.authorise(submission, draft)
-            if mutation.name == RESTORE and row.own:
-                restore_draft(home.model, draft, mutation.arguments)
-            else:
-                mutator_named(home.model, mutation).run(draft, mutation.arguments)
-
-        return run_on_draft(self.working, submission, mutate)
+        if len(mutation.arguments.encode()) > bounds.argument_bytes:
+            raise TooLarge(f"its arguments are over {bounds.argument_bytes} bytes", hint=_ARGUMENTS_HINT)
+        if home.authorise is not None:
+            try:
+                with watch.paused():
+                    home.authorise(submission, draft)
+            except (*_FAULTS, Corrupt) as fault:
+                raise Undecided(fault) from None
+        if mutation.name == RESTORE and row.own:
+            restore_draft(home.model, draft, mutation.arguments)
+        else:
+            mutator_named(home.model, mutation).run(draft, mutation.arguments)
 
     def _fits(self, more: int) -> bool:
         """Whether what would be written is within a transaction's limits, and the contents within memory's."""
@@ -146,7 +182,6 @@ def too_large() -> str:
     return reason_of(error)
 
 
-def reason_of(error: Exception) -> str:
+def reason_of(error: BaseException) -> str:
     """An error as it is stored with the mutation that it rejected."""
-    said = f"{error.code}: {error}" if isinstance(error, SingletableError) else f"{type(error).__name__}: {error}"
-    return said[:MAX_ERROR_CHARACTERS]
+    return error_text(error, name=error.code if isinstance(error, SingletableError) else "")

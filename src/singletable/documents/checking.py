@@ -4,14 +4,16 @@
 * a collection's versions are gapless from 1, and each belongs to a version of the document
 * each mutation has one record, in the version that names it; a client's are gapless, in order, and end at its last id
 * every content that is reached is in the blob store, and is what its name says
-* nothing that is reached is being deleted; nothing in the inbox is lost behind a last id while it waits
+* nothing that is reached is being deleted
+* nothing in the inbox is behind its client's last id, waits for an id that is missing for more than a minute, or for a
+  program that has a mutation of its name
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, TypeVar
 
 from singletable.documents.contents import ARGUMENTS, Content, Contents, content_of
@@ -27,6 +29,7 @@ from singletable.documents.rows import (
     Row,
     Version,
 )
+from singletable.documents.states import waits_for_a_name
 from singletable.documents.submitting import refs_in
 from singletable.errors import Corrupt
 from singletable.operations import Key
@@ -40,6 +43,8 @@ from singletable.wire.port import Port
 R = TypeVar("R", bound=Row)
 
 READ_AT_ONCE = 256
+GAP_SECONDS = 60.0
+"""For a mutation to wait for one before it that is on its way still."""
 
 
 async def check(port: Port, home: Home[Any], project: str) -> list[Finding]:
@@ -59,7 +64,7 @@ async def check(port: Port, home: Home[Any], project: str) -> list[Finding]:
     found = [*_versions(versions, epochs), *_mutations(versions, records, clients)]
     for name, own in parts.items():
         found += _collection(name, versions, own)
-    found += [*_waiting(inbox, clients)]
+    found += [*_waiting(home, inbox, clients, port.now())]
     if versions:
         contents = home.contents(versions[0].organisation, project)
         reached = await _reached(port, home, contents, parts, [*records, *inbox])
@@ -146,11 +151,25 @@ def _mutations(
         )
 
 
-def _waiting(inbox: Sequence[InboxRow], clients: Sequence[ClientRecord]) -> Iterator[Finding]:
+def _waiting(
+    home: Home[Any], inbox: Sequence[InboxRow], clients: Sequence[ClientRecord], now: float
+) -> Iterator[Finding]:
+    """What of the inbox is not applied by the next processor that comes."""
     last = {client.client: client.last_id for client in clients}
-    for row in inbox:
-        if row.id <= last.get(row.client, 0):
-            yield _finding("inbox.dead", "its client is past it; it goes when the document is processed", row)
+    for client, rows in groupby(inbox, key=lambda row: row.client):
+        wanted = last.get(client, 0) + 1
+        for row in rows:
+            if row.id < wanted:
+                yield _finding("inbox.dead", "its client is past it; it goes when the document is processed", row)
+            elif row.id > wanted:
+                if row.at is None or now - row.at.timestamp() > GAP_SECONDS:
+                    yield _finding("inbox.gap", f"it and those after it wait for the client's mutation {wanted}", row)
+                break
+            elif waits_for_a_name(home, row, now):
+                yield _finding("inbox.unknown", f"it waits for a program that has the mutation {row.name!r}", row)
+                break
+            else:
+                wanted += 1
 
 
 async def _reached(

@@ -13,7 +13,7 @@ processors may work on one document: they are only slower.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -28,8 +28,9 @@ from singletable.documents.rows import InboxRow
 from singletable.documents.snapshots import scalars_of
 from singletable.documents.states import State, read_state
 from singletable.documents.submitting import refs_in, submit
+from singletable.documents.telling import tell_once
 from singletable.documents.transactions import actions_of
-from singletable.errors import InvalidRequest, OutcomeUnknown, TransactionConflict, Unavailable
+from singletable.errors import Corrupt, InvalidRequest, OutcomeUnknown, TransactionConflict, Unavailable
 from singletable.operations import MAX_BATCH_WRITE, BatchWriteItem, Cancelled, TransactWriteItems
 from singletable.records.models import model_of
 from singletable.wire.port import Port
@@ -45,7 +46,8 @@ async def process(port: Port, home: Home[Any], project: str) -> list[Outcome]:
 
     For each version of up to 40 mutations two round trips of reads, one of blobs, and one transaction: two units for
     each KB of a changed collection's hashes, and two for each mutation, client, the version and the check; then a unit
-    for each row of the inbox. NotFound; Unavailable and Corrupt leave everything in the inbox.
+    for each row of the inbox. NotFound; Unavailable leaves everything in the inbox.
+    Corrupt is raised last, when nothing waits but what needs the contents that can't be read.
     """
     return await _process(port, home, project, None)
 
@@ -84,17 +86,18 @@ async def next_version(port: Port, home: Home[Any], project: str) -> list[Outcom
     await ready(port, home)
     unknown: OutcomeUnknown | None = None
     attempted: list[Ended] = []
+    held: dict[str, Corrupt] = {}
     for tried in range(TRIES):
         if unknown is not None:
             settled = await _settled(port, home, project, attempted, unknown)
             if settled is not None:
                 return settled
             unknown = None
-        state = await read_state(port, home, project)
-        await _clear(port, home, state.dead)
-        if not state.waiting:
+        state, attempted, working = await _run_what_can_be(port, home, project, held)
+        if working is None:
+            if held:
+                raise next(iter(held.values()))
             return []
-        attempted, working = await _run(port, home, state)
         actions = actions_of(home, state, working, attempted, port.now())
         await keep(port, home, state.epoch, working.contents, working.needed())
         try:
@@ -105,7 +108,7 @@ async def next_version(port: Port, home: Home[Any], project: str) -> list[Outcom
         except OutcomeUnknown as error:
             unknown = error
         else:
-            await _clear(port, home, state.waiting[: len(attempted)])
+            await _clear(port, home, _rows_of(state, attempted))
             return _outcomes(state, attempted)
     raise TransactionConflict(
         f"others wrote versions between each of {TRIES} tries to write one",
@@ -127,40 +130,74 @@ async def _settled(
     return done if len(done) == len(found) else None
 
 
+async def _run_what_can_be(
+    port: Port, home: Home[Any], project: str, held: dict[str, Corrupt]
+) -> tuple[State, list[Ended], Working | None]:
+    """What could be run of what waits, and on what. Clients that are held back are added to those that were."""
+    while True:
+        state = await read_state(port, home, project, held)
+        await _clear(port, home, state.dead)
+        for row in state.unknown:
+            place = (id(home.store), project, row.client, row.id)
+            tell_once(place, f"the mutation {row.name!r} waits: this program has none of its name")
+        if not state.waiting:
+            return state, [], None
+        attempted, working, more = await _run(port, home, state)
+        for client, fault in more.items():
+            tell_once((id(home.store), project, client, fault.what), f"a client's mutations wait: {fault}")
+        held |= more
+        if attempted or not more:
+            return state, attempted, working
+
+
 # --- running ----------------------------------------------------------------------------------------------------------
-async def _run(port: Port, home: Home[Any], state: State) -> tuple[list[Ended], Working]:
+async def _run(port: Port, home: Home[Any], state: State) -> tuple[list[Ended], Working, dict[str, Corrupt]]:
+    """What was run, on what, and the clients that are held back as a content can't be read."""
     version = state.version
     contents = home.contents(version.organisation, version.project)
     hashes = await hashes_of(port, home, version, tuple(home.model.collections))
-    submissions = await _submissions(port, contents, state.waiting)
+    texts, lost = await _texts(port, contents, state.waiting)
+    rows = [row for row in state.waiting if row.client not in lost]
+    submissions = [_submission(row, texts) for row in rows]
     present = await _present(port, home, contents, submissions, hashes)
     working = Working(
         home, contents, version.organisation, version.project, scalars_of(version), hashes, frozenset(present)
     )
-    batch = Batch(working)
-    await port.call_all([lambda: batch.run(state.waiting, submissions)])
-    return batch.ended, working
+    batch = Batch(working, held=lost)
+    await port.call_all([lambda: batch.run(rows, submissions)])
+    return batch.ended, working, batch.held
 
 
-async def _submissions(port: Port, contents: Contents, rows: Sequence[InboxRow]) -> list[Submission]:
-    """The rows as submissions again; arguments that lie in blobs are read side by side."""
-    wanted = {row.arguments_blob for row in rows if row.arguments_blob is not None}
-    digests = sorted(wanted)
-    calls = [_reading(contents, Content(ARGUMENTS, digest)) for digest in digests]
-    texts = dict(zip(digests, await port.call_all(calls) if calls else [], strict=True))
-    return [
-        Submission(
-            Mutation(row.name, row.arguments or texts[row.arguments_blob or b""].decode()),
-            row.client,
-            row.id,
-            row.principal,
-        )
-        for row in rows
-    ]
+async def _texts(
+    port: Port, contents: Contents, rows: Sequence[InboxRow]
+) -> tuple[dict[bytes, bytes], dict[str, Corrupt]]:
+    """Arguments that lie in blobs, read side by side, and the clients of those that can't be read."""
+    wanted = sorted({row.arguments_blob for row in rows if row.arguments_blob is not None})
+    calls = [_reading(contents, Content(ARGUMENTS, each)) for each in wanted]
+    read: Sequence[bytes | Corrupt] = await port.call_all(calls) if calls else []
+    found: dict[bytes, bytes] = {}
+    faults: dict[bytes | None, Corrupt] = {}
+    for digest, data in zip(wanted, read, strict=True):
+        if isinstance(data, Corrupt):
+            faults[digest] = data
+        else:
+            found[digest] = data
+    return found, {row.client: faults[row.arguments_blob] for row in rows if row.arguments_blob in faults}
 
 
-def _reading(contents: Contents, content: Content) -> Any:
-    return lambda: contents.read(content)
+def _submission(row: InboxRow, texts: Mapping[bytes, bytes]) -> Submission:
+    arguments = row.arguments or texts[row.arguments_blob or b""].decode()
+    return Submission(Mutation(row.name, arguments), row.client, row.id, row.principal)
+
+
+def _reading(contents: Contents, content: Content) -> Callable[[], bytes | Corrupt]:
+    def read() -> bytes | Corrupt:
+        try:
+            return contents.read(content)
+        except Corrupt as fault:
+            return fault
+
+    return read
 
 
 async def _present(
@@ -196,6 +233,11 @@ async def _clear(port: Port, home: Home[Any], rows: Sequence[InboxRow]) -> None:
     if batches:
         with suppress(Unavailable, OutcomeUnknown):
             await port.send_all([BatchWriteItem(model.table.name, deletes=batch) for batch in batches])
+
+
+def _rows_of(state: State, ended: Sequence[Ended]) -> list[InboxRow]:
+    places = {(e.submission.client, e.submission.id) for e in ended}
+    return [row for row in state.waiting if (row.client, row.id) in places]
 
 
 def _outcomes(state: State, ended: Sequence[Ended]) -> list[Outcome]:

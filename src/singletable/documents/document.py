@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from singletable.documents.blobs import BlobStore
+from singletable.documents.bounds import Bounds
 from singletable.documents.canonical import JsonCodec
 from singletable.documents.rows import CollectionWords, InboxRow, Rows, Version, Words, make_rows
 from singletable.errors import DeclarationError, InvalidRequest, InvalidValue
@@ -121,9 +122,10 @@ class DocumentModel:
         collections: Mapping[str, CollectionModel[Any]],
         make_scalars: Callable[[], tuple[Field, ...]],
         blobs: BlobStore | None,
+        bounds: Bounds,
     ) -> None:
         self.kind, self.table, self.index, self.words = kind, table, index, words
-        self.collections, self.blobs = collections, blobs
+        self.collections, self.blobs, self.bounds = collections, blobs, bounds
         self.rows: Rows = make_rows(kind, table, index, words, {n: c.words for n, c in collections.items()})
         self.mutators: dict[str, Mutator[..., Any]] = {}
         self._make_scalars = make_scalars
@@ -147,7 +149,7 @@ class Document:
     `index` names an index of the table for the inverse, from a document to its organisation. `word` begins its keys,
     `prefix` the number of a version, `parent` is the word of what documents are listed by, `plural` its folder of
     blobs: by default `Project`, `pv_`, `Organisation`, `projects`. `blobs` is where contents lie, unless `Documents`
-    is given another store.
+    is given another store. `bounds` says what one mutation may take, and what may wait.
 
     What is read is a snapshot: its attributes, `id`, `organisation`, `version` and `time`. It never changes.
     """
@@ -174,6 +176,7 @@ class Document:
         parent: str = "Organisation",
         plural: str | None = None,
         blobs: BlobStore | None = None,
+        bounds: Bounds = Bounds(),  # noqa: B008 frozen
     ) -> None:
         super().__init_subclass__()
         if table is None:
@@ -187,7 +190,7 @@ class Document:
         def make_scalars() -> tuple[Field, ...]:
             return tuple(_scalar(cls, name, around) for name in scalars)
 
-        model = DocumentModel(cls, table, index, words, found, make_scalars, blobs)
+        model = DocumentModel(cls, table, index, words, found, make_scalars, blobs, bounds)
         cls.__document__ = model
         cls.Inbox, cls.Version = model.rows.inbox, model.rows.version
         for collection_name, one in found.items():

@@ -10,13 +10,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from singletable.documents.bounded import Overrun, Watch
+from singletable.documents.bounds import Bounds
 from singletable.documents.canonical import digest_of
 from singletable.documents.contents import Content, Contents, check_size, content_of
 from singletable.documents.document import CollectionModel, Items
 from singletable.documents.home import Home
 from singletable.documents.mutations import Ref, Submission
 from singletable.documents.snapshots import SIDE_BY_SIDE, scalar_values
-from singletable.errors import InvalidRequest, InvalidValue, SingletableError, TooLarge
+from singletable.errors import Corrupt, InvalidRequest, InvalidValue, SingletableError, TooLarge
 from singletable.values import AttributeValue, item_size
 from singletable.values.sizes import texts_size
 from singletable.wire.calling import call_in_threads
@@ -24,6 +26,8 @@ from singletable.wire.calling import call_in_threads
 T = TypeVar("T")
 
 MAX_SCALAR_BYTES = 1536
+MAX_READ_BYTES = 64 * 1024 * 1024
+"""Of contents that a batch has read and keeps, as a later mutation may want them too."""
 ENTRY_BYTES = 33
 """What an entry of a map takes besides its id: the hash, and one byte."""
 
@@ -58,6 +62,7 @@ class Working:
     changed: dict[str, Changes] = field(default_factory=dict[str, Changes])
     """What differs from the version that the batch began with."""
     read: dict[Content, bytes] = field(default_factory=dict[Content, bytes])
+    _read_bytes: int = 0
     _bytes: dict[str, int] = field(default_factory=dict[str, int])
 
     def bytes_of(self, name: str) -> int:
@@ -66,12 +71,19 @@ class Working:
             self._bytes[name] = entries_size(self.hashes[name])
         return self._bytes[name]
 
-    def content(self, content: Content) -> bytes:
-        """From the batch itself, else from the store; each is read once."""
-        known = self.fresh.get(content) or self.read.get(content)
-        if known is None:
-            known = self.read[content] = self.contents.read(content)
-        return known
+    def known(self, content: Content) -> bytes | None:
+        """From the batch itself, or read before."""
+        return self.fresh.get(content) or self.read.get(content)
+
+    def read_in(self, content: Content) -> bytes:
+        """From the store, to be known from then on, for as long as there is room."""
+        data = self.contents.read(content)
+        self._read_bytes += len(data)
+        if self._read_bytes > MAX_READ_BYTES:
+            self.read.clear()
+            self._read_bytes = len(data)
+        self.read[content] = data
+        return data
 
     def hash_of(self, name: str, id: str) -> bytes | None:
         changes = self.changed.get(name, {})
@@ -121,45 +133,86 @@ class Working:
                 del self.changed[name]
 
 
+class Undecided(Exception):
+    """Something that a mutation needs could not be read or asked: nothing is said about the mutation."""
+
+    def __init__(self, error: SingletableError) -> None:
+        super().__init__(error.what)
+        self.error = error
+
+
 @dataclass
 class Attempt:
     """One mutation on its draft."""
 
     working: Working
+    watch: Watch
+    bounds: Bounds
     changes: dict[str, Changes] = field(default_factory=dict[str, Changes])
     fresh: dict[Content, bytes] = field(default_factory=dict[Content, bytes])
     referred: set[Content] = field(default_factory=set[Content])
     scalars: Mapping[str, AttributeValue] = field(default_factory=dict[str, AttributeValue])
     fault: SingletableError | None = None
-    """The blob store failed under the mutation: whatever it made of that, it has no outcome."""
+    """A content could not be read under the mutation: whatever it made of that, it has no outcome."""
+    passed: TooLarge | None = None
+    """It has passed a bound: whatever it made of that, it is rejected."""
     is_open: bool = True
+    _changed: int = 0
+    _result_bytes: int = 0
 
     def hash_of(self, name: str, id: str) -> bytes | None:
         changes = self.changes.get(name, {})
         return changes[id] if id in changes else self.working.hash_of(name, id)
 
-    def content(self, content: Content) -> bytes:
-        known = self.fresh.get(content)
+    def value(self, model: CollectionModel[T], content: Content) -> T:
+        """A content as a value of its collection."""
+        try:
+            return model.codec.decode(self._content(content))
+        except Corrupt as fault:
+            self.fault = fault
+            raise
+
+    def _content(self, content: Content) -> bytes:
+        known = self.fresh.get(content) or self.working.known(content)
         if known is not None:
             return known
         try:
-            return self.working.content(content)
+            with self.watch.paused():
+                return self.working.read_in(content)
         except SingletableError as fault:
             self.fault = fault
             raise
 
+    def assign(self, name: str, id: str, content: Content, data: bytes) -> None:
+        self._result_bytes += len(data)
+        if self._result_bytes > self.bounds.result_bytes:
+            self._pass("result_bytes", f"it assigns contents of over {self.bounds.result_bytes} bytes")
+        self.change(name, id, content.digest)
+        self.fresh[content] = data
+
     def change(self, name: str, id: str, digest: bytes | None) -> None:
         if not self.is_open:
             raise InvalidRequest("a mutation's draft ends with the mutation", operation="mutation")
+        self._changed += 1
+        if self._changed > self.bounds.changes:
+            self._pass("changes", f"it changes items over {self.bounds.changes} times")
         self.changes.setdefault(name, {})[id] = digest
 
+    def _pass(self, bound: str, what: str) -> None:
+        self.passed = TooLarge(
+            f"a mutation has bounds, and {what}", hint=f"Make several of it, or raise Bounds({bound}=)."
+        )
+        raise self.passed
 
-def run_on_draft(working: Working, submission: Submission, mutate: Callable[[Any], None]) -> Attempt:
+
+def run_on_draft(
+    working: Working, submission: Submission, watch: Watch, bounds: Bounds, mutate: Callable[[Any], None]
+) -> Attempt:
     """Run one mutation on a draft of its own; what it raises comes out, and its changes are in nothing yet.
 
-    A fault of the blob store is raised whatever the mutation made of it.
+    Undecided where a content could not be read, TooLarge where a bound was passed, whatever the mutation made of it.
     """
-    attempt = Attempt(working)
+    attempt = Attempt(working, watch, bounds)
     home = working.home
     draft: Any = object.__new__(home.kind)
     draft.__dict__.update(scalar_values(home, working.scalars))
@@ -170,16 +223,23 @@ def run_on_draft(working: Working, submission: Submission, mutate: Callable[[Any
     draft.__dict__["_open"] = True
     try:
         mutate(draft)
-    except Exception:
-        if attempt.fault is not None:
-            raise attempt.fault from None
+    except (KeyboardInterrupt, Overrun):
+        raise
+    except BaseException:
+        _raise_stronger(attempt)
         raise
     finally:
         attempt.is_open = draft.__dict__["_open"] = False
-    if attempt.fault is not None:
-        raise attempt.fault
+    _raise_stronger(attempt)
     attempt.scalars = checked_scalars(home, draft.__dict__)
     return attempt
+
+
+def _raise_stronger(attempt: Attempt) -> None:
+    if attempt.fault is not None:
+        raise Undecided(attempt.fault) from None
+    if attempt.passed is not None:
+        raise attempt.passed from None
 
 
 def checked_scalars(home: Home[Any], values: Mapping[str, Any]) -> Mapping[str, AttributeValue]:
@@ -214,15 +274,12 @@ class DraftItems(Items[T]):
         return f"<{self._model!r} of a draft>"
 
     def __getitem__(self, id: str) -> T:
-        data = self._attempt.content(Content(self._model.folder, self._known(id)))
-        return self._model.codec.decode(data)
+        return self._attempt.value(self._model, Content(self._model.folder, self._known(id)))
 
     def __setitem__(self, id: str, value: T) -> None:
         id, data = self._model.check_id(id), self._model.codec.encode(value)
         check_size(data, self._attempt.working.home.most)
-        content = Content(self._model.folder, digest_of(data))
-        self._attempt.change(self._model.name, id, content.digest)
-        self._attempt.fresh[content] = data
+        self._attempt.assign(self._model.name, id, Content(self._model.folder, digest_of(data)), data)
 
     def __delitem__(self, id: str) -> None:
         self._known(id)

@@ -129,6 +129,8 @@ class InboxRow(Row):
     principal: str | None = None
     own: bool | None = None
     """The library itself submitted it: only then it may be one of the library's own mutations."""
+    at: datetime | None = None
+    """When it was submitted, by the submitter's clock; None in rows of an older library."""
 
     by_id: ClassVar[BoundKey[..., Any]]
 

@@ -7,6 +7,7 @@ Arguments that are too large for a row lie in a blob, and rows that need blobs h
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
 from typing import Any, TypeGuard, TypeVar
 
 import msgspec
@@ -96,7 +97,7 @@ async def _take_in(port: Port, home: Home[Any], epoch: GcEpoch, new: Sequence[Su
     for _ in range(TRIES):
         contents = home.contents(epoch.organisation, project)
         needed: dict[Content, bytes | None] = {}
-        rows = [_row(home, contents, project, each, needed, own) for each in new]
+        rows = [_row(home, contents, project, each, needed, own, _instant(port)) for each in new]
         await keep(port, home, epoch, contents, needed)
         if await _put(port, home, epoch, rows):
             return
@@ -106,6 +107,10 @@ async def _take_in(port: Port, home: Home[Any], epoch: GcEpoch, new: Sequence[Su
     )
 
 
+def _instant(port: Port) -> datetime:
+    return datetime.fromtimestamp(int(port.now()), timezone.utc)
+
+
 def _row(
     home: Home[Any],
     contents: Contents,
@@ -113,6 +118,7 @@ def _row(
     each: Submission,
     needed: dict[Content, bytes | None],
     own: bool,
+    at: datetime,
 ) -> tuple[InboxRow, bool]:
     """The row of a mutation, and whether it needs blobs; those are added to what is needed."""
     mutation = each.mutation
@@ -134,6 +140,7 @@ def _row(
         refers=True if refs and digest is not None else None,
         principal=each.principal,
         own=own or None,
+        at=at,
     )
     return row, bool(refs) or digest is not None
 
@@ -174,7 +181,7 @@ async def submit_next(
         submission = mutation.by(client, await _next_id(port, home, project, client), principal=principal)
         contents = home.contents(epoch.organisation, project)
         needed: dict[Content, bytes | None] = {}
-        row, _ = _row(home, contents, project, submission, needed, own)
+        row, _ = _row(home, contents, project, submission, needed, own, _instant(port))
         await keep(port, home, epoch, contents, needed)
         try:
             # As a transaction, whose token settles a lost answer: an id that is taken is another's.
@@ -254,11 +261,13 @@ def _named(blob: str) -> Content | None:
 
 
 def _refs(value: Any) -> Iterator[str]:
-    if is_object(value):
-        if list(value) == ["$blob"] and isinstance(value["$blob"], str):
-            yield value["$blob"]
-        for inner in value.values():
-            yield from _refs(inner)
-    elif is_array(value):
-        for inner in value:
-            yield from _refs(inner)
+    """Without recursion: how deep the arguments may be must not hang on who asks."""
+    rest = [value]
+    while rest:
+        each = rest.pop()
+        if is_object(each):
+            if list(each) == ["$blob"] and isinstance(each["$blob"], str):
+                yield each["$blob"]
+            rest += each.values()
+        elif is_array(each):
+            rest += each

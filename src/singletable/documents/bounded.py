@@ -1,0 +1,168 @@
+"""Functions of the application run one after the other in a thread of their own, each for a bounded time.
+
+Whoever waits for one sees how long it runs. One that runs too long is ended by an exception in its thread, which stops
+any Python code; what doesn't end by that, as it catches everything or hangs in a single call of C code that gives other
+threads a turn, is left alone with its thread, and has no effect any more. Nothing in a process ends a call of C code
+that lets no other thread run: a regular expression, a power of integers.
+
+A thread of their own also tells whose an exit is: signals are handled in the main thread, so that SystemExit in this
+one is the function's, while an interrupt reaches whoever waits.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import threading  # noqa: TID251 a function that has to be ended runs in a thread that can be left
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import Context, copy_context
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import Any, TypeVar, cast
+
+T = TypeVar("T")
+
+GRACE_SECONDS = 1.0
+"""For a function to end after it was told to."""
+_SLICE_SECONDS = 0.02
+_PAUSED_SECONDS = 0.2
+
+log = logging.getLogger("singletable.documents")
+
+
+class Overrun(BaseException):
+    """Raised in a function that has run too long; no `except Exception` of its own holds it."""
+
+
+class TookTooLong(Exception):
+    """What whoever waited for the function gets."""
+
+
+@dataclass(eq=False)
+class Watch:
+    """How long a function has run, without the time in which it waited for the library."""
+
+    seconds: float
+    began: float = field(default_factory=time.monotonic)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _pauses: int = 0
+    _paused_at: float = 0.0
+    _paused: float = 0.0
+    _is_over: bool = False
+
+    @contextmanager
+    def paused(self) -> Generator[None, None, None]:
+        """The block doesn't count, and is not ended. It may be in several threads at once."""
+        with self._lock:
+            if self._is_over:
+                raise Overrun
+            if self._pauses == 0:
+                self._paused_at = time.monotonic()
+            self._pauses += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._pauses -= 1
+                if self._pauses == 0:
+                    self._paused += time.monotonic() - self._paused_at
+
+    def left(self) -> float:
+        """Seconds until it may be over."""
+        with self._lock:
+            return _PAUSED_SECONDS if self._pauses else self.seconds - self._spent()
+
+    def end(self) -> bool:
+        """Whether the time is over; from then on the block of a pause is not entered."""
+        with self._lock:
+            self._is_over = self._is_over or (self._pauses == 0 and self._spent() >= self.seconds)
+            return self._is_over
+
+    def _spent(self) -> float:
+        return time.monotonic() - self.began - self._paused
+
+
+@dataclass(eq=False)
+class _Call:
+    function: Callable[[Watch], Any]
+    watch: Watch
+    context: Context = field(default_factory=copy_context)
+    done: threading.Event = field(default_factory=threading.Event)
+    result: Any = None
+    error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self.result = self.context.run(self.function, self.watch)
+        except BaseException as error:
+            self.error = error
+        self.done.set()
+
+
+class Runner:
+    """Runs functions, each for a bounded time. Use it in a `with` block, from one thread."""
+
+    def __init__(self) -> None:
+        self._calls: SimpleQueue[_Call | None] | None = None
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._leave()
+
+    def run(self, function: Callable[[Watch], T], seconds: float) -> T:
+        """Its result, or what it raises; TookTooLong after so many seconds, whatever it made of being told to end."""
+        thread, calls = self._open()
+        call = _Call(function, Watch(seconds))
+        calls.put(call)
+        try:
+            while not call.done.wait(max(_SLICE_SECONDS, call.watch.left())):
+                if call.watch.end():
+                    self._end(call, thread)
+                    raise TookTooLong
+        except BaseException:
+            self._leave()
+            if not call.done.is_set():
+                _raise_in(thread)
+            raise
+        if call.error is not None:
+            raise call.error
+        return cast("T", call.result)
+
+    def _open(self) -> tuple[threading.Thread, SimpleQueue[_Call | None]]:
+        if self._thread is None or self._calls is None:
+            self._calls = SimpleQueue()
+            self._thread = threading.Thread(target=_work, args=(self._calls,), name="mutations", daemon=True)
+            self._thread.start()
+        return self._thread, self._calls
+
+    def _leave(self) -> None:
+        """Let the thread end when it has done what it does."""
+        if self._calls is not None:
+            self._calls.put(None)
+        self._calls = self._thread = None
+
+    def _end(self, call: _Call, thread: threading.Thread) -> None:
+        until = time.monotonic() + GRACE_SECONDS
+        while not call.done.is_set() and time.monotonic() < until:
+            _raise_in(thread)
+            call.done.wait(_SLICE_SECONDS)
+        if not call.done.is_set():
+            log.error("a mutation does not end, and is left to itself: its thread takes time until the process ends")
+
+
+def _work(calls: SimpleQueue[_Call | None]) -> None:
+    try:
+        while (call := calls.get()) is not None:
+            call.run()
+    except Overrun:
+        return  # it came when the call had just ended
+
+
+def _raise_in(thread: threading.Thread) -> None:
+    """An Overrun at the thread's next step of Python code."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(Overrun))
