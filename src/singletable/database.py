@@ -242,8 +242,9 @@ class Database:
         NotFound, ConditionFailed, NotUnique. Of an entity that counts its writes, or with `expected=`, only the item as
         it was read is changed: VersionMoved otherwise.
 
-        One request; a read more where an index key needs values that neither the target nor the updates hold. `add` and
-        `append` are sent once: a lost answer is OutcomeUnknown, unless `exactly_once` (a transaction and a read).
+        One request; a read more where an index key needs values that neither the target nor the updates hold, and
+        before NotFound. `add` and `append` are sent once: a lost answer is OutcomeUnknown, unless `exactly_once` (a
+        transaction and a read).
         """
         return drive(flows.update(self.port, target, updates, where, expected, exactly_once))
 
@@ -262,7 +263,7 @@ class Database:
     def delete(self, target: Any, *, where: Condition | None = None, expected: int | None = None) -> Any:
         """Remove an item, named by its key or itself; gives it as it was, None where there was none.
 
-        ConditionFailed, VersionMoved. One request.
+        ConditionFailed, VersionMoved. One request; a read more where a condition is given and there is no item.
         """
         return drive(flows.delete(self.port, target, where, expected))
 

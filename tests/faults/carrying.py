@@ -47,6 +47,8 @@ class Carrier:
         """Requests to come again, each with how many requests are to pass first."""
         self.repeated: list[Call] = []
         """Those that have come again."""
+        self.hides_items = False
+        """As an engine that does not know ReturnValuesOnConditionCheckFailure: refusals come without their items."""
 
     async def carry(self, message: bytes, ask: Ask) -> Outcome:
         """What becomes of one request. `ask` sends one to the engine and gives its answer."""
@@ -55,7 +57,7 @@ class Carrier:
         earlier = len(self.duplicates)
         outcome = await self._act(call, action, ask)
         await self._count_down(earlier, ask)
-        return outcome
+        return without_items(outcome) if self.hides_items and isinstance(outcome, Reply) else outcome
 
     async def _act(self, call: Call, action: Action | None, ask: Ask) -> Outcome:
         match action:
@@ -210,3 +212,13 @@ def _split(call: Call, count: int | None) -> tuple[dict[str, Any], dict[str, Any
             if part:
                 into[table] = {**requests, "Keys": part} if call.operation == "BatchGetItem" else part
     return kept, held
+
+
+def without_items(answer: Reply) -> Reply:
+    """An answer as it is, but for the items that a refused condition found."""
+    if answer.status == _OK:
+        return answer
+    said = {name: value for name, value in answer.json.items() if name != "Item"}
+    for reason in said.get("CancellationReasons", ()):
+        reason.pop("Item", None)
+    return Reply.of(said, answer.status)

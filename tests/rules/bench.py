@@ -24,11 +24,17 @@ class Bench:
     shell: Shell
     faults: Faults
     clock: Clock
+    hides_items: bool = False
+    """Whether refusals come without their items."""
 
     @property
     def requests(self) -> dict[str, int]:
         """The operations that were sent since `start`, each with how often."""
         return dict(self.faults.seen)
+
+    def proofs(self, count: int) -> dict[str, int]:
+        """The reads that so many refusals take more where they come without their items."""
+        return {"GetItem": count} if self.hides_items else {}
 
     def start(self) -> None:
         """Count from here."""

@@ -22,4 +22,4 @@ async def bench(kind: str, proxy: FaultProxy, faults: Faults, clock: Clock) -> A
     retry = RetryPolicy(deadline_seconds=20.0, transaction_deadline_seconds=20.0)
     async with opened_at(kind, proxy.url, clock=clock, retry=retry, tables=(shop, guarded)) as shell:
         faults.forget()
-        yield Bench(shell, faults, clock)
+        yield Bench(shell, faults, clock, proxy.carrier.hides_items)

@@ -166,7 +166,7 @@ class HoldTombstone(Write):
 
     def main(self, current: Any, moment: Moment) -> Part:
         action = CheckItem(self.model.table.name, self.model.key_item(self.key), guard(self.model, self._marked))
-        return Part(action, self._refusal)
+        return Part(action, self._refusal, refusal_needs_item=False)
 
     @property
     def _marked(self) -> Condition:
@@ -181,7 +181,7 @@ class RemoveNode(HoldTombstone):
 
     def main(self, current: Any, moment: Moment) -> Part:
         action = DeleteItem(self.model.table.name, self.model.key_item(self.key), guard(self.model, self._marked), RAW)
-        return Part(action, self._refusal)
+        return Part(action, self._refusal, refusal_needs_item=False)
 
     def claims(self, current: Any) -> Iterator[Claim]:
         for unique in self.model.uniques:

@@ -71,7 +71,8 @@ class PutEdge(Write):
             item[LISTED] = {"BOOL": False}
         absent = Condition("attribute_not_exists", (Stored(self.model.key_attributes[0]),))
         condition = absent if self.before is None else is_as_read(self.before)
-        return Part(PutItem(self.model.table.name, item, guard(self.model, condition)), self._refusal)
+        action = PutItem(self.model.table.name, item, guard(self.model, condition))
+        return Part(action, self._refusal, refusal_needs_item=self.before is not None)
 
     def _refusal(self, stored: Item | None) -> SingletableError:
         if self.before is None:

@@ -33,7 +33,7 @@ class Moment(Struct, frozen=True):
     """A fresh text, the same for all tries of the write; none in a transaction, which its token settles."""
 
 
-def _settles_nothing(_: Item | None) -> bool:
+def settles_nothing(_: Item | None) -> bool:
     return False
 
 
@@ -42,10 +42,12 @@ class Part(Struct, frozen=True):
 
     action: Action
     refusal: Callable[[Item | None], SingletableError]
-    settles: Callable[[Item | None], bool] = _settles_nothing
+    settles: Callable[[Item | None], bool] = settles_nothing
     """Whether a stored item shows that this part was done by an earlier try."""
     certain: bool = True
     """Whether a refusal after a lost answer can't come from the part's own earlier success."""
+    refusal_needs_item: bool = True
+    """Whether `refusal` says different things of different stored items, and of none: then it is asked with proof."""
 
 
 class Needs:

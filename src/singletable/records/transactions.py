@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from singletable.errors import (
     Conflict,
@@ -19,13 +20,14 @@ from singletable.errors import (
     TransactionConflict,
 )
 from singletable.expressions import Condition, Update, words
-from singletable.operations import MAX_ACTIONS, Cancelled, Reason, TransactWriteItems
+from singletable.operations import MAX_ACTIONS, Cancelled, Item, Reason, TransactWriteItems
 from singletable.records.changes import check_updates
 from singletable.records.entities import Entity
 from singletable.records.merging import merged
 from singletable.records.models import model_for, model_of
 from singletable.records.patterns import KeyOf
 from singletable.records.planning import UNREAD, Moment, Needs, Part, Write
+from singletable.records.proving import found, is_outdated, stored_read
 from singletable.records.reading import check_whole, get_operation
 from singletable.records.rewriting import NOT_STALE, fresh_after
 from singletable.records.tables import first_use
@@ -152,8 +154,8 @@ async def _plan(port: Port, writes: Sequence[Write], known: dict[int, Any], mome
     parts = _mains(writes, known, moment)
     needed = [i for i, part in enumerate(parts) if isinstance(part, Needs)]
     if needed:
-        found = await port.send_all([get_operation(writes[i].key, consistent=True) for i in needed])
-        for i, entity in zip(needed, found, strict=True):
+        read = await port.send_all([get_operation(writes[i].key, consistent=True) for i in needed])
+        for i, entity in zip(needed, read, strict=True):
             gone = entity is None or writes[i].model.is_expired(entity, moment.now)
             known[i] = None if gone else entity
         parts = _mains(writes, known, moment)
@@ -201,11 +203,17 @@ async def _after_refusal(
     cancelled: Cancelled,
     moment: Moment,
 ) -> None:
-    """Take what changed into account and go on, where that is all that stood in the way; else raise."""
+    """Take what changed into account and go on, where that is all that stood in the way; else raise.
+
+    Items that a refusal came without are read first, in one round trip.
+    """
     anew: set[int] = set()
     failures: dict[int, list[Failure]] = {}
-    for planned, reason in zip(plan, cancelled.reasons, strict=True):
+    proofs = await _proofs(port, writes, plan, cancelled.reasons)
+    for planned, given in zip(plan, cancelled.reasons, strict=True):
         write = writes[planned.number]
+        is_proven = planned.is_main and planned.number in proofs
+        reason = replace(given, stored=proofs[planned.number]) if is_proven else given
         if reason.code in _PASSING or planned.number in anew:
             continue
         refused = reason.code == "ConditionalCheckFailed"
@@ -218,10 +226,32 @@ async def _after_refusal(
                 continue
         if refused and anew and not planned.is_main:
             continue  # whose value it is hangs on the items that are planned anew; a real refusal comes again
-        failures.setdefault(planned.number, []).append(_failure(write, _error(write, planned.part, reason)))
-    real = [failure for number, found in failures.items() if number not in anew for failure in found]
+        error = _error(write, planned.part, reason)
+        if is_proven and is_outdated(write, error, reason.stored, moment.now):
+            anew.add(planned.number)
+            continue
+        failures.setdefault(planned.number, []).append(_failure(write, error))
+    real = [failure for number, own in failures.items() if number not in anew for failure in own]
     if real:
         raise _cancelled(writes, real) from None
+
+
+async def _proofs(
+    port: Port, writes: Sequence[Write], plan: Sequence[Planned], reasons: Sequence[Reason]
+) -> Mapping[int, Item | None]:
+    """The items of refused writes whose refusals came without them, by the writes' numbers. One round trip, or none."""
+    numbers = [
+        planned.number
+        for planned, reason in zip(plan, reasons, strict=True)
+        if reason.code == "ConditionalCheckFailed"
+        and planned.is_main
+        and planned.part.refusal_needs_item
+        and found(reason.stored) is None
+    ]
+    if not numbers:
+        return {}
+    items = await port.send_all([stored_read(writes[number]) for number in numbers])
+    return dict(zip(numbers, items, strict=True))
 
 
 def _error(write: Write, part: Part, reason: Reason) -> SingletableError:

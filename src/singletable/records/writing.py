@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from singletable.errors import AlreadyExists, NotFound, TransactionCancelled, TransactionConflict
+from msgspec import Struct
+
+from singletable.errors import AlreadyExists, NotFound, SingletableError, TransactionCancelled, TransactionConflict
 from singletable.expressions import Condition, Update
-from singletable.operations import GetItem, Refused
+from singletable.operations import GetItem, Item, Refused
 from singletable.records.changes import applied, check_updates
 from singletable.records.models import Model, model_for
 from singletable.records.patterns import KeyOf
-from singletable.records.planning import Moment, Needs, Part, Write
+from singletable.records.planning import Moment, Needs, Part, Write, settles_nothing
+from singletable.records.proving import found, is_outdated, stored_read
 from singletable.records.reading import get_operation
 from singletable.records.rewriting import NOT_STALE, fresh_after
 from singletable.records.rules import is_there, outcome_unknown
@@ -46,7 +49,8 @@ async def update(
     """Change attributes of an item that is there, named by its key or itself; gives it as it is then.
 
     NotFound, ConditionFailed, VersionMoved, NotUnique. One request; one read more where an index key or a guard needs
-    values that neither the target nor the updates hold. `exactly_once` makes it a transaction and a read.
+    values that neither the target nor the updates hold, and before NotFound, as only a read proves absence.
+    `exactly_once` makes it a transaction and a read.
     """
     model, key, expected = target_of(target, expected)
     check_updates(model, updates)
@@ -69,15 +73,17 @@ async def upsert(port: Port, entity: Any, updates: tuple[Update, ...], exactly_o
         return written
     key = model.key_of(entity)
     fresh = applied(model, entity, updates)
+    proves = False  # create() tells soon enough
     for _ in range(TRIES):
         try:
-            return await update(port, key, updates, exactly_once=exactly_once)
+            return await alone(port, Change(model, key, updates), exactly_once, proves)
         except NotFound:
             try:
                 await create(port, fresh)
             except AlreadyExists as taken:
                 if taken.of_another_type:
                     raise
+                proves = True
             else:
                 return fresh
     raise _contended(model, key, "upsert")
@@ -86,18 +92,22 @@ async def upsert(port: Port, entity: Any, updates: tuple[Update, ...], exactly_o
 async def delete(port: Port, target: Any, where: Condition | None = None, expected: int | None = None) -> Any:
     """Remove an item, named by its key or itself; gives it as it was, None where there was none.
 
-    ConditionFailed, VersionMoved. One request; with unique attributes a read and a transaction.
+    ConditionFailed, VersionMoved. One request; with unique attributes a read and a transaction. A read more where a
+    condition is given and there is no item.
     """
     model, key, expected = target_of(target, expected)
     try:
-        found: Any = await alone(port, Remove(model, key, where, expected))
+        gone: Any = await alone(port, Remove(model, key, where, expected))
     except NotFound:
         return None
-    return None if found is None or model.is_expired(found, port.now()) else found
+    return None if gone is None or model.is_expired(gone, port.now()) else gone
 
 
-async def alone(port: Port, write: Write, exactly_once: bool = False) -> Any:
-    """Send one write: as a single request, or as a transaction where it has guards or is to happen exactly once."""
+async def alone(port: Port, write: Write, exactly_once: bool = False, proves: bool = True) -> Any:
+    """Send one write: as a single request, or as a transaction where it has guards or is to happen exactly once.
+
+    A refusal without the item takes a read more, to tell whether there is one; with `proves` off it is taken for none.
+    """
     if port.traits.creates_tables:
         await first_use(port, write.model.table)
     if exactly_once or (write.model.uniques and not isinstance(write, Change)):
@@ -114,10 +124,11 @@ async def alone(port: Port, write: Write, exactly_once: bool = False) -> Any:
         try:
             answer = await port.send(_operation(part))
         except Refused as refused:
-            if part.settles(refused.stored):
+            evidence = await _evidence(port, write, part, refused, proves)
+            if part.settles(evidence.stored):
                 write.done()
-                return write.model.load(refused.stored or {})
-            current = await _after_refusal(port, write, part, current, refused, moment)
+                return write.model.load(evidence.stored or {})
+            current = await _after_refusal(port, write, part, current, evidence, moment)
         else:
             write.done()
             return answer
@@ -126,20 +137,46 @@ async def alone(port: Port, write: Write, exactly_once: bool = False) -> Any:
 
 async def read_current(port: Port, write: Write, now: float) -> Any:
     """The entity of a write's item as it is; None where there is none, or it has expired."""
-    found: Any = await port.send(get_operation(write.key, consistent=True))
-    return None if found is None or write.model.is_expired(found, now) else found
+    entity: Any = await port.send(get_operation(write.key, consistent=True))
+    return None if entity is None or write.model.is_expired(entity, now) else entity
 
 
-async def _after_refusal(port: Port, write: Write, part: Part, current: Any, refused: Refused, moment: Moment) -> Any:
+class Evidence(Struct, frozen=True):
+    """What is known of a refusal."""
+
+    stored: Item | None
+    unsettled: bool
+    """The answer to an earlier try was lost."""
+    was_read: bool
+    """The item did not come with the refusal; it was read after it."""
+
+
+async def _evidence(port: Port, write: Write, part: Part, refused: Refused, proves: bool) -> Evidence:
+    stored = found(refused.stored)
+    may_settle = refused.unsettled and (part.refusal_needs_item or part.settles is not settles_nothing)
+    if stored is not None or not (may_settle or (proves and part.refusal_needs_item)):
+        return Evidence(stored, refused.unsettled, was_read=False)
+    try:
+        return Evidence(await port.send(stored_read(write)), refused.unsettled, was_read=True)
+    except SingletableError as error:
+        if refused.unsettled:
+            raise outcome_unknown(write.model, write.key, write.verb) from error
+        raise
+
+
+async def _after_refusal(port: Port, write: Write, part: Part, current: Any, known: Evidence, moment: Moment) -> Any:
     """The item to plan anew with; or raise what the refusal means."""
-    model, stored = write.model, refused.stored
+    model, stored = write.model, known.stored
     fresh = await fresh_after(port, write, current, stored, moment.now)
     if fresh is not NOT_STALE:
         return fresh
     gone = isinstance(write, Remove) and not is_there(model, stored, moment.now)
-    if refused.unsettled and not part.certain and not gone:
+    if known.unsettled and not part.certain and not gone:
         raise outcome_unknown(model, write.key, write.verb) from None
-    raise part.refusal(stored) from None
+    error = part.refusal(stored)
+    if known.was_read and is_outdated(write, error, stored, moment.now):
+        return current
+    raise error from None
 
 
 async def _transacted(port: Port, write: Write, read: Mapping[int, Any] | None = None) -> Any:

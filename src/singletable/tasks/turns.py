@@ -64,7 +64,7 @@ class ScheduleTurn(NewItem):
 
     def main(self, current: Any, moment: Moment) -> Part:
         action = PutItem(self.model.table.name, self.model.item(self.item(moment.now)), Guard())
-        return Part(action, lambda stored: claim_lost(self.model, self.key, self.verb))
+        return Part(action, lambda stored: claim_lost(self.model, self.key, self.verb), refusal_needs_item=False)
 
     def item(self, now: float) -> Turn:
         plan, due = self.plan, self.plan.due_at(now)
@@ -96,7 +96,7 @@ class Held(Write):
     where: Condition | None = None
 
     def main(self, current: Any, moment: Moment) -> Part:
-        return Part(self.make(guard(self.model, self.held)), self._refusal)
+        return Part(self.make(guard(self.model, self.held)), self._refusal, refusal_needs_item=False)
 
     def _refusal(self, stored: Item | None) -> SingletableError:
         return claim_lost(self.model, self.key, self.verb)
@@ -119,7 +119,7 @@ class Move(Write):
         conditions = Guard(expressions.condition(self.held), expressions.names, expressions.values)
         table, key = self.model.table.name, self.model.key_item(self.key)
         action = UpdateItem(table, key, text, conditions, RAW, repeatable=True)
-        return Part(action, lambda stored: claim_lost(self.model, self.key, self.verb))
+        return Part(action, lambda stored: claim_lost(self.model, self.key, self.verb), refusal_needs_item=False)
 
 
 class TaskGone(NotFound):
@@ -145,7 +145,7 @@ class FinishName(Write):
     def main(self, current: Any, moment: Moment) -> Part:
         held = guard(self.model, is_name_of(self.tasks, self.turn))
         action = DeleteItem(self.model.table.name, self.model.key_item(self.key), held, RAW)
-        return Part(action, lambda stored: claim_lost(self.model, self.key, self.verb))
+        return Part(action, lambda stored: claim_lost(self.model, self.key, self.verb), refusal_needs_item=False)
 
     def joined_with(self, other: Write) -> Write | None:
         """The next task of the same key, scheduled where this one ends."""
@@ -173,7 +173,10 @@ class CheckName(Write):
         name, there = self.model, is_name_of(self.tasks, self.turn)
         condition = is_absent(name) | ~there if self.gone else there
         action = CheckItem(name.table.name, name.key_item(self.key), guard(name, condition))
-        return Part(action, lambda stored: TaskGone("the task was cancelled", key=self.key, table=name.table.name))
+        return Part(action, self._refusal, refusal_needs_item=False)
+
+    def _refusal(self, stored: Item | None) -> SingletableError:
+        return TaskGone("the task was cancelled", key=self.key, table=self.model.table.name)
 
 
 def claim_turn(tasks: TaskEntities, turn: Turn, now: datetime, until: datetime) -> tuple[Turn, list[Write]]:

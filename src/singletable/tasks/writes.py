@@ -92,7 +92,7 @@ class Schedule(NewItem):
 
     def main(self, current: Any, moment: Moment) -> Part:
         part = Create(self.model, self.item(moment.now)).main(UNREAD, moment)
-        return replace(part, refusal=self._refusal)
+        return replace(part, refusal=self._refusal, refusal_needs_item=False)
 
     def item(self, now: float) -> PlainTask:
         plan, due = self.plan, self.plan.due_at(now)
@@ -133,7 +133,7 @@ class Replace(Write):
     def main(self, current: Any, moment: Moment) -> Part:
         item = self.model.item(self.item(moment.now))
         action = PutItem(self.model.table.name, item, guard(self.model, self.held))
-        return Part(action, lambda stored: claim_lost(self.model, self.key, self.verb))
+        return Part(action, lambda stored: claim_lost(self.model, self.key, self.verb), refusal_needs_item=False)
 
     def done(self) -> None:
         if self.ends is not None:
@@ -179,6 +179,7 @@ class Claim(Write):
             action,
             lambda stored: claim_lost(model, self.key, self.verb),
             lambda stored: carries(model, stored, moment.write_id),
+            refusal_needs_item=False,
         )
 
     def _changes(self, moment: Moment) -> Iterator[Change]:
@@ -218,7 +219,7 @@ class Advance(Write):
         condition = is_held(model, self.before)
         held = Guard(expressions.condition(condition), expressions.names, expressions.values)
         action = UpdateItem(model.table.name, model.key_item(self.key), text, held, model, repeatable=True)
-        return Part(action, lambda stored: claim_lost(model, self.key, self.verb))
+        return Part(action, lambda stored: claim_lost(model, self.key, self.verb), refusal_needs_item=False)
 
 
 @dataclass(eq=False)
