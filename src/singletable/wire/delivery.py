@@ -15,7 +15,16 @@ import msgspec
 from singletable.wire.credentials import Credentials, CredentialSource
 from singletable.wire.endpoints import Endpoint
 from singletable.wire.exchange import Answer, AnswerLost, Exchange, Timeouts, Undelivered
-from singletable.wire.faults import Fault, Verdict, named_in, read_fault, verdict_on, with_code
+from singletable.wire.faults import (
+    OF_THE_CLOCK,
+    Fault,
+    Verdict,
+    date_of,
+    named_in,
+    read_fault,
+    verdict_on,
+    with_code,
+)
 from singletable.wire.idle import MAX_IDLE_SECONDS
 from singletable.wire.meter import ACTIVE, Rounds, count_answer, count_try, count_units
 from singletable.wire.port import Operation
@@ -32,6 +41,8 @@ _TOLD = frozenset({Verdict.DENIED, Verdict.THROTTLED})
 """Their messages name a permission, a table or an index, never a value of an item."""
 _QUOTES_THE_REQUEST = "IncompleteSignature"
 """The code whose message holds the Authorization header."""
+_SKEW_SECONDS = 240.0
+"""A signature is good for five minutes: a clock that is less wrong is not what was refused."""
 _check_json = msgspec.json.Decoder(msgspec.Raw).decode
 
 
@@ -62,6 +73,8 @@ class Delivery:
         self._policy = policy
         self._checksum = checksum
         self._signer: Signer | None = None
+        self._skew = 0.0
+        """Seconds that the service's clock is ahead of this machine's, once it was found to be."""
         self._first_patience = min(timeouts.read, policy.deadline_seconds)
 
     async def send(self, exchange: Exchange, operation: Operation[T], rounds: Rounds | None = None) -> T:
@@ -107,7 +120,8 @@ class Delivery:
     async def _try(
         self, exchange: Exchange, request: Request, attempt: int, patience: float, rounds: Rounds | None
     ) -> Response | Trouble:
-        now = self.now()
+        skew = self._skew
+        now = self.now() + skew
         credentials = self._source.held(now)
         if credentials is None:
             credentials = await self._fetch(exchange, now)
@@ -130,7 +144,7 @@ class Delivery:
             count_answer(meters, answer.bytes_in)
         if answer.status == _OK and self._is_whole(answer):
             return Response(_OK, answer.body, False, answer.request_id)
-        return self._judge(answer, request, credentials)
+        return self._judge(answer, request, credentials, skew)
 
     def _is_whole(self, answer: Answer) -> bool:
         """Its body is what the service sent, as far as that can be known: by its checksum, else by being JSON."""
@@ -145,7 +159,7 @@ class Delivery:
             return False
         return body[:1] == b"{"
 
-    def _judge(self, answer: Answer, request: Request, signed_by: Credentials) -> Response | Trouble:
+    def _judge(self, answer: Answer, request: Request, signed_by: Credentials, skew: float) -> Response | Trouble:
         if answer.status == _OK and request.answers_nothing and not answer.body:
             return Response(_OK, b"{}", False, answer.request_id)
         body = self._told_by(answer)
@@ -157,7 +171,22 @@ class Delivery:
         if verdict is Verdict.ANSWER:
             return Response(answer.status, body, False, answer.request_id)
         what = _told(answer.status, fault, verdict)
+        if fault is not None and fault.code in OF_THE_CLOCK and self._corrects_clock(answer, skew):
+            verdict, what = Verdict.SKEWED, f"{what}; this machine's clock is {-self._skew:+.0f} s off"
         return Trouble(verdict, what, request_id=answer.request_id, signed_by=signed_by)
+
+    def _corrects_clock(self, answer: Answer, signed_with: float) -> bool:
+        """Whether the service's clock, of the answer's Date, is far from the one that signed; it is followed then."""
+        date = date_of(answer.headers)
+        if date is None:
+            return False
+        skew = date - self.now()
+        if abs(skew - signed_with) < _SKEW_SECONDS:
+            return False
+        if abs(skew - self._skew) >= _SKEW_SECONDS:  # the first of many requests that were refused
+            self._skew = skew
+            _note_skew(self.endpoint.url, skew)
+        return True
 
     def _told_by(self, answer: Answer) -> bytes | None:
         """An error's body, with the code in it wherever that stood; None for an answer that can't be believed."""
@@ -174,7 +203,7 @@ class Delivery:
 
     async def _renew(self, exchange: Exchange, persistence: Persistence, trouble: Trouble) -> None:
         """Fetches credentials in place of the expired ones; raises `Denied` when the same come back."""
-        now = self.now()
+        now = self.now() + self._skew
         held = self._source.held(now)
         if held is not None and held != trouble.signed_by:
             return  # another request that they were refused to has fetched them
@@ -184,6 +213,14 @@ class Delivery:
     def _signer_for(self, credentials: Credentials) -> Signer:
         endpoint, service = self.endpoint, self._service
         return Signer(credentials, endpoint.region, endpoint.authority, service.name, service.target_prefix)
+
+
+def _note_skew(url: str, skew: float) -> None:
+    from logging import getLogger  # noqa: PLC0415 for a clock that is wrong only
+
+    getLogger("singletable.wire").warning(
+        "this machine's clock is %+.0f s off that of %s: requests are signed by the service's", -skew, url
+    )
 
 
 def fresh_token() -> str:

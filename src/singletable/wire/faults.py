@@ -32,6 +32,8 @@ class Verdict(Enum):
     """Nothing reached the service: definitely not applied, try again."""
     UNTRUSTED = auto()
     """The service could not prove who it is: nothing was sent, and trying again won't help."""
+    SKEWED = auto()
+    """The clock that signed was wrong: definitely not applied, corrected, try again, once."""
     REFRESH = auto()
     """The credentials have expired: fetch them, then try again, once."""
     DENIED = auto()
@@ -77,6 +79,8 @@ VERDICTS: Final[Mapping[str, Verdict]] = {
     "OptInRequired": Verdict.DENIED,
     "RequestExpired": Verdict.DENIED,
     "RequestTimeTooSkewed": Verdict.DENIED,
+    "RequestInTheFuture": Verdict.DENIED,
+    "AuthFailure": Verdict.DENIED,
     "ConditionalCheckFailedException": Verdict.ANSWER,
     "TransactionCanceledException": Verdict.ANSWER,  # unless all of its reasons pass: see verdict_on
     "ValidationException": Verdict.ANSWER,
@@ -117,6 +121,19 @@ _PASSING_REASONS: Final[Mapping[str, Verdict | None]] = {
 }
 _TOO_MANY_REQUESTS = 429
 _FIRST_SERVER_ERROR = 500
+
+
+OF_THE_CLOCK: Final = frozenset(
+    {
+        "RequestTimeTooSkewed",
+        "RequestExpired",
+        "RequestInTheFuture",
+        "InvalidSignatureException",
+        "SignatureDoesNotMatch",
+        "AuthFailure",
+    }
+)
+"""The codes that a wrong clock may be the cause of; whether it is, the answer's Date says."""
 
 
 class CancellationReason(Struct, frozen=True, rename="pascal"):
@@ -170,6 +187,16 @@ def named_in(headers: Mapping[bytes, bytes]) -> str:
     """The code in the header that some services and gateways name an error in, instead of in the body."""
     code = _bare(headers.get(b"x-amzn-errortype", b"").decode("latin-1"))
     return code if _CODE.fullmatch(code) else ""
+
+
+def date_of(headers: Mapping[bytes, bytes]) -> float | None:
+    """When the service answered, by its clock, in seconds since 1970; None where it doesn't say."""
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 for errors only
+
+    try:
+        return parsedate_to_datetime(headers[b"date"].decode("latin-1")).timestamp()
+    except (KeyError, ValueError, OverflowError):
+        return None
 
 
 def with_code(body: bytes, code: str) -> bytes | None:

@@ -29,10 +29,12 @@ LONGEST_TRANSACTION_SECONDS = 300.0
 _READS = ("Get", "BatchGet", "TransactGet", "Query", "Scan", "Describe", "List")
 _OPEN = frozenset({Verdict.LOST, Verdict.IN_PROGRESS})
 _FINAL = frozenset({Verdict.DENIED, Verdict.UNTRUSTED})
+_ONCE = frozenset({Verdict.REFRESH, Verdict.SKEWED})
 _ENDS: dict[Verdict, tuple[type[SingletableError], str]] = {
     Verdict.THROTTLED: (Throttled, "Retry later, or raise the capacity of the table or of its hot partition"),
     Verdict.CONFLICT: (TransactionConflict, "Read again and retry, or let fewer writers meet in one item"),
     Verdict.DENIED: (Denied, "Check the credentials, their permissions and this machine's clock"),
+    Verdict.SKEWED: (Denied, "Set this machine's clock"),
     Verdict.REFRESH: (Denied, "Fetch new credentials"),
     Verdict.UNTRUSTED: (Unavailable, "Give the authority that signed the certificate, as ca_file"),
 }
@@ -135,7 +137,7 @@ class Persistence:
         self._deadline = started + policy.deadline_of(request)
         self._reads = request.operation.startswith(_READS)
         self._last_spent = 0.0
-        self._renewed = False
+        self._once: set[Verdict] = set()
 
     def wait_after(self, trouble: Trouble, now: float) -> float:
         """Seconds to wait before the next try. Raises the error that the request ends with, where it ends."""
@@ -146,8 +148,8 @@ class Persistence:
             raise self.end(trouble, now)
         if trouble.verdict is Verdict.LOST and not self._may_repeat():
             raise self.end(trouble, now)
-        if trouble.verdict is Verdict.REFRESH:
-            return self._wait_for_renewal(trouble, now)
+        if trouble.verdict in _ONCE:
+            return self._again_at_once(trouble, now)
         wait = self._policy.wait(self.tries, self._random())
         if self._has_tried_enough() or now + wait >= self._deadline:
             raise self.end(trouble, now)
@@ -185,8 +187,8 @@ class Persistence:
         may_be_settled = self.unsettled and self.request.tokened
         return self.tries >= self._policy.attempts and not may_be_settled
 
-    def _wait_for_renewal(self, trouble: Trouble, now: float) -> float:
-        if self._renewed or now >= self._deadline:
+    def _again_at_once(self, trouble: Trouble, now: float) -> float:
+        if trouble.verdict in self._once or now >= self._deadline:
             raise self.end(trouble, now)
-        self._renewed = True
+        self._once.add(trouble.verdict)
         return 0.0
