@@ -184,6 +184,32 @@ def test_an_index_that_can_not_hold_tasks_is_refused() -> None:
         Tasks(inverse, index="inverse")
 
 
+def test_a_second_tasks_of_a_table_is_refused() -> None:
+    """Each worker takes every task of the table that is due, so each of the two would meet the other's functions."""
+    table = Table("calls", indexes=["gsi1", "gsi2"])
+    first = Tasks(table, index="gsi1")
+    for index in ("gsi1", "gsi2"):
+        with pytest.raises(DeclarationError, match="has its Tasks already") as refused:
+            Tasks(table, index=index)
+        assert refused.value.table == "calls"
+        assert "Import" in refused.value.hint
+    assert first.task(_nothing).name == "_nothing"
+    assert Tasks(Table("calls", indexes=["gsi1"]), index="gsi1").table is not table
+
+
+def test_a_tasks_that_could_not_be_made_is_not_in_the_way() -> None:
+    table = Table("calls", indexes=["gsi1"])
+    with pytest.raises(DeclarationError, match="no index"):
+        Tasks(table, index="gsi2")
+    made = Tasks(table, index="gsi1")
+    assert made.table is table
+    del made
+    assert Tasks(table, index="gsi1").table is table  # nobody can use the first any more
+
+
+def _nothing() -> None: ...
+
+
 def test_waits_grow_up_to_a_limit() -> None:
     backoff = Backoff(first_seconds=1.0, longest_seconds=100.0)
     assert [backoff.seconds(tries, 1.0) for tries in (1, 2, 3, 7, 8, 500)] == [1, 2, 4, 64, 100, 100]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, ParamSpec, overload
+from weakref import WeakKeyDictionary, ref
 
 from singletable.errors import DeclarationError, InvalidRequest, InvalidValue
 from singletable.queues import Queue
@@ -75,11 +76,14 @@ class Tasks:
             tx.add(tasks.after(timedelta(days=3), remind(user.id)))
 
     A task runs at least once, never before its time by the clock of the worker that claims it. What fails is tried
-    again, later each time, and set aside with its error after the last try. One Tasks for a table.
+    again, later each time, and set aside with its error after the last try. One Tasks for a table: DeclarationError for
+    a second, whose workers would take what only the first has functions for.
     """
 
     def __init__(self, table: Table, *, index: str) -> None:
+        _refuse_second(table)
         self._tasks = task_entities(table, index)
+        _TASKS_OF[table] = ref(self)
         self.table = table
         self._functions: dict[str, TaskFunction[...]] = {}
 
@@ -283,6 +287,20 @@ class Tasks:
         Dead tasks are no finding: `dead` gives them.
         """
         return db.run(flows.check(db.port, self._tasks, self._functions))
+
+
+_TASKS_OF: WeakKeyDictionary[Table, ref[Tasks]] = WeakKeyDictionary()
+"""The one Tasks of each table, for as long as somebody holds it."""
+
+
+def _refuse_second(table: Table) -> None:
+    made = _TASKS_OF.get(table)
+    if made is not None and made() is not None:
+        raise DeclarationError(
+            f"{table.name} has its Tasks already; workers of a second would take tasks that it has no functions for",
+            table=table.name,
+            hint="Import the first one where its functions are declared. To declare it anew, make the Table anew too.",
+        )
 
 
 def _name_of(function: Callable[..., Any]) -> str:
