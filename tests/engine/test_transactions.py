@@ -185,6 +185,21 @@ async def test_a_hundred_items_and_no_more(shell: Shell) -> None:
     assert meter.requests == 0
 
 
+async def test_what_is_counted_is_what_is_sent(shell: Shell) -> None:
+    """150 operations on 50 items are 50 actions."""
+    members = [membership(n) for n in range(50)]
+    async with shell.transaction() as tx:
+        for member in members:
+            tx.create(member)
+            tx.update(key_of(member), attr(Membership.role).set("lead"))
+            tx.update(key_of(member), attr(Membership.role).set("owner"))
+    assert [m.role for m in await shell.all(Membership.of_user(ADA.email))] == ["owner"] * 50
+    with shell.meter() as meter, pytest.raises(InvalidRequest, match="101 items") as refused:
+        await send(shell, lambda tx: [tx.check(key_of(membership(n))) for n in (*range(101), *range(101))])
+    assert "202 operations" in refused.value.what
+    assert meter.requests == 0
+
+
 async def test_two_writes_of_one_item_that_no_action_can_say_are_refused(shell: Shell) -> None:
     await shell.get(KEY)
     with shell.meter() as meter, pytest.raises(InvalidRequest, match="put and delete of the same item"):

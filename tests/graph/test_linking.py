@@ -43,6 +43,18 @@ async def test_a_link_is_an_edge_and_a_member(graph: Any) -> None:
     assert await members(graph) == {(User.by_id("ada"), Role.LEAD)}
 
 
+async def test_forty_links_from_one_node_are_one_transaction(graph: Any) -> None:
+    """120 operations, 81 actions: an edge and a target each, and their one source."""
+    people = [User(id=f"u{number}") for number in range(40)]
+    for person in people:
+        await graph.create(person)
+    async with graph.transaction() as tx:
+        for person in people:
+            tx.add(link(lead(person)))
+    assert await members(graph) == {(User.by_id(person.id), Role.LEAD) for person in people}
+    assert len(await graph.all(GoalMembership.of(GOAL))) == 40
+
+
 async def test_a_second_link_is_refused(graph: Any) -> None:
     await graph.link(lead())
     with pytest.raises(AlreadyExists, match=r"relink\(\) it"):

@@ -1,4 +1,4 @@
-"""Transactions: up to 100 writes and checks, all of them or none, in one request at twice the units.
+"""Transactions: writes and checks of up to 100 items, all of them or none, in one request at twice the units.
 
 The request is repeated with the same bytes and the same token until a definite answer. Only after one, when what the
 plan was made from had changed meanwhile, is it planned anew and sent with a new token.
@@ -277,13 +277,7 @@ def _cancelled(writes: Sequence[Write], failures: list[Failure]) -> TransactionC
 
 
 def _merged(pending: Sequence[Write]) -> Iterator[Write]:
-    """One write an item, in the order of the first of each."""
-    if len(pending) > MAX_ACTIONS:
-        raise InvalidRequest(
-            f"a transaction of {len(pending)} operations; DynamoDB takes {MAX_ACTIONS}",
-            operation="transaction",
-            hint="Split it into transactions that can stand alone.",
-        )
+    """One write an item, in the order of the first of each; InvalidRequest for more items than DynamoDB takes."""
     places: dict[tuple[str, str, str], Write] = {}
     for number, write in enumerate(pending, 1):
         place = (write.model.table.name, write.key.partition, write.key.low)
@@ -293,4 +287,10 @@ def _merged(pending: Sequence[Write]) -> Iterator[Write]:
             write = merged(places[place], write)
             write.number = number
         places[place] = write
+    if len(places) > MAX_ACTIONS:
+        raise InvalidRequest(
+            f"a transaction of {len(places)} items, from {len(pending)} operations; DynamoDB takes {MAX_ACTIONS} items",
+            operation="transaction",
+            hint="Split it into transactions that can stand alone.",
+        )
     return iter(places.values())
