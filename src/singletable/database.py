@@ -126,7 +126,7 @@ class Database:
         """
         return drive(flows.get_any(self.port, key))
 
-    def get_many(self, keys: Sequence[KeyOf[T]], *, consistent: bool = False) -> list[T]:
+    def get_many(self, keys: Iterable[KeyOf[T]], *, consistent: bool = False) -> list[T]:
         """The entities under the keys, in their order, those that are not there left out. One round trip for 1,600.
 
         `Incomplete` carries the keys that could not be read for the table's rate.
@@ -272,7 +272,7 @@ class Database:
         drive(flows.write_many(self.port, puts, deletes))
 
     def transaction(self) -> BlockingTransaction:
-        """Up to 100 writes and checks, sent as one atomic request when the block ends without an error."""
+        """Writes and checks of up to 100 items, sent as one atomic request when the block ends without an error."""
         return BlockingTransaction(self.port)
 
     # --- the graph ----------------------------------------------------------------------------------------------------

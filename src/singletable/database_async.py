@@ -116,7 +116,7 @@ class AsyncDatabase:
         """
         return await flows.get_any(self.port, key)
 
-    async def get_many(self, keys: Sequence[KeyOf[T]], *, consistent: bool = False) -> list[T]:
+    async def get_many(self, keys: Iterable[KeyOf[T]], *, consistent: bool = False) -> list[T]:
         """The entities under the keys, in their order, those that are not there left out. One round trip for 1,600.
 
         `Incomplete` carries the keys that could not be read for the table's rate.
@@ -268,7 +268,7 @@ class AsyncDatabase:
         await flows.write_many(self.port, puts, deletes)
 
     def transaction(self) -> AwaitingTransaction:
-        """Up to 100 writes and checks, sent as one atomic request when the block ends without an error."""
+        """Writes and checks of up to 100 items, sent as one atomic request when the block ends without an error."""
         return AwaitingTransaction(self.port)
 
     # --- the graph ----------------------------------------------------------------------------------------------------

@@ -45,6 +45,18 @@ async def test_it_takes_iterators_and_nothing(shell: Shell) -> None:
     assert meter.requests == 0
 
 
+async def test_keys_come_from_any_iterable(shell: Shell) -> None:
+    await shell.write_many(puts=EVERY)
+    keys = [key_of(m) for m in EVERY]
+    for some in ((key for key in keys), iter(keys), dict.fromkeys(keys), tuple(keys), map(key_of, EVERY)):
+        with shell.meter() as meter:
+            assert await shell.get_many(some) == EVERY
+        assert meter.requests == 1
+    assert sorted((await shell.get_many(set(keys))), key=lambda m: m.org_id) == EVERY
+    assert await shell.get_many(iter(())) == []
+    assert len(shell.explain(iter(keys))) == 1
+
+
 async def test_items_are_written_with_their_index_keys(shell: Shell) -> None:
     await shell.write_many(puts=EVERY)
     assert await shell.all(Membership.of_org("o0007")) == [EVERY[7]]

@@ -212,6 +212,10 @@ def blocking(db: Database) -> None:
     assert_type(db.get_many([User.by_email("a"), User.by_email("b")]), list[User])
     keys: list[KeyOf[User | Membership]] = [User.by_email("a"), Membership.of_user("b", "o1")]
     assert_type(db.get_many(keys), list[User | Membership])
+    assert_type(db.get_many(User.by_email(text) for text in ("a", "b")), list[User])
+    assert_type(db.get_many({User.by_email("a")}), list[User])
+    assert_type(db.get_many(iter(keys)), list[User | Membership])
+    db.explain(User.by_email(text) for text in ("a", "b"))
     db.create(user)
     db.put(user, where=attr(User.age) < 40)
     assert_type(db.update(User.by_email("ada@example.org"), attr(User.age).add(1), where=attr(User.age) < 40), User)

@@ -23,7 +23,7 @@ _FIRST_WAIT_SECONDS = 0.05
 _LONGEST_WAIT_SECONDS = 5.0
 
 
-async def get_many(port: Port, keys: Sequence[KeyOf[T]], consistent: bool = False) -> list[T]:
+async def get_many(port: Port, keys: Iterable[KeyOf[T]], consistent: bool = False) -> list[T]:
     """The entities under the keys, in their order; those that are not there are left out.
 
     100 keys a request, each key once; one round trip for up to 1,600 keys. `Incomplete` carries the keys that the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from singletable.records.reading import check_whole, get_operation
 from singletable.records.selection import ask
 from singletable.wire.request import Request
 
-Explainable = Query[Any] | Whole[Any] | Sequence[KeyOf[Any]]
+Explainable = Query[Any] | Whole[Any] | Iterable[KeyOf[Any]]
 
 
 @dataclass(frozen=True)
