@@ -11,8 +11,18 @@ from singletable.documents import Submission
 
 
 def organisation_of(user: str) -> str:
-    """`example.com` for `ada@example.com`; `demo` for `demo`."""
-    return user.rpartition("@")[2]
+    """The organisation of a user's name: of all people of a domain, or of one person whose name has none.
+
+    `example.com` for `ada@example.com`, `demo` for `demo`. No name without a domain gives what one with a domain gives:
+    a domain without a dot has an `@` before it, a name alone that has a dot one behind it.
+
+        ada@example.com -> example.com        ada         -> ada
+        ada@localhost   -> @localhost         example.com -> example.com@
+    """
+    _, at, domain = user.rpartition("@")
+    if at:
+        return domain if "." in domain or not domain else f"@{domain}"
+    return f"{user}@" if "." in user else user
 
 
 def check_may_change(submission: Submission, draft: Any) -> None:

@@ -1,7 +1,7 @@
 """Who asks: the one user of a demo, or who holds a signed token. Programs send it in a header, the page as a cookie.
 
-A user's organisation is what follows the last `@` of their name, so people of one domain share their projects; a name
-without one is an organisation of its own.
+A user's organisation is the domain of their name, so people of one domain share their projects; a name without one is
+an organisation of its own (`rights.organisation_of`).
 """
 
 from __future__ import annotations

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from examples.projects.board.callers import ProjectTokens
+from examples.projects.errors import Invalid
 from examples.projects.model import put_comment
-from tests.e2e.projects_board.conftest import Application
+from examples.projects.rights import organisation_of
+from tests.e2e.projects_board.conftest import SECRET, Application
 from tests.e2e.projects_board.pushing import Client
 
 ADA, GRACE, EVE = "ada@example.com", "grace@example.com", "eve@evil.example"
@@ -130,3 +135,31 @@ async def test_only_under_its_own_name(demo: Application) -> None:
     transport = demo.anybody._transport
     async with httpx.AsyncClient(transport=transport, base_url="http://evil.example") as elsewhere:
         assert (await Client(elsewhere, "p").pull()).status_code == 400
+
+
+def test_a_name_and_a_domain_of_the_same_text_are_two_organisations() -> None:
+    texts = ("ada", "example.com", "a.b", ".", "localhost", "demo", "ada@", "@ada")
+    alone = [organisation_of(text) for text in texts if "@" not in text]
+    of_domains = [organisation_of(f"mallory@{text}") for text in texts if "@" not in text]
+    assert len({*alone, *of_domains}) == len(alone) + len(of_domains)
+    assert organisation_of("a@b@example.com") == organisation_of("ada@example.com") == "example.com"
+    assert organisation_of("demo") == "demo"
+    for nobody in ("", "ada@"):
+        with pytest.raises(Invalid):
+            ProjectTokens([SECRET]).issue(nobody)
+
+
+@given(st.text(max_size=8), st.text(max_size=8), st.text(alphabet="@.ab", max_size=6))
+def test_no_name_alone_gives_the_organisation_of_a_domain(name: str, domain: str, odd: str) -> None:
+    for alone in (name, domain, odd):
+        for text in (domain, odd):
+            if "@" not in alone + text and text:
+                assert organisation_of(alone) != organisation_of(f"{name}@{text}")
+
+
+async def test_a_user_of_a_domain_does_not_see_the_boards_of_the_user_of_that_name(signed: Application) -> None:
+    ada, mallory = signed.user("ada"), signed.user("mallory@ada")
+    made = (await ada.post("/api/projects", json={"name": "Secret"})).json()
+    assert (await mallory.get("/api/projects")).json()["projects"] == []
+    assert (await mallory.get(f"/api/projects/{made['id']}")).status_code == 404
+    assert (await ada.get(f"/api/projects/{made['id']}")).status_code == 200
