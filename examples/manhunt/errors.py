@@ -5,7 +5,8 @@ ApplicationError
 ├── Missing        NoSuchContact, NoSuchMethod, NoSuchSearch, NoSuchAttempt, NoConversation, BadLink
 ├── Refused        AlreadyEnded, TooManyMethods, Contended
 └── Undeliverable  a provider did not take a message
-    └── Rejected   ... and will not take it when asked again
+    ├── Rejected   ... and will not take it when asked again
+    └── Unanswered ... as far as we know: it was sent, and nobody said whether it arrived
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ __all__ = [
     "Refused",
     "Rejected",
     "TooManyMethods",
+    "Unanswered",
     "Undeliverable",
 ]
 
@@ -87,3 +89,7 @@ class Undeliverable(ApplicationError):
 
 class Rejected(Undeliverable):
     """The provider says that this message will never go: no further try."""
+
+
+class Unanswered(Undeliverable):
+    """A message was handed over and no whole answer came: it may have left. It is tried again, under the same key."""

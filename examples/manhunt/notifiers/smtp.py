@@ -1,14 +1,18 @@
-"""E-mail over SMTP."""
+"""E-mail over SMTP. A server's time is for the whole conversation, and what it may say is bounded."""
 
 from __future__ import annotations
 
 import smtplib
-import ssl
+import socket
+from collections.abc import Generator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from email.message import EmailMessage
+from typing import Any
 
-from examples.manhunt.errors import Rejected, Undeliverable
+from examples.manhunt.errors import Rejected, Unanswered, Undeliverable
 from examples.manhunt.messages import subject_of
+from examples.manhunt.notifiers.deadline import BoundedTls, Deadline, connected, tls_context
 from examples.manhunt.notifiers.message import Message
 
 
@@ -22,6 +26,7 @@ class MailServer:
     password: str = field(default="", repr=False)
     starttls: bool = False
     timeout_seconds: float = 10.0
+    """Of a whole conversation."""
 
 
 @dataclass(frozen=True)
@@ -33,20 +38,11 @@ class SmtpNotifier:
 
     def __call__(self, message: Message) -> str:
         mail = self._mail(message)
-        try:
-            with smtplib.SMTP(self.server.host, self.server.port, timeout=self.server.timeout_seconds) as smtp:
-                if self.server.starttls:
-                    smtp.starttls(context=ssl.create_default_context())
-                if self.server.user:
-                    smtp.login(self.server.user, self.server.password)
-                smtp.send_message(mail)
-        except smtplib.SMTPRecipientsRefused as error:
-            code, _ = next(iter(error.recipients.values()))
-            raise _refusal(code) from error
-        except smtplib.SMTPResponseException as error:
-            raise _refusal(error.smtp_code) from error
-        except (OSError, smtplib.SMTPException) as error:
-            raise Undeliverable(f"no answer from the mail server: {type(error).__name__}") from error
+        with _errors(Undeliverable):
+            smtp = _Conversation(self.server, Deadline(self.server.timeout_seconds))
+        with closing(smtp), _errors(Unanswered):
+            smtp.send_message(mail)
+            smtp.say_goodbye()
         return str(mail["Message-ID"])
 
     def _mail(self, message: Message) -> EmailMessage:
@@ -57,6 +53,51 @@ class SmtpNotifier:
         mail["Auto-Submitted"] = "auto-generated"
         mail.set_content(f"{message.text}\n\nTo answer, open this page:\n{message.answer_url}\n")
         return mail
+
+
+class _Conversation(smtplib.SMTP):
+    """With a mail server that has let us in, until a deadline."""
+
+    def __init__(self, server: MailServer, deadline: Deadline) -> None:
+        self._deadline = deadline
+        super().__init__(server.host, server.port)
+        try:
+            if server.starttls:
+                self._encrypt()
+            if server.user:
+                self.login(server.user, server.password)
+        except BaseException:
+            self.close()
+            raise
+
+    def say_goodbye(self) -> None:
+        """The mail is taken, whatever the server says now."""
+        with suppress(OSError, smtplib.SMTPException):
+            self.quit()
+
+    def _get_socket(self, host: str, port: int, timeout: Any) -> socket.socket:
+        return connected(host, port, self._deadline, check=lambda address: None)
+
+    def _encrypt(self) -> None:
+        if self.sock is not None:
+            self.sock.settimeout(self._deadline.left())
+        self.starttls(context=tls_context())
+        assert isinstance(self.sock, BoundedTls)
+        self.sock.deadline = self._deadline
+
+
+@contextmanager
+def _errors(otherwise: type[Undeliverable]) -> Generator[None, None, None]:
+    """What a mail server's answers mean, and what it means that there is none."""
+    try:
+        yield
+    except smtplib.SMTPRecipientsRefused as error:
+        code, _ = next(iter(error.recipients.values()))
+        raise _refusal(code) from error
+    except smtplib.SMTPResponseException as error:
+        raise _refusal(error.smtp_code) from error
+    except (OSError, smtplib.SMTPException) as error:
+        raise otherwise(f"no answer from the mail server: {type(error).__name__}") from error
 
 
 def _refusal(code: int) -> Undeliverable:
