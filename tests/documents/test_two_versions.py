@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from singletable import Table, connect, connect_async
-from singletable.documents import AsyncDocuments, Bounds, Document, Documents, Draft, Items, LocalBlobs, Mutation
+from singletable import Corrupt, DeclarationError, InvalidRequest, InvalidValue, Table, connect, connect_async
+from singletable.documents import (
+    AsyncDocuments,
+    Bounds,
+    Document,
+    Documents,
+    Draft,
+    Items,
+    LocalBlobs,
+    Mutation,
+    collection,
+)
 from tests.documents.shells import Disguised
 from tests.faults.clock import Clock
 
@@ -24,6 +34,7 @@ class Old:
 
     kind: type[Any]
     put: Any
+    shift: Any
 
 
 def old_program() -> Old:
@@ -41,7 +52,11 @@ def old_program() -> Old:
     def put(draft: Draft[Project], *, id: str, x: int) -> None:
         draft.shapes[id] = Shape(x)
 
-    return Old(Project, put)
+    @Project.mutation
+    def shift(draft: Draft[Project], *, id: str, by: int) -> None:
+        draft.shapes[id] = Shape(draft.shapes[id].x + by)
+
+    return Old(Project, put, shift)
 
 
 @dataclass
@@ -49,30 +64,47 @@ class New:
     """The program that is being deployed."""
 
     kind: type[Any]
-    put: Any
+    shift: Any
+    put_coloured: Any
     rename: Any
 
 
-def new_program() -> New:
+def new_program(*, has_upcaster: bool = True) -> New:
+    """Its shapes have a colour, which none of the older ones has."""
     app = Table("skew", indexes=["gsi1"])
 
     @dataclass(frozen=True)
     class Shape:
+        colour: str
         x: int = 0
 
     class Project(Document, table=app, index="gsi1"):
         name: str = ""
-        shapes: Items[Shape]
+        shapes: Items[Shape] = collection(version=2)
+
+    if has_upcaster:
+
+        @Project.shapes.upcast(1)
+        def black(stored: dict[str, Any]) -> dict[str, Any]:
+            return {**stored, "colour": "black"}
 
     @Project.mutation
     def put(draft: Draft[Project], *, id: str, x: int) -> None:
-        draft.shapes[id] = Shape(x)
+        draft.shapes[id] = Shape("red", x)
+
+    @Project.mutation
+    def shift(draft: Draft[Project], *, id: str, by: int) -> None:
+        draft.shapes[id] = replace(draft.shapes[id], x=draft.shapes[id].x + by)
+
+    @Project.mutation
+    def put_coloured(draft: Draft[Project], *, id: str, colour: str) -> None:
+        draft.shapes[id] = Shape(colour)
 
     @Project.mutation
     def rename(draft: Draft[Project], *, name: str) -> None:
         draft.name = name
 
-    return New(Project, put, rename)
+    return New(Project, shift, put_coloured, rename)
 
 
 @dataclass
@@ -142,3 +174,83 @@ async def test_many_clients_that_wait_hold_nobody_up(bench: Bench) -> None:
     await old.submit("p1", [Mutation.of("later", {}).by(f"a{n:02}", 1) for n in range(50)])
     await old.submit("p1", [one.put(id="z", x=1).by("z", 1)])
     assert [each.client for each in await old.process("p1")] == ["z"]
+
+
+# --- contents ---------------------------------------------------------------------------------------------------------
+async def shapes_of(documents: AsyncDocuments[Any]) -> dict[str, Any]:
+    found = await documents.load((await documents.head("p1")).shapes)
+    return {id: vars(shape) for id, shape in found.items()}
+
+
+async def test_an_older_content_is_brought_up_on_read_and_stays_as_it_is(bench: Bench) -> None:
+    one, other = old_program(), new_program()
+    old, new = bench.documents(one.kind), bench.documents(other.kind)
+    await old.create("o1", "p1")
+    await old.apply("p1", [one.put(id=id, x=1).by("c", n) for n, id in enumerate("ab", 1)])
+    assert await shapes_of(new) == {id: {"colour": "black", "x": 1} for id in "ab"}
+    found = await new.apply("p1", [other.shift(id="a", by=2).by("c", 3), other.rename(name="n").by("d", 1)])
+    assert [each.status for each in found] == ["applied", "applied"]
+    assert await shapes_of(new) == {"a": {"colour": "black", "x": 3}, "b": {"colour": "black", "x": 1}}
+    assert (await old.load((await old.head("p1")).shapes, ["b"]))["b"].x == 1, "the old program reads it still"
+    assert await new.check("p1") == await old.check("p1") == []
+    await new.branch("p1", "p2")
+    await new.restore("p1", version=1, by="c")
+    assert await shapes_of(new) == {id: {"colour": "black", "x": 1} for id in "ab"}
+
+
+async def test_a_newer_content_makes_an_old_program_wait_and_nobody_else(bench: Bench) -> None:
+    one, other = old_program(), new_program()
+    old, new = bench.documents(one.kind), bench.documents(other.kind)
+    await old.create("o1", "p1")
+    await new.apply("p1", [other.put_coloured(id="s", colour="red").by("n", 1)])
+    with pytest.raises(Corrupt, match=r"version 2, this program knows 1.*Deploy"):
+        await shapes_of(old)
+    await old.submit("p1", [one.shift(id="s", by=1).by("c", 1), one.put(id="t", x=5).by("c", 2)])
+    await old.submit("p1", [one.put(id="u", x=6).by("d", 1)])
+    with pytest.raises(Corrupt, match="version 2"):
+        await old.process("p1")
+    assert await old.last_ids("p1", ["c", "d"]) == {"c": 0, "d": 1}
+    assert [(each.id, each.status) for each in await new.process("p1")] == [(1, "applied"), (2, "applied")]
+    assert (await shapes_of(new))["s"] == {"colour": "red", "x": 1}
+
+
+async def test_without_an_upcaster_one_clear_error_says_what_to_write(bench: Bench) -> None:
+    one, other = old_program(), new_program(has_upcaster=False)
+    old, new = bench.documents(one.kind), bench.documents(other.kind)
+    await old.create("o1", "p1")
+    await old.apply("p1", [one.put(id="s", x=1).by("c", 1)])
+    await new.submit("p1", [other.shift(id="s", by=1).by("c", 2), other.rename(name="n").by("d", 1)])
+    with pytest.raises(Corrupt, match=r"nothing turns it into 2.*@Project.shapes.upcast\(1\)"):
+        await new.process("p1")
+    assert (await new.head("p1")).name == "n", "nobody else waits"
+    repaired = bench.documents(new_program().kind)
+    assert [each.status for each in await repaired.process("p1")] == ["applied"]
+
+
+def test_upcasters_are_declared_once_for_each_version_before(tmp_path: Path) -> None:
+    kind: Any = new_program().kind
+
+    def same(stored: Any) -> Any:
+        return stored
+
+    for version in (0, 1, 2):
+        with pytest.raises(DeclarationError, match=f"upcast\\({version}\\)"):
+            kind.shapes.upcast(version)(same)
+    with pytest.raises(DeclarationError, match="first version is 1"):
+        collection(version=0)
+    with connect("local") as db:
+        shapes = Documents(db, kind, blobs=LocalBlobs(tmp_path)).create("o1", "p1").shapes
+    with pytest.raises(InvalidRequest, match="class's collection"):
+        shapes.upcast(1)
+
+
+def test_what_looks_like_an_envelope_is_refused_and_what_only_begins_so_is_not() -> None:
+    class Notes(Document, table=Table("envelopes")):
+        any: Items[dict[str, Any]]
+
+    notes: Any = Notes.any
+    codec: Any = notes.codec
+    for fine in ({"$": 1}, {"$": 1, "$v": "2"}, {"$": 1, "$u": 1, "$v": 2}, {"$v": 2}, {"$": 1, "$v": 2, "z": 1}):
+        assert codec.decode(codec.encode(fine)) == fine
+    with pytest.raises(InvalidValue, match="envelope"):
+        codec.encode({"$": {}, "$v": 2})

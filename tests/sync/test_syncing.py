@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio  # noqa: TID251
 import json
+from dataclasses import dataclass
 from typing import Any, cast
 
 import msgspec
 import pytest
 
-from singletable.documents import BlobStore, Mutation
+from singletable import Table, connect_async
+from singletable.documents import BlobStore, Document, Items, Mutation, collection
 from singletable.operations import BatchWriteItem
 from singletable.records import model_of
 from singletable.sync import Limits
@@ -355,3 +357,42 @@ async def test_what_a_pull_costs(world: World, budget: Any) -> None:
     await world.push(ada)
     with budget(round_trips=3, requests=5, read_units=5):
         await far.pull(ben, user="ben")
+
+
+async def test_a_pull_gives_older_contents_as_this_program_has_them(blobs: BlobStore) -> None:
+    @dataclass
+    class Plain:
+        x: int
+
+    @dataclass
+    class Coloured:
+        x: int
+        colour: str
+
+    def program(shape: Any, version: int) -> Any:
+        class Project(Document, table=Table("sync-versions", indexes=["gsi1"]), index="gsi1"):
+            shapes: Items[shape] = collection(version=version)
+
+        def put(draft: Any, *, id: str, shape: Any) -> None:
+            draft.shapes[id] = msgspec.convert(shape, kind)
+
+        kind = shape
+        Project.mutation(name="put")(put)
+        if version == 2:
+
+            @Project.shapes.upcast(1)
+            def black(stored: dict[str, Any]) -> dict[str, Any]:
+                return {**stored, "colour": "black"}
+
+        return Project
+
+    async with connect_async("local") as db:
+        old, new = World(db, blobs, kind=program(Plain, 1)), World(db, blobs, kind=program(Coloured, 2))
+        ada, ben = Client("ga", "ca"), Client("gb", "cb")
+        ada.mutate("put", id="a", shape={"x": 1})
+        await old.push(ada)
+        ben.mutate("put", id="b", shape={"x": 2, "colour": "red"})
+        await new.push(ben, user="ben")
+        await new.pull(ben, user="ben")
+        shapes = {key: value for key, value in ben.base.items() if key.startswith("shapes/")}
+        assert shapes == {"shapes/a": {"x": 1, "colour": "black"}, "shapes/b": {"x": 2, "colour": "red"}}

@@ -21,6 +21,7 @@ from singletable.documents.blobs import BlobStore
 from singletable.documents.bounds import Bounds
 from singletable.documents.canonical import JsonCodec
 from singletable.documents.rows import CollectionWords, InboxRow, Rows, Version, Words, make_rows
+from singletable.documents.upcasting import ContentCodec, Upcaster, register
 from singletable.errors import DeclarationError, InvalidRequest, InvalidValue
 from singletable.records.entities import names_around
 from singletable.records.table import Table
@@ -60,6 +61,15 @@ class Items(MutableMapping[str, T], Generic[T]):
     def refer(self, id: str, content: Ref[T]) -> None:
         """Give an item a content that lies in the blob store already."""
 
+    def upcast(self, version: int) -> Callable[[Upcaster], Upcaster]:
+        """`@Project.shapes.upcast(1)` over a pure function from what JSON says of version 1's contents to version 2's.
+
+        It runs on read; what is stored stays as it is. It stands on the class's collection, `collection(version=2)`.
+        """
+        raise InvalidRequest(
+            f"upcast({version}) is declared on the class's collection, as in @Project.shapes.upcast(1)"
+        )
+
 
 @dataclasses.dataclass(frozen=True)
 class _Declared:
@@ -67,31 +77,45 @@ class _Declared:
 
     word: str | None
     prefix: str | None
+    version: int
 
 
-def collection(*, word: str | None = None, prefix: str | None = None) -> Any:
+def collection(*, word: str | None = None, prefix: str | None = None, version: int = 1) -> Any:
     """A collection with words of its own in keys: `comments: Items[Comment] = collection(word="Comments")`.
 
     `word` is the first part of the sort key and, in lower case, the folder of its blobs; `prefix` stands before the
-    number of a version. Without them they are made of the attribute's name.
+    number of a version. Without them they are made of the attribute's name. `version` is that of the contents' type:
+    one more where older contents don't fit it any more, with an upcaster for each version before it.
     """
-    return _Declared(word, prefix)
+    if version < 1:
+        raise DeclarationError(f"collection(version={version}): the first version is 1")
+    return _Declared(word, prefix, version)
 
 
 class CollectionModel(Generic[T]):
     """What is known of one collection; on the class, `Project.shapes`."""
 
-    def __init__(self, owner: type[Any], name: str, words: CollectionWords, evaluate: Callable[[], Any]) -> None:
-        self.owner, self.name, self.words = owner, name, words
+    def __init__(
+        self, owner: type[Any], name: str, words: CollectionWords, version: int, evaluate: Callable[[], Any]
+    ) -> None:
+        self.owner, self.name, self.words, self.version = owner, name, words, version
         self._evaluate = evaluate
+        self._upcasters: dict[int, Upcaster] = {}
 
     def __repr__(self) -> str:
         return f"<{self.owner.__name__}.{self.name}>"
 
     @cached_property
-    def codec(self) -> JsonCodec[T]:
-        where = f"{self.owner.__name__}.{self.name}"
-        return JsonCodec(self._evaluate(), where)
+    def codec(self) -> ContentCodec[T]:
+        return ContentCodec(JsonCodec(self._evaluate(), self._where), self.version, self._upcasters)
+
+    def upcast(self, version: int) -> Callable[[Upcaster], Upcaster]:
+        """As `Items.upcast` says."""
+        return register(self._where, self.version, self._upcasters, version)
+
+    @property
+    def _where(self) -> str:
+        return f"{self.owner.__name__}.{self.name}"
 
     @property
     def folder(self) -> str:
@@ -277,7 +301,7 @@ def _collections(cls: type[Any], around: dict[str, Any]) -> dict[str, Collection
         if not _is_collection(annotation):
             continue
         declared = inspect.getattr_static(cls, name, None)
-        said = declared if isinstance(declared, _Declared) else _Declared(None, None)
+        said = declared if isinstance(declared, _Declared) else _Declared(None, None, 1)
         word = said.word or "".join(part.capitalize() for part in name.split("_"))
         words = CollectionWords(word, said.prefix or f"{name}_v_")
         for text in (words.word, words.prefix):
@@ -285,7 +309,7 @@ def _collections(cls: type[Any], around: dict[str, Any]) -> dict[str, Collection
                 raise DeclarationError(f"{cls.__name__}.{name}: {text!r} is no word of keys", attribute=name)
         if words.folder in {other.folder for other in found.values()}:
             raise DeclarationError(f"{cls.__name__}.{name}: another collection has the word {word!r}", attribute=name)
-        found[name] = CollectionModel(cls, name, words, _evaluator(base, name, annotation, around))
+        found[name] = CollectionModel(cls, name, words, said.version, _evaluator(base, name, annotation, around))
     return found
 
 

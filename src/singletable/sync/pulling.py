@@ -11,7 +11,7 @@ One round trip when nothing is new; else four: the head, the versions, the maps,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,6 +20,7 @@ import msgspec
 
 from singletable.documents.canonical import canonical
 from singletable.documents.contents import Content, Contents
+from singletable.documents.document import CollectionModel
 from singletable.documents.home import Home
 from singletable.documents.reading import (
     client_rows,
@@ -135,19 +136,21 @@ class Puller:
         model = self.home.model
         gone = [Delete(f"{name}/{id}") for name in after for id in before[name] if id not in after[name]]
         new = [
-            (f"{name}/{id}", Content(model.collections[name].folder, digest))
+            (f"{name}/{id}", model.collections[name], Content(model.collections[name].folder, digest))
             for name in after
             for id, digest in after[name].items()
             if before[name].get(id) != digest
         ]
         contents = self.home.contents(head.organisation, head.project)
-        values = await port.call_all(_readers(contents, [content for _, content in new])) if new else []
-        return [*gone, *(Put(key, msgspec.Raw(value)) for (key, _), value in zip(new, values, strict=True))]
+        calls = [partial(_json_of, contents, collection, content) for _, collection, content in new]
+        values = await port.call_all(calls) if calls else []
+        return [*gone, *(Put(key, msgspec.Raw(value)) for (key, _, _), value in zip(new, values, strict=True))]
 
     def _scalars(self, version: Version) -> Put:
         values = scalar_values(self.home, scalars_of(version))
         return Put(self.home.model.words.document.lower(), msgspec.Raw(canonical(values)))
 
 
-def _readers(contents: Contents, wanted: Sequence[Content]) -> list[Callable[[], bytes]]:
-    return [partial(contents.read, content) for content in wanted]
+def _json_of(contents: Contents, collection: CollectionModel[Any], content: Content) -> bytes:
+    """As this program has it: brought up where it is of an older version."""
+    return collection.codec.json_of(contents.read(content))
