@@ -298,7 +298,8 @@ class Database:
     def delete_node(self, node: Node | KeyOf[Any]) -> bool:
         """Delete a node with all its edges, in both directions; False where there is none.
 
-        Called again after a crash, it goes on where it stopped.
+        Called again after a crash, it goes on where it stopped. On AWS, where an index may be behind, the node's key
+        can be taken again after sweep_table(), which removes the edges that no index showed.
         """
         return drive(graph.delete_node(self.port, node))
 
@@ -342,12 +343,17 @@ class Database:
         """What of a table is not as declared; NotFound where there is none."""
         return drive(flows.diff_table(self.port, table))
 
-    def sweep_table(self, table: Table) -> int:
-        """Delete what has expired, and give how many; a local engine does it at a table's first use only.
+    def sweep_table(self, table: Table, *, orphans: bool = False) -> int:
+        """Delete what has expired, and end what delete_node() left of a graph; gives how many items and nodes went.
 
-        It reads the whole table. DynamoDB does it by itself, within days and at no cost.
+        It reads the whole table; a graph's once or twice more, consistently. Expiry DynamoDB does by itself, within
+        days and at no cost, a local engine at a table's first use. `orphans` removes edges without both nodes, too: not
+        while load() runs.
         """
-        return drive(flows.sweep_table(self.port, table))
+        swept = drive(flows.sweep_table(self.port, table))
+        if isinstance(table, edges.GraphTable):
+            swept += drive(graph.sweep_graph(self.port, table, orphans=orphans))
+        return swept
 
     def delete_table(self, table: Table) -> bool:
         """Delete a table and everything in it; False where there is none."""

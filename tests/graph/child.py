@@ -1,8 +1,13 @@
-"""A child process that deletes a node, and may die at any of its requests: `python -m tests.graph.child URL`."""
+"""A child process that deletes a node, or sweeps the table, and may die at any of its requests.
+
+python -m tests.graph.child URL [delete|sweep] [seconds that an index may be behind]
+"""
 
 from __future__ import annotations
 
 import sys
+
+from msgspec.structs import replace
 
 from singletable import connect
 from singletable.wire import Traits
@@ -13,12 +18,15 @@ LOCAL = Traits(creates_tables=True, scan_page_limit=1000, index_lag_seconds=0.0)
 DOOMED = Goal(id="doomed")
 
 
-def main(url: str) -> None:
+def main(url: str, what: str = "delete", lag: str = "0") -> None:
     with connect(url, environ={}) as db:
-        db.port.traits = LOCAL
+        db.port.traits = replace(LOCAL, index_lag_seconds=float(lag))
         db.port.ready.add(records.name)
         make_mortal(db.port)
-        db.delete_node(DOOMED)
+        if what == "delete":
+            db.delete_node(DOOMED)
+        else:
+            db.sweep_table(records)
 
 
 if __name__ == "__main__":

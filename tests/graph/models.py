@@ -37,6 +37,10 @@ class Account(Node, table=records, type="ACCOUNT"):
     email: str = field(unique=True)
 
 
+class Importer(Node, table=records, type="IMPORTER"):
+    """No edge comes to it."""
+
+
 class GoalMembership(Edge[Goal, User | Team], table=records, type="GOALMEMBERSHIP", mirrors=("role",)):
     role: Role = Role.LEAD
     since: date = A_DAY
@@ -87,3 +91,23 @@ class Subscriber(Edge[Goal, User], table=records, type="SUBSCRIBER", mirrors=Non
     def by_at(at: date = ANY) -> str:
         """By date."""
         return f"{at}"
+
+
+class Sponsor(Edge[Goal, Account], table=records, type="SPONSOR"):
+    amount: int = 0
+
+    @records.index("gsi0")
+    @staticmethod
+    def by_amount(amount: int = ANY) -> str:
+        """By amount."""
+        return f"{amount:06}"
+
+
+class Imported(Edge[Importer, Goal], table=records, type="IMPORTED", mirrors=None):
+    n: int = 0
+
+    @records.index("gsi1")
+    @staticmethod
+    def by_number(n: int = ANY) -> str:
+        """By number."""
+        return f"{n:06}"

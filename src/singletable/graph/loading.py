@@ -6,15 +6,17 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-from singletable.errors import AlreadyExists, Incomplete, InvalidRequest
-from singletable.graph.edge_writes import Listing, counter_of, edge_key
+from singletable.errors import AlreadyExists, Incomplete, InvalidRequest, NotFound
+from singletable.graph.edge_writes import Listing, counter_of, edge_key, note
 from singletable.graph.edges import LISTED, REVISION, Edge
 from singletable.graph.node_writes import CAP
 from singletable.graph.nodes import EDGE_SETS, OVERFLOW, Node, node_key
+from singletable.graph.writing import unlink
 from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, Key
 from singletable.operations.answers import RAW
 from singletable.records.batches import get_many
 from singletable.records.models import model_for, model_of
+from singletable.records.patterns import KeyOf
 from singletable.records.table import Table
 from singletable.records.tables import first_use
 from singletable.wire.port import Port
@@ -27,8 +29,9 @@ async def load(port: Port, nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]
     """Write nodes with the edges that go out of them. Far cheaper than link(): one write unit a KB, no transactions.
 
     The nodes must not be there yet (AlreadyExists, before anything is written), every edge's source is one of them,
-    and its target is one of them or there already, and not deleted meanwhile. Not atomic: a load that stops part of the
-    way is begun anew after its nodes were deleted.
+    and its target is one of them or there already. Edges to a target that is deleted meanwhile are taken away again:
+    NotFound, and the rest stays. Not atomic: a load that stops part of the way is begun anew after its nodes were
+    deleted; edges that it wrote without their nodes are found by check(), and by sweep_graph(orphans=True).
     """
     listings = _listings(nodes, edges)
     if not nodes:
@@ -36,11 +39,33 @@ async def load(port: Port, nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]
     table = _table_of(nodes)
     if port.traits.creates_tables:
         await first_use(port, table)
-    await _check_targets(port, nodes, listings)
+    if missing := await _missing_targets(port, nodes, listings):
+        raise InvalidRequest(
+            f"{len(missing)} nodes that edges go to are not there",
+            key=missing[0],
+            operation="load",
+            hint="Load them first.",
+        )
     await _check_absent(port, table, nodes)
     # Edges first: a node is never seen with members whose edges are not there.
     await _write(port, table, (_edge_item(listing) for found in listings.values() for listing in found))
     await _write(port, table, (_node_item(node, listings[node_key(node).partition]) for node in nodes))
+    # A target that is there now can't go without whoever deletes it meeting these edges.
+    await _unlink_all(port, listings, await _missing_targets(port, nodes, listings))
+
+
+async def _unlink_all(port: Port, listings: dict[str, list[Listing]], gone: Sequence[KeyOf[Any]]) -> None:
+    if not gone:
+        return
+    for listing in (x for found in listings.values() for x in found if x.edge.target in gone):
+        note(listing)
+        await unlink(port, listing.edge)
+    raise NotFound(
+        f"{len(gone)} nodes that edges go to were deleted during the load; the edges to them were taken away again",
+        key=gone[0],
+        operation="load",
+        hint="Everything else is loaded.",
+    )
 
 
 def _listings(nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]]) -> dict[str, list[Listing]]:
@@ -76,20 +101,13 @@ def _table_of(nodes: Sequence[Node]) -> Table:
     return table
 
 
-async def _check_targets(port: Port, nodes: Sequence[Node], listings: dict[str, list[Listing]]) -> None:
+async def _missing_targets(port: Port, nodes: Sequence[Node], listings: dict[str, list[Listing]]) -> list[KeyOf[Any]]:
     own = {node_key(node).partition for node in nodes}
     targets = {x.edge.target.partition: x.edge.target for found in listings.values() for x in found}
     others = [key for text, key in targets.items() if text not in own]
     found = await get_many(port, others, consistent=True) if others else []
     there = {node_key(node).partition for node in found}
-    missing = [key for key in others if key.partition not in there]
-    if missing:
-        raise InvalidRequest(
-            f"{len(missing)} nodes that edges go to are not there",
-            key=missing[0],
-            operation="load",
-            hint="Load them first.",
-        )
+    return [key for key in others if key.partition not in there]
 
 
 async def _check_absent(port: Port, table: Table, nodes: Sequence[Node]) -> None:
@@ -103,7 +121,7 @@ async def _check_absent(port: Port, table: Table, nodes: Sequence[Node]) -> None
                 "some of the nodes are there already",
                 table=table.name,
                 operation="load",
-                hint="link() their edges instead.",
+                hint="link() their edges instead; where they are being deleted, sweep_table() ends that.",
             )
 
 

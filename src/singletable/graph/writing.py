@@ -12,9 +12,11 @@ from singletable.graph.edge_writes import EdgeMoved, edge_key, was_read
 from singletable.graph.edges import Edge, is_edge
 from singletable.graph.linking import Linking, Relinking, Target, Unlinking
 from singletable.graph.nodes import is_key_of, node_key
+from singletable.graph.removing import without_source
 from singletable.records.changes import applied
 from singletable.records.models import model_for, model_of
 from singletable.records.patterns import KeyOf
+from singletable.records.planning import Write
 from singletable.records.reading import get
 from singletable.records.transactions import HasWrites, commit
 from singletable.wire.port import Port
@@ -33,14 +35,17 @@ async def link(port: Port, edge: Edge[Any, Any], target: Target = "checked") -> 
 
 
 async def unlink(port: Port, edge: Any) -> bool:
-    """Take an edge away, given as it was read or by its key; False where there is none. One request, or a read more."""
+    """Take an edge away, given as it was read or by its key; False where there is none. One request, or a read more.
+
+    An edge whose source is not there goes too, by one request more.
+    """
     found: Any = None
     for _ in range(_TRIES):
         found = await _as_read(port, edge)
         if found is None:
             return False
         try:
-            await _send(port, [Unlinking(found)])
+            await _unlink(port, found)
         except NotFound:
             return False
         except EdgeMoved:
@@ -48,6 +53,16 @@ async def unlink(port: Port, edge: Any) -> bool:
         else:
             return True
     raise _contended(found, "unlink")
+
+
+async def _unlink(port: Port, edge: Any) -> None:
+    try:
+        await commit(port, Unlinking(edge).writes())
+    except TransactionCancelled as cancelled:
+        failure = cancelled.failures[0]
+        if failure.key != edge.source:
+            raise failure.error from None
+        await _commit(port, without_source(edge))
 
 
 async def relink(port: Port, edge: Any, updates: tuple[Update, ...], target: Any = None) -> Any:
@@ -98,11 +113,17 @@ async def _as_read(port: Port, edge: Any) -> Any:
 
 
 async def _send(port: Port, values: Sequence[HasWrites]) -> None:
-    """A transaction of one graph operation: its first failure is raised as it is."""
+    await _commit(port, [write for value in values for write in value.writes()])
+
+
+async def _commit(port: Port, writes: Sequence[Write]) -> None:
+    """A transaction of one graph operation: its first failure is raised as it is, a missing node before all others, as
+    an edge to a node that is being deleted may be there still."""
     try:
-        await commit(port, [write for value in values for write in value.writes()])
+        await commit(port, writes)
     except TransactionCancelled as cancelled:
-        raise cancelled.failures[0].error from None
+        errors = [failure.error for failure in cancelled.failures]
+        raise next((error for error in errors if isinstance(error, NotFound)), errors[0]) from None
 
 
 def _missing(edge: Any) -> NotFound:

@@ -147,6 +147,9 @@ def already_exists(model: Model[Any], key: Any, stored: Item | None) -> AlreadyE
     mine = stored is None or model.is_mine(stored)
     what = f"a {model.kind.__name__} is there already" if mine else "an item of another type has the key"
     hint = "Use put() to overwrite it, or upsert() to change it." if mine else "Give the entities keys of their own."
+    if mine and stored is not None and model.tombstone in stored:
+        what = f"a {model.kind.__name__} of this key is being deleted"
+        hint = "delete_node() goes on with that, sweep_table() ends it."
     return AlreadyExists(what, of_another_type=not mine, key=key, table=model.table.name, hint=hint)
 
 

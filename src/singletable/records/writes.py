@@ -230,7 +230,7 @@ class Upsert(EntityWrite):
 
     def _refusal(self, stored: Item | None) -> SingletableError:
         model = self.model
-        if stored is not None and model.is_mine(stored):
+        if stored is not None and model.is_mine(stored) and model.tombstone not in stored:
             return model.newer(model.version_of(stored))
         return already_exists(model, self.key, stored)
 

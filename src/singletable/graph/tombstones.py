@@ -1,0 +1,115 @@
+"""A node's tombstone, from its first moment to its last, and the writes that hold it, strip the node, and remove it.
+
+set      delete_node() begins: readers take the node as gone, links and create() refuse it
+buried   its edges that could be found are gone; what is left of it is its key and the tombstone, so that its data and
+         its unique values are free, and no link can be made to a node of its name
+removed  no edge leads to it: seen in the table itself, or in an index that is written with the table
+
+A tombstone is a number of its own, the time and random digits: a node that was made anew under the same name and
+deleted again has another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import urandom
+from typing import Any, ClassVar
+
+from singletable.errors import NotFound, SingletableError, TransactionCancelled
+from singletable.expressions import Condition, Given, Stored
+from singletable.graph.nodes import BURIED, TOMBSTONE
+from singletable.operations import CheckItem, DeleteItem, Guard, Item, PutItem, Refused, UpdateItem
+from singletable.operations.answers import RAW
+from singletable.records.models import Model
+from singletable.records.patterns import KeyOf
+from singletable.records.planning import Moment, Part, Write
+from singletable.records.rules import guard, is_type
+from singletable.records.uniques import Claim
+from singletable.wire.port import Port
+
+
+async def set_tombstone(port: Port, model: Model[Any], key: KeyOf[Any]) -> Item | None:
+    """Set it where there is none yet; gives the node's item as it is, None for no such node. One request."""
+    there = Guard("#0 = :0", {"#0": model.table.definition.type_attribute, "#1": TOMBSTONE}, {
+        ":0": {"S": model.type}, ":1": {"N": f"{port.now():.3f}{int.from_bytes(urandom(5)):013}"},
+    })  # fmt: skip
+    text = "SET #1 = if_not_exists(#1, :1)"
+    operation = UpdateItem(model.table.name, model.key_item(key), text, there, RAW, repeatable=True)
+    try:
+        item: Any = await port.send(operation)
+    except Refused:
+        return None
+    return dict(item)
+
+
+@dataclass(eq=False)
+class HoldTombstone(Write):
+    """The node is being deleted still, by this deletion: nobody has ended it and made another of the same name."""
+
+    verb: ClassVar[str] = "delete_node"
+    model: Model[Any]
+    key: KeyOf[Any]
+    mark: str
+    """The tombstone's number."""
+    where: Condition | None = None
+
+    def main(self, current: Any, moment: Moment) -> Part:
+        action = CheckItem(self.model.table.name, self.model.key_item(self.key), guard(self.model, self._marked))
+        return Part(action, self._refusal, refusal_needs_item=False)
+
+    @property
+    def _marked(self) -> Condition:
+        return is_type(self.model) & Condition("=", (Stored(TOMBSTONE), Given({"N": self.mark})))
+
+    def _refusal(self, stored: Item | None) -> SingletableError:
+        return NotFound("the node was deleted by another call", key=self.key, table=self.model.table.name)
+
+
+class _End(HoldTombstone):
+    """The node's own item goes, and with it the guards of its unique values. `current` is the node that has them."""
+
+    def claims(self, current: Any) -> Iterator[Claim]:
+        if isinstance(current, self.model.kind):
+            for unique in self.model.uniques:
+                yield Claim(self.model, unique, self.key, getattr(current, unique.name), None)
+
+
+class RemoveNode(_End):
+    """Nothing of it is left."""
+
+    def main(self, current: Any, moment: Moment) -> Part:
+        action = DeleteItem(self.model.table.name, self.model.key_item(self.key), guard(self.model, self._marked), RAW)
+        return Part(action, self._refusal, refusal_needs_item=False)
+
+
+class BuryNode(_End):
+    """Its key and its tombstone are left."""
+
+    def main(self, current: Any, moment: Moment) -> Part:
+        definition = self.model.table.definition
+        item: dict[str, Any] = {
+            **self.model.key_item(self.key),
+            definition.type_attribute: {"S": self.model.type},
+            definition.version_attribute: {"N": str(self.model.version)},
+            TOMBSTONE: {"N": self.mark},
+            BURIED: {"BOOL": True},
+        }
+        condition = self._marked & Condition("attribute_not_exists", (Stored(BURIED),))
+        action = PutItem(definition.name, item, guard(self.model, condition))
+        return Part(action, self._refusal, refusal_needs_item=False)
+
+
+def is_ended(cancelled: TransactionCancelled) -> bool:
+    """The node is gone, or is another by now: another call of the same deletion came first."""
+    return any(failure.verb == HoldTombstone.verb for failure in cancelled.failures)
+
+
+def claimed_by(model: Model[Any], item: Item) -> Any:
+    """The node whose unique values its deletion gives up; None where it has none (any more).
+
+    Read only where something depends on it: a node that this program can't read can be deleted.
+    """
+    if not model.uniques or BURIED in item:
+        return None
+    return model.load({name: value for name, value in item.items() if name != TOMBSTONE})
