@@ -30,7 +30,7 @@ pattern, and is on the error as `key` for a program that needs it.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 
 class SingletableError(Exception):
@@ -220,3 +220,11 @@ class Corrupt(SingletableError):
     """An answer or an item that can't be what was stored. A developer must look."""
 
     code = "corrupt"
+
+
+PASSING: Final = (Unavailable, OutcomeUnknown, TransactionConflict)
+"""What every worker (of streams, tasks, queues, sync) outlives: it logs the error, waits a little and goes on.
+
+All others end it: `Denied`, `Mistake` and `Corrupt` need somebody who acts, and a `Conflict` that a worker's own flow
+doesn't expect is a defect. What an application's own function raises ends no worker, whatever its class.
+"""

@@ -23,7 +23,8 @@ class SteppingPort:
     def __init__(self, inner: BlockingPort) -> None:
         self._inner = inner
         self.traits, self.ready = inner.traits, inner.ready
-        self.now, self.random, self.token = inner.now, inner.random, inner.token
+        self.now, self.monotonic = inner.now, inner.monotonic
+        self.random, self.token = inner.random, inner.token
 
     async def send(self, operation: Any) -> Any:
         await _Turn()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from singletable.errors import InvalidRequest, OutcomeUnknown, Unavailable
+from singletable.errors import PASSING, InvalidRequest
 from singletable.operations.queue import (
     MAX_BATCH_MESSAGES,
     MAX_VISIBILITY_SECONDS,
@@ -56,7 +56,7 @@ class _Consumer(Generic[T]):
     visibility_seconds: int
     wait_seconds: int
     _receipts: dict[str, float] = field(default_factory=dict[str, float])
-    """What is held, with the time from which it is invisible."""
+    """What is held, with the time from which it is invisible, by the clock of intervals."""
     _lanes: set[int] = field(default_factory=set[int])
     _broken: bool = False
 
@@ -72,7 +72,7 @@ class _Consumer(Generic[T]):
             while not (self._broken or self.stop()):
                 try:
                     handled += await self._receive_and_handle()
-                except (Unavailable, OutcomeUnknown) as error:
+                except PASSING as error:
                     log.warning("the consumer of %s goes on after %s", self.queue.name, type(error).__name__)
                     await self.port.sleep(_SLICE_SECONDS)
             return handled
@@ -86,7 +86,7 @@ class _Consumer(Generic[T]):
         """One request's messages: those of a group in order, each kept until it is handled, then deleted together."""
         ask = ReceiveMessage(self.queue.url, MAX_BATCH_MESSAGES, self.wait_seconds, self.visibility_seconds)
         received = await self.there.send(ask)
-        self._receipts |= dict.fromkeys((each.receipt_handle for each in received), self.port.now())
+        self._receipts |= dict.fromkeys((each.receipt_handle for each in received), self.port.monotonic())
         done: list[str] = []
         stopped: set[str] = set()
         try:
@@ -125,8 +125,8 @@ class _Consumer(Generic[T]):
         try:
             while self._lanes:
                 await self.port.sleep(min(_SLICE_SECONDS, third / 2))
-                now = self.port.now()
-                late = [receipt for receipt, since in self._receipts.copy().items() if not 0 <= now - since < third]
+                now = self.port.monotonic()
+                late = [receipt for receipt, since in self._receipts.copy().items() if now - since >= third]
                 for receipt in late:
                     await self._keep(receipt, now)
         except BaseException:
@@ -137,7 +137,7 @@ class _Consumer(Generic[T]):
     async def _keep(self, receipt: str, now: float) -> None:
         try:
             await self.there.send(ChangeMessageVisibility(self.queue.url, receipt, self.visibility_seconds))
-        except (Unavailable, OutcomeUnknown) as error:
+        except PASSING as error:
             log.warning("a message of %s was not kept: %s", self.queue.name, type(error).__name__)
         if receipt in self._receipts:
             self._receipts[receipt] = now

@@ -118,13 +118,13 @@ async def delete(port: Port, table: TableDefinition) -> bool:
 
 async def wait_until_active(port: Port, table: TableDefinition) -> None:
     """Until the table and its indexes can be used; Unavailable after ten minutes."""
-    deadline = port.now() + _PATIENCE_SECONDS
+    deadline = port.monotonic() + _PATIENCE_SECONDS
     while True:
         found = await port.send(TableCall("DescribeTable", {"TableName": table.name}, "ResourceNotFoundException"))
         parts = [found["Table"], *found["Table"].get("GlobalSecondaryIndexes", ())] if found else []
         if parts and all((p.get("TableStatus") or p.get("IndexStatus", "ACTIVE")) == "ACTIVE" for p in parts):
             return
-        if port.now() > deadline:
+        if port.monotonic() > deadline:
             raise Unavailable(
                 "the table is not active after ten minutes", table=table.name, hint="Look at it again later."
             )

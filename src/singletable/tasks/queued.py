@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from singletable.errors import OutcomeUnknown, Unavailable
+from singletable.errors import PASSING
 from singletable.queues import Later, Message, Queue, consume, partial_failures
 from singletable.tasks.calls import TaskFunction
 from singletable.tasks.items import TaskEntities
@@ -92,8 +92,8 @@ class QueueWorker:
         at = float("-inf")
         try:
             while not self._is_over():
-                now = port.now()
-                if not at <= now < at + poll:
+                now = port.monotonic()
+                if now >= at + poll:
                     at = now
                     await self._send_due()
                 self._count()
@@ -105,7 +105,7 @@ class QueueWorker:
     async def _send_due(self) -> None:
         try:
             await send_due(self.worker.port, self.worker.tasks, self.queue, _AHEAD_SECONDS)
-        except (Unavailable, OutcomeUnknown) as error:
+        except PASSING as error:
             log.warning("the queue was not told what is due: %s", type(error).__name__)
 
 

@@ -26,6 +26,7 @@ from singletable.records.writing import alone
 from singletable.tasks.finding import Candidate, keys_of, time_of, wake_text
 from singletable.tasks.items import State, TaskEntities, TaskItem, Turn, instant
 from singletable.tasks.ordering import take_turn
+from singletable.tasks.running import Begun
 from singletable.tasks.turns import Move
 from singletable.tasks.working import Tally, Worker
 from singletable.tasks.writes import Claim, ClaimLost, at_most, equal, waking
@@ -134,12 +135,12 @@ async def run_pointer(worker: Worker, pointer: Pointer, tally: Tally) -> NotYet 
         return None
     if item.state is State.ORDERED:
         return await _run_turn(worker, pointer, item.order or "", item.due, tally)
-    now = port.now()
+    now = Begun.now(port)
     if item.fence != pointer.fence:
         return None
-    if item.wake > instant(now):
-        return NotYet(item.wake.timestamp() - now)
-    claim = Claim(tasks, tasks.by_id(item.id), instant(now), _until(worker, now), item.fence)
+    if item.wake > instant(now.wall):
+        return NotYet(item.wake.timestamp() - now.wall)
+    claim = Claim(tasks, tasks.by_id(item.id), instant(now.wall), _until(worker, now), item.fence)
     try:
         claimed: TaskItem = await alone(port, claim)
     except ClaimLost:
@@ -154,11 +155,11 @@ async def _run_turn(worker: Worker, pointer: Pointer, order: str, due: datetime,
     key = tasks.by_place(order, due, pointer.key)
     for _ in range(_MOST_TURNS):
         turn = await get(port, key.consistent())
-        now = port.now()
+        now = Begun.now(port)
         if turn is None or turn.fence != pointer.fence:
             return None
-        if turn.ready > instant(now):
-            return NotYet(turn.ready.timestamp() - now)
+        if turn.ready > instant(now.wall):
+            return NotYet(turn.ready.timestamp() - now.wall)
         claimed: Turn | None = await take_turn(port, tasks, key, _until(worker, now))
         if claimed is None:
             return NotYet(worker.settings.poll_seconds)
@@ -166,8 +167,8 @@ async def _run_turn(worker: Worker, pointer: Pointer, order: str, due: datetime,
     return NotYet(0.0)
 
 
-def _until(worker: Worker, now: float) -> datetime:
-    return instant(now + worker.settings.lease_seconds)
+def _until(worker: Worker, now: Begun) -> datetime:
+    return instant(now.wall + worker.settings.lease_seconds)
 
 
 def _check_projection(tasks: TaskEntities) -> None:

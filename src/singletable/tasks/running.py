@@ -15,6 +15,7 @@ from singletable.records.planning import Write
 from singletable.tasks.items import TaskEntities, TaskItem
 from singletable.tasks.outcomes import finishing
 from singletable.tasks.writes import Finish
+from singletable.wire.port import Port
 
 
 @dataclass(frozen=True)
@@ -32,18 +33,39 @@ class Running:
     """Greater with each claim."""
 
 
+@dataclass(frozen=True)
+class Begun:
+    """When a claim was asked for, by the wall's clock and by the clock of intervals."""
+
+    wall: float
+    monotonic: float
+
+    @classmethod
+    def now(cls, port: Port) -> Begun:
+        return cls(port.now(), port.monotonic())
+
+    def wall_at(self, monotonic: float) -> float:
+        """The wall's time then, as if nobody had set that clock since."""
+        return self.wall + monotonic - self.monotonic
+
+
 @dataclass(eq=False)
 class Held:
     """A claim that this process holds."""
 
     tasks: TaskEntities
     item: TaskItem
-    extended_at: float
+    begun: Begun
+    extended_at: float = field(init=False)
+    """By the clock of intervals."""
     is_extending: bool = False
     """A longer lease is on its way."""
     is_lost: bool = False
     """It can't be extended any more: it has ended, or is another worker's."""
     ends: list[Finish] = field(default_factory=list[Finish])
+
+    def __post_init__(self) -> None:
+        self.extended_at = self.begun.monotonic
 
     @property
     def ended(self) -> bool:

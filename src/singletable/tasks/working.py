@@ -11,11 +11,11 @@ import logging
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
-from singletable.errors import InvalidRequest, OutcomeUnknown, SingletableError, TransactionConflict, Unavailable
+from singletable.errors import PASSING, InvalidRequest, SingletableError
 from singletable.failures import error_text
 from singletable.records.models import model_for
 from singletable.records.writing import alone
@@ -24,7 +24,7 @@ from singletable.tasks.finding import Candidate, find, time_of, wake_text
 from singletable.tasks.items import State, TaskEntities, TaskItem, Turn, instant
 from singletable.tasks.ordering import after_turn, give_up_turn, take_turn
 from singletable.tasks.outcomes import apply, burying, extending, finishing, retrying
-from singletable.tasks.running import Ended, Held, attempt
+from singletable.tasks.running import Begun, Ended, Held, attempt
 from singletable.tasks.writes import Claim, ClaimLost
 from singletable.wire.port import Port
 from singletable.wire.shells import refuse_async
@@ -39,7 +39,8 @@ _IDLE_WINDOW = 1
 _MOST_REMEMBERED = 5000
 _SLICE_SECONDS = 0.2
 _LOOKING_SECONDS = 0.01
-_PASSING = (Unavailable, OutcomeUnknown, TransactionConflict)
+_AFTER_ITS_TIME_SECONDS = 0.001
+"""So that a look at the very time of a task, measured by another clock, doesn't come just before it."""
 
 log = logging.getLogger("singletable.tasks")
 
@@ -143,7 +144,7 @@ class Worker:
                 try:
                     if not await self._work(tally):
                         await self._rest()
-                except _PASSING as error:
+                except PASSING as error:
                     log.warning("the worker goes on after %s", type(error).__name__)
                     await self.port.sleep(_SLICE_SECONDS)
             return tally
@@ -159,8 +160,7 @@ class Worker:
         if candidate is not None:
             await self._take(candidate, tally)
             return True
-        now = self.port.now()
-        if self._looked_at <= now < self._look_at or not self._turn_to_look:
+        if self.port.monotonic() < self._look_at or not self._turn_to_look:
             return False
         try:
             self._turn_to_look.pop()
@@ -176,7 +176,7 @@ class Worker:
         if not self._turn_to_look:
             await self.port.sleep(_LOOKING_SECONDS)
         else:
-            left = self._look_at - self.port.now()
+            left = self._look_at - self.port.monotonic()
             await self.port.sleep(min(_SLICE_SECONDS, max(left, _LOOKING_SECONDS)))
 
     async def _drain_lane(self, number: int) -> Tally:
@@ -189,18 +189,20 @@ class Worker:
     async def _look(self, window: int) -> None:
         """Fetch the list of what is due, and note when to look again."""
         found = await find(self.port, self.tasks, State.DUE, window)
-        now = self.port.now()
-        text = wake_text(self.tasks, instant(now))
+        now = Begun.now(self.port)
+        text = wake_text(self.tasks, instant(now.wall))
         due = [c for c in found if c.wake <= text and not self._was_claimed(c)]
         later = [c for c in found if c.wake > text]
         self._left_to_others.clear()
         self._gained = False
         self._list.extend(due)
         self._window = _WINDOW if due else _IDLE_WINDOW
-        self._looked_at = now
-        self._look_at = now if due else now + self.settings.poll_seconds
+        self._looked_at = now.monotonic
+        pause = 0.0 if due else self.settings.poll_seconds
         if later:
-            self._look_at = min(self._look_at, time_of(self.tasks, later[0].wake).timestamp())
+            ahead = time_of(self.tasks, later[0].wake).timestamp() - now.wall
+            pause = min(pause, max(0.0, ahead) + _AFTER_ITS_TIME_SECONDS)
+        self._look_at = now.monotonic + pause
 
     def _next(self) -> Candidate | None:
         while True:
@@ -213,9 +215,9 @@ class Worker:
 
     async def _take(self, candidate: Candidate, tally: Tally) -> None:
         """Claim a task and see it through; or leave its shard to the worker that has it."""
-        now = self.port.now()
-        until = instant(now + self.settings.lease_seconds)
-        item = await self._claim(candidate, now, until)
+        now = Begun.now(self.port)
+        until = instant(now.wall + self.settings.lease_seconds)
+        item = await self._claim(candidate, now.wall, until)
         if item is None:
             if not self._gained:  # a list that gives nothing, as from an index that lags, isn't fetched again at once
                 self._look_at = self._looked_at + self.settings.poll_seconds
@@ -247,9 +249,9 @@ class Worker:
         return item
 
     # --- running ------------------------------------------------------------------------------------------------------
-    async def see_through(self, item: TaskItem, now: float, tally: Tally) -> None:
-        """Run a task that was claimed at a time, and write what became of it."""
-        held = Held(self.tasks, item, now)
+    async def see_through(self, item: TaskItem, begun: Begun, tally: Tally) -> None:
+        """Run a task that was claimed, and write what became of it."""
+        held = Held(self.tasks, item, begun)
         self._held.add(held)
         try:
             error = await self._outcome(held)
@@ -313,9 +315,9 @@ class Worker:
         try:
             while self.lanes:
                 await self.port.sleep(min(_SLICE_SECONDS, third / 2))
-                now = self.port.now()
+                now = self.port.monotonic()
                 for held in self._held.copy():
-                    if not (held.is_lost or 0 <= now - held.extended_at < third):
+                    if not held.is_lost and now - held.extended_at >= third:
                         await self._extend(held)
         except BaseException:
             self.is_broken = True
@@ -326,12 +328,12 @@ class Worker:
         held.is_extending = True
         try:
             if held in self._held:  # looked at after the mark is set, as the lane looks at the mark after it let go
-                now = held.extended_at = self.port.now()
-                until = instant(now) + timedelta(seconds=self.settings.lease_seconds)
+                now = held.extended_at = self.port.monotonic()
+                until = instant(held.begun.wall_at(now) + self.settings.lease_seconds)
                 await apply(self.port, extending(self.tasks, held.item, until))
         except ClaimLost:
             held.is_lost = True  # its end says whether that is anything to tell
-        except _PASSING as error:
+        except PASSING as error:
             log.warning("the lease of task %s was not extended: %s", held.item.function, type(error).__name__)
         finally:
             held.is_extending = False

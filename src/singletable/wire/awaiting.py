@@ -13,6 +13,7 @@ from singletable.errors import InvalidRequest
 from singletable.wire.calling import call_in_loop
 from singletable.wire.credentials import CredentialSource
 from singletable.wire.delivery import Delivery, fresh_token
+from singletable.wire.elapsing import elapsed
 from singletable.wire.endpoints import Endpoint, Locate, beside
 from singletable.wire.exchange import Answer, Timeouts
 from singletable.wire.meter import Rounds
@@ -43,7 +44,7 @@ class AwaitingPort:
         policy: RetryPolicy = RetryPolicy(),  # noqa: B008 - frozen
         timeouts: Timeouts = Timeouts(),  # noqa: B008 - frozen
         now: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] = time.monotonic,
+        monotonic: Callable[[], float] = elapsed,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[], float] = random_module.random,
         checksum: bool = True,
@@ -75,6 +76,7 @@ class AwaitingPort:
 
         self._open_other = open_other
         self.now = now
+        self.monotonic = monotonic
         self.random = random
         self.token = fresh_token
         self.traits = traits

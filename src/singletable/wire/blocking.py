@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeVar
 from singletable.errors import Mistake
 from singletable.wire.credentials import CredentialSource
 from singletable.wire.delivery import Delivery, fresh_token
+from singletable.wire.elapsing import elapsed
 from singletable.wire.endpoints import Endpoint, Locate, beside
 from singletable.wire.exchange import Answer, Timeouts
 from singletable.wire.meter import Rounds
@@ -67,7 +68,7 @@ class BlockingPort:
         policy: RetryPolicy = RetryPolicy(),  # noqa: B008 - frozen
         timeouts: Timeouts = Timeouts(),  # noqa: B008 - frozen
         now: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] = time.monotonic,
+        monotonic: Callable[[], float] = elapsed,
         sleep: Callable[[float], None] = sleep_blocking,
         random: Callable[[], float] = random_module.random,
         checksum: bool = True,
@@ -97,6 +98,7 @@ class BlockingPort:
 
         self._open_other = open_other
         self.now = now
+        self.monotonic = monotonic
         self.random = random
         self.token = fresh_token
         self.traits = traits

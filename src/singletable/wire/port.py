@@ -88,7 +88,12 @@ class Port(Protocol):
     async def sleep(self, seconds: float) -> None: ...
 
     def now(self) -> float:
-        """The wall clock, in seconds since 1970. It decides expiry and names times, never correctness."""
+        """The wall clock, in seconds since 1970, which somebody may set. It decides expiry and names times; how long
+        something takes, or was not done, is measured by `monotonic`."""
+        ...
+
+    def monotonic(self) -> float:
+        """The clock of intervals, in seconds since some moment: nobody sets it, and no other process has the same."""
         ...
 
     def random(self) -> float:
