@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio  # noqa: TID251 its cancellation is looked at
+import signal
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -81,7 +85,38 @@ def test_the_end_of_the_process_or_the_flow_is_not(error: BaseException) -> None
         assert not pool.submit(is_of_function, error).result()
 
 
-def test_an_exit_is_the_functions_where_no_signal_is_handled() -> None:
-    assert not is_of_function(SystemExit()), "the handler of a signal may have raised it"
+class Ending:
+    """Handlers of a signal in each form that a program may give them."""
+
+    def method(self, number: int, frame: object) -> None:
+        sys.exit(number)
+
+    def __call__(self, number: int, frame: object) -> None:
+        self.method(number, frame)
+
+
+def end(number: int, frame: object) -> None:
+    raise SystemExit(number)
+
+
+def end_with(code: int, number: int, frame: object) -> None:
+    raise SystemExit(code)
+
+
+def test_an_exit_is_the_functions() -> None:
+    with pytest.raises(SystemExit) as raised:
+        sys.exit(1)
+    assert is_of_function(raised.value)
     with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(is_of_function, SystemExit()).result()
+        assert pool.submit(is_of_function, raised.value).result()
+
+
+@pytest.mark.parametrize("handler", [end, Ending().method, Ending(), partial(end_with, 3), lambda *_: sys.exit(1)])
+def test_the_exit_of_a_signals_handler_is_not(handler: Any) -> None:
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        with pytest.raises(SystemExit) as raised:
+            signal.raise_signal(signal.SIGUSR1)
+        assert not is_of_function(raised.value)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
