@@ -45,6 +45,10 @@ class Script:
         self.shard_of_sequence: dict[str, str] = {}
         self.lost: set[str] = set()
         """Sequence numbers that were trimmed."""
+        self.unlisted: set[str] = set()
+        """Shards that DescribeStream leaves out for now, though they are there."""
+        self.refusals: dict[str, list[str]] = {}
+        """Error codes with which the next requests of an operation end, before anything else is looked at."""
         self._number = 10**24
         self._children: dict[str, list[ScriptedShard]] = {}
         self._roots = [self._add(None) for _ in range(shards)]
@@ -122,10 +126,12 @@ class Script:
     # --- the protocol -------------------------------------------------------------------------------------------------
     def respond(self, request: Request, clock: Clock) -> Response:
         body = json.loads(request.body)
+        refusals = self.refusals.get(request.operation)
+        if refusals:
+            return _refused(refusals.pop(0))
         answer = getattr(self, "_" + request.operation)(body, clock)
         if isinstance(answer, str):
-            error = {"__type": f"com.amazonaws.dynamodb.v20120810#{answer}", "message": "refused"}
-            return Response(400, json.dumps(error).encode(), False, "")
+            return _refused(answer)
         return Response(200, json.dumps(answer).encode(), False, "")
 
     def _DescribeTable(self, body: Any, clock: Clock) -> Any:
@@ -134,7 +140,7 @@ class Script:
 
     def _DescribeStream(self, body: Any, clock: Clock) -> Any:
         assert body["StreamArn"] == self.arn
-        names = list(self.shards)
+        names = [name for name in self.shards if name not in self.unlisted]
         first = names.index(body["ExclusiveStartShardId"]) + 1 if body.get("ExclusiveStartShardId") in names else 0
         page = names[first : first + _PAGE_OF_SHARDS]
         described = [self._describe(self.shards[name]) for name in page]
@@ -181,6 +187,11 @@ class Script:
         if not (shard.closed_at is not None and end == len(shard.records)):
             answer["NextShardIterator"] = f"{id}|{end}|{clock.now}"
         return answer
+
+
+def _refused(code: str) -> Response:
+    error = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "refused"}
+    return Response(400, json.dumps(error).encode(), False, "")
 
 
 def _time(record: dict[str, Any]) -> float:

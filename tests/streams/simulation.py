@@ -1,14 +1,17 @@
 """Many workers in one thread and no time at all: flows take turns by a clock that jumps, in an order a seed decides.
 
 A `World` runs flows; each worker has a `SimulatedPort`, whose tables are a real engine's and whose stream is a script.
-A worker can be killed between any two of its requests, or held up while the clock goes on.
+A worker can be killed between any two of its requests, or held up while the clock goes on; its wall clock can be set,
+and any of its requests can end in any error of the library.
 """
 
 from __future__ import annotations
 
 import heapq
 import inspect
+import math
 import random
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -42,6 +45,16 @@ class Task:
     error: BaseException | None = None
 
 
+@dataclass(frozen=True)
+class Trouble:
+    """What happens at one request: the error it ends with, and how long its worker is held up afterwards."""
+
+    error: Exception | None = None
+    is_applied: bool = False
+    """Whether the service does it all the same."""
+    held_up_seconds: float = 0.0
+
+
 class World:
     """The clock, and whose turn it is."""
 
@@ -49,6 +62,10 @@ class World:
         self.random = random.Random(seed)
         self.now = now
         self.killed: set[str] = set()
+        self.set_by: dict[str, float] = defaultdict(float)
+        """By how much a worker's wall clock is ahead of the world's."""
+        self.trouble: Callable[[str, Request], Trouble | None] = lambda worker, request: None
+        """What happens to a request of a worker."""
         self._due: list[tuple[float, float, int, Task]] = []
         self._numbers = count()
         self._held_until: dict[str, float] = {}
@@ -128,16 +145,26 @@ class SimulatedPort:
         self.traits = Traits(creates_tables=True)
         self.is_source = False
         self.on_write: Callable[[Request], None] = lambda request: None
+        self.began_at = world.now
 
     async def send(self, operation: Any) -> Any:
         await self.sleep(self.world.random.random() * _LATENCY)
         request = operation.request()
+        trouble = self.world.trouble(self.worker, request) or Trouble()
+        if trouble.error is None or trouble.is_applied:
+            answer = self._answer(operation, request)
+        if trouble.held_up_seconds:
+            self.world.hold_up(self.worker, trouble.held_up_seconds)
+        await self.sleep(self.world.random.random() * _LATENCY)
+        if trouble.error is not None:
+            raise trouble.error
+        return answer
+
+    def _answer(self, operation: Any, request: Request) -> Any:
         if self.is_source or (request.operation, request.table) == ("DescribeTable", self.script.table):
-            answer, _ = operation.answer(self.script.respond(request, self.world))
-            return answer
+            return operation.answer(self.script.respond(request, self.world))[0]
         answer = drive(self.inner.send(operation))
         self.on_write(request)
-        await self.sleep(self.world.random.random() * _LATENCY)
         return answer
 
     async def send_all(self, operations: Sequence[Any]) -> list[Any]:
@@ -160,14 +187,19 @@ class SimulatedPort:
     def to(self, service: Service, url: str = "") -> SimulatedPort:
         assert service is DYNAMODB_STREAMS
         other = SimulatedPort(self.world, self.inner, self.script, self.worker)
-        other.is_source = True
+        other.is_source, other.began_at = True, self.began_at
         return other
 
     async def sleep(self, seconds: float) -> None:
-        await Until(self.world.now + seconds)
+        """The shortest sleep too takes the clock on, which is kept less exactly than its differences."""
+        least = math.nextafter(self.world.now, math.inf) if seconds > 0 else self.world.now
+        await Until(max(least, self.world.now + seconds))
 
     def now(self) -> float:
-        return self.world.now
+        return self.world.now + self.world.set_by[self.worker]
+
+    def monotonic(self) -> float:
+        return self.world.now - self.began_at
 
     def random(self) -> float:
         return self.world.random.random()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +13,15 @@ from singletable.cli import show
 from singletable.cli.modules import tables_of
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
+from singletable.errors import PASSING
 from singletable.records import Table
 
 if TYPE_CHECKING:
     from singletable.streams.consumer import Start
-    from singletable.streams.tailing import Seen
+    from singletable.streams.tailing import Missed, Seen, Tail
 
 _PAUSE_SECONDS = 0.25
+_PATIENCE_SECONDS = 1.0
 
 
 @click.group()
@@ -41,27 +43,44 @@ def tail(ctx: click.Context, module: str, start: Start, once: bool, types: tuple
     singletable stream tail shop.model
     singletable stream tail shop.model --from horizon --once --type contact --json
 
-    The stream holds a day. Nothing is written: no worker's checkpoint is touched.
+    The stream holds a day. Nothing is written: no worker's checkpoint is touched. A line "gap" says where changes are
+    missing: they were gone from the stream before they could be read.
     """
-    from singletable.streams.tailing import Tail
+    from singletable.streams.tailing import Seen, Tail
     from singletable.wire.stopping import stopping
 
     table = _table_with_stream(module)
     with session_of(ctx).connect_to_read() as db, stopping() as told:
         watch = Tail(db.port, table, start)
         while not told():
-            seen = db.run(watch.read())
-            for one in seen:
-                if not types or one.type in types:
+            found = db.run(watch.read()) if once else _read_patiently(db, watch, told)
+            for one in found:
+                if not isinstance(one, Seen):
+                    click.echo(show.clean(_gap_as_data(one)) if as_json else _gap_line(one))
+                elif not types or one.type in types:
                     click.echo(show.clean(_as_data(one)) if as_json else _line(one, table))
-            if once and not seen:
+            if once and not found:
                 return
-            if not seen:
-                _pause(db)
+            if not found:
+                _pause(db, _PAUSE_SECONDS)
 
 
-def _pause(db: Database) -> None:
-    db.run(db.port.sleep(_PAUSE_SECONDS))
+def _read_patiently(db: Database, watch: Tail, told: Callable[[], bool]) -> Sequence[Seen | Missed]:
+    """Over what passes: it goes on behind what was shown last. The first error is told, as it may take long."""
+    is_told = False
+    while not told():
+        try:
+            return db.run(watch.read())
+        except PASSING as error:
+            if not is_told:
+                click.echo(f"{show.clean(str(error))} Going on when it passes.", err=True)
+            is_told = True
+        _pause(db, _PATIENCE_SECONDS)
+    return ()
+
+
+def _pause(db: Database, seconds: float) -> None:
+    db.run(db.port.sleep(seconds))
 
 
 def _table_with_stream(module: str) -> Table:
@@ -81,6 +100,17 @@ def _line(seen: Seen, table: Table) -> str:
     at = datetime.fromtimestamp(seen.record.dynamodb.approximate_creation_date_time, timezone.utc)
     words = [f"{at:%H:%M:%S}", seen.what, seen.type or "(no type)", seen.error or _what_changed(seen, table)]
     return "  ".join(show.clean(word) for word in words)
+
+
+def _gap_line(gap: Missed) -> str:
+    where = f"in shard {gap.shard}, {'after ' + gap.after if gap.after else 'before the first that was read'}"
+    at = datetime.fromtimestamp(gap.at, timezone.utc)
+    return f"{at:%H:%M:%S}  gap  changes are missing {show.clean(where)}"
+
+
+def _gap_as_data(gap: Missed) -> Mapping[str, Any]:
+    at = datetime.fromtimestamp(gap.at, timezone.utc)
+    return {"time": at, "what": "gap", "shard": gap.shard, "after": gap.after}
 
 
 def _what_changed(seen: Seen, table: Table) -> str:

@@ -6,12 +6,13 @@ for a `Reader` to make entities of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import Raw, Struct
 
+from singletable.errors import Throttled
 from singletable.operations.answers import NOTHING, encode, named
 from singletable.wire.faults import Fault, read_fault
 from singletable.wire.port import Consumed
@@ -79,8 +80,9 @@ class Records(Struct, frozen=True, gc=False, rename="pascal"):
     records: list[StreamRecord] = []
     next_shard_iterator: str | None = None
     """Where to go on; None at the end of a shard that is closed."""
-    refused: Literal["", "expired", "trimmed"] = ""
-    """The iterator is over 15 minutes old, or what it points to is over a day old and gone."""
+    refused: Literal["", "expired", "trimmed", "throttled"] = ""
+    """The iterator is over 15 minutes old; what it points to is over a day old and gone, maybe with all of its shard;
+    or the shard is read too often: more than two readers at once."""
 
 
 class _ShardsAnswer(Struct, frozen=True, gc=False, rename="pascal"):
@@ -163,18 +165,37 @@ class GetRecords(Struct, frozen=True, gc=False):
         return Request("GetRecords", encode(body), self.stream)
 
     def answer(self, response: Response) -> tuple[Records, Consumed]:
-        expired, trimmed = "ExpiredIteratorException", "TrimmedDataAccessException"
-        refusal = _refusal(response, "GetRecords", self.stream, expired, trimmed)
+        try:
+            refusal = _refusal(response, "GetRecords", self.stream, *_REFUSALS)
+        except Throttled:
+            return Records(refused="throttled"), NOTHING
         if refusal:
-            return Records(refused="expired" if refusal == expired else "trimmed"), NOTHING
+            return Records(refused=_REFUSALS[refusal]), NOTHING
         return _decode_records(response.body), NOTHING
 
 
+_REFUSALS: Final[Mapping[str, Literal["expired", "trimmed"]]] = {
+    "ExpiredIteratorException": "expired",
+    "TrimmedDataAccessException": "trimmed",
+    "ResourceNotFoundException": "trimmed",
+}
+
+
 def _refusal(response: Response, operation: str, stream: str, *expected: str) -> str:
-    """The error code of an answer where it is one of those expected, "" for a success; raises any other."""
+    """The error code of an answer where it is one of those expected, "" for a success; raises any other.
+
+    LimitExceededException is this service's word for a rate that is too high; of tables it says something else.
+    """
     if response.status == 200:
         return ""
     fault = read_fault(response.body) or Fault("UnreadableAnswer")
+    if fault.code == "LimitExceededException":
+        raise Throttled(
+            "the stream is read more often than the service allows",
+            table=stream,
+            operation=operation,
+            hint="At most two readers share a shard; another consumer of the stream may be one.",
+        )
     if fault.code not in expected:
         raise named(fault, operation, stream)
     return fault.code

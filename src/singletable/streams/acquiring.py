@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from singletable.expressions import attr
-from singletable.operations.stream import Shard
+from singletable.operations.stream import GetShardIterator, Shard
 from singletable.records import flows
 from singletable.streams import leases
 from singletable.streams.books import ConsumerItem, LeaseItem, leases_needed
@@ -18,12 +18,18 @@ from singletable.streams.consumer import Consumer, Pace
 from singletable.streams.gaps import tell_of_gap
 from singletable.streams.lineage import all_shards, newest, whose_turn
 from singletable.streams.shards import HeldShard
+from singletable.wire import DYNAMODB_STREAMS
 from singletable.wire.port import Port
 
 KEPT_SECONDS = 24 * 3600.0
 """As long as a stream keeps its records."""
-_MARGIN_SECONDS = 60.0
-"""A consumer that began with what comes, and died before its first checkpoint, begins so much earlier."""
+MARGIN_SECONDS = 15 * 60.0
+"""A consumer that began with what comes, and died before its first checkpoint, begins so much earlier: by how much the
+worker's clock may be ahead of the service's, which takes no request signed by one that is further off."""
+
+_FRESH_SECONDS = 10.0
+"""So long after it began, a consumer that begins with what comes may begin behind what is there; later it could miss
+what came meanwhile."""
 
 
 @dataclass(eq=False)
@@ -38,14 +44,18 @@ class Search:
     greedy: bool
     """Takes every shard that is free, not its share."""
     sightings: leases.Sightings
+    began_at: float
+    """When it was introduced, by the clock of intervals."""
     looked_at: float = -math.inf
+    """By the clock of intervals."""
     left: list[str] = field(default_factory=list[str])
     """The shards that are neither over nor this worker's."""
 
     @classmethod
     async def begin(cls, port: Port, consumer: Consumer, pace: Pace, stream: str, *, greedy: bool) -> Search:
+        began_at = port.monotonic()
         begun = await _introduce(port, consumer, pace, stream)
-        return cls(port, consumer, pace, begun, port.token(), greedy, leases.Sightings(pace.lease_seconds))
+        return cls(port, consumer, pace, begun, port.token(), greedy, leases.Sightings(pace.lease_seconds), began_at)
 
     def hurry(self) -> None:
         """Look again at once: a shard is over, and its children's turn has come."""
@@ -53,43 +63,46 @@ class Search:
 
     def is_due(self) -> bool:
         pause = self.pace.poll_seconds if self.left and self.greedy else self.pace.lease_seconds / 3
-        return self.port.now() - self.looked_at >= min(pause, 10.0)
+        return self.port.monotonic() - self.looked_at >= min(pause, 10.0)
 
-    async def look(self, held: Mapping[str, HeldShard]) -> list[HeldShard]:
-        """The shards newly taken."""
-        self.looked_at = self.port.now()
-        shards = await all_shards(self.port, self.begun.stream)
+    async def look(self, held: dict[str, HeldShard]) -> None:
+        """Take shards, each held as soon as it is taken.
+
+        Leases are read before shards, as the worker may be held up between the two: what was leased had its shard, so
+        that a shard which is not listed afterwards has gone. A lease that is made meanwhile is not seen, and can't be
+        made again.
+        """
+        self.looked_at = self.port.monotonic()
         found = await leases.all_leases(self.port, self.consumer.books, self.consumer.name, self.label)
+        shards = await all_shards(self.port, self.begun.stream)
         known = {lease.shard: lease for lease in found}
         await self._bury(shards, known)
         turn = [shard for shard in whose_turn(shards, known) if shard.id not in held]
         free = [shard for shard in turn if shard.id not in known or self._is_free(known[shard.id])]
         wanted = len(turn) if self.greedy else self._share(len(turn) + len(held), known.values()) - len(held)
         there = {shard.id for shard in shards}
-        taken: list[HeldShard] = []
+        before = len(held)
         for shard in free[: max(0, wanted)]:
             if (mine := await self._take(shard, known.get(shard.id), there)) is not None:
-                taken.append(mine)
-        if not taken and not self.greedy and wanted > 0:
-            await self._ask(turn, known, len(turn) + len(held))
-        ours = {shard.lease.shard for shard in taken}
+                held[shard.id] = mine
+        if len(held) == before and not self.greedy and wanted > 0:
+            await self._ask(turn, known, len(turn) + before)
         waiting = {s.id for s in shards if not (s.id in known and known[s.id].is_over)}
-        self.left = sorted(waiting - ours - held.keys())
-        return taken
+        self.left = sorted(waiting - held.keys())
 
     @property
     def label(self) -> str:
         return label_of(self.begun.stream)
 
     def _is_free(self, lease: LeaseItem) -> bool:
-        return self.sightings.is_free(lease, self.port.now())
+        return self.sightings.is_free(lease, self.port.monotonic())
 
     def _share(self, shards: int, known: Iterable[LeaseItem]) -> int:
         owners = {lease.owner for lease in known if lease.owner and not lease.is_over} | {self.owner}
         return math.ceil(shards / len(owners))
 
     async def _take(self, shard: Shard, lease: LeaseItem | None, there: Set[str]) -> HeldShard | None:
-        began = self.port.now()
+        began = self.port.monotonic()
         books, stream = self.consumer.books, self.label
         if lease is None:
             mine = make_lease(self.port, self.consumer, stream, shard.id, owner=self.owner, fence=1)
@@ -105,8 +118,10 @@ class Search:
             query: Any = books.attempt.by_sequence(self.consumer.name, stream, shard.id)
             tries = await flows.everything(self.port, query.consistent())
         held = HeldShard(taken, began, self.begun.stream, tried={one.sequence: one.tries for one in tries})
-        if self.begun.start == "now" and not taken.position:
-            held.skip_before = self.begun.began_at.timestamp() - _MARGIN_SECONDS
+        if taken.is_latest and not taken.position:
+            if taken.fence == 1:
+                held.latest_until = self.began_at + _FRESH_SECONDS
+            held.skip_before = self.begun.began_at.timestamp() - MARGIN_SECONDS
         return held
 
     def _may_have_lost(self, shard: Shard, lease: LeaseItem | None, there: Set[str]) -> bool:
@@ -129,20 +144,26 @@ class Search:
                 await leases.ask_for(self.port, self.consumer.books, lease, self.owner)
                 return
 
-    async def _take_over(self, lease: LeaseItem) -> bool:
-        return await leases.take(self.port, self.consumer.books, lease, self.owner) is not None
-
     async def _bury(self, shards: list[Shard], known: dict[str, LeaseItem]) -> None:
         """Delete the leases of shards that the stream no longer has; tell of those that were not read to their end."""
         there = {shard.id for shard in shards}
         for lease in [lease for lease in known.values() if lease.shard not in there]:
+            if (not lease.is_over and not self._is_free(lease)) or not await self._is_gone(lease):
+                continue
+            last = lease
             if not lease.is_over:
-                if not self._is_free(lease) or not await self._take_over(lease):
+                taken = await leases.take(self.port, self.consumer.books, lease, self.owner)
+                if taken is None:
                     continue
-                await tell_of_gap(self.port, self.consumer, lease.shard, lease.position, "trimmed")
-            key: Any = self.consumer.books.lease.by_shard(lease.consumer, lease.stream, lease.shard)
-            await flows.delete(self.port, key)
+                await tell_of_gap(self.port, self.consumer, taken.shard, taken.position, "trimmed")
+                last = taken
+            await leases.bury(self.port, self.consumer.books, last)
             del known[lease.shard]
+
+    async def _is_gone(self, lease: LeaseItem) -> bool:
+        """Asked of the shard itself: a list of shards may be older than the service's last answer."""
+        source = self.port.to(DYNAMODB_STREAMS)
+        return await source.send(GetShardIterator(self.begun.stream, lease.shard)) is None
 
 
 def label_of(stream: str) -> str:

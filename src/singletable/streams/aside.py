@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from singletable.failures import error_text
 from singletable.operations.stream import EventName, StreamRecord, read_records
 from singletable.records import KeyOf, flows
 from singletable.records.transactions import Transaction
@@ -45,7 +46,7 @@ class SetAside:
 
 
 async def set_aside(
-    port: Port, books: Books, lease: LeaseItem, record: StreamRecord, type: str, tries: int, error: Exception
+    port: Port, books: Books, lease: LeaseItem, record: StreamRecord, type: str, tries: int, error: BaseException
 ) -> None:
     """Keep a record with its error, and forget its tries: one transaction. Done again, it changes nothing."""
     packed = zlib.compress(msgspec.json.encode(record))
@@ -67,7 +68,7 @@ async def set_aside(
             parts=len(parts),
             kind=type,
             event=record.event,
-            error=f"{error.__class__.__name__}: {error}"[:_LONGEST_ERROR],
+            error=error_text(error, most=_LONGEST_ERROR),
             tries=tries,
             at=datetime.fromtimestamp(port.now(), timezone.utc),
         )

@@ -27,7 +27,7 @@ from singletable.streams import aside, worker
 from singletable.streams.aside import SetAside
 from singletable.streams.books import LeasesIn, books_of
 from singletable.streams.checking import check
-from singletable.streams.consumer import Consumer, Pace, Start
+from singletable.streams.consumer import BUFFER_BYTES, Consumer, Pace, Start
 from singletable.streams.copies import kept_copies
 from singletable.streams.events import Expired, Gap, Inserted, Modified, Removed
 from singletable.streams.lambdas import Answer, handle_event
@@ -135,7 +135,8 @@ class Changes:
     def on_gap(self, handler: Callable[[Gap], R]) -> Callable[[Gap], R]:
         """Called before the worker goes on behind changes that nobody can hand on any more.
 
-        Without one, a `GapWarning` is given. A handler that raises ends the worker; the next one calls it again.
+        Without one, a `GapWarning` is given. A handler that raises ends the worker, and the next one calls it again;
+        so does this one where the error is one that passes, as `Unavailable`.
         """
         self._on_gap.append(handler)
         return handler
@@ -189,6 +190,7 @@ class Changes:
         tries: int = 5,
         backoff_seconds: float = 0.2,
         poll_seconds: float = 0.25,
+        buffer_bytes: int = BUFFER_BYTES,
     ) -> None: ...
     @overload
     def run(
@@ -202,6 +204,7 @@ class Changes:
         tries: int = 5,
         backoff_seconds: float = 0.2,
         poll_seconds: float = 0.25,
+        buffer_bytes: int = BUFFER_BYTES,
     ) -> Coroutine[Any, Any, None]: ...
     def run(
         self,
@@ -214,6 +217,7 @@ class Changes:
         tries: int = 5,
         backoff_seconds: float = 0.2,
         poll_seconds: float = 0.25,
+        buffer_bytes: int = BUFFER_BYTES,
     ) -> Any:
         """Work until SIGTERM or SIGINT, or until `stop` says so: then what was begun is finished and written down.
 
@@ -221,10 +225,17 @@ class Changes:
         workers share the shards; one that shows no life for `lease_seconds` loses its own. A handler may take as long
         as it likes. A change that failed is tried `tries` times, waiting `backoff_seconds`, then twice that, and so on.
 
+        Records wait in memory where an earlier change of their item is tried again: up to `buffer_bytes` of images in
+        all, evenly shared by the shards that this worker reads. A shard over its share is read on when it is below it;
+        an answer of the service, 1 MB of items, is the most by which it can be passed.
+
+        What passes, as `Unavailable`, `OutcomeUnknown` and `TransactionConflict`, is logged and outlived; any other
+        error of the library's own requests is raised.
+
         An idle shard costs a GetRecords every `poll_seconds`; a lease three writes in its length, a checkpoint a second
         one more, and no request otherwise.
         """
-        pace = Pace(start, lease_seconds, tries, backoff_seconds, poll_seconds)
+        pace = Pace(start, lease_seconds, tries, backoff_seconds, poll_seconds, buffer_bytes=buffer_bytes)
         return db.run(self._run(db.port, pace, stop, signals))
 
     async def _run(self, port: Port, pace: Pace, stop: Stop | None, signals: bool) -> None:
@@ -240,6 +251,7 @@ class Changes:
         lease_seconds: float = 10.0,
         tries: int = 5,
         backoff_seconds: float = 0.2,
+        buffer_bytes: int = BUFFER_BYTES,
     ) -> None: ...
     @overload
     def drain(
@@ -250,6 +262,7 @@ class Changes:
         lease_seconds: float = 10.0,
         tries: int = 5,
         backoff_seconds: float = 0.2,
+        buffer_bytes: int = BUFFER_BYTES,
     ) -> Coroutine[Any, Any, None]: ...
     def drain(
         self,
@@ -259,12 +272,13 @@ class Changes:
         lease_seconds: float = 10.0,
         tries: int = 5,
         backoff_seconds: float = 0.2,
+        buffer_bytes: int = BUFFER_BYTES,
     ) -> Any:
         """Handle what is in the stream, what the handlers write meanwhile too, and return: for tests and scripts.
 
         Waits until the lease of a worker that died is over; Unavailable where another one lives.
         """
-        pace = Pace(start, lease_seconds, tries, backoff_seconds)
+        pace = Pace(start, lease_seconds, tries, backoff_seconds, buffer_bytes=buffer_bytes)
         return db.run(worker.drain(db.port, self.consumer, pace))
 
     @overload

@@ -14,6 +14,7 @@ from singletable.streams.events import Gap
 from singletable.streams.routing import Router
 
 Start = Literal["horizon", "now"]
+BUFFER_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,18 @@ class Pace:
     poll_seconds: float = 0.25
     """Between two readings of a shard that has nothing new."""
     checkpoint_seconds: float = 1.0
+    buffer_bytes: int = BUFFER_BYTES
+    """Of the records that wait in memory, over all shards; each has an even share."""
 
     def __post_init__(self) -> None:
         if self.lease_seconds <= 0 or self.tries < 1 or self.backoff_seconds < 0 or self.poll_seconds <= 0:
             raise InvalidRequest(
                 "a worker needs at least one try, and times above 0 seconds", hint="Leave out what needn't be changed."
+            )
+        if self.buffer_bytes < 1:
+            raise InvalidRequest(
+                f"buffer_bytes={self.buffer_bytes}; a worker needs memory for the records that it reads",
+                hint=f"Leave it out: it is {BUFFER_BYTES:,}.",
             )
 
 

@@ -15,8 +15,7 @@ import msgspec
 from singletable.errors import InvalidRequest
 from singletable.operations.stream import StreamRecord, read_records
 from singletable.streams.consumer import Consumer
-from singletable.streams.lanes import handle_lane
-from singletable.streams.shards import Entry, Lane
+from singletable.streams.lanes import handle_record
 from singletable.wire.port import Port
 from singletable.wire.shells import refuse_async
 
@@ -28,21 +27,13 @@ Answer = dict[str, list[dict[str, str]]]
 async def handle_event(port: Port, consumer: Consumer, event: Mapping[str, Any]) -> Answer:
     """Handle a batch in its order, up to the first record that fails."""
     refuse_async(port, consumer.async_functions())
+    router = consumer.router
     for record in _records(event):
-        error = await _handle(port, consumer, record)
+        error = await handle_record(port, router, record) if router.is_wanted(record) else None
         if error is not None:
-            _log.error("%s: %s failed", consumer.name, consumer.router.name_of(record), exc_info=error)
+            _log.error("%s: %s failed", consumer.name, router.name_of(record), exc_info=error)
             return {"batchItemFailures": [{"itemIdentifier": record.dynamodb.sequence_number}]}
     return {"batchItemFailures": []}
-
-
-async def _handle(port: Port, consumer: Consumer, record: StreamRecord) -> Exception | None:
-    router = consumer.router
-    if not router.is_wanted(record):
-        return None
-    entry = Entry(record, record.sequence, is_system=False)
-    await handle_lane(port, router, Lane([entry]), lambda: True)
-    return entry.error
 
 
 def _records(event: Mapping[str, Any]) -> list[StreamRecord]:

@@ -1,4 +1,4 @@
-"""Handling one lane: the changes of one item, one after the other, until one fails."""
+"""Handling records: one by all of its handlers, and a lane, the changes of one item, one after the other."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from functools import partial
 from typing import Any
 
 from singletable.errors import InvalidRequest
+from singletable.failures import is_of_function
+from singletable.operations.stream import StreamRecord
 from singletable.streams.events import AnyChange
 from singletable.streams.routing import Handler, Router
 from singletable.streams.shards import Lane
@@ -19,32 +21,58 @@ _LONGEST_SECONDS = 1.0
 
 
 async def handle_lane(port: Port, router: Router, lane: Lane, may_go_on: Callable[[], bool]) -> None:
-    """Mark what is done, and what failed with its error; a flow for `call_all`.
+    """Mark what is done, and what failed with its error; a flow for `call_all`. It leaves off after a while."""
+    until = port.monotonic() + _LONGEST_SECONDS
+    for entry in lane:
+        if not may_go_on() or port.monotonic() > until:
+            return
+        entry.error = await handle_record(port, router, entry.record)
+        if entry.error is not None:
+            return
+        entry.place.done = True
+
+
+async def handle_record(port: Port, router: Router, record: StreamRecord) -> BaseException | None:
+    """Call a record's handlers, now; gives what one of them raised, and None where all of them have returned.
 
     FlowSuspended, of an async handler in the blocking shell, is the program's fault and ends it.
     """
-    until = port.now() + _LONGEST_SECONDS
-    for entry in lane:
-        if not may_go_on() or port.now() > until:
-            return
-        try:
-            for handler, change in router.calls(entry.record):
-                await _call(port, handler, change)
-        except FlowSuspended:
+    try:
+        for handler, change in router.calls(record):
+            error = await _call(port, handler, change)
+            if error is not None:
+                return error
+    except FlowSuspended:
+        raise
+    except Exception as error:  # an image that can't be read
+        return error
+    return None
+
+
+async def _call(port: Port, handler: Handler, change: AnyChange) -> BaseException | None:
+    if not (handler.is_flow or handler.is_async):
+        # Its error comes back as a value: a SystemExit that left a thread would end the event loop too.
+        outcomes = await port.call_all([partial(_error_of, handler, change)])
+        return outcomes[0]
+    try:
+        await (handler.function(port, change) if handler.is_flow else handler.function(change))
+    except FlowSuspended:
+        raise
+    except BaseException as error:
+        if not is_of_function(error):
             raise
-        except Exception as error:
-            entry.error = error
-            return
-        entry.done = True
+        return error
+    return None
 
 
-async def _call(port: Port, handler: Handler, change: AnyChange) -> None:
-    if handler.is_flow:
-        await handler.function(port, change)
-    elif handler.is_async:
-        await handler.function(change)
-    else:
-        await port.call_all([partial(_call_plain, handler, change)])
+def _error_of(handler: Handler, change: AnyChange) -> BaseException | None:
+    try:
+        _call_plain(handler, change)
+    except BaseException as error:
+        if not is_of_function(error):
+            raise
+        return error
+    return None
 
 
 def _call_plain(handler: Handler, change: AnyChange) -> None:

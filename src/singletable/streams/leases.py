@@ -6,6 +6,7 @@ No clocks are compared. A worker remembers when it first saw a lease as it is; a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +19,7 @@ from singletable.wire.port import Port
 
 @dataclass
 class Sightings:
-    """When each lease was first seen as it is, by this worker's clock."""
+    """When each lease was first seen as it is, by this worker's clock of intervals."""
 
     seconds: float
     """A lease that doesn't change for so long has lost its owner."""
@@ -51,10 +52,10 @@ async def make(port: Port, item: Entity) -> bool:
 
 
 async def take(port: Port, books: Books, lease: LeaseItem, owner: str) -> LeaseItem | None:
-    """Become the owner of a lease that was seen to be free; None where it has changed since."""
+    """Become the owner of a lease that was seen to be free; None where it has changed since, or is over by now."""
     kind: Any = books.lease
     changes = attr(kind.owner).set(owner), attr(kind.fence).set(lease.fence + 1), attr(kind.wanted_by).set("")
-    seen = (attr(kind.fence) == lease.fence) & (attr(kind.beats) == lease.beats)
+    seen = (attr(kind.fence) == lease.fence) & (attr(kind.beats) == lease.beats) & (attr(kind.is_over) == False)  # noqa: E712
     taken = await _change(port, books, lease, changes, seen)
     return taken if taken is not None and (taken.owner, taken.fence) == (owner, lease.fence + 1) else None
 
@@ -70,6 +71,14 @@ async def beat(port: Port, books: Books, lease: LeaseItem, beats: int) -> LeaseI
     """Show life."""
     kind: Any = books.lease
     return await write(port, books, lease, attr(kind.beats).set(beats))
+
+
+async def bury(port: Port, books: Books, lease: LeaseItem) -> None:
+    """Delete a lease as it was seen; nothing where it has changed since."""
+    kind: Any = books.lease
+    key: Any = books.lease.by_shard(lease.consumer, lease.stream, lease.shard)
+    with suppress(ConditionFailed):
+        await flows.delete(port, key, where=attr(kind.fence) == lease.fence)
 
 
 async def ask_for(port: Port, books: Books, lease: LeaseItem, owner: str) -> None:

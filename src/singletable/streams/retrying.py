@@ -5,8 +5,7 @@ from __future__ import annotations
 from singletable.errors import NotFound
 from singletable.streams.aside import SetAside, all_set_aside, forget
 from singletable.streams.consumer import Consumer
-from singletable.streams.lanes import handle_lane
-from singletable.streams.shards import Entry, Lane
+from singletable.streams.lanes import handle_record
 from singletable.wire.port import Port
 from singletable.wire.shells import refuse_async
 
@@ -21,8 +20,7 @@ async def retry(port: Port, consumer: Consumer, change: SetAside) -> None:
             operation="retry",
             hint="Look at changes.set_aside(db): it may have been given back before.",
         )
-    entry = Entry(change.record, change.sequence, is_system=False)
-    await handle_lane(port, consumer.router, Lane([entry]), lambda: True)
-    if entry.error is not None:
-        raise entry.error
+    error = await handle_record(port, consumer.router, change.record)
+    if error is not None:
+        raise error
     await forget(port, consumer.books, change)

@@ -13,26 +13,22 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from singletable.errors import Unavailable
+from singletable.errors import PASSING, SingletableError, Unavailable
 from singletable.expressions import attr
-from singletable.operations.stream import GetRecords, GetShardIterator, Records, StreamRecord
 from singletable.records import flows
 from singletable.streams import leases
 from singletable.streams.acquiring import Search
 from singletable.streams.aside import set_aside
 from singletable.streams.consumer import Consumer, Pace
-from singletable.streams.embedded import TEND_EVERY_SECONDS, leaves_hole, tend
-from singletable.streams.gaps import tell_of_gap
+from singletable.streams.embedded import TEND_EVERY_SECONDS, tend
 from singletable.streams.lanes import handle_lane
 from singletable.streams.lineage import find_stream
+from singletable.streams.reading import Reader
 from singletable.streams.shards import Entry, HeldShard
-from singletable.wire import DYNAMODB_STREAMS
 from singletable.wire.port import Port
 from singletable.wire.shells import refuse_async
 
 _log = logging.getLogger("singletable.streams")
-_MOST_WAITING = 4000
-"""Records of one shard that are held in memory; past it the shard is not read on."""
 _LONGEST_BACKOFF_SECONDS = 30.0
 _FIRST_SLICE_SECONDS, _LONGEST_SLICE_SECONDS = 0.001, 0.05
 _PATIENCE_SECONDS = 1.0
@@ -65,48 +61,62 @@ class Worker:
     busy_at: float = 0.0
 
     async def live(self) -> None:
-        await self.begin()
-        both: list[Callable[[], Awaitable[None] | None]] = [self.work, self.show_life]
-        await self.port.call_all(both)
-
-    async def begin(self) -> None:
         refuse_async(self.port, self.consumer.async_functions())
+        if await self._outliving(self.begin):
+            both: list[Callable[[], Awaitable[None] | None]] = [self.work, self.show_life]
+            await self.port.call_all(both)
+
+    async def begin(self) -> bool:
         stream = await find_stream(self.port, self.consumer.table)
         await self._tend(stream)  # first: an engine that can't be tended is refused before anything is written
         self.search = await Search.begin(self.port, self.consumer, self.pace, stream, greedy=self.until_caught_up)
-        self.source = self.port.to(DYNAMODB_STREAMS)
-        self.busy_at = self.port.now()
+        self.reader = Reader(self.port, self.consumer, self.pace, ends=self.until_caught_up)
+        self.busy_at = self.port.monotonic()
+        return True
 
     async def _tend(self, stream: str) -> None:
-        self.tended_at = self.port.now()
+        self.tended_at = self.port.monotonic()
         await tend(self.port, stream, self.consumer.table.name)
+
+    async def _outliving(self, flow: Callable[[], Awaitable[bool]]) -> bool:
+        """Do it again and again until it is done, over all that passes; False where the worker is to stop. A drain
+        waits for nothing: its caller does."""
+        while not (self.stop() or self.is_broken):
+            try:
+                return await flow()
+            except PASSING as error:
+                if self.until_caught_up:
+                    raise
+                self._log("going on in %g s", error, _PATIENCE_SECONDS)
+            await self.port.sleep(_PATIENCE_SECONDS)
+        return False
+
+    def _log(self, then: str, error: SingletableError, *values: object) -> None:
+        _log.warning(f"%s: %s: %s; {then}", self.consumer.name, type(error).__name__, error, *values)
 
     # --- the two flows ------------------------------------------------------------------------------------------------
     async def work(self) -> None:
         try:
-            while not (self.stop() or self.is_broken):
-                try:
-                    busy = await self._round()
-                except Unavailable as error:
-                    if self.until_caught_up:
-                        raise
-                    _log.warning("%s: %s; going on in %g s", self.consumer.name, error, _PATIENCE_SECONDS)
-                    await self.port.sleep(_PATIENCE_SECONDS)
-                    continue
-                if busy:
-                    self.busy_at = self.port.now()
-                elif self.until_caught_up and self._is_caught_up():
-                    break
-                else:
-                    self._refuse_to_wait_for_others()
-                    await self.port.sleep(self._idle_seconds())
+            while await self._outliving(self._round_and_rest):
+                pass
             await self._let_go_of_all()
         finally:
             self.is_over = True
 
+    async def _round_and_rest(self) -> bool:
+        """Whether there is more to do, now or later."""
+        if await self._round():
+            self.busy_at = self.port.monotonic()
+        elif self.until_caught_up and self._is_caught_up():
+            return False
+        else:
+            self._refuse_to_wait_for_others()
+            await self.port.sleep(self._idle_seconds())
+        return True
+
     def _refuse_to_wait_for_others(self) -> None:
         """A drain waits until a dead worker's leases are over, not until a living one ends."""
-        waited = self.port.now() - self.busy_at
+        waited = self.port.monotonic() - self.busy_at
         if self.until_caught_up and self.search.left and waited > 2 * self.pace.lease_seconds:
             raise Unavailable(
                 f"another worker of {self.consumer.name!r} reads {len(self.search.left)} of the stream's shards",
@@ -129,16 +139,16 @@ class Worker:
             await self.port.sleep(slice_seconds)
             slice_seconds = min(slice_seconds * 2, _LONGEST_SLICE_SECONDS, self.pace.lease_seconds / 10)
             for shard in list(self.held.values()):
-                if self.port.now() - shard.renewed_at >= self.pace.lease_seconds / 3 and not self.is_over:
+                if self.port.monotonic() - shard.renewed_at >= self.pace.lease_seconds / 3 and not self.is_over:
                     await self._renew(shard)
 
     async def _renew(self, shard: HeldShard) -> None:
-        began = self.port.now()
+        began = self.port.monotonic()
         try:
             shard.beats += 1
             renewed = await leases.beat(self.port, self.consumer.books, shard.lease, shard.beats)
-        except Unavailable as error:
-            _log.warning("%s: a lease could not be renewed: %s", self.consumer.name, error)
+        except PASSING as error:
+            self._log("a lease could not be renewed", error)
             return
         self._note(shard, renewed, began)
 
@@ -152,77 +162,26 @@ class Worker:
     # --- a round ------------------------------------------------------------------------------------------------------
     async def _round(self) -> bool:
         """Whether there was anything to do."""
-        if self.port.now() - self.tended_at >= TEND_EVERY_SECONDS:
+        if self.port.monotonic() - self.tended_at >= TEND_EVERY_SECONDS:
             await self._tend(self.search.begun.stream)
         if self.search.is_due():
-            for shard in await self.search.look(self.held):
-                self.held[shard.lease.shard] = shard
-        read = await self._read()
+            await self._look()
+        read = await self.reader.read(self.held)
         handled = await self._handle()
         await self._settle()
         return read or handled
 
-    async def _read(self) -> bool:
-        now = self.port.now()
-        due = [s for s in self.held.values() if self._is_to_be_read(s, now)]
-        for shard in due:
-            if shard.iterator is None:
-                await self._open(shard)
-        due = [s for s in due if s.iterator is not None]
-        if not due:
-            return False
-        calls = [GetRecords(shard.stream, shard.iterator or "") for shard in due]
-        answers = await self.source.send_all(calls)
-        for shard, answer in zip(due, answers, strict=True):
-            await self._take_in(shard, answer, now)
-        return any(answer.records for answer in answers)
-
-    def _is_to_be_read(self, shard: HeldShard, now: float) -> bool:
-        if shard.is_lost or shard.is_read_out or shard.is_wanted or shard.backlog >= _MOST_WAITING:
-            return False
-        return not shard.empty_reads or now - shard.read_at >= self.pace.poll_seconds or self.until_caught_up
-
-    async def _open(self, shard: HeldShard) -> None:
-        lease, after = shard.lease, shard.read_to
-        latest = lease.is_latest and lease.fence == 1 and not after
-        shard.iterator = await self.source.send(
-            GetShardIterator(shard.stream, lease.shard, after or None, latest=latest)
-        )
-        if shard.iterator is None:
-            await self._over_the_gap(shard)
-
-    async def _over_the_gap(self, shard: HeldShard) -> None:
-        """Tell of what is gone, then go on from the oldest record there is."""
-        await tell_of_gap(self.port, self.consumer, shard.lease.shard, shard.position, "trimmed")
-        shard.forget_position()
-        lease = shard.lease
-        shard.iterator = await self.source.send(GetShardIterator(shard.stream, lease.shard))
-        if shard.iterator is None:
-            shard.is_read_out = True
-
-    async def _take_in(self, shard: HeldShard, answer: Records, now: float) -> None:
-        shard.read_at = now
-        if answer.refused:
-            shard.iterator = None
-            if answer.refused == "trimmed":
-                await self._over_the_gap(shard)
-            return
-        shard.iterator = answer.next_shard_iterator
-        shard.is_read_out = shard.iterator is None
-        shard.empty_reads = 0 if answer.records else shard.empty_reads + 1
-        if answer.records and leaves_hole(shard.stream, shard.read_to, answer.records[0].sequence):
-            await tell_of_gap(self.port, self.consumer, shard.lease.shard, shard.read_to, "trimmed")
-        for record in answer.records:
-            if record.sequence > shard.read_to:  # not again what an answer repeats
-                shard.add(self._entry(shard, record))
-
-    def _entry(self, shard: HeldShard, record: StreamRecord) -> Entry:
-        router = self.consumer.router
-        old = record.dynamodb.approximate_creation_date_time < shard.skip_before
-        return Entry(record, record.sequence, router.is_system(record), done=old or not router.is_wanted(record))
+    async def _look(self) -> None:
+        """Where shards can't be listed now, those that are held are read on."""
+        try:
+            await self.search.look(self.held)
+        except PASSING as error:
+            if self.until_caught_up:
+                raise
+            self._log("looking for shards again later", error)
 
     async def _handle(self) -> bool:
-        now = self.port.now()
+        now = self.port.monotonic()
         calls: list[Callable[[], Awaitable[None] | None]] = [
             partial(handle_lane, self.port, self.consumer.router, lane, partial(self._may_go_on, shard))
             for shard in self.held.values()
@@ -236,7 +195,7 @@ class Worker:
         return bool(calls)
 
     def _may_go_on(self, shard: HeldShard) -> bool:
-        late = self.port.now() - shard.renewed_at >= self.pace.lease_seconds
+        late = self.port.monotonic() - shard.renewed_at >= self.pace.lease_seconds
         return not (late or shard.is_lost or self.stop())
 
     # --- after it -----------------------------------------------------------------------------------------------------
@@ -244,6 +203,7 @@ class Worker:
         for shard in list(self.held.values()):
             await self._settle_tries(shard)
             shard.advance()
+            shard.leave_answers()
             if not shard.is_lost and shard.is_done:
                 await self._checkpoint(shard, is_over=True)
                 self.search.hurry()
@@ -255,11 +215,11 @@ class Worker:
                 self.held.pop(shard.lease.shard, None)
 
     def _is_checkpoint_due(self, shard: HeldShard) -> bool:
-        return shard.has_news and self.port.now() - shard.saved_at >= self.pace.checkpoint_seconds
+        return shard.has_news and self.port.monotonic() - shard.saved_at >= self.pace.checkpoint_seconds
 
     async def _checkpoint(self, shard: HeldShard, *, is_over: bool = False) -> None:
         kind: Any = self.consumer.books.lease
-        began = self.port.now()
+        began = self.port.monotonic()
         changes = [attr(kind.position).set(shard.position)]
         if is_over:
             changes += [attr(kind.is_over).set(True), attr(kind.owner).set("")]
@@ -274,37 +234,35 @@ class Worker:
         for lane in list(shard.lanes.values()):
             for entry in lane:
                 if entry.error is not None:
-                    await self._note_failure(shard, entry)
+                    await self._note_failure(shard, entry, entry.error)
                     break
-                if not entry.done:
+                if not entry.place.done:
                     break
                 if entry.tries:
                     await flows.delete(self.port, self._try_key(shard, entry))
 
-    async def _note_failure(self, shard: HeldShard, entry: Entry) -> None:
-        error, entry.error = entry.error, None
-        assert error is not None
-        entry.tries += 1
+    async def _note_failure(self, shard: HeldShard, entry: Entry, error: BaseException) -> None:
+        """Write it down. Until that has succeeded the error stays, and the handler is not called again."""
+        tries = entry.tries + 1
         named = self.consumer.router.name_of(entry.record)
-        _log.warning(
-            "%s: %s failed, try %d of %d", self.consumer.name, named, entry.tries, self.pace.tries, exc_info=error
-        )
         lease = shard.lease
-        if entry.tries >= self.pace.tries:
+        _log.warning("%s: %s failed, try %d of %d", self.consumer.name, named, tries, self.pace.tries, exc_info=error)
+        if tries >= self.pace.tries:
             type_ = named.partition("#")[0]
-            await set_aside(self.port, self.consumer.books, lease, entry.record, type_, entry.tries, error)
-            entry.done = True
-            return
-        attempt = self.consumer.books.attempt(
-            consumer=lease.consumer,
-            stream=lease.stream,
-            shard=lease.shard,
-            sequence=entry.sequence,
-            tries=entry.tries,
-        )
-        await flows.put(self.port, attempt)
-        wait = min(_LONGEST_BACKOFF_SECONDS, self.pace.backoff_seconds * 2.0 ** (entry.tries - 1))
-        entry.wait_until = self.port.now() + wait * (0.5 + self.port.random() / 2)
+            await set_aside(self.port, self.consumer.books, lease, entry.record, type_, tries, error)
+            entry.place.done = True
+        else:
+            attempt = self.consumer.books.attempt(
+                consumer=lease.consumer,
+                stream=lease.stream,
+                shard=lease.shard,
+                sequence=entry.sequence,
+                tries=tries,
+            )
+            await flows.put(self.port, attempt)
+            wait = min(_LONGEST_BACKOFF_SECONDS, self.pace.backoff_seconds * 2.0 ** (tries - 1))
+            entry.wait_until = self.port.monotonic() + wait * (0.5 + self.port.random() / 2)
+        entry.tries, entry.error = tries, None
 
     def _try_key(self, shard: HeldShard, entry: Entry) -> Any:
         lease = shard.lease
@@ -314,7 +272,10 @@ class Worker:
     async def _let_go_of_all(self) -> None:
         for shard in list(self.held.values()):
             if not shard.is_lost:
-                await self._let_go(shard)
+                try:
+                    await self._let_go(shard)
+                except PASSING as error:
+                    self._log("its lease ends by itself", error)
 
     async def _let_go(self, shard: HeldShard) -> None:
         """Say how far it is, and leave it to others."""
@@ -333,7 +294,7 @@ class Worker:
         )
 
     def _idle_seconds(self) -> float:
-        now = self.port.now()
+        now = self.port.monotonic()
         waits = [at - now for shard in self.held.values() if (at := shard.next_try_at()) is not None]
         return max(0.0, min([self.pace.poll_seconds, *waits]))
 

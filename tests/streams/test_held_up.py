@@ -1,0 +1,166 @@
+"""A worker that is held up, as by SIGSTOP, between any two of its requests, while another takes over and goes on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import pytest
+
+from singletable import Database
+from singletable.operations.stream import pad_sequence_number
+from singletable.streams import Changes, Inserted, Modified
+from singletable.wire import Request
+from tests.streams.models import Note, noted
+from tests.streams.script import DAY, Script
+from tests.streams.simulation import Task, Trouble, World, simulated
+from tests.streams.test_shards import LABEL, NAMES, START, in_order
+
+LEASE_SECONDS = 5.0
+REQUESTS = 25
+"""More than a worker sends from one look for shards to the next."""
+
+
+class Pair:
+    """Two workers over a stream whose first shard is split while one of them is held up."""
+
+    def __init__(self, engine: Database, seed: int) -> None:
+        self.engine, self.world, self.script = engine, World(seed, START), Script(seed, shards=2)
+        self.script.repeats = self.script.expires_early = self.script.empty_answers = 0.0
+        self.name = f"pair-{next(NAMES)}"
+        self.handled: dict[str, list[str]] = defaultdict(list)
+        self.gaps: list[Any] = []
+        self.stopping: set[str] = set()
+        self.tasks: dict[str, Task] = {}
+        self.asked: dict[str, list[str]] = defaultdict(list)
+
+    def start(self, worker: str, *, start: Any = "horizon") -> None:
+        changes = Changes(noted, name=self.name)
+        changes.on_gap(self.gaps.append)
+
+        @changes.on(Note).inserted
+        def inserted(change: Inserted[Note]) -> None:
+            self.handled[change.new.id].append(change.sequence)
+
+        @changes.on(Note).modified
+        def modified(change: Modified[Note]) -> None:
+            self.handled[change.new.id].append(change.sequence)
+
+        db = simulated(self.world, self.engine, self.script, worker)
+        options: dict[str, Any] = {"lease_seconds": LEASE_SECONDS, "poll_seconds": 0.5, "start": start}
+        flow: Any = changes.run(db, stop=lambda: worker in self.stopping, signals=False, **options)
+        self.tasks[worker] = self.world.start(flow, worker)
+
+    def hold_up(self, worker: str, after: int, seconds: float) -> None:
+        """After its request of that number, counted from now."""
+
+        def trouble(who: str, request: Request) -> Trouble | None:
+            if who != worker:
+                return None
+            self.asked[who].append(request.operation)
+            return Trouble(held_up_seconds=seconds) if len(self.asked[who]) == after else None
+
+        self.world.trouble = trouble
+
+    def write(self, counts: range) -> None:
+        for count in counts:
+            for key in ("k1", "k2", "k3"):
+                self.script.write(key, count, self.world.now)
+
+    def leases(self) -> list[Any]:
+        lease = Changes(noted, name=self.name).consumer.books.lease
+        return self.engine.all(lease.by_shard(self.name, LABEL))
+
+    def end(self) -> None:
+        self.stopping |= set(self.tasks)
+        self.world.run_until(*self.tasks.values())
+
+    def check(self) -> None:
+        assert self.gaps == []
+        for key, written in self.script.written.items():
+            in_order(self.handled[key], [pad_sequence_number(sequence) for sequence in written])
+
+
+@pytest.mark.parametrize("after", range(1, REQUESTS, 3))
+@pytest.mark.parametrize("ends", [True, False])
+def test_it_harms_no_lease_that_lives(engine: Database, after: int, ends: bool) -> None:
+    """Meanwhile shards close and begin, and leases are made for them, end, and are let go where the other one stops."""
+    for number in range(after, after + 3):
+        pair = Pair(engine, number)
+        pair.write(range(1, 4))
+        pair.start("first")
+        pair.world.run_for(LEASE_SECONDS)
+        pair.hold_up("first", number, 20 * LEASE_SECONDS)
+        pair.world.run_for(LEASE_SECONDS)
+        pair.start("second")
+        pair.world.run_for(4 * LEASE_SECONDS)
+        pair.script.split(pair.world.now)
+        pair.write(range(4, 9))
+        pair.world.run_for(4 * LEASE_SECONDS)
+        pair.write(range(9, 11))
+        pair.world.run_for(LEASE_SECONDS)
+        if ends:
+            pair.stopping.add("second")
+        pair.world.run_for(20 * LEASE_SECONDS)
+        pair.end()
+        pair.check()
+        assert {lease.shard for lease in pair.leases()} == set(pair.script.shards)
+
+
+def test_it_buries_what_has_gone(engine: Database) -> None:
+    """A day later: shards that were read to their end have gone from the stream, and then from the leases."""
+    pair = Pair(engine, 1)
+    pair.write(range(1, 4))
+    pair.start("first")
+    pair.world.run_for(LEASE_SECONDS)
+    first = set(pair.script.shards)
+    pair.script.split(pair.world.now)
+    pair.world.run_for(4 * LEASE_SECONDS)
+    pair.stopping.add("first")
+    pair.world.run_for(DAY + 60)
+    pair.script.trim(pair.world.now)
+    gone = first - set(pair.script.shards)
+    assert gone
+    pair.start("second")
+    pair.world.run_for(4 * LEASE_SECONDS)
+    pair.end()
+    assert {lease.shard for lease in pair.leases()} == set(pair.script.shards)
+    assert not gone & {gap.shard for gap in pair.gaps}
+
+
+def test_a_shard_that_a_list_leaves_out_has_not_gone(engine: Database) -> None:
+    """A list of shards may be older than the answer before it; the shard itself is asked."""
+    pair = Pair(engine, 2)
+    pair.write(range(1, 4))
+    pair.start("first")
+    pair.world.run_for(LEASE_SECONDS)
+    pair.stopping.add("first")
+    pair.world.run_until(pair.tasks["first"])
+    hidden = sorted(pair.script.shards)[0]
+    pair.script.unlisted.add(hidden)
+    pair.start("second")
+    pair.world.run_for(4 * LEASE_SECONDS)
+    pair.script.unlisted.clear()
+    pair.world.run_for(4 * LEASE_SECONDS)
+    pair.write(range(4, 6))
+    pair.world.run_for(LEASE_SECONDS)
+    pair.end()
+    pair.check()
+
+
+@pytest.mark.parametrize("after", range(1, 16))
+def test_one_that_begins_with_what_comes_misses_nothing_of_it(engine: Database, after: int) -> None:
+    """Held up anywhere in its beginning: what is written once the consumer is written down is handled."""
+    pair = Pair(engine, 100 + after)
+    pair.script.write("k1", 1, START - DAY / 2)
+    pair.hold_up("first", after, 20 * 60.0)
+    pair.start("first", start="now")
+    pair.world.run_for(1)
+    consumer = Changes(noted, name=pair.name).consumer.books.consumer
+    is_written_down = pair.engine.get(consumer.by_name(pair.name)) is not None
+    sequence = pad_sequence_number(pair.script.write("k1", 2, pair.world.now))
+    pair.world.run_for(40 * 60)
+    pair.end()
+    assert pair.gaps == []
+    assert (sequence in pair.handled["k1"]) or not is_written_down
+    assert pad_sequence_number(pair.script.written["k1"][0]) not in pair.handled["k1"]

@@ -1,0 +1,91 @@
+"""Handlers whose errors can hardly be told, or that would end a program: set aside like any other, in both shells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from singletable.streams import Changes, Inserted
+from tests.streams.models import Note, Seen, noted
+from tests.support.shells import Shell
+
+
+class Untellable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+POISON: dict[str, tuple[Callable[[], BaseException], str]] = {
+    "memory": (lambda: MemoryError("10**15"), "MemoryError: 10**15"),
+    "exit": (lambda: SystemExit(3), "SystemExit: 3"),
+    "surrogate": (lambda: ValueError("half \ud800"), "ValueError: half \\ud800"),
+    "untellable": (Untellable, "Untellable: its message can't be told, for RuntimeError"),
+    "long": (lambda: ValueError("x" * 10**6), "ValueError: " + "x" * 1985 + "..."),
+    "recursion": (lambda: RecursionError("deep"), "RecursionError: deep"),
+}
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("poison", POISON)
+async def test_it_is_set_aside_and_the_others_go_on(kind: str, shell: Shell, poison: str, is_async: bool) -> None:
+    make, text = POISON[poison]
+    changes, seen = Changes(noted), Seen()
+
+    def plain(change: Inserted[Note]) -> None:
+        if change.new.id == "bad":
+            raise make()
+        seen(change)
+
+    async def later(change: Inserted[Note]) -> None:
+        plain(change)
+
+    if is_async and kind == "blocking":
+        pytest.skip("the blocking shell runs no async handlers")
+    changes.on(Note).inserted(later if is_async else plain)
+    for id in ("before", "bad", "after"):
+        await shell.create(Note(id=id))
+    await changes.drain(shell, tries=2, backoff_seconds=0.001)
+    assert sorted(seen.told) == ["Inserted note after", "Inserted note before"]
+    (aside,) = await changes.set_aside(shell)
+    assert (aside.tries, aside.error) == (2, text)
+    await changes.drain(shell)
+    assert [one.sequence for one in await changes.set_aside(shell)] == [aside.sequence]
+
+
+@pytest.mark.parametrize("poison", POISON)
+async def test_retry_raises_it_and_keeps_the_change(shell: Shell, poison: str) -> None:
+    make, _ = POISON[poison]
+    changes, cured = Changes(noted), list[bool]()
+
+    @changes.on(Note).inserted
+    def inserted(change: Inserted[Note]) -> None:
+        if not cured:
+            raise make()
+
+    await shell.create(Note(id="bad"))
+    await changes.drain(shell, tries=1)
+    (aside,) = await changes.set_aside(shell)
+    with pytest.raises(type(make())):
+        await changes.retry(shell, aside)
+    assert await changes.set_aside(shell) == [aside]
+    cured.append(True)
+    await changes.retry(shell, aside)
+    assert await changes.check(shell) == []
+
+
+@pytest.mark.parametrize("poison", POISON)
+async def test_lambda_reports_the_record(shell: Shell, poison: str) -> None:
+    make, _ = POISON[poison]
+    changes = Changes(noted)
+
+    @changes.on(Note).inserted
+    def inserted(change: Inserted[Note]) -> None:
+        raise make()
+
+    image: dict[str, Any] = {"pk": {"S": "note#1"}, "sk": {"S": "note"}, "_type": {"S": "note"}, "_v": {"N": "1"}}
+    images = {"Keys": {name: image[name] for name in ("pk", "sk")}, "NewImage": {**image, "id": {"S": "1"}}}
+    record = {"eventName": "INSERT", "dynamodb": {**images, "SequenceNumber": "111"}}
+    answer = await changes.lambda_handler(shell)({"Records": [record]}, None)
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "111"}]}
