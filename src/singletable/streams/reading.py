@@ -45,7 +45,7 @@ class Reader:
         """Read what is due and what there is memory for, the longest unread first; whether there was anything."""
         now, share = self.port.monotonic(), self.pace.buffer_bytes / max(1, len(held))
         due = sorted((s for s in held.values() if self._is_to_be_read(s, now, share)), key=lambda shard: shard.read_at)
-        room = self.pace.buffer_bytes - sum(shard.bytes for shard in held.values())
+        room = self.pace.buffer_bytes - sum(shard.size for shard in held.values())
         due = due[: max(1, room // _ANSWER_BYTES)]
         for shard in due:
             if shard.iterator is None:
@@ -62,7 +62,7 @@ class Reader:
     def _is_to_be_read(self, shard: HeldShard, now: float, share: float) -> bool:
         if shard.is_lost or shard.is_read_out or shard.is_wanted or now < shard.read_again_at:
             return False
-        if shard.backlog >= _MOST_WAITING or shard.bytes >= share:
+        if shard.backlog >= _MOST_WAITING or shard.size >= share:
             return False
         return not shard.empty_reads or now - shard.read_at >= self.pace.poll_seconds or self.ends
 

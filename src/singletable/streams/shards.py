@@ -35,8 +35,8 @@ class Entry:
 
     record: StreamRecord
     place: Place
-    bytes: int = 0
-    """Of its images, as they came."""
+    size: int = 0
+    """Of its images as they came, in bytes."""
     tries: int = 0
     wait_until: float = 0.0
     """By the clock of intervals."""
@@ -96,8 +96,8 @@ class HeldShard:
     beats: int = 0
     has_news: bool = False
     """Something of the application's was done since the last checkpoint."""
-    bytes: int = 0
-    """Of the records that are not done."""
+    size: int = 0
+    """Of the records that are not done, in bytes."""
     _order: deque[Place] = field(default_factory=deque[Place])
 
     def __post_init__(self) -> None:
@@ -117,7 +117,7 @@ class HeldShard:
         size = len(memoryview(images.new_image)) + len(memoryview(images.old_image))
         entry = Entry(record, place, size, self.tried.get(place.sequence, 0))
         self.lanes.setdefault(encode(sorted(images.keys.items())), deque()).append(entry)
-        self.bytes += size
+        self.size += size
 
     def _note(self, place: Place) -> None:
         self._order.append(place)
@@ -149,7 +149,7 @@ class HeldShard:
         for key in [key for key, lane in self.lanes.items() if lane[0].place.done]:
             lane = self.lanes[key]
             while lane and lane[0].place.done:
-                self.bytes -= lane.popleft().bytes
+                self.size -= lane.popleft().size
             if not lane:
                 del self.lanes[key]
         while self._order and self._order[0].done:
