@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 from singletable.database import BlockingTransaction, Database, connect
 from singletable.errors import (
     AlreadyExists,
+    Applied,
     ConditionFailed,
     Conflict,
     Corrupt,
@@ -133,6 +134,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ANY",
     "AlreadyExists",
+    "Applied",
     "AsyncDatabase",
     "AsyncDocuments",
     "Backoff",

@@ -239,8 +239,8 @@ class Database:
     ) -> Any:
         """Change attributes of an item that is there, named by its key or itself; gives it as it is then.
 
-        NotFound, ConditionFailed, NotUnique. Of an entity that counts its writes, or with `expected=`, only the item as
-        it was read is changed: VersionMoved otherwise.
+        NotFound, ConditionFailed, NotUnique; Applied where it took effect and the item can't be read. Of an entity that
+        counts its writes, or with `expected=`, only the item as it was read is changed: VersionMoved otherwise.
 
         One request; a read more where an index key needs values that neither the target nor the updates hold, and
         before NotFound. `add` and `append` are sent once: a lost answer is OutcomeUnknown, unless `exactly_once` (a

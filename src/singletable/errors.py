@@ -23,6 +23,7 @@
     ├── OutcomeUnknown       the write may or may not have happened: read before you repeat it
     ├── Denied               credentials or permissions
     └── Corrupt              an answer or item that can't be what was stored: a developer must look
+        └── Applied              a write took effect, and what it gives back can't be read: don't repeat it
 
 Messages say what happened, where, and what to do next. They never hold an item's values: a key is shown as its
 pattern, and is on the error as `key` for a program that needs it.
@@ -220,6 +221,19 @@ class Corrupt(SingletableError):
     """An answer or an item that can't be what was stored. A developer must look."""
 
     code = "corrupt"
+
+
+class Applied(Corrupt):
+    """The write took effect, and what it gives back could not be read: don't repeat it.
+
+    `item` is what is stored, or was deleted, by the stored names; None where it could not be fetched.
+    """
+
+    code = "corrupt.applied"
+
+    def __init__(self, what: str, *, item: dict[str, Any] | None = None, **where: Any) -> None:
+        super().__init__(what, **where)
+        self.item = item
 
 
 PASSING: Final = (Unavailable, OutcomeUnknown, TransactionConflict)

@@ -14,8 +14,8 @@ from typing import Any, Generic, NoReturn, Protocol, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from singletable.errors import ConditionFailed, InvalidRequest, InvalidValue, NotConfigured, SingletableError
-from singletable.values import AttributeValue, json_decoder
+from singletable.errors import Applied, ConditionFailed, InvalidRequest, InvalidValue, NotConfigured, SingletableError
+from singletable.values import AttributeValue, from_attribute_value, json_decoder
 from singletable.wire.faults import Fault, read_fault
 from singletable.wire.port import Consumed
 from singletable.wire.request import Response
@@ -135,6 +135,27 @@ def _explained(raw: Raw | bytes, reader: Reader[T]) -> T | None:
         return reader.load(read_item(raw))
     except SingletableError as error:
         raise error from None
+
+
+def read_written(raw: Raw, reader: Reader[T], operation: str, table: str) -> T | None:
+    """What a write gives back; Applied where that can't be read."""
+    try:
+        return read_one(raw, reader)
+    except Exception as error:  # also from a class's own code
+        raise applied(read_item(raw), error, operation, table) from error
+
+
+def applied(item: Item | None, error: Exception, operation: str, table: str) -> Applied:
+    """What is raised for a write that took effect where its result can't be read, for a reason."""
+    why = error.what if isinstance(error, SingletableError) else type(error).__name__
+    return Applied(
+        f"the write took effect, and what it gives back can't be read: {why}",
+        item=None if item is None else {name: from_attribute_value(value) for name, value in item.items()},
+        operation=operation,
+        table=table,
+        attribute=error.attribute if isinstance(error, SingletableError) else None,
+        hint="Don't repeat it. The item is on the error as `item`: correct it, or the class.",
+    )
 
 
 def read_items(items: Sequence[Raw], reader: Reader[T]) -> list[T]:

@@ -18,7 +18,7 @@ from singletable.operations.answers import (
     decoder,
     encode,
     raise_fault,
-    read_one,
+    read_written,
     write_units,
 )
 from singletable.operations.limits import check_items
@@ -136,7 +136,7 @@ def _written(response: Response, operation: str, table: str, reader: Reader[T]) 
     try:
         answer = decoder(WriteAnswer, reader.wire)(response.body)
         item = None if answer.attributes is None else reader.build(answer.attributes)
-    except (ValueError, LookupError):
+    except Exception:  # also from a class's own code: the write took effect whatever is wrong with the item
         answer = decoder(WriteAnswer, Raw)(response.body)
-        item = read_one(answer.attributes, reader)
+        item = read_written(answer.attributes, reader, operation, table)
     return item, write_units(answer.consumed_capacity)

@@ -7,10 +7,19 @@ from typing import Any
 
 from msgspec import Struct
 
-from singletable.errors import AlreadyExists, NotFound, SingletableError, TransactionCancelled, TransactionConflict
+from singletable.errors import (
+    AlreadyExists,
+    Applied,
+    NotFound,
+    SingletableError,
+    TransactionCancelled,
+    TransactionConflict,
+)
 from singletable.expressions import Condition, Update
-from singletable.operations import GetItem, Item, Refused
-from singletable.records.changes import applied, check_updates
+from singletable.operations import Item, Refused
+from singletable.operations.answers import applied
+from singletable.records.changes import applied as entity_after
+from singletable.records.changes import check_updates
 from singletable.records.models import Model, model_for
 from singletable.records.patterns import KeyOf
 from singletable.records.planning import Moment, Needs, Part, Write, settles_nothing
@@ -72,7 +81,7 @@ async def upsert(port: Port, entity: Any, updates: tuple[Update, ...], exactly_o
             return entity
         return written
     key = model.key_of(entity)
-    fresh = applied(model, entity, updates)
+    fresh = entity_after(model, entity, updates)
     proves = False  # create() tells soon enough
     for _ in range(TRIES):
         try:
@@ -127,8 +136,12 @@ async def alone(port: Port, write: Write, exactly_once: bool = False, proves: bo
             evidence = await _evidence(port, write, part, refused, proves)
             if part.settles(evidence.stored):
                 write.done()
-                return write.model.load(evidence.stored or {})
+                return _settled(write, evidence.stored or {})
             current = await _after_refusal(port, write, part, current, evidence, moment)
+        except Applied as error:
+            write.done()
+            error.key = write.key
+            raise
         else:
             write.done()
             return answer
@@ -186,9 +199,31 @@ async def _transacted(port: Port, write: Write, read: Mapping[int, Any] | None =
     except TransactionCancelled as cancelled:
         raise cancelled.failures[0].error from None
     if isinstance(write, (Change, Upsert)):
-        read_back = GetItem(write.model.table.name, write.model.key_item(write.key), write.model, consistent=True)
-        return await port.send(read_back)
+        return await _read_back(port, write)
     return known.get(0) if isinstance(write, Remove) else None
+
+
+async def _read_back(port: Port, write: Write) -> Any:
+    """The item that a transaction wrote; Applied where it can't be read."""
+    try:
+        item = await port.send(stored_read(write))
+    except SingletableError as error:
+        raise _applied(write, None, error) from error
+    return None if item is None else _settled(write, item)
+
+
+def _settled(write: Write, item: Item) -> Any:
+    """The entity of an item that was written, read apart from the write."""
+    try:
+        return write.model.load(item)
+    except Exception as error:  # also from the class's own code
+        raise _applied(write, item, error) from error
+
+
+def _applied(write: Write, item: Item | None, error: Exception) -> Applied:
+    raised = applied(item, error, write.verb, write.model.table.name)
+    raised.key = write.key
+    return raised
 
 
 def _operation(part: Part) -> Any:
