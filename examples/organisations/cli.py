@@ -13,7 +13,7 @@ import click
 from examples.organisations.actions import actions
 from examples.organisations.addresses import address
 from examples.organisations.changes import changes
-from examples.organisations.github_file import read
+from examples.organisations.github_file import MAX_BYTES, read
 from examples.organisations.import_github import import_file
 from examples.organisations.model import organisations
 from examples.organisations.output import print_profile, print_roster, print_steps, profile_json, roster_json
@@ -24,6 +24,7 @@ from examples.shared.cost import metered
 from examples.shared.opening import Opening, pass_opened
 from examples.shared.principal import InsecureUser
 from examples.shared.terminal import Commands, print_cost, print_json, progress_bar, stopwatch
+from examples.shared.textfile import name_of, read_text
 
 
 @click.group(cls=Commands)
@@ -58,11 +59,7 @@ def follow_changes(app: Service, once: bool) -> None:
 def import_(app: Service, file: Path) -> None:
     """Make an organisation what a GitHub organisation file says; its id is the file's name."""
     with stopwatch() as seconds:
-        try:
-            text = file.read_text("utf-8")
-        except UnicodeDecodeError as error:
-            raise click.ClickException(f"{file} is not UTF-8 text") from error
-        found = read(text, file.stem)
+        found = read(read_text(file, MAX_BYTES), file.stem, name_of(file))
         with progress_bar(f"importing {found.name}") as progress:
             import_file(app.db, found, app.now(), progress)
         counts = f"{len(found.spellings)} people, {found.group_count} groups, {len(found.services)} services"

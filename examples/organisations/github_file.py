@@ -9,25 +9,27 @@
         repos: {csi: write}       # service csi, its group write: the same people
         teams: {...}              # a team inside is a group of its own
 
-A login is one person whatever its case.
+A login is one person whatever its case. Whatever is refused is named with its file and line, its team and its login.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
-
-import yaml
 
 from examples.organisations.addresses import address
-from examples.organisations.errors import Invalid
 from examples.organisations.groups import MEMBER, OWNER, Group
+from examples.organisations.yaml_nodes import Node, Scalar, Sequence, Table, parse
+from examples.shared.errors import Invalid
+from examples.shared.textfile import Place, check_identifier, check_name, check_text, shown
 
-MAX_BYTES = 16 * 1024 * 1024
+MAX_BYTES = 4 * 1024 * 1024
 MAX_DEPTH = 50
 MAX_TEAMS = 100_000
-_NOTHING = ("", "~", "null")
+MAX_MEMBERSHIPS = 1_000_000
+"""Of people in groups: those of a team's members in a group of each of its repositories, too."""
+MAX_GROUP_BYTES = 350_000
+"""Of the texts of one person's groups, and of all owners: one record holds them, and has 400 KB."""
 
 
 @dataclass(frozen=True)
@@ -56,97 +58,168 @@ class OrganisationFile:
         return found
 
 
-def read(text: str, organisation_id: str) -> OrganisationFile:
-    """The organisation of a file. Invalid where it is none, or where a team takes a name of ours."""
-    if len(text.encode()) > MAX_BYTES:
-        raise Invalid(f"an organisation file has at most {MAX_BYTES} bytes")
+def read(text: str, organisation_id: str, source: str | None = None) -> OrganisationFile:
+    """The organisation of a file, which complaints call `source`. Invalid where it is none, where it has no owner, or
+    where a team takes a name of ours."""
+    source = source or f"{organisation_id}.yaml"
     try:
-        content: Any = yaml.load(text, _TextLoader)  # noqa: S506 a safe loader, of text alone
-    except (yaml.YAMLError, RecursionError) as error:
-        raise Invalid(f"not an organisation file: {error}") from error
-    organisation = _mapping(content, "the file")
-    if not organisation.keys() & {"admins", "members", "teams"}:
-        raise Invalid("not an organisation file: it has neither admins nor members nor teams")
-    found = _Found()
-    found.put(Group(OWNER), _logins(organisation, "admins"))
-    found.put(Group(MEMBER), _logins(organisation, "members"))
-    for count, (team_name, team) in enumerate(_teams(organisation)):
-        if count == MAX_TEAMS:  # a few aliases inside each other make any number
-            raise Invalid(f"more than {MAX_TEAMS} teams")
-        found.put_team(team_name, team)
+        check_identifier(organisation_id)
+    except ValueError as error:
+        raise Invalid(f"{source}: an organisation's id is its file's name, and {error}") from error
+    content = parse(text, source)
+    if not isinstance(content, Table) or not content.entries.keys() & {"admins", "members", "teams"}:
+        raise Place(source, content.line).refuses(
+            "not an organisation file: it has neither admins nor members nor teams"
+        )
+    found = _Found(source)
+    name = found.name_of_organisation(content) or organisation_id
+    found.put_all(content)
     people = {group: frozenset(members) for group, members in found.groups.items() if members}
-    name = _text(organisation.get("name")) or organisation_id
-    return OrganisationFile(organisation_id, name, found.spellings, people, frozenset(found.services))
+    made = OrganisationFile(organisation_id, name, found.spellings, people, frozenset(found.services))
+    _check_owners(made, content, source)
+    _check_sizes(made, source)
+    return made
 
 
-class _TextLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # the C one where there is one
-    """Every scalar stays the text it is: the logins 08, no and 1e5 are no numbers and no booleans."""
+def _check_owners(file: OrganisationFile, content: Table, source: str) -> None:
+    if Group(OWNER) not in file.groups:
+        line = content.entries["admins"][0].line if "admins" in content.entries else content.line
+        raise Place(source, line).refuses("no admins: an organisation has an owner")
+    if sum(len(owner.encode()) for owner in file.groups[Group(OWNER)]) > MAX_GROUP_BYTES:
+        line = content.entries["admins"][0].line
+        raise Place(source, line).refuses(f"the logins of its admins have more than {MAX_GROUP_BYTES} bytes together")
 
-    yaml_implicit_resolvers: Mapping[str, Any] = {}
+
+def _check_sizes(file: OrganisationFile, source: str) -> None:
+    for person, texts in file.groups_by_person().items():
+        if sum(len(text.encode()) for text in texts) > MAX_GROUP_BYTES:
+            login = shown(file.spellings[person])
+            raise Invalid(
+                f"{source}: login {login} is in {len(texts)} groups, whose names have more than {MAX_GROUP_BYTES} bytes"
+            )
 
 
 @dataclass
 class _Found:
     """What was found so far."""
 
+    source: str
     spellings: dict[str, str] = field(default_factory=dict[str, str])
     groups: dict[Group, set[str]] = field(default_factory=dict[Group, "set[str]"])
     services: set[str] = field(default_factory=set[str])
+    memberships: int = 0
 
-    def put(self, group: Group, logins: list[str]) -> None:
+    def name_of_organisation(self, content: Table) -> str:
+        _, node = content.entries.get("name", (None, None))
+        if node is None or (isinstance(node, Scalar) and node.is_nothing):
+            return ""
+        text = self._text(node, "the organisation's name")
+        self._check(node.line, "the organisation's name", check_name, text)
+        return text
+
+    def put_all(self, content: Table) -> None:
         """Admins and members come first, so theirs is the spelling that stays."""
-        people = self.groups.setdefault(group, set())
-        for login in logins:
-            person = address(login)
+        self.put([Group(OWNER)], self._logins(content, "admins", "admins"), content.line)
+        self.put([Group(MEMBER)], self._logins(content, "members", "members"), content.line)
+        for count, (key, team) in enumerate(self._teams(content)):
+            if count == MAX_TEAMS:
+                raise self._at(key.line, f"more than {MAX_TEAMS} teams")
+            self._put_team(key, team)
+
+    def put(self, groups: list[Group], logins: Mapping[str, str], line: int) -> None:
+        """People, by their logins as they are spelled, are in each of some groups."""
+        self.memberships += len(groups) * len(logins)
+        if self.memberships > MAX_MEMBERSHIPS:
+            raise self._at(line, f"more than {MAX_MEMBERSHIPS} people in groups, each counted in each of theirs")
+        for person, login in logins.items():
             self.spellings.setdefault(person, login)
-            people.add(person)
+        for group in groups:
+            self.groups.setdefault(group, set()).update(logins)
 
-    def put_team(self, name: str, team: Mapping[str, Any]) -> None:
-        if name in (OWNER, MEMBER):
-            raise Invalid(f"a team is called {name!r}, which is the group of the file's admins or members")
-        logins = [*_logins(team, "members"), *_logins(team, "maintainers")]
-        self.put(Group(name), logins)
-        for repository, permission in _mapping(team.get("repos"), f"repos of team {name!r}").items():
-            self.services.add(repository)
-            self.put(Group(_text(permission), repository), logins)
+    def _put_team(self, key: Scalar, team: Table | None) -> None:
+        what = f"team {shown(key.text)}"
+        self._check(key.line, what, check_name, key.text)
+        if key.text in (OWNER, MEMBER):
+            raise self._at(
+                key.line, f"a team is called {key.text!r}, which is the group of the file's admins or members"
+            )
+        if team is None:
+            return self.put([Group(key.text)], {}, key.line)
+        logins = self._logins(team, "members", what) | self._logins(team, "maintainers", what)
+        groups = [Group(key.text)]
+        repositories = self._mapping(team, "repos", what)
+        for repository, node in repositories.entries.values() if repositories else ():
+            groups.append(self._permission(repository, node, what))
+        return self.put(groups, logins, key.line)
+
+    def _permission(self, repository: Scalar, node: Node, what: str) -> Group:
+        place = f"repository {shown(repository.text)} of {what}"
+        self._check(repository.line, place, check_identifier, repository.text)
+        said = f"the permission of {place}"
+        permission = self._text(node, said)
+        self._check(node.line, said, check_name, permission)
+        self.services.add(repository.text)
+        return Group(permission, repository.text)
+
+    def _teams(self, parent: Table, what: str = "", depth: int = 0) -> Iterator[tuple[Scalar, Table | None]]:
+        """Every team at every depth, a parent before its children."""
+        teams = self._mapping(parent, "teams", what)
+        if teams is None:
+            return
+        if depth > MAX_DEPTH:
+            raise self._at(teams.line, f"teams lie in each other more than {MAX_DEPTH} deep")
+        for key, node in teams.entries.values():
+            inner = f"team {shown(key.text)}"
+            team = None if _is_nothing(node) else self._as_mapping(node, inner)
+            yield key, team
+            if team is not None:
+                yield from self._teams(team, inner, depth + 1)
+
+    def _logins(self, owner: Table, name: str, what: str) -> dict[str, str]:
+        """By person."""
+        _, node = owner.entries.get(name, (None, None))
+        if node is None or _is_nothing(node):
+            return {}
+        if not isinstance(node, Sequence):
+            raise self._at(node.line, f"{_of(name, what)} is a list of logins")
+        found: dict[str, str] = {}
+        for item in node.items:
+            if not isinstance(item, Scalar) or item.text in ("", "~"):
+                raise self._at(item.line, f"a login of {_of(name, what)} is no text")
+            self._check(item.line, f"login {shown(item.text)} of {what}", address, item.text)
+            found.setdefault(address(item.text), item.text)
+        return found
+
+    def _mapping(self, owner: Table, name: str, what: str) -> Table | None:
+        _, node = owner.entries.get(name, (None, None))
+        return None if node is None or _is_nothing(node) else self._as_mapping(node, _of(name, what))
+
+    def _as_mapping(self, node: Node, what: str) -> Table:
+        if not isinstance(node, Table):
+            raise self._at(node.line, f"{what} is not a mapping")
+        return node
+
+    def _text(self, node: Node, what: str) -> str:
+        if not isinstance(node, Scalar):
+            raise self._at(node.line, f"{what} is no text")
+        return node.text
+
+    def _check(self, line: int, what: str, check: Callable[[str], object], text: str) -> None:
+        """Invalid, with the place, where a check of a text raises."""
+        try:
+            check_text(text)
+            check(text)
+        except ValueError as error:
+            raise self._at(line, f"{what}: {error}") from error
+
+    def _at(self, line: int, said: str) -> Invalid:
+        return Place(self.source, line).refuses(said)
 
 
-def _teams(parent: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Every team at every depth, a parent before its children."""
-    if depth > MAX_DEPTH:
-        raise Invalid(f"teams lie in each other more than {MAX_DEPTH} deep")
-    for name, value in _mapping(parent.get("teams"), "teams").items():
-        team = _mapping(value, f"team {name!r}")
-        yield name, team
-        yield from _teams(team, depth + 1)
+def _is_nothing(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.is_nothing
 
 
-def _logins(owner: Mapping[str, Any], name: str) -> list[str]:
-    values: Any = owner.get(name, [])
-    if values in _NOTHING:
-        return []
-    if not isinstance(values, list):
-        raise Invalid(f"{name} is a list of logins")
-    return [_login(value) for value in cast("list[object]", values)]
-
-
-def _login(value: object) -> str:
-    if not isinstance(value, str):
-        raise Invalid("a login is text")
-    return value
-
-
-def _mapping(value: Any, what: str) -> Mapping[str, Any]:
-    if value is None or value in _NOTHING:
-        return {}
-    if not isinstance(value, dict):
-        raise Invalid(f"{what} is not a mapping")
-    return {_text(name): inner for name, inner in cast("dict[object, Any]", value).items()}
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise Invalid("a name is text")
-    return value
+def _of(name: str, what: str) -> str:
+    """`members of team 'crew'`; `members` of the organisation itself."""
+    return f"{name} of {what}" if what not in ("", name) else name

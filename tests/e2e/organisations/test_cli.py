@@ -115,7 +115,7 @@ def test_names_do_not_move_the_terminal(run: CommandLine) -> None:
         (["accept", "small", "grace"], "a member of organisation 'small' already"),
         (["remove-user", "small", "ada"], "last owner"),
         (["add", "small", "grace"], "at least one group"),
-        (["import", "pyproject.toml"], "not an organisation file"),
+        (["import", "pyproject.toml"], "pyproject.toml:"),
         (["serve", "--host", "0.0.0.0", "--insecure-user", "ada"], "this machine alone"),
         (["serve"], "--secret"),
         (["token", "ada", "--secret", "short"], "32 characters"),
