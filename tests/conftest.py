@@ -1,9 +1,15 @@
-"""Hypothesis: the same examples in every run, no deadline (this machine is shared), and more of them on request."""
+"""Hypothesis: the same examples in every run, no deadline (this machine is shared), and more of them on request.
+
+And signals as in a terminal, wherever the tests run.
+"""
 
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -11,3 +17,13 @@ settings.register_profile(
 )
 settings.register_profile("more", settings.get_profile("default"), derandomize=False, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def children_hear_sigint() -> Iterator[None]:
+    """A shell has what it runs in the background ignore SIGINT, and so would the programs that tests start and end."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -39,8 +39,6 @@ class Server:
         self.target, self.blobs, self.log = f"local:{folder}/projects.db", folder / "blobs", folder / "log"
         self._options = options
         self._process: subprocess.Popen[bytes] | None = None
-        # Kept: making one takes longer than an answer, and asking again and again with new ones fills a core.
-        self._client = httpx.Client(trust_env=False)
 
     def start(self) -> None:
         """Until it answers."""
@@ -55,13 +53,9 @@ class Server:
         assert self._process is not None
         assert self._process.poll() is None, self.log.read_text()
         try:
-            return self._client.get(f"{self.url}/static/mark.svg").is_success
+            return httpx.get(f"{self.url}/static/mark.svg").is_success
         except httpx.TransportError:
             return False
-
-    def close(self) -> None:
-        self.kill()
-        self._client.close()
 
     def kill(self) -> None:
         """As a crash does: without a chance to end anything."""
@@ -83,4 +77,4 @@ def served(folder: Path, *options: str) -> Generator[Server, None, None]:
         server.start()
         yield server
     finally:
-        server.close()
+        server.kill()
