@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import trustme
 
@@ -164,13 +165,13 @@ class Bench:
 @contextmanager
 def bench() -> Iterator[Bench]:
     """A real engine, in memory, with the orders in it, and a replay server with a certificate of its own."""
-    with TemporaryDirectory() as place, Engine.start() as engine:
+    with TemporaryDirectory() as place, Engine.start(exposed=True) as engine:
         _fill(engine)
         chain, trusted = Path(place) / "server.pem", Path(place) / "authority.pem"
         authority = trustme.CA()
         authority.cert_pem.write_to_path(trusted)
         authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(chain)
-        with Child("benchmarks.replay", str(engine.port), str(chain)) as child:
+        with Child("benchmarks.replay", str(urlsplit(engine.url).port), str(chain)) as child:
             yield Bench(engine, ReplayServer(child), str(trusted))
 
 

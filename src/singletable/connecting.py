@@ -23,6 +23,7 @@ from singletable.wire import (
     Traits,
     beside,
     credentials_from,
+    endpoint_behind,
     endpoint_for,
     locator,
 )
@@ -73,17 +74,29 @@ class Target(Struct, frozen=True):
 
 
 def find_target(target: str, options: Options, environ: Mapping[str, str]) -> Target:
-    """`local`, `local:<file>`, `aws`, or an address such as `http://127.0.0.1:8000`."""
+    """`local`, `local:<file>`, `aws`, or an address: `http://127.0.0.1:8000`, the `unix://` of an embedded engine."""
     if target == _LOCAL or target.startswith(f"{_LOCAL}:"):
         return _embedded(target, options, environ)
     if target != "aws" and "://" not in target:
         raise InvalidRequest(
             "the target is none that is known", hint='Use "local", "local:<file>", "aws" or "http://<host>:<port>".'
         )
+    if target.startswith("unix://"):
+        return _behind_a_door(target, options, environ)
     endpoint = endpoint_for(target, environ=environ, region=options.region)
     credentials = options.credentials or credentials_from(environ, local=endpoint.is_local)
     locate = locator(target, environ=environ, region=options.region)
     return Target(endpoint, credentials, Traits(), CursorSeal(_cursor_keys(options, environ)), locate)
+
+
+def _behind_a_door(target: str, options: Options, environ: Mapping[str, str]) -> Target:
+    """An embedded engine that another database of this user runs, and that ends with it."""
+    from singletable.local import Door  # noqa: PLC0415 for few programs
+
+    endpoint = endpoint_behind(Door.at(target), environ=environ, region=options.region)
+    credentials = options.credentials or credentials_from({}, local=True)
+    seal = CursorSeal(_cursor_keys(options, environ))
+    return Target(endpoint, credentials, Traits(), seal, beside(endpoint))
 
 
 def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Target:
@@ -96,7 +109,7 @@ def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targ
         raise InvalidRequest("local: without a file", hint='Use "local" for memory, or "local:data/app.db".')
     path = Path(name) if name else None
     engine = Engine.start(path, environ=environ)
-    endpoint = endpoint_for(engine.url, environ=environ, region=options.region)
+    endpoint = endpoint_behind(engine, environ=environ, region=options.region)
     credentials = options.credentials or credentials_from({}, local=True)
     lag = 0.0 if EMBEDDED.synchronous_indexes else Traits().index_lag_seconds
     traits = Traits(

@@ -39,9 +39,9 @@ class DyingExchange:
     def __init__(self, inner: Exchange) -> None:
         self._inner = inner
 
-    async def exchange(self, message: bytes, patience: float, idle_limit: float) -> Answer:
+    async def exchange(self, message: bytes, patience: float, idle_limit: float, epoch: str = "") -> Answer:
         failpoint(BEFORE)
-        answer = await self._inner.exchange(message, patience, idle_limit)
+        answer = await self._inner.exchange(message, patience, idle_limit, epoch)
         failpoint(AFTER)
         return answer
 

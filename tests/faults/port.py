@@ -28,9 +28,9 @@ class FaultyExchange:
         self._inner = inner
         self._carrier = carrier
 
-    async def exchange(self, message: bytes, patience: float, idle_limit: float) -> Answer:
+    async def exchange(self, message: bytes, patience: float, idle_limit: float, epoch: str = "") -> Answer:
         async def ask(call: Call) -> Reply:
-            answer = await self._inner.exchange(call.message, patience, idle_limit)
+            answer = await self._inner.exchange(call.message, patience, idle_limit, epoch)
             return Reply(answer.status, answer.body, answer.checksum or "")
 
         outcome = await self._carrier.carry(message, ask)

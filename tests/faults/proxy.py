@@ -15,7 +15,9 @@ import threading  # noqa: TID251
 from types import TracebackType
 from urllib.parse import urlsplit
 
+from singletable.local import Door
 from singletable.wire import drive
+from singletable.wire.doors import pass_blocking
 from tests.faults.carrying import Carrier
 from tests.faults.messages import Call, Cut, Hang, Outcome, Reply
 from tests.faults.rules import Faults
@@ -29,8 +31,7 @@ class FaultProxy:
     """One engine behind one address."""
 
     def __init__(self, engine_url: str, faults: Faults) -> None:
-        at = urlsplit(engine_url)
-        self._engine = at.hostname or "127.0.0.1", at.port or 80
+        self._engine = engine_url
         self.carrier = Carrier(faults)
         self.faults = faults
         self._one_at_a_time = threading.Lock()
@@ -77,7 +78,7 @@ class FaultProxy:
             thread.start()
 
     def _serve(self, client: socket.socket) -> None:
-        with client, socket.create_connection(self._engine, _PATIENCE_SECONDS) as engine:
+        with client, connection_to(self._engine) as engine:
             with self._guard:
                 self._open |= {client, engine}
 
@@ -110,6 +111,16 @@ class FaultProxy:
         self._ended.wait(outcome.delay_seconds)
         client.sendall(outcome.message)
         return True
+
+
+def connection_to(url: str) -> socket.socket:
+    """A connection to an engine, at its door or at an address."""
+    if url.startswith("unix://"):
+        connected, _ = pass_blocking(Door.at(url), _PATIENCE_SECONDS)
+        connected.settimeout(_PATIENCE_SECONDS)
+        return connected
+    at = urlsplit(url)
+    return socket.create_connection((at.hostname or "127.0.0.1", at.port or 80), _PATIENCE_SECONDS)
 
 
 def _message(connection: socket.socket) -> bytes | None:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from singletable import Database, connect
-from singletable.local.private import private_file
+from singletable.local.private import private_directory
 from singletable.local.waiting import wait_until
 from singletable.streams import Changes
 from tests.streams.models import Note, Seen, noted
@@ -70,7 +70,7 @@ class Workers:
 @pytest.fixture
 def file() -> Iterator[Path]:
     """In memory where the system has room: the time of these tests is the workers', not a disk's."""
-    data = private_file(os.environ)
+    data = private_directory(os.environ, for_data=True) / "engine.db"
     yield data
     shutil.rmtree(data.parent)
 

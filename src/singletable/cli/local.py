@@ -32,11 +32,17 @@ def local() -> None:
 
 @local.command()
 @_file_argument
+@click.option(
+    "--exposed",
+    is_flag=True,
+    help="Listen on a port of 127.0.0.1, for tools such as the AWS CLI. All programs and users of this machine, and "
+    "web pages in its browser, may then read and write the data.",
+)
 @options_anywhere("json")
 @click.pass_context
-def start(ctx: click.Context, file: Path | None, as_json: bool) -> None:
+def start(ctx: click.Context, file: Path | None, exposed: bool, as_json: bool) -> None:
     """Start an engine on a file; it goes on until `local stop`."""
-    _print(control.start(_path(ctx, file)), as_json)
+    _print(control.start(_path(ctx, file), exposed=exposed), as_json)
 
 
 @local.command()

@@ -1,21 +1,22 @@
-"""The embedded engine: a DynamoDB of this machine, as a child process on loopback.
+"""The embedded engine: a DynamoDB of this machine, as a process of its own that only its user reaches.
 
 `Engine.start()` gives a private one, whose data goes with it, `Engine.start("data/app.db")` one on a file, shared by
-every process that starts the same file. It ends with its owner, however that ends. Begin reading in `engine`;
-`supervisor` and `lock` hold the two guarantees: no engine is left behind, and no two engines share a file. `control`
-runs an engine that outlives who started it; `streams` does for its streams what it leaves undone.
+every process that starts the same file. It ends with the last that holds it, however that ends. Begin reading in
+`engine`; `keeper`, `walls` and `lock` hold the three guarantees: no engine is left behind, nobody else reaches one, and
+no two engines share a file. `control` runs an engine that outlives who started it; `streams` does for its streams what
+it leaves undone.
 
     with Engine.start() as engine:
-        requests_go_to(engine.url)
+        connection, epoch = engine.enter(engine.knock())
 """
 
 from __future__ import annotations
 
 from singletable.local import control
+from singletable.local.door import Address, Door, is_healthy
 from singletable.local.engine import Engine
 from singletable.local.find import ENGINE_VARIABLE, ENGINE_VERSION, engine_package, find_engine
-from singletable.local.launch import Patience
-from singletable.local.loopback import Address
+from singletable.local.patience import Patience
 from singletable.local.streams import tend_streams
 from singletable.local.traps import EMBEDDED, EngineTraits
 
@@ -24,11 +25,13 @@ __all__ = [
     "ENGINE_VARIABLE",
     "ENGINE_VERSION",
     "Address",
+    "Door",
     "Engine",
     "EngineTraits",
     "Patience",
     "control",
     "engine_package",
     "find_engine",
+    "is_healthy",
     "tend_streams",
 ]

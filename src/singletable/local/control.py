@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from singletable.errors import Unavailable
-from singletable.local.engine import held_without_answer
-from singletable.local.launch import Patience, launch
+from singletable.local.door import Address, Door, is_healthy
+from singletable.local.engine import Engine, held_without_answer
+from singletable.local.holding import Held
 from singletable.local.lock import DataLock, is_locked, lock_path, published_address
-from singletable.local.loopback import Address, is_healthy
+from singletable.local.patience import Patience
+from singletable.local.private import data_files, sweep
 from singletable.local.waiting import wait_until
 
 
@@ -28,24 +30,21 @@ class Status:
     healthy: bool
 
 
-def start(path: Path | str, *, environ: Mapping[str, str] | None = None, patience: Patience = Patience()) -> Status:  # noqa: B008  (frozen)
-    """Start an engine that outlives this process, unless one has the file already. Raises as `Engine.start` does."""
+def start(
+    path: Path | str,
+    *,
+    exposed: bool = False,
+    environ: Mapping[str, str] | None = None,
+    patience: Patience = Patience(),  # noqa: B008  (frozen)
+) -> Status:
+    """Start an engine that goes on without holders, or have the one that has the file go on so.
+
+    Raises as `Engine.start` does, and takes the same arguments.
+    """
     data = Path(path).resolve()
-
-    def started_or_running() -> Status | None:
-        lock = DataLock.take(data)
-        if lock is not None:
-            with lock:
-                launch(
-                    data, lock=lock, environ=os.environ if environ is None else environ, patience=patience
-                ).process.release()
-        found = status(data)
-        return found if found.healthy else None
-
-    running = wait_until(started_or_running, patience.ready_seconds)
-    if running is None:
-        raise held_without_answer(data)
-    return running
+    with Engine.start(data, exposed=exposed, environ=environ, patience=patience) as engine:
+        engine.release()
+        return status(data)
 
 
 def status(path: Path | str) -> Status:
@@ -54,24 +53,27 @@ def status(path: Path | str) -> Status:
     address = published_address(data)
     return Status(
         path=data,
-        size_bytes=sum(map(_size_bytes, _files(data))),
+        size_bytes=sum(map(_size_bytes, data_files(data))),
         address=address,
-        healthy=address is not None and is_healthy(address.port),
+        healthy=address is not None and is_healthy(Door(address.directory)),
     )
 
 
 def stop(path: Path | str, *, patience: Patience = Patience()) -> bool:  # noqa: B008  (frozen)
-    """End the engine that has the file, whoever started it; False where none has. SIGTERM, in the end SIGKILL.
+    """End the engine that has the file, whoever started or holds it; False where none has.
 
-    Only the process is ended that holds the file's lock and is named in it. Raises `Unavailable` where the lock is
-    held and no such process is to be found, or where it may not be ended.
+    Its keeper is asked to end; where that doesn't help, both are killed. Only the process is ended that holds the
+    file's lock and is named in it. Raises `Unavailable` where the lock is held and no such process is to be found, or
+    where it may not be ended. A program that holds the engine starts another one with its next request.
     """
     data = Path(path).resolve()
     if not is_locked(data):
         return False
     wait_until(lambda: published_address(data) or not is_locked(data), patience.ready_seconds)
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        _signal_engine(data, number)
+    for end in (_ask_to_end, _kill):
+        address = published_address(data)
+        if address is not None:
+            end(address, data)
         if wait_until(lambda: not is_locked(data), patience.stop_seconds):
             return True
     raise held_without_answer(data)
@@ -87,17 +89,13 @@ def reset(path: Path | str, *, patience: Patience = Patience()) -> None:  # noqa
     if lock is None:
         raise Unavailable(f"an engine was started on {data} again", hint="Stop what uses it, then reset it.")
     with lock:
-        for file in _files(data):
+        for file in data_files(data):
             file.unlink(missing_ok=True)
 
 
+_ATTACHING_SECONDS = 1.0
 # Somebody who only asks for the status holds the lock for an instant.
 _TAKING_SECONDS = 1.0
-
-
-def _files(data: Path) -> list[Path]:
-    """The data file and what SQLite may keep beside it."""
-    return [data.with_name(data.name + suffix) for suffix in ("", "-wal", "-shm", "-journal")]
 
 
 def _size_bytes(file: Path) -> int:
@@ -107,15 +105,20 @@ def _size_bytes(file: Path) -> int:
         return 0
 
 
-def _signal_engine(data: Path, number: signal.Signals) -> None:
-    address = published_address(data)
-    if address is None:
-        return
+def _ask_to_end(address: Address, data: Path) -> None:
+    attached = Held.attach(address.directory, _ATTACHING_SECONDS)
+    if attached is not None:
+        attached[0].end()
+
+
+def _kill(address: Address, data: Path) -> None:
     try:
-        os.kill(address.pid, number)
+        os.killpg(address.pid, signal.SIGKILL)
     except ProcessLookupError:
         return
     except PermissionError as error:
         raise Unavailable(
-            f"the engine on {data} belongs to another user", hint=f"It is process {address.pid}; {lock_path(data)}."
+            f"the engine on {data} belongs to another user",
+            hint=f"Its keeper is process {address.pid}; {lock_path(data)}.",
         ) from error
+    sweep(address.directory)

@@ -1,116 +1,77 @@
-"""Starting the engine: a port, the process, and the wait until it answers."""
+"""Starting an engine: its binary, a place for its sockets and data, its keeper."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
 from pathlib import Path
 
-from singletable.errors import Unavailable
+from singletable.local.door import Address
 from singletable.local.find import find_engine
+from singletable.local.holding import Greeting, Held
 from singletable.local.lock import DataLock
-from singletable.local.loopback import HOST, Address, free_port, is_healthy
-from singletable.local.private import private_file
-from singletable.local.supervisor import Supervised
-from singletable.local.waiting import wait_until
+from singletable.local.patience import Patience
+from singletable.local.private import make_files_private, private_directory, sweep
 
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long to wait for an engine, in seconds."""
-
-    ready_seconds: float = 10.0
-    """Until it answers; a slow machine opens a file of gigabytes in well under a second."""
-
-    stop_seconds: float = 5.0
-    """From SIGTERM to SIGKILL. The engine loses nothing that it acknowledged in either."""
+WALLS = ("namespace", "filter", "hidden")
+"""What may keep others from an engine, the strongest first; the first that this system allows is taken."""
+EXPOSED = ("exposed",)
 
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """An engine that answers."""
+    """An engine that answers, and is held by this process."""
 
-    process: Supervised
-    address: Address
+    held: Held
+    greeting: Greeting
     data: Path
 
-
-def launch(path: Path | None, *, lock: DataLock | None, environ: Mapping[str, str], patience: Patience) -> Launched:
-    """Start the engine on the file `path` under its `lock`, or on a private one, and wait until it answers.
-
-    Raises `NotConfigured` where there is no engine, `Unavailable` with what the engine said where it ends or keeps
-    silent. Another process may take a free port before the engine does: then it is another port's turn.
-    """
-    binary = find_engine(environ)
-    for port in _ports(lock):
-        data = path or private_file(environ)
-        process = _spawn(binary, port, data, lock=lock, environ=environ, patience=patience)
-        try:
-            said = _await_readiness(process, port, patience)
-        except BaseException:
-            process.stop()
-            raise
-        if said is None:
-            return _published(Launched(process, Address(process.pid, port), data), lock)
-        code = process.exit_code
-        process.stop()
-        if not _was_taken(said):
-            raise Unavailable(f"the engine {binary} ended with exit code {code} before it answered", hint=said)
-    raise Unavailable("no port was left to the engine: each that was free a moment before was taken")
+    @property
+    def address(self) -> Address:
+        return Address(self.held.keeper_pid, self.held.directory, self.greeting.url)
 
 
-_TRIES = 8
-
-
-def _ports(lock: DataLock | None) -> Iterator[int]:
-    # On its former port first: who was attached to an engine of this file finds its successor at the same address.
-    former = [lock.former.port] if lock and lock.former else []
-    return islice(chain(former, iter(free_port, None)), _TRIES)
-
-
-def _spawn(
-    binary: Path,
-    port: int,
-    data: Path,
+def launch(
+    path: Path | None,
     *,
     lock: DataLock | None,
     environ: Mapping[str, str],
     patience: Patience,
-) -> Supervised:
-    command = [str(binary), "serve", "--host", HOST, "--port", str(port), "--db-path", str(data)]
-    return Supervised(
-        command,
-        environ=environ,
-        grace_seconds=patience.stop_seconds,
-        keeps_open=lock.fileno() if lock else None,
-        removes=None if lock else data.parent,
-    )
+    walls: Sequence[str] = WALLS,
+) -> Launched:
+    """Start an engine on the file `path` under its `lock`, or on a private one, and wait until it answers.
 
-
-def _await_readiness(process: Supervised, port: int, patience: Patience) -> str | None:
-    """None when the engine answers; what it said when it has ended."""
-
-    def answers_or_ended() -> bool:
-        # Its own word comes first: on a port that it failed to take, another engine may be the healthy one.
-        return process.exit_code is not None or (_says_it_listens(process.log()) and is_healthy(port))
-
-    if not wait_until(answers_or_ended, patience.ready_seconds):
-        raise Unavailable(
-            f"the engine on port {port} did not answer within {patience.ready_seconds:g} seconds", hint=process.log()
+    Raises `NotConfigured` where there is no engine or the file is another user's, `Unavailable` with what the engine
+    said where it ends or keeps silent.
+    """
+    binary = find_engine(environ)
+    directory = private_directory(environ, for_data=path is None)
+    data = path or directory / "engine.db"
+    former = lock.former if lock else None
+    try:
+        if path:
+            make_files_private(path)
+        command = (directory, data, binary, ",".join(walls), _port(former), patience.ready_seconds)
+        held, greeting = Held.start(
+            (*command, patience.stop_seconds),
+            directory,
+            environ=environ,
+            keeps_open=lock.fileno() if lock else None,
+            patience=patience,
         )
-    return process.log() if process.exit_code is not None else None
-
-
-def _says_it_listens(log: str) -> bool:
-    return "listening on" in log
-
-
-def _was_taken(log: str) -> bool:
-    return "already in use" in log
-
-
-def _published(launched: Launched, lock: DataLock | None) -> Launched:
+    except BaseException:
+        sweep(directory)
+        raise
+    launched = Launched(held, greeting, data)
     if lock:
         lock.publish(launched.address)
+    if former:
+        sweep(former.directory)  # of a keeper that was killed
     return launched
+
+
+def _port(former: Address | None) -> int:
+    """Where an exposed engine was before: tools that were told of it find the next one there."""
+    if former is None or not former.exposed_url:
+        return 0
+    return int(former.exposed_url.rpartition(":")[2])

@@ -1,10 +1,11 @@
 """One engine a data file: the lock `<file>.lock`, and the engine's address written in it.
 
 Theory of operation. The engine takes no lock of its own, and two of them on one file would each trust caches that the
-other makes stale. So the starter takes a `flock` on the lock file and lets the engine inherit the locked descriptor,
-then closes its own: the kernel holds the lock exactly as long as the engine lives, however it ends, and a lock file
-left behind means nothing. While it holds the lock the starter empties the file and, once the engine answers, writes
-`{"pid": ..., "port": ..., "url": ...}`, by which every other process finds the engine.
+other makes stale. So the starter takes a `flock` on the lock file and lets the engine's keeper inherit the locked
+descriptor, then closes its own: the kernel holds the lock exactly as long as the keeper or the engine lives, however
+they end, and a lock file left behind means nothing. While it holds the lock the starter empties the file and, once the
+engine answers, writes `{"pid": ..., "directory": ..., "url": ...}` (the keeper's process, where its sockets lie), by
+which every other process finds the engine.
 
 The file is never deleted: a process that opened it before could lock the deleted one, beside a lock on its successor.
 """
@@ -20,7 +21,7 @@ from typing import Any
 
 from singletable.errors import NotConfigured
 from singletable.local import forks
-from singletable.local.loopback import Address
+from singletable.local.door import Address
 
 if sys.platform != "win32":  # the module must import where only remote tables are used
     import fcntl
@@ -55,8 +56,8 @@ class DataLock:
 
     def publish(self, address: Address) -> None:
         """Tell other processes where the engine is, which must answer by now."""
-        text = json.dumps({"pid": address.pid, "port": address.port, "url": address.url})
-        os.pwrite(self._file.fileno(), text.encode(), 0)
+        facts = {"pid": address.pid, "directory": str(address.directory), "url": address.url}
+        os.pwrite(self._file.fileno(), json.dumps(facts).encode(), 0)
 
     def close(self) -> None:
         """Let go of the lock here; an engine that inherited it goes on holding it."""
@@ -79,6 +80,8 @@ def is_locked(data: Path) -> bool:
         file = FileIO(os.open(lock_path(data), os.O_RDONLY | os.O_CLOEXEC))
     except FileNotFoundError:
         return False
+    except PermissionError as error:
+        raise _of_another_user(data) from error
     with file:
         # A shared lock: two that ask at once don't take each other for an engine.
         return not _try_lock(file, fcntl.LOCK_SH)
@@ -93,24 +96,33 @@ def published_address(data: Path) -> Address | None:
         address = _parse(lock_path(data).read_bytes()[:_LONGEST_ADDRESS_BYTES])
     except FileNotFoundError:
         return None
+    except PermissionError as error:
+        raise _of_another_user(data) from error
     if address is None or not _holds(address.pid, lock_path(data)) or not is_locked(data):
         return None
     return address
 
 
-_LONGEST_ADDRESS_BYTES = 1024
+_LONGEST_ADDRESS_BYTES = 8192
 _PROCESSES = Path("/proc")
 
 
 def _open_to_write(path: Path) -> FileIO:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return FileIO(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666), "r+")
+        path.parent.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        return FileIO(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+")
     except OSError as error:
         raise NotConfigured(
             f"the engine's lock file can't be written: {error}",
             hint="Give the data file a path in a directory that this process may write to.",
         ) from error
+
+
+def _of_another_user(data: Path) -> NotConfigured:
+    return NotConfigured(
+        f"{data} belongs to another user", hint="Give the data file a path in a directory of your own."
+    )
 
 
 def _try_lock(file: FileIO, kind: int) -> bool:
@@ -124,10 +136,12 @@ def _try_lock(file: FileIO, kind: int) -> bool:
 def _parse(text: bytes) -> Address | None:
     try:
         fields: Any = json.loads(text)
-        pid, port = int(fields["pid"]), int(fields["port"])
+        pid, directory, url = int(fields["pid"]), Path(fields["directory"]), str(fields["url"])
     except (ValueError, TypeError, KeyError):
         return None
-    return Address(pid, port) if pid > 1 and 0 < port < 65536 else None
+    if pid <= 1 or not directory.is_absolute():
+        return None
+    return Address(pid, directory, url if url.startswith("http://") else "")
 
 
 def _holds(pid: int, path: Path) -> bool:

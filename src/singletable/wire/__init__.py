@@ -20,7 +20,7 @@ from singletable.wire.credentials import (
     StaticCredentials,
     credentials_from,
 )
-from singletable.wire.endpoints import Endpoint, Locate, beside, endpoint_for, locator, region_for
+from singletable.wire.endpoints import Endpoint, Locate, beside, endpoint_behind, endpoint_for, locator, region_for
 from singletable.wire.exchange import Timeouts
 from singletable.wire.faults import CancellationReason, Fault, read_fault
 from singletable.wire.meter import Meter, OperationCount, unmetered
@@ -60,6 +60,7 @@ __all__ = [
     "beside",
     "credentials_from",
     "drive",
+    "endpoint_behind",
     "endpoint_for",
     "locator",
     "read_fault",

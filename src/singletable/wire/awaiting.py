@@ -168,8 +168,8 @@ class _Exchange:
         self._pools = pools
         self._sleep = sleep
 
-    async def exchange(self, message: bytes, patience: float, idle_limit: float) -> Answer:
-        return await self._pools.current().exchange(message, patience, idle_limit)
+    async def exchange(self, message: bytes, patience: float, idle_limit: float, epoch: str = "") -> Answer:
+        return await self._pools.current().exchange(message, patience, idle_limit, epoch)
 
     async def sleep(self, seconds: float) -> None:
         await self._sleep(seconds)

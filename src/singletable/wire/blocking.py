@@ -20,7 +20,7 @@ from singletable.wire.credentials import CredentialSource
 from singletable.wire.delivery import Delivery, fresh_token
 from singletable.wire.elapsing import elapsed
 from singletable.wire.endpoints import Endpoint, Locate, beside
-from singletable.wire.exchange import Answer, Timeouts
+from singletable.wire.exchange import Answer, AnswerLost, Timeouts
 from singletable.wire.meter import Rounds
 from singletable.wire.once import ReadyForThreads
 from singletable.wire.port import FAN_OUT, Operation, Traits
@@ -170,13 +170,15 @@ class _Exchange:
         self._sleep = sleep
         self._monotonic = monotonic
 
-    async def exchange(self, message: bytes, patience: float, idle_limit: float) -> Answer:
-        connection = self._pool.take(patience, idle_limit)
+    async def exchange(self, message: bytes, patience: float, idle_limit: float, epoch: str = "") -> Answer:
+        connection = self._pool.take(patience, idle_limit, epoch)
         try:
             connection.write(message, patience)
             answer = connection.read(self._monotonic)
-        except BaseException:
+        except BaseException as fault:
             self._pool.discard(connection)
+            if isinstance(fault, AnswerLost):
+                fault.epoch = connection.epoch
             raise
         self._pool.give_back(connection)
         return answer
@@ -191,14 +193,16 @@ class _Exchange:
 class _ExchangeInTurns(_Exchange):
     """The same, with a pause for the others wherever there is something to wait for."""
 
-    async def exchange(self, message: bytes, patience: float, idle_limit: float) -> Answer:
-        connection = self._pool.take(patience, idle_limit)
+    async def exchange(self, message: bytes, patience: float, idle_limit: float, epoch: str = "") -> Answer:
+        connection = self._pool.take(patience, idle_limit, epoch)
         try:
             connection.write(message, patience)
             await _Pause(None)
             answer = connection.read(self._monotonic)
-        except BaseException:
+        except BaseException as fault:
             self._pool.discard(connection)
+            if isinstance(fault, AnswerLost):
+                fault.epoch = connection.epoch
             raise
         self._pool.give_back(connection)
         return answer

@@ -39,6 +39,12 @@ _OK = 200
 _TOKEN_BYTES = 16
 _TOLD = frozenset({Verdict.DENIED, Verdict.THROTTLED})
 """Their messages name a permission, a table or an index, never a value of an item."""
+_UNDELIVERED = {
+    (False, False): Verdict.UNDELIVERED,
+    (True, False): Verdict.UNTRUSTED,
+    (False, True): Verdict.FORGOTTEN,
+}
+"""By untrusted and forgotten."""
 _QUOTES_THE_REQUEST = "IncompleteSignature"
 """The code whose message holds the Authorization header."""
 _SKEW_SECONDS = 240.0
@@ -111,14 +117,20 @@ class Delivery:
                 await self._renew(exchange, persistence, trouble)
             await exchange.sleep(wait)
             patience = persistence.patience(self.monotonic(), self.timeouts.read)
-            outcome = await self._try(exchange, request, persistence.tries + 1, patience, rounds)
+            outcome = await self._try(exchange, request, persistence.tries + 1, patience, rounds, persistence.epoch)
             if isinstance(outcome, Response):
                 persistence.succeeded()
                 return msgspec.structs.replace(outcome, unsettled=persistence.unsettled)
             trouble = outcome
 
     async def _try(
-        self, exchange: Exchange, request: Request, attempt: int, patience: float, rounds: Rounds | None
+        self,
+        exchange: Exchange,
+        request: Request,
+        attempt: int,
+        patience: float,
+        rounds: Rounds | None,
+        epoch: str = "",
     ) -> Response | Trouble:
         skew = self._skew
         now = self.now() + skew
@@ -134,12 +146,13 @@ class Delivery:
             count_try(meters, request.operation, attempt, rounds, len(message))
         idle_limit = MAX_IDLE_SECONDS if request.repeatable or request.tokened else self._policy.careful_idle_seconds
         try:
-            answer = await exchange.exchange(message, patience, idle_limit)
+            answer = await exchange.exchange(message, patience, idle_limit, epoch)
         except Undelivered as fault:
-            verdict = Verdict.UNTRUSTED if fault.untrusted else Verdict.UNDELIVERED
-            return Trouble(verdict, f"Could not connect to {self.endpoint.url}: {fault}", cause=fault)
+            what = f"Could not connect to {self.endpoint.url}: {fault}"
+            return Trouble(_UNDELIVERED[fault.untrusted, fault.forgotten], what, cause=fault)
         except AnswerLost as fault:
-            return Trouble(Verdict.LOST, f"No answer from {self.endpoint.url}: {fault}", fault.timed_out, cause=fault)
+            what = f"No answer from {self.endpoint.url}: {fault}"
+            return Trouble(Verdict.LOST, what, fault.timed_out, cause=fault, epoch=fault.epoch)
         if meters:
             count_answer(meters, answer.bytes_in)
         if answer.status == _OK and self._is_whole(answer):

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from singletable.errors import InvalidRequest, NotConfigured
 from singletable.wire.chain import AwsChain
+from singletable.wire.doors import Door
 from singletable.wire.services import Service
 
 LOCAL_REGION = "us-east-1"
@@ -38,6 +39,8 @@ class Endpoint(Struct, frozen=True):
     region: str
     is_local: bool = False
     """On this machine's loopback: any signature will do."""
+    door: Door | None = None
+    """Where connections are handed out, for a service that can't be connected to by host and port."""
 
     @property
     def authority(self) -> str:
@@ -47,6 +50,8 @@ class Endpoint(Struct, frozen=True):
 
     @property
     def url(self) -> str:
+        if self.door is not None:
+            return self.door.url
         return f"{'https' if self.tls else 'http'}://{self.authority}"
 
 
@@ -68,7 +73,21 @@ def locator(engine: str, *, environ: Mapping[str, str], region: str | None = Non
 
 def beside(endpoint: Endpoint) -> Locate:
     """The other services at the endpoint's own address, as local engines have them, or at their URLs."""
+    if endpoint.door is not None:
+        return behind(endpoint)
     return locator(endpoint.url, environ={}, region=endpoint.region)
+
+
+def behind(endpoint: Endpoint) -> Locate:
+    """The other services through the endpoint's own door, or at their URLs."""
+    elsewhere = locator("", environ={}, region=endpoint.region)
+    return lambda service, url: elsewhere(service, url) if url else endpoint
+
+
+def endpoint_behind(door: Door, *, environ: Mapping[str, str], region: str | None = None) -> Endpoint:
+    """The endpoint of an engine behind a door. Raises `InvalidRequest` for what can't be a region."""
+    region = region or environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or LOCAL_REGION
+    return Endpoint("localhost", 80, False, region_for(environ, region), True, door)
 
 
 def endpoint_for(

@@ -35,11 +35,15 @@ class Timeouts(Struct, frozen=True):
 
 
 class Undelivered(Exception):
-    """Not a byte of the request left: it was certainly not applied. `untrusted`: TLS refused the certificate."""
+    """Not a byte of the request left: it was certainly not applied.
 
-    def __init__(self, what: str, *, untrusted: bool = False) -> None:
+    `untrusted`: TLS refused the certificate. `forgotten`: there is no connection of the epoch that was asked for.
+    """
+
+    def __init__(self, what: str, *, untrusted: bool = False, forgotten: bool = False) -> None:
         super().__init__(what)
         self.untrusted = untrusted
+        self.forgotten = forgotten
 
 
 class AnswerLost(Exception):
@@ -48,17 +52,22 @@ class AnswerLost(Exception):
     def __init__(self, what: str, *, timed_out: bool = False) -> None:
         super().__init__(what)
         self.timed_out = timed_out
+        self.epoch = ""
+        """Of the connection; empty where the service remembers for good."""
+
+
+FORGOTTEN = "the service was started anew since the request was first sent, and has forgotten its token"
 
 
 class Exchange(Protocol):
     """A transport, as a flow sees it."""
 
-    async def exchange(self, message: bytes, patience: float, idle_limit: float) -> Answer:
+    async def exchange(self, message: bytes, patience: float, idle_limit: float, epoch: str = "") -> Answer:
         """Sends the bytes of a whole request once and reads the answer.
 
         Waits `patience` seconds at most for each of connecting and reading, and uses no connection that was idle for
-        more than `idle_limit` seconds. Raises `Undelivered` or `AnswerLost`, nothing else; when it is interrupted its
-        connection is closed.
+        more than `idle_limit` seconds, nor one of another `epoch` where that is given. Raises `Undelivered` or
+        `AnswerLost`, nothing else; when it is interrupted its connection is closed.
         """
         ...
 

@@ -34,6 +34,8 @@ class Verdict(Enum):
     """The service could not prove who it is: nothing was sent, and trying again won't help."""
     SKEWED = auto()
     """The clock that signed was wrong: definitely not applied, corrected, try again, once."""
+    FORGOTTEN = auto()
+    """The service has lost the memory that made trying again safe: nothing was sent now, before it may have been."""
     REFRESH = auto()
     """The credentials have expired: fetch them, then try again, once."""
     DENIED = auto()

@@ -10,8 +10,10 @@ from typing import cast
 
 from singletable.errors import InvalidRequest
 from singletable.wire.answers import AnswerReader
+from singletable.wire.doors import Door
+from singletable.wire.doors_async import pass_awaiting
 from singletable.wire.endpoints import Endpoint
-from singletable.wire.exchange import Answer, AnswerLost, Undelivered
+from singletable.wire.exchange import FORGOTTEN, Answer, AnswerLost, Undelivered
 from singletable.wire.idle import IdleConnections, Probe
 from singletable.wire.tls import Tls, is_untrusted
 
@@ -19,7 +21,8 @@ from singletable.wire.tls import Tls, is_untrusted
 class LoopConnection(asyncio.Protocol):
     """One connection. After any failure it must be closed; its pool sees to that."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, epoch: str = "") -> None:
+        self.epoch = epoch
         self.idle_since = 0.0
         self._loop = loop
         self._reader = AnswerReader()
@@ -140,7 +143,7 @@ class LoopPool:
         self._closer: AsyncGenerator[None, None] | None = None
         self._closed = False
 
-    async def exchange(self, message: bytes, patience: float, idle_limit: float) -> Answer:
+    async def exchange(self, message: bytes, patience: float, idle_limit: float, epoch: str = "") -> Answer:
         """One try. Raises `Undelivered` and `AnswerLost`; a cancelled one leaves no connection behind."""
         if self._free <= 0:
             await self._wait_in_line(patience)
@@ -148,10 +151,15 @@ class LoopPool:
             self._free -= 1
         try:
             connection = self._idle.take(idle_limit) or await self._connect(min(patience, self._connect_seconds))
+            if epoch and connection.epoch != epoch:
+                connection.close()
+                raise Undelivered(FORGOTTEN, forgotten=True)
             try:
                 answer = await connection.ask(message, patience)
-            except BaseException:
+            except BaseException as fault:
                 connection.close()
+                if isinstance(fault, AnswerLost):
+                    fault.epoch = connection.epoch
                 raise
             self._give_back(connection)
             return answer
@@ -201,6 +209,8 @@ class LoopPool:
         endpoint = self._endpoint
         try:
             async with asyncio.timeout(patience):
+                if endpoint.door is not None:
+                    return await self._pass(endpoint.door)
                 _, connection = await self.loop.create_connection(
                     lambda: LoopConnection(self.loop),
                     endpoint.host,
@@ -211,6 +221,16 @@ class LoopPool:
         except OSError as fault:
             untrusted = is_untrusted(fault)
             raise Undelivered(str(fault) or type(fault).__name__, untrusted=untrusted) from fault
+        return connection
+
+    async def _pass(self, door: Door) -> LoopConnection:
+        connected, epoch = await pass_awaiting(self.loop, door)
+        try:
+            connected.setblocking(False)
+            _, connection = await self.loop.create_connection(lambda: LoopConnection(self.loop, epoch), sock=connected)
+        except BaseException:
+            connected.close()
+            raise
         return connection
 
     async def _close_with_loop(self) -> None:

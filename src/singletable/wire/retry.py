@@ -28,7 +28,7 @@ LONGEST_TRANSACTION_SECONDS = 300.0
 
 _READS = ("Get", "BatchGet", "TransactGet", "Query", "Scan", "Describe", "List")
 _OPEN = frozenset({Verdict.LOST, Verdict.IN_PROGRESS})
-_FINAL = frozenset({Verdict.DENIED, Verdict.UNTRUSTED})
+_FINAL = frozenset({Verdict.DENIED, Verdict.UNTRUSTED, Verdict.FORGOTTEN})
 _ONCE = frozenset({Verdict.REFRESH, Verdict.SKEWED})
 _ENDS: dict[Verdict, tuple[type[SingletableError], str]] = {
     Verdict.THROTTLED: (Throttled, "Retry later, or raise the capacity of the table or of its hot partition"),
@@ -112,6 +112,8 @@ class Trouble(Struct, frozen=True):
     request_id: str = ""
     signed_by: Credentials | None = None
     cause: BaseException | None = None
+    epoch: str = ""
+    """Of the service that the try may have reached, where it forgets tokens when it ends."""
 
 
 class Persistence:
@@ -130,6 +132,8 @@ class Persistence:
         self.tries = 0
         self.unsettled = False
         """An earlier try may have been applied."""
+        self.epoch = ""
+        """The only one in which the request may be sent again; any where it is empty."""
         self._policy = policy
         self._budget = budget
         self._random = random
@@ -144,6 +148,8 @@ class Persistence:
         self.tries += 1
         if trouble.verdict in _OPEN:
             self.unsettled = True
+            if self.request.tokened:
+                self.epoch = self.epoch or trouble.epoch
         if trouble.verdict in _FINAL:
             raise self.end(trouble, now)
         if trouble.verdict is Verdict.LOST and not self._may_repeat():

@@ -9,8 +9,9 @@ from weakref import WeakSet
 
 from singletable.errors import InvalidRequest
 from singletable.wire.answers import AnswerReader
+from singletable.wire.doors import pass_blocking
 from singletable.wire.endpoints import Endpoint
-from singletable.wire.exchange import Answer, AnswerLost, Undelivered
+from singletable.wire.exchange import FORGOTTEN, Answer, AnswerLost, Undelivered
 from singletable.wire.idle import IdleConnections, Probe
 from singletable.wire.tls import is_untrusted, tls_for
 
@@ -21,9 +22,10 @@ _READ_BYTES = 65536
 class SocketConnection:
     """One connection. After any failure it must be closed; its pool sees to that."""
 
-    __slots__ = ("__weakref__", "_patience", "_probe", "_reader", "_socket", "idle_since")
+    __slots__ = ("__weakref__", "_patience", "_probe", "_reader", "_socket", "epoch", "idle_since")
 
-    def __init__(self, connected: socket.socket, patience: float) -> None:
+    def __init__(self, connected: socket.socket, patience: float, epoch: str = "") -> None:
+        self.epoch = epoch
         self.idle_since = 0.0
         self._socket = connected
         self._patience = patience
@@ -95,9 +97,13 @@ class SocketPool:
         self._closed = False
         _POOLS.add(self)
 
-    def take(self, patience: float, idle_limit: float) -> SocketConnection:
+    def take(self, patience: float, idle_limit: float, epoch: str = "") -> SocketConnection:
         """A live connection, of the idle ones or new. Raises `Undelivered`."""
-        return self._idle.take(idle_limit) or self._connect(min(patience, self._connect_seconds))
+        connection = self._idle.take(idle_limit) or self._connect(min(patience, self._connect_seconds))
+        if epoch and connection.epoch != epoch:
+            self.discard(connection)
+            raise Undelivered(FORGOTTEN, forgotten=True)
+        return connection
 
     def give_back(self, connection: SocketConnection) -> None:
         """After an answer that was read whole."""
@@ -125,9 +131,13 @@ class SocketPool:
     def _connect(self, patience: float) -> SocketConnection:
         if self._closed:
             raise InvalidRequest("The port is closed", hint="Open another")
-        endpoint = self._endpoint
+        endpoint, epoch = self._endpoint, ""
         try:
-            connected = socket.create_connection((endpoint.host, endpoint.port), patience)
+            if endpoint.door is not None:
+                connected, epoch = pass_blocking(endpoint.door, patience)
+                connected.settimeout(patience)
+            else:
+                connected = socket.create_connection((endpoint.host, endpoint.port), patience)
         except OSError as fault:
             raise Undelivered(str(fault) or type(fault).__name__) from fault
         try:
@@ -137,7 +147,7 @@ class SocketPool:
         except OSError as fault:
             connected.close()
             raise Undelivered(str(fault), untrusted=is_untrusted(fault)) from fault
-        connection = SocketConnection(connected, patience)
+        connection = SocketConnection(connected, patience, epoch)
         self._open.add(connection)
         return connection
 

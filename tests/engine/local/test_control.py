@@ -12,7 +12,8 @@ import pytest
 from singletable.errors import Unavailable
 from singletable.local import Engine, Patience, control
 from singletable.local.lock import DataLock, is_locked, lock_path
-from tests.engine.local.processes import child_python, end, ends, line_of, runs
+from singletable.local.waiting import wait_until
+from tests.engine.local.processes import LONG_SECONDS, child_python, end, ends, line_of, runs
 
 
 @pytest.fixture
@@ -75,6 +76,7 @@ def test_stop_ends_the_engine_of_another_process_too(path: Path) -> None:
     with Engine.start(path) as engine:
         assert control.stop(path)
         assert ends(engine.pid)
+        assert not engine.alive
 
 
 def test_stop_without_an_engine_makes_nothing(path: Path) -> None:
@@ -85,7 +87,7 @@ def test_stop_without_an_engine_makes_nothing(path: Path) -> None:
 def test_stop_kills_an_engine_that_doesnt_end(path: Path) -> None:
     started = control.start(path)
     assert started.address is not None
-    os.kill(started.address.pid, signal.SIGSTOP)
+    os.killpg(started.address.pid, signal.SIGSTOP)
     assert control.stop(path, patience=Patience(stop_seconds=0.2))
     assert not is_locked(path)
 
@@ -96,7 +98,7 @@ def test_stop_never_ends_a_process_that_isnt_the_engine(path: Path) -> None:
     lock = DataLock.take(path)
     assert lock is not None
     with lock:
-        os.pwrite(lock.fileno(), f'{{"pid": {innocent.pid}, "port": 8000}}'.encode(), 0)
+        os.pwrite(lock.fileno(), f'{{"pid": {innocent.pid}, "directory": "/none", "url": ""}}'.encode(), 0)
         with pytest.raises(Unavailable, match="another process holds"):
             control.stop(path, patience=Patience(ready_seconds=0.2, stop_seconds=0.1))
     assert innocent.poll() is None
@@ -134,11 +136,12 @@ def test_a_crash_of_the_starter_before_the_engine_answers_leaves_no_engine(path:
         """
 import os, signal, sys
 from pathlib import Path
-from singletable.local import control, launch
-def crash_when_started(ask, seconds):
+from singletable.local import control
+from singletable.local.holding import Held
+def crash_when_started(held, seconds):
     while not Path(sys.argv[3]).exists(): pass
     os.kill(os.getpid(), signal.SIGKILL)
-launch.wait_until = crash_when_started
+Held._word = crash_when_started
 control.start(sys.argv[1], environ={"SINGLETABLE_ENGINE": sys.argv[2], "PATH": os.environ["PATH"]})
 """,
         path,
@@ -147,4 +150,4 @@ control.start(sys.argv[1], environ={"SINGLETABLE_ENGINE": sys.argv[2], "PATH": o
     )
     starter.communicate()
     assert ends(int((tmp_path / "pid").read_text()))
-    assert not is_locked(path)
+    assert wait_until(lambda: not is_locked(path), LONG_SECONDS)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import signal
 import threading  # noqa: TID251  (the tests are about threads)
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from singletable.errors import NotConfigured, Unavailable
-from singletable.local import Engine, Patience
+from singletable.local import Engine, Patience, is_healthy
 from singletable.local.lock import DataLock, is_locked, lock_path, published_address
 from singletable.local.waiting import wait_until
 from tests.engine.local.processes import (
-    LONG_SECONDS,
+    call,
     child_python,
+    create_table,
     end,
     ends,
     line_of,
@@ -50,7 +49,8 @@ def test_the_file_and_its_directory_are_made(path: Path) -> None:
 def test_the_lock_file_says_where_the_engine_is(path: Path) -> None:
     with Engine.start(path) as engine:
         said = json.loads(lock_path(path).read_text())
-    assert said == {"pid": engine.pid, "port": engine.port, "url": engine.url}
+        keeper = session_of(engine.pid)
+    assert said == {"pid": keeper, "directory": str(engine.directory), "url": engine.url}
 
 
 def test_tables_outlive_the_engine(path: Path) -> None:
@@ -65,11 +65,11 @@ def test_a_second_start_in_the_process_attaches(path: Path) -> None:
         assert guest.address == owner.address
         assert owner.owned
         assert not guest.owned
-        guest.stop()
-        assert owner.alive
-        assert guest.alive
         owner.stop()
-        assert not guest.alive
+        assert is_healthy(guest)
+        guest.stop()
+        assert not is_healthy(guest)
+        assert not is_locked(path)
 
 
 def test_a_link_to_the_file_is_the_same_file(path: Path, tmp_path: Path) -> None:
@@ -87,25 +87,21 @@ def test_another_process_attaches_and_leaves_the_engine_running(path: Path) -> N
         assert owner.alive
 
 
-def test_after_a_stop_a_new_engine_starts_at_the_former_address(path: Path) -> None:
-    with Engine.start(path) as first:
+def test_after_a_stop_an_exposed_engine_starts_at_the_former_address(path: Path) -> None:
+    with Engine.start(path, exposed=True) as first:
         pass
     assert not is_locked(path)
-    with Engine.start(path) as second:
+    with Engine.start(path, exposed=True) as second:
         assert second.owned
         assert second.pid != first.pid
-        assert second.port == first.port
+        assert second.url == first.url
 
 
-def test_a_former_address_that_somebody_else_has_is_not_insisted_on(path: Path, tmp_path: Path) -> None:
-    with Engine.start(path) as first:
-        pass
-    lock_path(tmp_path / "other.db").write_bytes(lock_path(path).read_bytes())
-    with Engine.start(tmp_path / "other.db") as other:
-        assert other.port == first.port
-        with Engine.start(path) as second:
-            assert second.owned
-            assert second.port != first.port
+def test_an_engine_behind_its_door_is_not_exposed_to_who_comes_later(path: Path) -> None:
+    with Engine.start(path) as engine:
+        with pytest.raises(Unavailable, match=r"not exposed runs on .*start it exposed"):
+            Engine.start(path, exposed=True)
+        assert engine.alive
 
 
 def test_a_lock_file_left_by_a_killed_owner_is_in_nobodys_way(path: Path) -> None:
@@ -114,22 +110,26 @@ def test_a_lock_file_left_by_a_killed_owner_is_in_nobodys_way(path: Path) -> Non
     owner.kill()
     assert ends(pid)
     end(owner)
-    assert json.loads(lock_path(path).read_text())["pid"] == pid
     assert published_address(path) is None
     with Engine.start(path) as engine:
         assert engine.owned
 
 
-def test_a_lock_file_left_by_a_killed_engine_is_in_nobodys_way(path: Path) -> None:
-    with Engine.start(path) as first:
-        create_table(first, "goals")
-        os.kill(first.pid, signal.SIGKILL)
-        with Engine.start(path) as second:
-            assert second.pid != first.pid
-            assert tables(second) == ["goals"]
+def test_what_a_killed_keeper_left_is_in_nobodys_way(path: Path) -> None:
+    first = Engine.start(path)
+    create_table(first, "goals")
+    os.killpg(session_of(first.pid), signal.SIGKILL)
+    with Engine.start(path) as second:
+        assert second.pid != first.pid
+        assert tables(second) == ["goals"]
+        assert not first.directory.exists()
+    first.stop()
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1, "port": 80}', '{"pid": 77777, "port": 700000}', "null"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", '{"pid": 1, "directory": "/", "url": ""}', '{"pid": 77777, "directory": "a", "url": ""}', "null"],
+)
 def test_any_text_in_a_lock_file_is_in_nobodys_way(path: Path, text: str) -> None:
     path.parent.mkdir()
     lock_path(path).write_text(text)
@@ -162,11 +162,11 @@ os.waitpid(child, 0)
     end(owner)
 
 
-def test_only_the_engine_holds_the_lock(path: Path) -> None:
+def test_only_the_engine_and_its_keeper_hold_the_lock(path: Path) -> None:
     with Engine.start(path) as engine:
         processes = processes_of_session(session_of(engine.pid))
-        assert len(processes) == 3
-        assert [pid for pid in (*processes, os.getpid()) if has_open(pid, lock_path(path))] == [engine.pid]
+        assert len(processes) == 2
+        assert [pid for pid in (*processes, os.getpid()) if has_open(pid, lock_path(path))] == processes
 
 
 def test_a_child_forked_while_the_lock_is_taken_doesnt_hold_it(path: Path) -> None:
@@ -256,14 +256,14 @@ def test_where_the_system_tells_no_descriptors_a_live_process_is_believed(
         assert Engine.start(path).address == owner.address
 
 
-def test_an_attached_engine_isnt_alive_when_its_owner_is_gone(path: Path) -> None:
+def test_an_attached_engine_outlives_the_one_who_started_it(path: Path) -> None:
     owner = child_python(STARTER, path)
     line_of(owner)
-    guest = Engine.start(path)
-    assert guest.alive
-    owner.kill()
-    assert wait_until(lambda: not guest.alive, LONG_SECONDS)
-    end(owner)
+    with Engine.start(path) as guest:
+        end(owner)
+        assert not wait_until(lambda: not guest.alive, 0.3)
+        assert runs(guest.pid)
+    assert ends(guest.pid)
 
 
 def started_at_once(path: Path, count: int) -> list[Engine]:
@@ -287,41 +287,6 @@ def has_open(pid: int, file: Path) -> bool:
     return any(link.samefile(file) for link in Path(f"/proc/{pid}/fd").iterdir() if link.exists())
 
 
-def create_table(engine: Engine, name: str) -> None:
-    key = {"AttributeName": "pk", "KeyType": "HASH"}
-    definition = {"AttributeName": "pk", "AttributeType": "S"}
-    call(
-        engine,
-        "CreateTable",
-        {
-            "TableName": name,
-            "KeySchema": [key],
-            "AttributeDefinitions": [definition],
-            "BillingMode": "PAY_PER_REQUEST",
-        },
-    )
-
-
 def tables(engine: Engine) -> list[str]:
     names: list[str] = call(engine, "ListTables", {})["TableNames"]
     return names
-
-
-def call(engine: Engine, operation: str, body: dict[str, Any]) -> dict[str, Any]:
-    connection = http.client.HTTPConnection("127.0.0.1", engine.port)
-    signature = "AWS4-HMAC-SHA256 Credential=a/20200101/local/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
-    headers = {
-        "X-Amz-Target": f"DynamoDB_20120810.{operation}",
-        "Content-Type": "application/x-amz-json-1.0",
-        "Authorization": signature,
-        "X-Amz-Date": "20200101T000000Z",
-    }
-    try:
-        connection.request("POST", "/", json.dumps(body), headers)
-        answer = connection.getresponse()
-        text = answer.read()
-        assert answer.status == 200, text
-        result: dict[str, Any] = json.loads(text)
-        return result
-    finally:
-        connection.close()

@@ -5,21 +5,23 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import socket
 import stat
 import threading  # noqa: TID251  (the tests are about threads)
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from singletable.errors import NotConfigured, Unavailable
-from singletable.local import Engine, Patience, find_engine
-from singletable.local.loopback import free_port, is_healthy
+from singletable.local import Engine, Patience, find_engine, is_healthy
 from singletable.local.waiting import wait_until
 from tests.engine.local.processes import (
     LONG_SECONDS,
     child_python,
     end,
     ends,
+    epoch_of,
     line_of,
     processes_of_session,
     runs,
@@ -39,15 +41,15 @@ def test_an_engine_answers_and_stops() -> None:
     engine = Engine.start()
     session = session_of(engine.pid)
     assert engine.owned
-    assert engine.url == f"http://127.0.0.1:{engine.port}"
-    assert is_healthy(engine.port)
+    assert engine.url == f"unix://{engine.data.parent}/door"
+    assert is_healthy(engine)
 
     engine.stop()
     engine.stop()
 
     assert not engine.alive
     assert not runs(engine.pid)
-    assert not is_healthy(engine.port)
+    assert not is_healthy(engine)
     assert wait_until(lambda: not processes_of_session(session), LONG_SECONDS)
 
 
@@ -130,7 +132,7 @@ def test_the_engine_survives_the_thread_that_started_it() -> None:
     (engine,) = started
     with engine:
         assert not wait_until(lambda: not engine.alive, 0.2)
-        assert is_healthy(engine.port)
+        assert is_healthy(engine)
 
 
 def test_a_forked_child_uses_the_engine_and_leaves_it_running_at_its_exit() -> None:
@@ -171,19 +173,45 @@ print(all(answers), engine.alive, flush=True)
     end(owner)
 
 
-def test_the_supervisor_ends_with_a_killed_engine() -> None:
-    with Engine.start() as engine:
-        session = session_of(engine.pid)
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_killed_keeper_takes_the_engine_along(how: signal.Signals) -> None:
+    engine = Engine.start()
+    session = session_of(engine.pid)
+    os.kill(session, how)
+    assert ends(engine.pid)
+    assert wait_until(lambda: not engine.alive, LONG_SECONDS)
+    engine.stop()
+    assert not engine.data.parent.exists()
+
+
+@pytest.mark.parametrize("path", [None, "app.db"])
+def test_a_killed_engine_is_started_again_for_who_comes_next(tmp_path: Path, path: str | None) -> None:
+    with Engine.start(tmp_path / path if path else None) as engine:
         os.kill(engine.pid, signal.SIGKILL)
-        assert wait_until(lambda: not processes_of_session(session), LONG_SECONDS)
-        assert not engine.alive
-
-
-def test_a_terminated_supervisor_takes_the_engine_along() -> None:
-    with Engine.start() as engine:
-        os.kill(session_of(engine.pid), signal.SIGTERM)
         assert ends(engine.pid)
-        assert wait_until(lambda: not engine.alive, LONG_SECONDS)
+        assert engine.alive
+        assert wait_until(lambda: is_healthy(engine), LONG_SECONDS)
+
+
+def test_each_start_of_an_engine_has_an_epoch_of_its_own() -> None:
+    with Engine.start() as engine:
+        before = {epoch_of(engine), epoch_of(engine)}
+        os.kill(engine.pid, signal.SIGKILL)
+        assert wait_until(lambda: epoch_of(engine) not in before, LONG_SECONDS)
+    assert len(before) == 1
+
+
+def test_an_engine_that_cant_be_started_again_says_why(tmp_path: Path) -> None:
+    environ = engine_script(
+        tmp_path,
+        f"""[ -e {tmp_path}/once ] && echo 'no room on the moon' && exit 7
+touch {tmp_path}/once\nexec ENGINE "$@"\n""",
+    )
+    with Engine.start(environ=environ) as engine:
+        os.kill(engine.pid, signal.SIGKILL)
+        assert ends(engine.pid)
+        with pytest.raises(OSError, match=r"ended with exit code 7.*no room on the moon"):
+            epoch_of(engine)
 
 
 def test_an_engine_deaf_to_sigterm_is_killed(tmp_path: Path) -> None:
@@ -216,13 +244,13 @@ def test_a_file_that_is_no_database_is_an_error_with_what_the_engine_said(tmp_pa
     assert path.read_bytes().startswith(b"this is")
 
 
-def test_a_port_taken_meanwhile_is_another_ports_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    with Engine.start() as other:
-        ports = iter([other.port, other.port])
-        monkeypatch.setattr("singletable.local.launch.free_port", lambda: next(ports, None) or free_port())
-        with Engine.start() as engine:
-            assert engine.port != other.port
-            assert is_healthy(engine.port)
+def test_an_exposed_engine_takes_another_port_where_its_former_one_is_taken(tmp_path: Path) -> None:
+    with Engine.start(tmp_path / "app.db", exposed=True) as first:
+        at = urlsplit(first.url)
+    with socket.create_server(("127.0.0.1", at.port or 0)), Engine.start(tmp_path / "app.db", exposed=True) as second:
+        assert second.url != first.url
+        assert urlsplit(second.url).hostname == "127.0.0.1"
+        assert is_healthy(second)
 
 
 def test_a_missing_engine_names_the_command_that_installs_it(tmp_path: Path) -> None:
