@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from examples.goals.enhancements import read
+from examples.goals.enhancements import MAX_BYTES, read
 from examples.goals.import_enhancements import import_enhancements
 from examples.goals.model import Role, Team, records
 from examples.goals.output import goal_json, list_json, print_goal, print_list
@@ -23,6 +23,7 @@ from examples.goals.views import GoalList
 from examples.shared.cost import metered
 from examples.shared.opening import Opening, pass_opened
 from examples.shared.terminal import Commands, print_cost, print_json, progress_bar, stopwatch
+from examples.shared.textfile import name_of, read_text
 
 MOST = 1000
 """Goals a page; up to 100 are 3 requests, more are side by side in as many round trips."""
@@ -49,10 +50,7 @@ def init(app: Service) -> None:
 def import_(app: Service, file: Path) -> None:
     """Make the goals of a file of enhancement proposals what it says."""
     with stopwatch() as seconds:
-        try:
-            found = read(file.read_text("utf-8"))
-        except UnicodeDecodeError as error:
-            raise click.ClickException(f"{file} is not UTF-8 text") from error
+        found = read(read_text(file, MAX_BYTES), name_of(file))
         with progress_bar(f"importing {file.name}") as progress:
             done = import_enhancements(app.db, found, progress)
         click.echo(

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, cast
 
-from examples.goals.errors import Invalid
+from examples.shared.textfile import MOST_NAME_CHARACTERS, Place, check_identifier, check_text, shown
 
+MAX_BYTES = 64 * 1024 * 1024
+MOST_TITLE_CHARACTERS = 2000
+MOST_NAMES = 1000
+"""Of one field of a line."""
 STAGES = ("alpha", "beta", "stable", "deprecated", "removed")
 """In the order in which they are reached."""
 
@@ -51,78 +55,146 @@ class Enhancement:
 DONE = "implemented"
 
 
-def read(text: str) -> list[Enhancement]:
-    """Every line of a file. Invalid names the first that is none, or an id that comes twice."""
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
-    raw = [(number, _object(number, line)) for number, line in lines]
-    ids = [str(line["id"]) for _, line in raw]
-    if len(set(ids)) < len(ids):
-        twice = next(id for id in ids if ids.count(id) > 1)
-        raise Invalid(f"the id {twice!r} comes twice")
-    found = [_enhancement(number, line, frozenset(ids)) for number, line in raw]
-    _check_key_results(found)
-    return found
+def read(text: str, source: str = "the file") -> list[Enhancement]:
+    """Every line of a file, which complaints call `source`. Invalid names the line of the first that is none, or whose
+    id came before."""
+    raw: dict[str, tuple[Place, dict[str, Any]]] = {}
+    # Not splitlines(): a title may hold what that takes for the end of a line.
+    for number, line in enumerate(text.split("\n"), start=1):
+        place = Place(source, number)
+        if line.strip():
+            found = _object(place, line)
+            if found["id"] in raw:
+                first = raw[found["id"]][0].line
+                raise place.refuses(f"the id {shown(found['id'])} comes twice; first in line {first}")
+            raw[found["id"]] = place, found
+    if not raw:
+        raise Place(source, 1).refuses("there is nothing in this file")
+    ids = frozenset(raw)
+    read = [_enhancement(place, line, ids) for place, line in raw.values()]
+    _check_key_results(read, {id: place for id, (place, _) in raw.items()})
+    return read
 
 
 def key_result_id(goal_id: str, stage: str) -> str:
     return f"{goal_id}-{stage}"
 
 
-def _object(number: int, line: str) -> dict[str, Any]:
+def _object(place: Place, line: str) -> dict[str, Any]:
     try:
-        found: Any = json.loads(line)
+        found: Any = json.loads(line, object_pairs_hook=_once, parse_constant=_no_number)
+    except RecursionError as error:
+        raise place.refuses("no JSON that anybody needs: it is too deep") from error
     except ValueError as error:
-        raise Invalid(f"line {number} is no JSON: {error}") from error
+        raise place.refuses(f"no JSON: {error}") from error
     if not isinstance(found, dict) or not isinstance(cast(dict[str, Any], found).get("id"), str):
-        raise Invalid(f"line {number} is no object with an id")
-    return cast(dict[str, Any], found)
-
-
-def _enhancement(number: int, line: dict[str, Any], ids: frozenset[str]) -> Enhancement:
+        raise place.refuses("no object with an id that is a text")
+    said = cast(dict[str, Any], found)
     try:
-        leads = frozenset(_texts(line, "authors"))
+        check_identifier(said["id"])
+    except ValueError as error:
+        raise place.refuses(f"the id {shown(said['id'])}: {error}") from error
+    return said
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; of a name that stands twice one value would be lost."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the name {shown(twice)} stands twice in one object")
+    return found
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no number")
+
+
+def _enhancement(place: Place, line: dict[str, Any], ids: frozenset[str]) -> Enhancement:
+    try:
+        leads = frozenset(_names(line, "authors"))
         others = ids - {line["id"]}
+        owner = _name(line, "owning_sig")
         return Enhancement(
             id=line["id"],
-            title=_text(line, "title"),
+            title=_text(line, "title", MOST_TITLE_CHARACTERS),
             status=_text(line, "status"),
-            created=_date(_text(line, "created")),
-            teams=frozenset({_text(line, "owning_sig"), *_texts(line, "participating_sigs")}),
-            owner=_text(line, "owning_sig"),
+            created=_date(line.get("created")),
+            teams=frozenset({owner, *_names(line, "participating_sigs")}),
+            owner=owner,
             leads=leads,
-            contributors=frozenset([*_texts(line, "reviewers"), *_texts(line, "approvers")]) - leads,
+            contributors=frozenset([*_names(line, "reviewers"), *_names(line, "approvers")]) - leads,
             see_also=_linked(_texts(line, "see_also"), others),
             replaces=_linked(_texts(line, "replaces"), others),
             milestones=tuple(_milestones(line)),
         )
-    except (KeyError, TypeError, ValueError) as error:
-        raise Invalid(f"line {number}, {line['id']!r}: {error}") from error
+    except (TypeError, ValueError) as error:
+        raise place.refuses(f"{shown(line['id'])}: {error}") from error
 
 
-def _text(line: dict[str, Any], name: str) -> str:
-    value = line[name]
+def _text(line: dict[str, Any], name: str, most_characters: int = MOST_NAME_CHARACTERS) -> str:
+    value = line.get(name)
     if not isinstance(value, str) or not value:
         raise TypeError(f"{name} is no text")
+    if len(value) > most_characters:
+        raise ValueError(f"{name} has more than {most_characters} characters")
+    try:
+        check_text(value)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
     return value
 
 
+def _name(line: dict[str, Any], name: str) -> str:
+    """Of a team: a part of keys."""
+    value = _text(line, name)
+    _check_name(name, value)
+    return value
+
+
+def _names(line: dict[str, Any], name: str) -> Sequence[str]:
+    values = _texts(line, name)
+    for value in values:
+        _check_name(name, value)
+    return values
+
+
+def _check_name(name: str, value: str) -> None:
+    try:
+        check_identifier(value)
+    except ValueError as error:
+        raise ValueError(f"{shown(value)} of {name}: {error}") from error
+
+
 def _texts(line: dict[str, Any], name: str) -> Sequence[str]:
-    values: object = line.get(name) or []
+    values: object = line.get(name)
+    if values is None:
+        return []
     if not isinstance(values, list):
         raise TypeError(f"{name} is no list")
-    texts = [value for value in cast(list[object], values) if isinstance(value, str) and value]
-    if len(texts) != len(cast(list[object], values)):
-        raise TypeError(f"{name} holds what is no text")
-    return texts
+    for value in cast(list[object], values):
+        if not isinstance(value, str) or not value:
+            raise TypeError(f"{name} holds what is no text")
+    if len(cast(list[str], values)) > MOST_NAMES:
+        raise ValueError(f"{name} has more than {MOST_NAMES} entries")
+    return cast(list[str], values)
 
 
-def _date(text: str) -> date | None:
-    """Written with or without zeros in front; a template's yyyy-mm-dd is no date."""
-    parts = text.split("-")
+def _date(said: object) -> date | None:
+    """Written with or without zeros in front. None where there is none, or a template's yyyy-mm-dd stands instead."""
+    if said is None:
+        return None
+    if not isinstance(said, str):
+        raise TypeError("created is no text")
+    parts = said.split("-")
     if len(parts) != 3 or not all(part.isdecimal() for part in parts):
         return None
-    year, month, day = map(int, parts)
-    return date(year, month, day)
+    try:
+        year, month, day = map(int, parts)
+        return date(year, month, day)
+    except ValueError as error:
+        raise ValueError(f"created is {shown(said)}, which is no day: {error}") from error
 
 
 def _linked(paths: Iterable[str], others: frozenset[str]) -> frozenset[str]:
@@ -132,17 +204,28 @@ def _linked(paths: Iterable[str], others: frozenset[str]) -> frozenset[str]:
 
 def _milestones(line: dict[str, Any]) -> Iterable[Milestone]:
     """A stage before the line's own is reached; its own is, once the line is done."""
-    releases: dict[str, str | None] = line.get("milestone") or {}
-    stage = line.get("stage")
+    said: object = line.get("milestone")
+    if said is not None and not isinstance(said, dict):
+        raise TypeError("milestone is no object")
+    releases = cast(dict[str, Any], said or {})
+    if unknown := releases.keys() - set(STAGES):
+        raise ValueError(f"milestone names {shown(min(unknown))}; the stages are {', '.join(STAGES)}")
+    stage: object = line.get("stage")
+    if stage is not None and not isinstance(stage, str):
+        raise TypeError("stage is no text")
     done = line["status"] == DONE
     at = STAGES.index(stage) if stage in STAGES else len(STAGES) if done else -1
     for place, name in enumerate(STAGES):
-        if release := releases.get(name):
-            yield Milestone(name, str(release), place < at or (place == at and done))
+        if releases.get(name) not in (None, ""):
+            release = _text(releases, name)
+            yield Milestone(name, release, place < at or (place == at and done))
 
 
-def _check_key_results(found: Sequence[Enhancement]) -> None:
-    ids = {e.id for e in found}
-    taken = [id for e in found for m in e.milestones if (id := key_result_id(e.id, m.stage)) in ids]
-    if taken:
-        raise Invalid(f"the id {taken[0]!r} is also that of a milestone")
+def _check_key_results(found: Sequence[Enhancement], places: Mapping[str, Place]) -> None:
+    for e in found:
+        for milestone in e.milestones:
+            id = key_result_id(e.id, milestone.stage)
+            if id in places:
+                raise places[id].refuses(
+                    f"the id {shown(id)} is also that of a milestone of {shown(e.id)} in line {places[e.id].line}"
+                )

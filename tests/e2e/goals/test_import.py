@@ -202,18 +202,42 @@ class _StopsAfter:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "line 1 is no JSON"),
-        ("[]", "line 1 is no object"),
-        ('{"title": "no id"}', "line 1 is no object"),
-        (text_of(enhancement("1-a"), enhancement("1-a")), "'1-a' comes twice"),
-        (text_of(enhancement("1-a", title=None)), "line 1, '1-a': title is no text"),
-        (text_of(enhancement("1-a"), enhancement("2-b", authors="ada")), "line 2, '2-b': authors is no list"),
-        (text_of(enhancement("1-a", created="2026-13-01")), "line 1, '1-a': month must be"),
+        ("{", "the file:1: no JSON"),
+        ("[]", "the file:1: no object"),
+        ('{"title": "no id"}', "the file:1: no object"),
+        (text_of(enhancement("1-a"), enhancement("1-a")), "the file:2: the id '1-a' comes twice; first in line 1"),
+        (text_of(enhancement("1-a", title=None)), "the file:1: '1-a': title is no text"),
+        (text_of(enhancement("1-a"), enhancement("2-b", authors="ada")), "the file:2: '2-b': authors is no list"),
+        (
+            text_of(enhancement("1-a", created="2026-13-01")),
+            "the file:1: '1-a': created is '2026-13-01', which is no day: month must be",
+        ),
         (text_of(enhancement("1-a", milestone={"beta": "v1"}), enhancement("1-a-beta")), "also that of a milestone"),
     ],
 )
 def test_a_wrong_file_is_refused_before_anything_is_written(text: str, said: str) -> None:
     with pytest.raises(Invalid, match=said):
+        read(text)
+
+
+@pytest.mark.parametrize("said", ["", None, "yyyy-mm-dd", "2026", "TBD"])
+def test_a_goal_without_a_date_is_imported_without_one(db: Database, said: str | None) -> None:
+    undated = enhancement("2-b", created=said, milestone={"alpha": "v1"}, see_also=["x/1-a"])
+    nothing = {name: value for name, value in enhancement("3-c").items() if name != "created"}
+    take(db, enhancement("1-a"), undated, nothing)
+    app = Service(db)
+    assert [app.goal(id).goal.created is None for id in ("1-a", "2-b", "3-c")] == [False, True, True]
+    dates = app.goals_of(Team.by_id("sig-one"), limit=10, order=Order.DATE)
+    assert next(view.id for view in dates.goals) == "1-a"
+    assert {view.id for view in dates.goals} == {"1-a", "2-b", "3-c"}
+    assert take(db, enhancement("1-a"), undated, nothing) == Imported(new=0, changed=0)
+
+
+def test_a_title_may_hold_what_ends_a_line_elsewhere(db: Database) -> None:
+    text = text_of(enhancement("1-a", title="one\\u0085two")).replace("\\\\u0085", "\u0085")
+    with pytest.raises(Invalid, match="the file:2: no JSON"):
+        read(text + "{")
+    with pytest.raises(Invalid, match=r"the file:1: '1-a': title: it holds the character '\\x85'"):
         read(text)
 
 
