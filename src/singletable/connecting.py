@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from singletable.errors import InvalidRequest
+from singletable.errors import InvalidRequest, SingletableError
 from singletable.records.cursors import CursorSeal
 from singletable.wire import (
     CredentialSource,
@@ -83,7 +83,12 @@ def find_target(target: str, options: Options, environ: Mapping[str, str]) -> Ta
         )
     if target.startswith("unix://"):
         return _behind_a_door(target, options, environ)
-    endpoint = endpoint_for(target, environ=environ, region=options.region)
+    try:
+        endpoint = endpoint_for(target, environ=environ, region=options.region)
+    except ValueError as error:
+        if isinstance(error, SingletableError):
+            raise
+        raise InvalidRequest("the target is no address", hint='As in "http://127.0.0.1:8000".') from error
     credentials = options.credentials or credentials_from(environ, local=endpoint.is_local)
     locate = locator(target, environ=environ, region=options.region)
     return Target(endpoint, credentials, Traits(), CursorSeal(_cursor_keys(options, environ)), locate)
@@ -108,6 +113,8 @@ def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targ
     if target != _LOCAL and not name:
         raise InvalidRequest("local: without a file", hint='Use "local" for memory, or "local:data/app.db".')
     path = Path(name) if name else None
+    if path is not None and (not path.name or path.is_dir()):
+        raise InvalidRequest(f"{target} names a directory, not a file", hint='Use "local:data/app.db".')
     engine = Engine.start(path, environ=environ)
     endpoint = endpoint_behind(engine, environ=environ, region=options.region)
     credentials = options.credentials or credentials_from({}, local=True)

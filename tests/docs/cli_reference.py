@@ -18,7 +18,9 @@ _HEAD = """\
 written by `python -m tests.docs.cli_reference`.
 
 Arguments are read by the type that the key declares: an `int`, a `Decimal`, a `date`, an instant with its zone, a
-`UUID`, a member of an `Enum` by name or value. `name=value` names the parameter; without a name words fill the
+`UUID`, a member of an `Enum` by name or value. The end of an edge is the key of its node, `USER-ada`, or its id alone
+where all nodes at that end are of one class. A class inside another is named with it where two have its name, as in
+`Project.Listing.by_project`. `name=value` names the parameter; without a name words fill the
 parameters in order. Where a value begins with a minus, name it: `number=-5`.
 
 With `--db local:FILE` a command uses the engine that runs on the file; where none runs, it starts one for itself.

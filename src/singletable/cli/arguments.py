@@ -15,10 +15,11 @@ from uuid import UUID
 
 import click
 
+from singletable.cli.modules import Pattern
+from singletable.errors import InvalidValue
 from singletable.records import after, at_least, at_most, before, between, starting_with
 from singletable.records.capture import ANY
-from singletable.records.keytext import Slot, enum_text
-from singletable.records.patterns import Captured
+from singletable.records.keytext import Slot, Verbatim, enum_text
 
 RANGES: Mapping[str, Callable[[Any], Any]] = {
     "before": before,
@@ -31,27 +32,28 @@ _NAMED = re.compile(r"([a-z_][a-z0-9_]*)=(.*)", re.DOTALL | re.IGNORECASE)
 _HOW = re.compile(r"([a-z]+(?:[-_][a-z]+)?):(.*)", re.DOTALL)
 
 
-def arguments_of(captured: Captured, words: Sequence[str]) -> dict[str, Any]:
+def arguments_of(pattern: Pattern, words: Sequence[str]) -> dict[str, Any]:
     """The arguments by name. A UsageError says which word is wrong and how it is written."""
-    texts = _by_name(captured, words)
-    partition, sort = captured.templates
+    texts = _by_name(pattern, words)
+    partition, sort = pattern.captured.templates
     slots = {p.slot.name: p.slot for template in (sort, partition) for p in template.parts if p.slot}
     arguments = {name: _argument(slots[name], text, name not in partition.names) for name, text in texts.items()}
-    for name, parameter in captured.parameters.items():
+    for name, parameter in pattern.captured.parameters.items():
         if name not in arguments and parameter.default is not ANY:
-            raise click.UsageError(f"{usage(captured)}: {name} is missing.")
+            raise click.UsageError(f"{usage(pattern)}: {name} is missing.")
     return arguments
 
 
-def usage(captured: Captured) -> str:
+def usage(pattern: Pattern) -> str:
     """`User.by_phone PHONE [AGE]`."""
-    shown = (n.upper() if p.default is not ANY else f"[{n.upper()}]" for n, p in captured.parameters.items())
-    return " ".join([captured.shown, *shown])
+    parameters = pattern.captured.parameters.items()
+    shown = (n.upper() if p.default is not ANY else f"[{n.upper()}]" for n, p in parameters)
+    return " ".join([pattern.shown, *shown])
 
 
-def _by_name(captured: Captured, words: Sequence[str]) -> dict[str, str]:
+def _by_name(pattern: Pattern, words: Sequence[str]) -> dict[str, str]:
     """Words without a name fill the parameters in their order."""
-    names = list(captured.parameters)
+    names = list(pattern.captured.parameters)
     given: dict[str, str] = {}
     unnamed: list[str] = []
     for word in words:
@@ -60,16 +62,16 @@ def _by_name(captured: Captured, words: Sequence[str]) -> dict[str, str]:
             unnamed.append(word)
         elif found[1] not in names:
             raise click.UsageError(
-                f"{usage(captured)}: there is no {found[1]!r}. "
+                f"{usage(pattern)}: there is no {found[1]!r}. "
                 f"For a value that holds '=', name its parameter: {names[0]}={word}"
             )
         elif found[1] in given:
-            raise click.UsageError(f"{usage(captured)}: {found[1]} is given twice.")
+            raise click.UsageError(f"{usage(pattern)}: {found[1]} is given twice.")
         else:
             given[found[1]] = found[2]
     left = [name for name in names if name not in given]
     if len(unnamed) > len(left):
-        raise click.UsageError(f"{usage(captured)}: {unnamed[len(left)]!r} is one argument too many.")
+        raise click.UsageError(f"{usage(pattern)}: {unnamed[len(left)]!r} is one argument too many.")
     return given | dict(zip(left, unnamed, strict=False))
 
 
@@ -78,6 +80,8 @@ def _argument(slot: Slot, text: str, in_sort_key: bool) -> Any:
     how = found[1].replace("_", "-") if found else ""
     if found is None or not in_sort_key or how not in (*RANGES, "between", "exactly"):
         return _value(slot, text)
+    if how != "exactly" and issubclass(slot.type, Verbatim):
+        _wrong(slot, text, f"it takes no range: it is {slot.type.wanted}")
     if how == "exactly":
         return _value(slot, found[2])
     if how == "between":
@@ -93,6 +97,8 @@ def _argument(slot: Slot, text: str, in_sort_key: bool) -> Any:
 def _value(slot: Slot, text: str) -> Any:
     if issubclass(slot.type, Enum):
         return _member(slot, slot.type, text)
+    if issubclass(slot.type, Verbatim):
+        return _verbatim(slot, slot.type, text)
     try:
         value = _READERS[slot.type](text)
     except (ValueError, InvalidOperation):
@@ -107,6 +113,16 @@ def _member(slot: Slot, kind: type[Enum], text: str) -> Enum:
     if found is None:
         _wrong(slot, text, f"it is one of {', '.join(member.name for member in kind)}")
     return found
+
+
+def _verbatim(slot: Slot, kind: Any, text: str) -> Any:
+    """A value that brings its key text with it: its type reads what a person types."""
+    try:
+        return kind.from_words(text)
+    except InvalidValue as error:
+        _wrong(slot, text, error.what)
+    except ValueError:
+        _wrong(slot, text, f"it is {kind.wanted}")
 
 
 def _wrong(slot: Slot, text: str, wanted: str) -> NoReturn:

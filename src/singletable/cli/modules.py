@@ -7,7 +7,8 @@ import importlib
 import importlib.util
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
@@ -15,11 +16,23 @@ from typing import Any, NoReturn
 import click
 
 from singletable.errors import SingletableError
-from singletable.records import Entity, Table, collections_of
-from singletable.records.collections import BoundCollection
-from singletable.records.patterns import Bound
+from singletable.records import Entity, Query, Table, Whole, captured_of, collections_of, entity_name
+from singletable.records.patterns import Bound, Captured
 
-Pattern = Bound[..., Any] | BoundCollection[..., Any]
+
+@dataclass(frozen=True)
+class Pattern:
+    """An access pattern as a command names it."""
+
+    entity: str
+    captured: Captured
+    call: Callable[..., Query[Any] | Whole[Any]]
+    """With the arguments, gives what is asked."""
+    name: str
+
+    @property
+    def shown(self) -> str:
+        return f"{self.entity}.{self.name}"
 
 
 def tables_of(spec: str) -> list[Table]:
@@ -42,22 +55,51 @@ def tables_of(spec: str) -> list[Table]:
 
 
 def pattern_of(spec: str, named: str) -> Pattern:
-    """The access pattern `Entity.pattern` or `Collection.pattern` of a module."""
-    owner, _, name = named.partition(".")
-    patterns: dict[str, dict[str, Pattern]] = {}
-    for table in tables_of(spec):
-        for model in table.models:
-            own = patterns.setdefault(model.kind.__name__, {})
-            for captured in (model.key, *model.indexes.values()):
-                own.setdefault(captured.name, getattr(model.kind, captured.name))
-        for kind, pattern, bound in collections_of(table):
-            patterns.setdefault(kind.__name__, {}).setdefault(pattern, bound)
-    if owner not in patterns:
-        _unknown("entity or collection", owner, patterns, spec)
-    if name not in patterns[owner]:
-        full = [f"{owner}.{pattern}" for pattern in patterns[owner]]
-        _unknown("access pattern", named, full, spec)
-    return patterns[owner][name]
+    """The access pattern `Entity.pattern` or `Collection.pattern` of a module.
+
+    A class inside another is named with it, as in `Project.Listing.by_project`, or alone where that is enough.
+    """
+    owner, _, name = named.rpartition(".")
+    owner, name = (owner, name) if owner else (name, "")
+    every = [pattern for table in tables_of(spec) for pattern in _patterns(table)]
+    entities = dict.fromkeys(p.entity for p in every)
+    chosen = [e for e in entities if e == owner] or [e for e in entities if e.rpartition(".")[2] == owner]
+    if not chosen:
+        _unknown("entity or collection", owner, entities, spec)
+    if len(chosen) > 1:
+        raise click.UsageError(f"{spec} has more than one {owner}: name {' or '.join(f'{e}.{name}' for e in chosen)}.")
+    found = [p for p in every if p.entity == chosen[0] and p.name == name]
+    if not found:
+        _unknown("access pattern", named, [p.shown for p in every if p.entity == chosen[0]], spec)
+    tables = dict.fromkeys(p.captured.owner.__table__.name for p in found)
+    if len(tables) > 1:
+        raise click.UsageError(
+            f"{spec} has {found[0].shown} in {' and in '.join(tables)}: name the table, MODULE:TABLE."
+        )
+    return found[0]
+
+
+def _patterns(table: Table) -> Iterator[Pattern]:
+    for model in table.models:
+        for captured in captured_of(model):
+            yield Pattern(entity_name(model.kind), captured, _call_of(model.kind, captured), captured.name)
+    for kind, name, bound in collections_of(table):
+        yield Pattern(entity_name(kind), bound.pattern.captured, bound, name)
+
+
+def _call_of(kind: type[Entity], captured: Captured) -> Callable[..., Query[Any]]:
+    """The pattern by its name on the class, to be called with all arguments by name."""
+    pattern = getattr(kind, captured.name)
+    if isinstance(pattern, Bound):
+        result = pattern.result
+
+        def ask(**arguments: Any) -> Query[Any]:
+            asked: Query[Any] = captured.query(result, (), arguments)
+            return asked
+
+        return ask
+    call: Callable[..., Query[Any]] = pattern
+    return call
 
 
 def load(where: str) -> ModuleType:
@@ -73,7 +115,7 @@ def load(where: str) -> ModuleType:
         if error.name and (where == error.name or where.startswith(f"{error.name}.")):
             raise click.UsageError(f"There is no module {where}, neither in {here} nor installed.") from None
         _broken(where, error)
-    except Exception as error:  # the module's own code, which may raise anything
+    except (Exception, SystemExit) as error:  # the module's own code, which may raise anything
         _broken(where, error)
 
 
@@ -118,7 +160,7 @@ def _split(spec: str) -> tuple[str, str | None]:
     return (where, name) if colon and where else (spec, None)
 
 
-def _broken(where: str, error: Exception) -> NoReturn:
+def _broken(where: str, error: BaseException) -> NoReturn:
     at = traceback.extract_tb(error.__traceback__)[-1]
     raise click.ClickException(
         f"{where} can't be imported: {type(error).__name__}: {error} ({at.filename}, line {at.lineno})"

@@ -16,8 +16,6 @@ from singletable.cli.modules import Pattern, pattern_of
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.records import Collection, KeyOf, Page, Query, Whole, flows, model_of
-from singletable.records.collections import BoundCollection
-from singletable.records.patterns import Captured
 from singletable.records.tables import first_use
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -54,7 +52,7 @@ def get(ctx: click.Context, module: str, pattern: str, words: tuple[str, ...], c
     asked = _asked(bound, words, consistent=consistent)
     if not isinstance(asked, Whole) and not (isinstance(asked, KeyOf) and asked.is_one_key):
         open_ = ", or give each argument a value" if isinstance(asked, KeyOf) else ""
-        raise click.UsageError(f"{usage(_captured(bound))} can give several items: use `singletable query`{open_}.")
+        raise click.UsageError(f"{usage(bound)} can give several items: use `singletable query`{open_}.")
     with session_of(ctx).connect_to_read() as db:
         found = _metered(db, bound, lambda _: db.get(asked))
     if as_json:
@@ -62,7 +60,7 @@ def get(ctx: click.Context, module: str, pattern: str, words: tuple[str, ...], c
     elif found is not None:
         _print_found(found)
     if found is None:
-        show.error(f"there is nothing under {_captured(bound).shown} with these arguments")
+        show.error(f"there is nothing under {bound.shown} with these arguments")
         ctx.exit(1)
 
 
@@ -93,9 +91,10 @@ def query(
     singletable query shop.model Contact.by_domain d1
     singletable query shop.model Contact.by_domain d1 name=starting-with:A --limit 5
     singletable query shop.model Search.by_contact c1 started_at=before:2026-01-31T09:30:00Z --newest-first
+    singletable query shop.model Membership.of TEAM-t1
 
     An argument of the sort key takes a range: before:X, after:X, at-least:X, at-most:X, between:X,Y or starting-with:X
-    (and exactly:X for a value that begins like one).
+    (and exactly:X for a value that begins like one). A node at an edge's end is named by its key: TEAM-t1.
     """
     bound = pattern_of(module, pattern)
     asked = _asked(bound, words, newest_first=newest_first, consistent=consistent)
@@ -136,7 +135,7 @@ def explain(
 def _asked(
     bound: Pattern, words: Sequence[str], newest_first: bool = False, consistent: bool = False
 ) -> Query[Any] | Whole[Any]:
-    asked = bound(**arguments_of(_captured(bound), words))
+    asked = bound.call(**arguments_of(bound, words))
     if newest_first:
         if isinstance(asked, Whole):
             raise click.UsageError("A collection has no order to turn around.")
@@ -144,16 +143,11 @@ def _asked(
     return asked.consistent() if consistent else asked
 
 
-def _captured(bound: Pattern) -> Captured:
-    return bound.pattern.captured if isinstance(bound, BoundCollection) else bound.captured
-
-
 def _metered(db: Database, bound: Pattern, read: Callable[[Status], T]) -> T:
     """What is read; its cost goes to standard error, without that of finding the table on a local engine."""
-    captured = _captured(bound)
-    with Status(f"reading {captured.shown}", console=show.console(stderr=True)) as status:
+    with Status(f"reading {bound.shown}", console=show.console(stderr=True)) as status:
         if db.target.traits.creates_tables:
-            db.run(first_use(db.port, model_of(captured.owner).table))
+            db.run(first_use(db.port, model_of(bound.captured.owner).table))
         started = time.perf_counter()
         with db.meter() as meter:
             found = read(status)

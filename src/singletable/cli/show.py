@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from singletable.records import Entity, KeyOf
 from singletable.wire import Meter
 
 _SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
@@ -27,6 +28,8 @@ _OBEYED = re.compile(f"[\x00-\x1f{_TURNING}\ud800-\udfff]")
 _LEFT_IN_JSON = re.compile(f"[{_TURNING}]")
 _PIPED_WIDTH = 160
 _NARROWEST_COLUMN = 12
+
+
 _sorting = msgspec.json.Encoder(decimal_format="number", order="deterministic")
 _as_it_is = msgspec.json.Encoder(decimal_format="number")
 
@@ -47,6 +50,8 @@ def clean(value: Any) -> str:
 def _text(value: Any) -> str:
     if value is None or isinstance(value, str):
         return value or ""
+    if isinstance(value, KeyOf):
+        return str(value.partition)
     if isinstance(value, (set, frozenset)):
         members = cast("Iterable[Any]", value)
         return ", ".join(sorted(_text(member) for member in members))
@@ -87,9 +92,22 @@ def print_items(items: Sequence[Any]) -> None:
 
 def print_json(value: Any) -> None:
     """Any value of the library as JSON: numbers exact, sets sorted, bytes as base64, instants as ISO text."""
-    text = msgspec.json.format(_encoded(value), indent=2).decode()
+    text = msgspec.json.format(_encoded(_plain(value)), indent=2).decode()
     # The encoder escapes C0 itself; what is left would still move a terminal's cursor or turn its text around.
     click.echo(_LEFT_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+
+
+def _plain(value: Any) -> Any:
+    """With the ends of edges as the texts of their nodes' keys: GOAL-g1."""
+    if isinstance(value, KeyOf):
+        return value.partition
+    if isinstance(value, Entity):
+        given = {f.name: getattr(value, f.name) for f in dataclasses.fields(cast("Any", value))}
+        has_ends = any(isinstance(one, KeyOf) for one in given.values())
+        return {name: _plain(one) for name, one in given.items()} if has_ends else value
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in cast("Any", value).items()}
+    return [_plain(one) for one in cast("Any", value)] if isinstance(value, list) else value
 
 
 def _encoded(value: Any) -> bytes:

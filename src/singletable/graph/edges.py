@@ -21,9 +21,9 @@ from singletable.errors import DeclarationError, InvalidRequest
 from singletable.expressions import Condition, Handle
 from singletable.graph.matching import check_condition
 from singletable.graph.mirrors import mirrors_of
-from singletable.graph.nodes import Node, check_roles, check_word, end_type, kinds_of, node_key
+from singletable.graph.nodes import Node, check_roles, check_word, end_type, kind_type, kinds_of, node_key
 from singletable.graph.queries import EdgeQuery, Linked
-from singletable.records.capture import capture_sort
+from singletable.records.capture import ANY, capture_sort
 from singletable.records.entities import Entity, Special
 from singletable.records.keytext import (
     MAX_PARTITION_BYTES,
@@ -165,6 +165,10 @@ class Edge(Entity, Generic[S, T]):
         start = f"{model.type}-" if kind is None else f"{model.type}-{kind.__word__}-"
         partition = model.key.templates[0].write({"source": source})
         return EdgeQuery((cls,), model.key, partition, start, start + TOP, 1)
+
+    @classmethod
+    def __readers__(cls) -> Sequence[Captured]:
+        return (_outgoing(cls),)
 
     @classmethod
     def to(cls, kind: type[F], *conditions: Condition) -> Linked[F]:
@@ -312,6 +316,19 @@ def _system_fields() -> list[Field]:
         Field("_revision", REVISION, INTEGER, default=lambda: 0, is_written=False),
         Field("_listed", LISTED, FLAG, default=lambda: True, is_written=False),
     ]
+
+
+def _outgoing(cls: type[Any]) -> Captured:
+    """`of`, for the catalogue: a query of the source's own partition."""
+    model = model_of(cls)
+    kinds = kind_type(cls.__targets__)
+    sort = Template((Part(model.type), Part("", Slot("kind", kinds))), model.table.separator, True, MAX_SORT_BYTES)
+
+    def of(source: Any, kind: Any = ANY) -> tuple[str, str]:
+        """The edges from a node, all of them or those to nodes of one class."""
+        return f"{source}", f"{model.type}-{kind}"
+
+    return Captured(cls, "of", of, None, (model.key.templates[0], sort), inspect.signature(of))
 
 
 def _captured(cls: type[Any], table: Table, type: str, source: type[Verbatim], target: type[Verbatim]) -> Captured:

@@ -121,7 +121,53 @@ def end_type(name: str, kinds: Sequence[type[Node]], edge_word: str = "") -> typ
         def prefixes(cls) -> tuple[str, ...]:
             return tuple(f"{word}-" for word in by_word)
 
+        @classmethod
+        def from_words(cls, text: str) -> KeyOf[Any]:
+            """What a person types: `USER-ada`, or `ada` where the end is always a user. ValueError; InvalidValue."""
+            word, dash, id = text.partition("-")
+            kind = by_word.get(word) if dash else None
+            if kind is None and len(kinds) == 1:
+                kind, id = kinds[0], text
+            if kind is None:
+                raise ValueError("none of the declared nodes")
+            found: KeyOf[Any] = kind.by_id(id)
+            return found
+
+        wanted: ClassVar[str] = f"the key of a node, as in {', '.join(f'{word}-<id>' for word in by_word)}"
+
+    NodeText.__name__ = NodeText.__qualname__ = _named(kinds)
     return NodeText
+
+
+def kind_type(kinds: Sequence[type[Node]]) -> type[Verbatim]:
+    """The type of a node's class as a part of a key: its word."""
+    by_word = {kind.__word__: kind for kind in kinds}
+
+    class NodeKind(Verbatim):
+        @classmethod
+        def to_text(cls, value: Any) -> str:
+            return f"{value.__word__}-"
+
+        @classmethod
+        def from_words(cls, text: str) -> type[Node]:
+            """What a person types: `USER`, or the name of the class. ValueError."""
+            found = by_word.get(text) or next((kind for kind in kinds if kind.__name__ == text), None)
+            if found is None:
+                raise ValueError("none of the declared nodes")
+            return found
+
+        @classmethod
+        def prefixes(cls) -> tuple[str, ...]:
+            return tuple(f"{word}-" for word in by_word)
+
+        wanted: ClassVar[str] = f"a class of nodes: {', '.join(by_word)}"
+
+    NodeKind.__name__ = NodeKind.__qualname__ = f"type[{_named(kinds)}]"
+    return NodeKind
+
+
+def _named(kinds: Sequence[type[Node]]) -> str:
+    return " | ".join(kind.__name__ for kind in kinds)
 
 
 def check_word(word: str, table: Table) -> None:

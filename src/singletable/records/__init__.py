@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING
 from singletable.later import later
 from singletable.records import flows
 from singletable.records.capture import ANY
-from singletable.records.catalogue import AccessPattern, Parameter, PatternKind, catalogue, collections_of
+from singletable.records.catalogue import (
+    AccessPattern,
+    Parameter,
+    PatternKind,
+    captured_of,
+    catalogue,
+    collections_of,
+    entity_name,
+)
 from singletable.records.collections import Collection, Whole, collect
 from singletable.records.copying import copy_of
 from singletable.records.cursors import CursorSeal
@@ -69,10 +77,12 @@ __all__ = [
     "at_most",
     "before",
     "between",
+    "captured_of",
     "catalogue",
     "collect",
     "collections_of",
     "copy_of",
+    "entity_name",
     "field",
     "flows",
     "key_of",

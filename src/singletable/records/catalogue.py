@@ -42,6 +42,7 @@ class AccessPattern(Struct, frozen=True):
     """One named way to read: what it is called with, which key it reads by, and what that costs."""
 
     entity: str
+    """The class, as its module names it: `User`, or `Project.Listing` for one inside another."""
     name: str
     kind: PatternKind
     table: str
@@ -71,9 +72,19 @@ def catalogue(table: Table, *, system: bool = False) -> tuple[AccessPattern, ...
     `system`: those of the library's own items as well, such as tasks.
     """
     models = (model for model in table.models if system or not model.is_system)
-    of_entities = (_of_entity(model, c) for model in models for c in (model.key, *model.indexes.values()))
+    of_entities = (_of_entity(model, captured) for model in models for captured in captured_of(model))
     of_collections = (_of_collection(kind, name, bound) for kind, name, bound in collections_of(table))
     return (*of_entities, *of_collections)
+
+
+def captured_of(model: Model[Any]) -> tuple[Captured, ...]:
+    """The patterns of one entity: by its key, by its indexes, and those that its layer gives it."""
+    return (model.key, *model.indexes.values(), *model.kind.__readers__())
+
+
+def entity_name(kind: type[Any]) -> str:
+    """What a class is called from its module: `User`, or `Project.Listing` for one inside another."""
+    return kind.__qualname__.rpartition("<locals>.")[2]
 
 
 def collections_of(table: Table) -> Iterator[tuple[type[Collection], str, BoundCollection[..., Any]]]:
@@ -90,10 +101,11 @@ def _of_entity(model: Model[Any], captured: Captured) -> AccessPattern:
     open_ = _first_open(captured)
     at = len(captured.templates[1].parts) if open_ is None else open_
     widest: Query[Any] = Query((captured.owner,), captured, "", "", TOP, at)
-    is_query = captured.index is not None or open_ is not None
+    pages = captured.index is not None or captured is not model.key
+    is_query = pages or open_ is not None
     partition, sort = captured.templates
     return AccessPattern(
-        model.kind.__name__,
+        entity_name(model.kind),
         captured.name,
         "key" if captured.index is None else "index",
         model.table.name,
@@ -101,7 +113,7 @@ def _of_entity(model: Model[Any], captured: Captured) -> AccessPattern:
         partition.shown,
         sort.shown,
         _parameters(captured),
-        _requests(captured, open_ is not None),
+        "1 request a page" if pages else _requests(open_ is not None),
         _capacity(captured.index is None, is_query),
         captured.index is None,
         is_query and needs_type_filter(widest),
@@ -115,7 +127,7 @@ def _of_collection(kind: type[Collection], name: str, bound: BoundCollection[...
     kinds = tuple(place.kind for place in kind.__places__.values())
     whole: Query[Any] = Query(kinds, captured, "", "", TOP, -1)
     return AccessPattern(
-        kind.__name__,
+        entity_name(kind),
         name,
         "collection",
         model_of(captured.owner).table.name,
@@ -153,9 +165,7 @@ def _type_name(slot: Slot) -> str:
     return slot.type.__name__
 
 
-def _requests(captured: Captured, may_be_open: bool) -> str:
-    if captured.index is not None:
-        return "1 request a page"
+def _requests(may_be_open: bool) -> str:
     return "1 request; left open, 1 a page" if may_be_open else "1 request"
 
 

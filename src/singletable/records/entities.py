@@ -171,6 +171,11 @@ class Entity(metaclass=EntityType):
         return Special()
 
     @classmethod
+    def __readers__(cls) -> Sequence[Captured]:
+        """Ways to read its items that a layer above gives the class, besides its keys; each is a method of its name."""
+        return ()
+
+    @classmethod
     def __field__(cls, name: str) -> Field:
         found = model_of(cls).by_name.get(name)
         if found is None:

@@ -25,7 +25,7 @@ from decimal import Decimal
 from enum import Enum
 from functools import cached_property
 from operator import getitem
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from msgspec import Struct
@@ -82,9 +82,17 @@ class Verbatim:
         raise ValueError(f"no text of a {cls.__name__}: it has {len(text)} characters")
 
     @classmethod
+    def from_words(cls, text: str) -> Any:
+        """The value of what a person types; ValueError where it is none."""
+        return cls.from_text(text)
+
+    @classmethod
     def prefixes(cls) -> tuple[str, ...]:
         """What its texts begin with; anything may follow."""
         return ("",)
+
+    wanted: ClassVar[str] = "a text of its type"
+    """What a person is to type."""
 
 
 class Slot(Struct, frozen=True):
