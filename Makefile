@@ -5,14 +5,17 @@ WORKERS ?= 2
 
 BIN := .venv/bin
 # A folder is checked from the day it holds something.
-CODE := $(wildcard src tests examples benchmarks)
+CODE := $(wildcard src tests examples benchmarks requirements)
 PYTHON_READY := .venv/.ready
 EMULATORS_READY := .venv-emulators/.ready
+TOOLS_READY := .venv-tools/.ready
+# Only files whose hashes are in the list are installed.
+INSTALL := -m pip install --quiet --disable-pip-version-check --require-hashes --requirement
 NODE_READY := node_modules/.ready
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test soak check bench format setup clean need-python need-npm
+.PHONY: help demo test soak check audit bench format setup pins clean need-python need-npm
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +42,9 @@ check: setup ## lint, format, both type checkers, the import contract
 	node_modules/.bin/pyright
 	$(BIN)/lint-imports
 
+audit: $(TOOLS_READY) need-npm ## ask for known vulnerabilities of what is pinned
+	.venv-tools/bin/python -m requirements.audit
+
 bench: setup ## measure against other libraries; a quarter of an hour
 	$(BIN)/python -m benchmarks
 
@@ -46,21 +52,29 @@ format: $(PYTHON_READY) ## format the code and put right what the linter can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-setup: $(PYTHON_READY) $(EMULATORS_READY) $(NODE_READY) ## install the Python and npm packages of development, pinned
+setup: $(PYTHON_READY) $(EMULATORS_READY) $(TOOLS_READY) $(NODE_READY) ## install the Python and npm packages of development, pinned
+
+pins: $(TOOLS_READY) ## write the hashes of the pinned packages anew; UPGRADE=1 for the newest versions
+	.venv-tools/bin/python -m requirements.pins $(if $(UPGRADE),--upgrade)
 
 clean: ## delete what the other targets made, the installed packages too
-	rm -rf .venv .venv-emulators node_modules build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-emulators .venv-tools node_modules build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(PYTHON_READY): requirements/dev.txt pyproject.toml | need-python
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements/dev.txt
+	$(BIN)/python $(INSTALL) requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(EMULATORS_READY): requirements/emulators.txt | need-python
 	$(PYTHON) -m venv .venv-emulators
-	.venv-emulators/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements/emulators.txt
+	.venv-emulators/bin/python $(INSTALL) requirements/emulators.txt
+	@touch $@
+
+$(TOOLS_READY): requirements/tools.txt | need-python
+	$(PYTHON) -m venv .venv-tools
+	.venv-tools/bin/python $(INSTALL) requirements/tools.txt
 	@touch $@
 
 $(NODE_READY): package.json package-lock.json | need-npm

@@ -1,0 +1,104 @@
+"""Writes the hashes of the pinned packages anew: `make pins`. Versions stay as they are.
+
+    make pins                                                the hashes of every file that the index has of a version
+    make pins UPGRADE=1                                      the newest versions of what is asked for, and their hashes
+    .venv-tools/bin/python -m requirements.pins dev --upgrade       of one list
+
+To move one package, edit its version and run it without --upgrade: what that needs besides is added, and told.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+HERE = Path(__file__).parent
+OWN = {"emulators": ["ministack"], "tools": ["pip-audit", "pip-tools"]}
+"""What the other lists are for; that of development is in pyproject.toml."""
+_PIN = re.compile(r"^([A-Za-z0-9][\w.-]*)(\[[^]]*\])?==([^\s;\\]+)", re.MULTILINE)
+_OPTIONS = [
+    *("--quiet", "--generate-hashes", "--allow-unsafe", "--strip-extras", "--no-header", "--no-annotate"),
+    *("--no-emit-index-url", "--no-emit-find-links", "--no-emit-trusted-host"),
+]
+
+Compile = Callable[[str], str]
+"""A list of requirements to the same with versions and hashes of all."""
+
+
+def pins_of(text: str) -> dict[str, str]:
+    """Each pinned package's version, under the name that all spellings share."""
+    return {re.sub(r"[-_.]+", "-", name).lower(): version for name, _, version in _PIN.findall(text)}
+
+
+def header_of(text: str) -> str:
+    """The comment at the top."""
+    lines = text.splitlines(keepends=True)
+    end = next((i for i, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    return "".join(lines[:end])
+
+
+def renewed(text: str, compile: Compile) -> tuple[str, list[str]]:
+    """A list with its hashes anew, and what had to be added; ValueError where a version would not stay."""
+    before = pins_of(text)
+    body = compile("".join(f"{name}=={version}\n" for name, version in before.items()))
+    after = pins_of(body)
+    if moved := [name for name, version in before.items() if after.get(name) != version]:
+        raise ValueError(f"the version of {', '.join(moved)} would not stay")
+    return header_of(text) + body, [f"{name}=={after[name]}" for name in after.keys() - before.keys()]
+
+
+def upgraded(text: str, asked: Sequence[str], compile: Compile) -> tuple[str, list[str]]:
+    """A list with the newest versions of what is asked for, and what changed."""
+    before, body = pins_of(text), compile("".join(f"{each}\n" for each in asked))
+    after = pins_of(body)
+    changes = (f"{n} {before.get(n, '-')} -> {after.get(n, '-')}" for n in sorted({*before, *after}))
+    return header_of(text) + body, [line for line in changes if len(set(line.split(" ")[1::2])) > 1]
+
+
+def asked_for(name: str) -> list[str]:
+    """What a list is made from."""
+    if name in OWN:
+        return OWN[name]
+    project = tomllib.loads((HERE.parent / "pyproject.toml").read_text())
+    several = [project["project"]["dependencies"], *project["project"]["optional-dependencies"].values()]
+    return [each for group in [*several, *project["dependency-groups"].values()] for each in group]
+
+
+def compile(requirements: str) -> str:
+    """By pip-compile, in the environment of this Python."""
+    with tempfile.TemporaryDirectory() as folder:
+        asked, made = Path(folder, "asked.in"), Path(folder, "made.txt")
+        asked.write_text(requirements)
+        command = [sys.executable, "-m", "piptools", "compile", *_OPTIONS, "--output-file", str(made), str(asked)]
+        subprocess.run(command, check=True, cwd=folder)
+        return "".join(line for line in made.read_text().splitlines(keepends=True) if re.match(r"[^#\s]|    --", line))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m requirements.pins", description=__doc__.splitlines()[0])
+    names = ["dev", *OWN]
+    parser.add_argument("names", nargs="*", metavar="LIST", help=f"of {', '.join(names)}; all without")
+    parser.add_argument("--upgrade", action="store_true", help="the newest versions")
+    chosen = parser.parse_args()
+    for name in chosen.names or names:
+        path = HERE / f"{name}.txt"
+        text = path.read_text()
+        try:
+            new, notes = upgraded(text, asked_for(name), compile) if chosen.upgrade else renewed(text, compile)
+        except ValueError as error:
+            print(f"{path.name}: {error}; nothing was written", file=sys.stderr)
+            return 1
+        if new != text:
+            path.write_text(new)
+        print(f"{path.name}: {len(pins_of(new))} packages", *notes, sep="\n    ")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""The pins: every file has a hash, `make pins` moves no version, and nothing names where packages come from."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from requirements import pins
+from requirements.pins import header_of, pins_of, renewed, upgraded
+
+ROOT = Path(__file__).parents[2]
+LISTS = sorted(path for path in (ROOT / "requirements").glob("*.txt") if path.name != "accepted.txt")
+HASH = "sha256:" + "a" * 64
+
+
+@pytest.mark.parametrize("path", LISTS, ids=lambda path: path.name)
+def test_every_package_is_pinned_with_hashes(path: Path) -> None:
+    body = path.read_text().removeprefix(header_of(path.read_text()))
+    entries = re.split(r"\n(?=\S)", body.strip())
+    assert len(entries) == len(pins_of(body))
+    for entry in entries:
+        assert re.fullmatch(r"[\w.-]+==\S+( ; [^\\]+)?( \\\n    --hash=sha256:[0-9a-f]{64})+", entry), entry
+
+
+@pytest.mark.parametrize("path", [*LISTS, ROOT / "package-lock.json"], ids=lambda path: path.name)
+def test_no_list_names_where_packages_come_from(path: Path) -> None:
+    text = re.sub(r'"license": "[^"]*"', "", path.read_text())
+    assert "://" not in text
+    assert "index-url" not in text
+
+
+def test_every_package_of_npm_has_its_hash() -> None:
+    packages = json.loads((ROOT / "package-lock.json").read_text())["packages"]
+    assert all(found["integrity"].startswith("sha512-") for name, found in packages.items() if name)
+
+
+def test_make_installs_nothing_without_its_hash() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    installs = re.findall(r"pip install.*|\$\(INSTALL\).*", makefile)
+    assert len(installs) == len(LISTS) + 2
+    for line in installs:
+        assert "--require-hashes" in line or line.startswith("$(INSTALL)") or "--no-deps" in line
+
+
+def test_hashes_are_renewed_and_versions_stay() -> None:
+    asked: list[str] = []
+
+    def compiled(text: str) -> str:
+        asked.append(text)
+        return f"a-b==1.0 \\\n    --hash={HASH}\nc==2 \\\n    --hash={HASH}\nnew==3 \\\n    --hash={HASH}\n"
+
+    text, added = renewed("# why\n# and how\nA_b==1.0 \\\n    --hash=sha256:old\nc==2\n", compiled)
+    assert asked == ["a-b==1.0\nc==2\n"]
+    assert text.startswith(f"# why\n# and how\na-b==1.0 \\\n    --hash={HASH}\n")
+    assert added == ["new==3"]
+
+
+@pytest.mark.parametrize("made", ["a==1.1\n", "b==1\n", ""])
+def test_a_version_that_would_move_is_refused(made: str) -> None:
+    with pytest.raises(ValueError, match="version of a would not stay"):
+        renewed("a==1.0\n", lambda text: made)
+
+
+def test_an_upgrade_tells_what_moved() -> None:
+    text, changes = upgraded("# why\na==1\nb==1\ngone==1\n", ["a>=1"], lambda text: "a==2\nb==1\nnew==1\n")
+    assert text == "# why\na==2\nb==1\nnew==1\n"
+    assert changes == ["a 1 -> 2", "gone 1 -> -", "new - -> 1"]
+
+
+def test_each_list_says_what_it_is_made_from() -> None:
+    for path in LISTS:
+        asked = [re.match(r"[\w.-]+", each) for each in pins.asked_for(path.stem)]
+        names = {re.sub(r"[-_.]+", "-", found[0]).lower() for found in asked if found}
+        assert names <= pins_of(path.read_text()).keys()
