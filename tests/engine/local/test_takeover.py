@@ -300,5 +300,5 @@ def test_a_transaction_whose_answer_died_with_the_engine_is_not_sent_to_the_next
 
 def engine_of(db: Database) -> Engine:
     engine = db.target.engine
-    assert engine is not None
+    assert isinstance(engine, Engine)
     return engine
