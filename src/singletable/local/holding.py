@@ -174,11 +174,10 @@ class Held:
             _left_running.append(keeper.pid)
             keeper.returncode = 0
             return
-        try:
-            keeper.wait(_PATIENCE_SECONDS)
-        except subprocess.TimeoutExpired:
+        # It has ended, or hangs. Its session is empty then, unless it was killed where no kernel ends its engine too.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(keeper.pid, signal.SIGKILL)
-            keeper.wait()
+        keeper.wait()
         shutil.rmtree(self.directory, ignore_errors=True)  # left by a keeper that was killed
 
     def _word(self, seconds: float) -> str:

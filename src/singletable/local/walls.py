@@ -99,7 +99,21 @@ class Namespace(Wall):
     name = "namespace"
 
     def raise_up(self) -> None:
+        """Tried in a child first: some systems give a network and then refuse to let it work, and none leads back."""
         _on_linux()
+        child = os.fork()
+        if child == 0:
+            try:
+                self._enter()
+                self._reach_oneself()
+                os._exit(0)
+            finally:
+                os._exit(1)
+        if os.waitpid(child, 0)[1]:
+            raise OSError("this system has no network namespace for this process")
+        self._enter()
+
+    def _enter(self) -> None:
         try:
             _libc("unshare", _CLONE_NEWNET)
         except PermissionError:
@@ -111,6 +125,13 @@ class Namespace(Wall):
         network = sockets.socket()
         fcntl.ioctl(network.fileno(), _SIOCSIFFLAGS, struct.pack("16sH22x", b"lo", _IFF_UP))
         network.close()
+
+    def _reach_oneself(self) -> None:
+        listener, guest = sockets.socket(), sockets.socket()
+        listener.bind((_LOOPBACK, 0))
+        listener.listen()
+        guest.settimeout(_ANSWER_SECONDS)
+        guest.connect(listener.getsockname())
 
     def addresses(self) -> Iterator[tuple[str, int]]:
         yield _LOOPBACK, _free_port(_LOOPBACK)

@@ -15,6 +15,7 @@ from singletable.local import Engine, Patience, is_healthy
 from singletable.local.lock import DataLock, is_locked, lock_path, published_address
 from singletable.local.waiting import wait_until
 from tests.engine.local.processes import (
+    LONG_SECONDS,
     call,
     child_python,
     create_table,
@@ -110,7 +111,7 @@ def test_a_lock_file_left_by_a_killed_owner_is_in_nobodys_way(path: Path) -> Non
     owner.kill()
     assert ends(pid)
     end(owner)
-    assert published_address(path) is None
+    assert wait_until(lambda: published_address(path) is None, LONG_SECONDS)
     with Engine.start(path) as engine:
         assert engine.owned
 
