@@ -98,7 +98,7 @@ def test_a_wrong_file_is_refused(kept: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "wrong.jsonl").write_bytes(b"\xff")
     assert "not UTF-8" in kept("import", str(tmp_path / "wrong.jsonl"), check=False).err
     (tmp_path / "wrong.jsonl").write_text("{}")
-    assert "line 1" in kept("import", str(tmp_path / "wrong.jsonl"), check=False).err
+    assert "wrong.jsonl:1: no object with an id" in kept("import", str(tmp_path / "wrong.jsonl"), check=False).err
 
 
 def test_the_sample_is_served(tmp_path: Path) -> None:
