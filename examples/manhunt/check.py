@@ -63,10 +63,11 @@ def _search(records: Records, search: Search, drained: bool) -> Iterator[str]:
         yield from (f"{id}: {wrong}" for wrong in _active(records, search, attempts, drained))
     else:
         yield from (f"{id}: {wrong}" for wrong in _ended(search, attempts))
+    yield from (f"{id}: {wrong}" for wrong in _messages(records, search, attempts))
 
 
 def _active(records: Records, search: Search, attempts: Sequence[SearchAttempt], drained: bool) -> Iterator[str]:
-    """It wakes again, or its beginning is still on its way; and each message does."""
+    """It wakes again, or its beginning is still on its way."""
     if search.ended_at is not None or search.ended_step is not None or search.resolution is not None:
         yield "active, and says how it ended"
     if search.begun_at is None:
@@ -74,10 +75,14 @@ def _active(records: Records, search: Search, attempts: Sequence[SearchAttempt],
             yield "active, and nothing will begin it"
     elif ("wake", search.search_id, search.step) not in records.pending:
         yield f"active at step {search.step}, and nothing will wake it"
+
+
+def _messages(records: Records, search: Search, attempts: Sequence[SearchAttempt]) -> Iterator[str]:
+    """Each is sent or not, or somebody will see to it; after the end, too, that it doesn't stay open for good."""
     for attempt in attempts:
         is_open = attempt.delivery in (Delivery.WAITING, Delivery.CLAIMED)
         if is_open and ("send", search.search_id, attempt.step) not in records.pending:
-            yield f"nothing will send the message of step {attempt.step}"
+            yield f"nothing will send the message of step {attempt.step}, or say what became of it"
 
 
 def _ended(search: Search, attempts: Sequence[SearchAttempt]) -> Iterator[str]:

@@ -13,10 +13,11 @@ happens any more, and whatever runs twice does its work once. Only a message may
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from examples.manhunt import searches
-from examples.manhunt.errors import AlreadyEnded, NoSuchSearch, Rejected, Undeliverable
+from examples.manhunt.errors import AlreadyEnded, NoSuchSearch, Rejected, Unanswered, Undeliverable
 from examples.manhunt.links import Links
 from examples.manhunt.messages import text_of
 from examples.manhunt.model import (
@@ -34,15 +35,18 @@ from examples.manhunt.model import (
 from examples.manhunt.notifiers import Message, Notifiers
 from examples.manhunt.searches import MANHUNT, NO_ANSWER
 from examples.manhunt.service import Service
-from singletable import BlockingTransaction, TransactionCancelled, attr
+from singletable import BlockingTransaction, Condition, ConditionFailed, TransactionCancelled, Update, attr
 from singletable.streams import Changes, Gap
 from singletable.tasks import Backoff
 
 MESSAGE_TRIES = 8
+MESSAGE_RUNS = 100
+"""Of a message's task: one whose worker died in its last try comes back, to say that nobody knows what became of it."""
 MESSAGE_BACKOFF = Backoff(first_seconds=2.0, longest_seconds=60.0)
 WAKE_TRIES = 1000
 """A search that doesn't wake is a missed page: its task is not given up within days."""
 IS_ACTIVE = attr(Search.status) == Status.ACTIVE
+IN_DOUBT = attr(SearchAttempt.in_doubt) == True  # noqa: E712 an expression, not a comparison
 
 
 class Escalation:
@@ -55,7 +59,7 @@ class Escalation:
         self.changes.on(Search).inserted(lambda change: self.begin(change.new))
         self.changes.on_gap(self.begin_all)
         self.wake = tasks.task(name="wake", tries=WAKE_TRIES, backoff=Backoff(longest_seconds=30.0))(self._wake)
-        self.send = tasks.task(name="send", tries=MESSAGE_TRIES, backoff=MESSAGE_BACKOFF)(self._send)
+        self.send = tasks.task(name="send", tries=MESSAGE_RUNS, backoff=MESSAGE_BACKOFF)(self._send)
 
     def begin_all(self, gap: Gap) -> None:
         """Changes were lost: look for every search that waits for its beginning. It reads the whole table."""
@@ -139,20 +143,22 @@ class Escalation:
     def _send(self, search_id: str, step: int) -> None:
         """Claim the message while the search is active, hand it to its provider, note what became of it. 3 requests.
 
-        A worker that dies after the provider took it leaves it to be sent once more, under the same key.
+        A worker that dies after the provider took it leaves it to be sent once more, under the same key. Where that is
+        not to be, as the search has ended or it was tried often enough, the attempt says that nobody knows.
         """
         search = self._active(search_id)
-        if search is None or not self._claim(search, step):
-            self._withhold(search_id, step)
+        if search is None or not self._is_to_be_sent(search, step):
+            self._settle(search_id, step)
             return
         try:
             reference = self._notifiers[search.plan[step].kind](self._message(search, step))
-        except Undeliverable as problem:
+        except Exception as error:
+            problem = error if isinstance(error, Undeliverable) else Unanswered(f"the notifier failed: {_kind(error)}")
             is_final = isinstance(problem, Rejected) or tasks.running().tries >= MESSAGE_TRIES
-            self._note_problem(search_id, step, str(problem), is_final)
-            if not isinstance(problem, Rejected):
-                raise
-            return
+            self._note_problem(search_id, step, problem, is_final)
+            if is_final and isinstance(error, Undeliverable):
+                return  # the attempt says so: nothing is left to do
+            raise
         with self.db.transaction() as tx:
             tx.update(
                 SearchAttempt.of_search(search_id, step),
@@ -162,10 +168,16 @@ class Escalation:
             )
             tx.add(tasks.done())
 
-    def _claim(self, search: Search, step: int) -> bool:
+    def _is_to_be_sent(self, search: Search, step: int) -> bool:
+        """Claims it. One that is claimed already was left by a worker that ended, and may have been sent by that."""
+        if tasks.running().tries > MESSAGE_TRIES:
+            return False
+        doubt = attr(SearchAttempt.in_doubt).set(True)
+        return self._claim(search, step, Delivery.WAITING) or self._claim(search, step, Delivery.CLAIMED, doubt)
+
+    def _claim(self, search: Search, step: int, now_in: Delivery, *updates: Update) -> bool:
         """Whether it may go out. A text also becomes what a reply from its number answers."""
         search_id, method = search.search_id, search.plan[step]
-        is_open = attr(SearchAttempt.delivery).is_in(Delivery.WAITING, Delivery.CLAIMED)
         try:
             with self.db.transaction() as tx:
                 tx.check(Search.by_id(search_id), IS_ACTIVE)
@@ -174,7 +186,8 @@ class Escalation:
                     attr(SearchAttempt.delivery).set(Delivery.CLAIMED),
                     attr(SearchAttempt.claimed_at).set(self.service.now()),
                     attr(SearchAttempt.tries).set(tasks.running().tries),
-                    where=is_open,
+                    *updates,
+                    where=attr(SearchAttempt.delivery) == now_in,
                 )
                 if method.kind is Kind.SMS:
                     tx.put(Conversation(number=method.destination, search_id=search_id, step=step))
@@ -184,23 +197,47 @@ class Escalation:
             raise
         return True
 
-    def _withhold(self, search_id: str, step: int) -> None:
-        """Say of a message that no worker had taken that none will. One that was taken may have gone out."""
-        key = SearchAttempt.of_search(search_id, step)
+    def _settle(self, search_id: str, step: int) -> None:
+        """Say of a message that nobody will send any more what became of it: withheld where no worker had taken it,
+        unknown where one may have sent it. One that was sent or refused stays that."""
+        is_waiting = attr(SearchAttempt.delivery) == Delivery.WAITING
+        is_open = attr(SearchAttempt.delivery).is_in(Delivery.WAITING, Delivery.CLAIMED)
+        if not self._say(search_id, step, Delivery.WITHHELD, is_waiting & ~IN_DOUBT):
+            self._say(search_id, step, Delivery.UNKNOWN, is_open)
+
+    def _say(self, search_id: str, step: int, delivery: Delivery, where: Condition) -> bool:
+        """Whether it was so, and is written with the end of the task."""
         try:
             with self.db.transaction() as tx:
-                unclaimed = attr(SearchAttempt.delivery) == Delivery.WAITING
-                tx.update(key, attr(SearchAttempt.delivery).set(Delivery.WITHHELD), where=unclaimed)
+                key = SearchAttempt.of_search(search_id, step)
+                tx.update(key, attr(SearchAttempt.delivery).set(delivery), where=where)
                 tx.add(tasks.done())
         except TransactionCancelled as cancelled:
             if not _is_about(cancelled, SearchAttempt):
                 raise
+            return False
+        return True
 
-    def _note_problem(self, search_id: str, step: int, problem: str, is_final: bool) -> None:
-        updates = [attr(SearchAttempt.problem).set(problem[:500])]
-        if is_final:
-            updates.append(attr(SearchAttempt.delivery).set(Delivery.REFUSED))
-        self.db.update(SearchAttempt.of_search(search_id, step), *updates)
+    def _note_problem(self, search_id: str, step: int, problem: Undeliverable, is_final: bool) -> None:
+        """What a try that failed leaves: a message to be sent again, or its end. What was in doubt once stays in doubt.
+        Nothing is noted where another worker has taken it over meanwhile."""
+        is_ours = (attr(SearchAttempt.delivery) == Delivery.CLAIMED) & (
+            attr(SearchAttempt.tries) == tasks.running().tries
+        )
+        updates = [attr(SearchAttempt.problem).set(str(problem)[:500])]
+        if isinstance(problem, Unanswered):
+            updates.append(attr(SearchAttempt.in_doubt).set(True))
+        if not is_final:
+            outcomes = [(Delivery.WAITING, is_ours)]
+        elif isinstance(problem, Unanswered):
+            outcomes = [(Delivery.UNKNOWN, is_ours)]
+        else:
+            outcomes = [(Delivery.REFUSED, is_ours & ~IN_DOUBT), (Delivery.UNKNOWN, is_ours)]
+        for delivery, where in outcomes:
+            with suppress(ConditionFailed):
+                key = SearchAttempt.of_search(search_id, step)
+                self.db.update(key, *updates, attr(SearchAttempt.delivery).set(delivery), where=where)
+                return
 
     def _message(self, search: Search, step: int) -> Message:
         return Message(
@@ -226,6 +263,10 @@ def together(plan: Sequence[Planned]) -> int:
     """How many methods at the head of a plan are tried at once: the first, and those that don't wait for it."""
     rest = (number for number, method in enumerate(plan) if number and method.wait_seconds)
     return next(rest, len(plan))
+
+
+def _kind(error: Exception) -> str:
+    return type(error).__name__
 
 
 def _is_about(cancelled: TransactionCancelled, kind: type[object]) -> bool:

@@ -51,6 +51,8 @@ class Delivery(Enum):
     """The provider will not have it: no further try."""
     WITHHELD = "withheld"
     """The search had ended before a worker took it."""
+    UNKNOWN = "unknown"
+    """It may have left: who had it ended, or was not answered, and it is not sent again."""
 
 
 @dataclass(frozen=True)
@@ -180,6 +182,8 @@ class SearchAttempt(Entity, table=manhunt, type="searchAttempt"):
     """What the provider calls the message."""
     problem: str = ""
     """Of the last try that failed."""
+    in_doubt: bool = False
+    """One of the tries may have sent it: its worker ended before it could say so, or the provider did not answer."""
     answered_at: datetime | None = None
     answer: str = ""
     """By what means, and what was said."""

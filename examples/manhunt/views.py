@@ -15,6 +15,7 @@ DELIVERIES = {
     Delivery.SENT: "sent",
     Delivery.REFUSED: "refused",
     Delivery.WITHHELD: "not sent: the search had ended",
+    Delivery.UNKNOWN: "unknown whether it left",
 }
 
 
@@ -34,10 +35,11 @@ class StepView:
             return "not tried" if self.due_at is None else "to come"
         if self.attempt.answered_at is not None:
             return f"answered: {self.attempt.answer}"
-        if self.attempt.problem and self.attempt.delivery is Delivery.CLAIMED:
+        if self.attempt.problem and self.attempt.delivery in (Delivery.WAITING, Delivery.CLAIMED):
             return f"will be sent again: {self.attempt.problem}"
         state = DELIVERIES[self.attempt.delivery]
-        return f"{state}: {self.attempt.problem}" if self.attempt.delivery is Delivery.REFUSED else state
+        has_reason = self.attempt.problem and self.attempt.delivery in (Delivery.REFUSED, Delivery.UNKNOWN)
+        return f"{state}: {self.attempt.problem}" if has_reason else state
 
     @property
     def look(self) -> str:
