@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -166,3 +168,54 @@ def test_every_handler_runs_the_same_under_both(handle: Callable[[Changes, Datab
     assert total is not None
     assert total.count == 1111
     assert sorted(told) == ["+ t0", "+ t1", "+ t2", "+ t3", "- t2", "t1 -> other"]
+
+
+# --- a machine that stands still between any two lines ----------------------------------------------------------------
+def stand_still(db: Database, every_seconds: float) -> None:
+    """Each look at either clock finds it so much further."""
+    port: Any = db.port
+    looks = itertools.count(1)
+    port.monotonic = lambda: every_seconds * next(looks)
+    port.now = lambda: time.time() + every_seconds * next(looks)
+
+
+def test_what_is_reported_as_done_was_handled(changes: Changes) -> None:
+    seen = Seen()
+    changes.on(Note).inserted(seen)
+    changes.on(Ticket).expired(seen)
+    with connect("local") as db:
+        stand_still(db, 2.0)
+        assert changes.lambda_handler(db)(EVENT, None) == {"batchItemFailures": []}
+    assert seen.told == ["Inserted note n1", "Expired ticket t1"]
+
+
+def test_what_is_given_back_was_handled_before_it_is_forgotten(changes: Changes) -> None:
+    seen, cured = Seen(), list[bool]()
+
+    @changes.on(Note).inserted
+    def inserted(change: Inserted[Note]) -> None:
+        if not cured:
+            raise ValueError("not today")
+        seen(change)
+
+    with connect("local") as db:
+        db.create(Note(id="n1"))
+        changes.drain(db, tries=1)
+        (aside,) = changes.set_aside(db)
+        cured.append(True)
+        stand_still(db, 2.0)
+        changes.retry(db, aside)
+        assert seen.told == ["Inserted note n1"]
+        assert changes.set_aside(db) == []
+
+
+def test_a_worker_gets_on_however_slow_it_is(changes: Changes) -> None:
+    """Each lane handles at least one record in a round, however long the machine stands still in it."""
+    seen = Seen()
+    changes.on(Note).inserted(seen)
+    with connect("local") as db:
+        for number in range(3):
+            db.create(Note(id=f"n{number}"))
+        stand_still(db, 1.1)
+        changes.drain(db, lease_seconds=10_000.0)
+    assert sorted(seen.told) == [f"Inserted note n{n}" for n in range(3)]
