@@ -49,6 +49,8 @@ class Script:
         """Shards that DescribeStream leaves out for now, though they are there."""
         self.refusals: dict[str, list[str]] = {}
         """Error codes with which the next requests of an operation end, before anything else is looked at."""
+        self.refused_shards: dict[str, str] = {}
+        """The error codes with which reading a shard ends."""
         self._number = 10**24
         self._children: dict[str, list[ScriptedShard]] = {}
         self._roots = [self._add(None) for _ in range(shards)]
@@ -63,7 +65,7 @@ class Script:
         """A change of one item, told by the shard that has its key."""
         self._number += self.random.randrange(1, 10**6)
         sequence = str(self._number)
-        before, now = (self._image(key, count - 1), self._image(key, count))
+        before, now = (self.image(key, count - 1), self.image(key, count))
         images = {"Keys": {n: now[n] for n in ("pk", "sk")}, "NewImage": now, "SequenceNumber": sequence}
         if self.written.get(key):
             images["OldImage"] = before
@@ -110,7 +112,7 @@ class Script:
         return shard
 
     @staticmethod
-    def _image(key: str, count: int) -> dict[str, Any]:
+    def image(key: str, count: int) -> dict[str, Any]:
         return {
             "pk": {"S": f"note#{key}"},
             "sk": {"S": "note"},
@@ -172,6 +174,8 @@ class Script:
 
     def _GetRecords(self, body: Any, clock: Clock) -> Any:
         id, at_text, made = body["ShardIterator"].split("|")
+        if id in self.refused_shards:
+            return self.refused_shards[id]
         shard, at = self.shards.get(id), int(at_text)
         if clock.now - float(made) > _ITERATOR_SECONDS or self.random.random() < self.expires_early:
             return "ExpiredIteratorException"
