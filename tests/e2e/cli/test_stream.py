@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -98,3 +100,28 @@ def test_a_table_without_a_stream_is_refused(shop: Folder) -> None:
     ran = shop.run("stream", "tail", "shop.model")
     assert ran.code == 2
     assert "no table with a stream" in ran.err
+
+
+def test_what_is_missing_has_a_line(moving: Folder) -> None:
+    """Changes that went from the stream between two readings of one watch."""
+    program = str(Path(sys.executable).with_name("singletable"))
+    assert moving.run("local", "start").code == 0
+    command = [program, "stream", "tail", "moving", "--from", "horizon", "--json"]
+    environ = {**moving.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, cwd=moving.path, env=environ, stdout=subprocess.PIPE, text=True) as tail:
+        assert tail.stdout is not None
+        before = [json.loads(tail.stdout.readline()) for _ in range(3)]
+        tail.send_signal(signal.SIGSTOP)
+        assert moving.python("write.py", "t2").code == 0
+        forget_all_but_the_last(moving)
+        tail.send_signal(signal.SIGCONT)
+        after = [json.loads(tail.stdout.readline()) for _ in range(2)]
+        tail.send_signal(signal.SIGINT)
+        assert tail.wait(20) == 0
+    assert [one["what"] for one in before + after] == ["inserted", "modified", "removed", "gap", "removed"]
+    assert after[0]["after"] == before[-1]["sequence"]
+
+
+def forget_all_but_the_last(folder: Folder) -> None:
+    with closing(sqlite3.connect(folder.path / "data" / "singletable.db")) as database, database:
+        database.execute("DELETE FROM _stream_records WHERE id < (SELECT MAX(id) FROM _stream_records)")
