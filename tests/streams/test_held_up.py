@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -33,6 +34,8 @@ class Pair:
         self.stopping: set[str] = set()
         self.tasks: dict[str, Task] = {}
         self.asked: dict[str, list[str]] = defaultdict(list)
+        self.before: Callable[[str, str], None] = lambda key, sequence: None
+        """Called by the handlers before they note a change."""
 
     def start(self, worker: str, *, start: Any = "horizon") -> None:
         changes = Changes(noted, name=self.name)
@@ -40,16 +43,20 @@ class Pair:
 
         @changes.on(Note).inserted
         def inserted(change: Inserted[Note]) -> None:
-            self.handled[change.new.id].append(change.sequence)
+            self.handle(change.new.id, change.sequence)
 
         @changes.on(Note).modified
         def modified(change: Modified[Note]) -> None:
-            self.handled[change.new.id].append(change.sequence)
+            self.handle(change.new.id, change.sequence)
 
         db = simulated(self.world, self.engine, self.script, worker)
         options: dict[str, Any] = {"lease_seconds": LEASE_SECONDS, "poll_seconds": 0.5, "start": start}
         flow: Any = changes.run(db, stop=lambda: worker in self.stopping, signals=False, **options)
         self.tasks[worker] = self.world.start(flow, worker)
+
+    def handle(self, key: str, sequence: str) -> None:
+        self.before(key, sequence)
+        self.handled[key].append(sequence)
 
     def hold_up(self, worker: str, after: int, seconds: float) -> None:
         """After its request of that number, counted from now."""

@@ -21,8 +21,9 @@ from singletable.streams.shards import HeldShard
 from singletable.wire import DYNAMODB_STREAMS
 from singletable.wire.port import Port
 
-KEPT_SECONDS = 24 * 3600.0
-"""As long as a stream keeps its records."""
+_SAFE_SECONDS = 23 * 3600.0
+"""A stream keeps its records for a day. How long nobody read a shard is measured by the wall clocks of different
+workers at different times, which may differ by an hour: rather a gap that was none than one that nobody is told of."""
 MARGIN_SECONDS = 15 * 60.0
 """A consumer that began with what comes, and died before its first checkpoint, begins so much earlier: by how much the
 worker's clock may be ahead of the service's, which takes no request signed by one that is further off."""
@@ -130,7 +131,7 @@ class Search:
         if lease is None and shard.parent is not None:
             return shard.parent not in there  # its parent was closed over a day ago, which was when it began
         waited = self.port.now() - waited_since.timestamp()
-        return waited >= KEPT_SECONDS and (lease is None or not lease.position)
+        return waited >= _SAFE_SECONDS and (lease is None or not lease.position)
 
     async def _ask(self, turn: list[Shard], known: Mapping[str, LeaseItem], shards: int) -> None:
         """Ask the worker with most shards for one of them, where it has more than its share."""
