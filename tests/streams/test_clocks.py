@@ -75,12 +75,15 @@ def test_a_change_that_failed_is_tried_again_in_time(engine: Database, step: flo
 
     def fail_once(key: str, sequence: str) -> None:
         if failures:
-            pair.world.set_by["first"] = step
             raise failures.pop()
 
     pair.before = fail_once
     pair.write(range(1, 2))
     pair.start("first")
+    while failures:
+        pair.world.run_for(0.005)
+    pair.world.run_for(0.05)  # less than the wait for the second try
+    pair.world.set_by["first"] = step
     pair.world.run_for(10)
     assert sum(map(len, pair.handled.values())) == 3
     pair.end()

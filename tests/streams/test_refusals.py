@@ -37,8 +37,8 @@ class Reading:
         self.changes.on(Note).modified(self.handle)
         self.changes.on_gap(self.gaps.append)
         db = simulated(self.world, engine, self.script, "w")
-        self.flow: Any = self.changes.run(db, stop=lambda: self.is_to_stop, signals=False, lease_seconds=2.0)
-        self.task = self.world.start(self.flow, "w")
+        flow: Any = self.changes.run(db, stop=lambda: self.is_to_stop, signals=False, lease_seconds=2.0)
+        self.task = self.world.start(flow, "w")
 
     def handle(self, change: Inserted[Note] | Modified[Note]) -> None:
         self.handled.append(change.sequence)
