@@ -164,6 +164,13 @@ async def consume(
             f"at_once is 1 to {MAX_AT_ONCE}, wait_seconds 0 to {MAX_WAIT_SECONDS}, visibility_seconds 1 or more"
         )
     there = port.to(SQS, queue.url)
+    if wait_seconds >= there.traits.read_seconds:
+        raise InvalidRequest(
+            f"wait_seconds={wait_seconds} is not below the read timeout of {there.traits.read_seconds:g} s: a poll "
+            "that finds nothing would never be answered in time",
+            operation="consume",
+            hint=f"Wait for less, or connect(..., timeouts=Timeouts(read={wait_seconds + 5})).",
+        )
     return await _Consumer(port, there, queue, handle, stop, visibility_seconds, wait_seconds).run(at_once)
 
 

@@ -65,6 +65,7 @@ class QueueWorker:
         settings = self.worker.settings
         visible = max(1, int(settings.lease_seconds))
         at_once = min(settings.at_once, _CONSUMERS)
+        longest = min(_LONGEST_WAIT_SECONDS, int(self.worker.port.traits.read_seconds / 2))
         try:
             await consume(
                 self.worker.port,
@@ -73,7 +74,7 @@ class QueueWorker:
                 stop=self._is_over,
                 at_once=at_once,
                 visibility_seconds=visible,
-                wait_seconds=min(_LONGEST_WAIT_SECONDS, max(1, int(_WAIT_POLLS * settings.poll_seconds))),
+                wait_seconds=min(longest, max(1, int(_WAIT_POLLS * settings.poll_seconds))),
             )
         finally:
             self._broken = True

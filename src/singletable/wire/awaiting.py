@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
+from msgspec.structs import replace
+
 from singletable.errors import InvalidRequest
 from singletable.wire.calling import call_in_loop
 from singletable.wire.credentials import CredentialSource
@@ -79,7 +81,7 @@ class AwaitingPort:
         self.monotonic = monotonic
         self.random = random
         self.token = fresh_token
-        self.traits = traits
+        self.traits = replace(traits, read_seconds=timeouts.read)
         self.ready = _ReadyForTasks()
         self._sleep = sleep
         self._delivery = Delivery(

@@ -15,6 +15,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from time import sleep as sleep_blocking  # noqa: TID251
 from typing import Any, Generic, TypeVar
 
+from msgspec.structs import replace
+
 from singletable.errors import Mistake
 from singletable.wire.credentials import CredentialSource
 from singletable.wire.delivery import Delivery, fresh_token
@@ -101,7 +103,7 @@ class BlockingPort:
         self.monotonic = monotonic
         self.random = random
         self.token = fresh_token
-        self.traits = traits
+        self.traits = replace(traits, read_seconds=timeouts.read)
         self.ready = ReadyForThreads()
         self._sleep = sleep
         self._delivery = Delivery(

@@ -35,6 +35,8 @@ class Traits(Struct, frozen=True):
     """Items of one scan page, for an engine that serves nobody else while it scans."""
     index_lag_seconds: float = 5.0
     """How long an index may be behind its table before a reader that has to see all of it takes it as caught up."""
+    read_seconds: float = 10.0
+    """How long the port waits for an answer."""
     tend_streams: Callable[[float], None] | None = None
     """Does for an engine's streams what that leaves undone, given the time; called at a stream's first use, and again
     while it is read."""
