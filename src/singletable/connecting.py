@@ -96,12 +96,12 @@ def find_target(target: str, options: Options, environ: Mapping[str, str]) -> Ta
 
 def _behind_a_door(target: str, options: Options, environ: Mapping[str, str]) -> Target:
     """An embedded engine that another database of this user runs, and that ends with it."""
-    from singletable.local import Door  # noqa: PLC0415 for few programs
+    from singletable.local import EMBEDDED, Door  # noqa: PLC0415 for few programs
 
     endpoint = endpoint_behind(Door.at(target), environ=environ, region=options.region)
     credentials = options.credentials or credentials_from({}, local=True)
     seal = CursorSeal(_cursor_keys(options, environ))
-    return Target(endpoint, credentials, Traits(), seal, beside(endpoint))
+    return Target(endpoint, credentials, Traits(counts_parts=EMBEDDED.counts_parts), seal, beside(endpoint))
 
 
 def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Target:
@@ -122,6 +122,7 @@ def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targ
     traits = Traits(
         creates_tables=True,
         scan_page_limit=EMBEDDED.scan_page_limit,
+        counts_parts=EMBEDDED.counts_parts,
         index_lag_seconds=lag,
         tend_streams=partial(tend_streams, engine.data),
     )

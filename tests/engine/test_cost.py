@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 from singletable import InvalidRequest, at_least, attr, key_of
+from singletable.tables.capacity import page_cost
 from tests.support.models import EPOCH, Everything, Membership, Note, User, membership
+from tests.support.raw import all_items
 from tests.support.shells import Shell
 
 ADA = User(email="ada@example.org", name="Ada", age=36)
@@ -38,6 +40,47 @@ async def test_reads(filled: Shell) -> None:
         assert (meter.read_units, meter.write_units) == (units, 0)
         assert meter.bytes_in > 0
         assert meter.bytes_out > 0
+
+
+LARGE = replace(ADA, email="large@example.org", tags=["x" * 9_000])
+
+
+async def test_a_part_costs_what_the_whole_does(filled: Shell) -> None:
+    """As AWS counts it: `only` saves bytes on the wire, never units."""
+    await filled.put(LARGE)
+    key = key_of(LARGE)
+    for whole, part, units in (
+        (filled.get(key), filled.get(key.only(User.name)), 1.5),
+        (filled.get(key.consistent()), filled.get(key.consistent().only(User.name)), 3),
+        (filled.all(key), filled.all(key.only(User.name)), 1.5),
+    ):
+        for read in (whole, part):
+            with filled.meter() as meter:
+                assert await read
+            assert (meter.requests, meter.read_units, meter.estimated) == (1, units, {})
+    part_ = await filled.get(key.only(User.name, User.groups))
+    assert part_ is not None
+    assert (part_.name, part_.groups, hasattr(part_, "tags")) == (ADA.name, set(), False)
+
+
+async def test_a_scan_in_small_pages_says_that_it_is_not_awss_account(shell: Shell, target: str) -> None:
+    """The embedded engine is scanned 1,000 items a page; AWS rounds up once for each page of 1 MB."""
+    await shell.write_many(puts=[membership(n) for n in range(2_300)])
+    with shell.meter() as meter:
+        assert len([each async for each in shell.scan(Membership)]) == 2_300
+    items = await shell.run(all_items(shell.port, "app"))
+    on_aws = page_cost(items).read_units
+    if not target.startswith("local"):
+        assert (meter.read_units, meter.estimated) == (on_aws, {})
+        return
+    assert on_aws <= meter.read_units <= on_aws + 0.5 * (meter.requests - 1)
+    assert list(meter.estimated) == ["Scan"]
+    assert "1000 items" in meter.estimated["Scan"]
+    assert "estimated=" in repr(meter)
+    with shell.meter() as other:
+        await shell.get(KEY)
+    assert other.estimated == {}
+    assert "estimated" not in repr(other)
 
 
 async def test_writes(filled: Shell) -> None:

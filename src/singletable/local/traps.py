@@ -12,6 +12,9 @@ class EngineTraits:
     scan_page_limit: int | None
     """The largest `Limit` to scan with; an unlimited Scan stalls every other request. None: no bound is needed."""
 
+    counts_parts: bool
+    """Whether a GetItem with a projection is counted by the bytes that it gives, where AWS counts the whole item."""
+
     sweeps_ttl: bool
     """Whether expired items are ever deleted by the engine."""
 
@@ -27,6 +30,7 @@ class EngineTraits:
 
 EMBEDDED = EngineTraits(
     scan_page_limit=1000,
+    counts_parts=True,
     sweeps_ttl=False,
     synchronous_indexes=True,
     begins_with_folds_case=True,

@@ -41,14 +41,17 @@ def explain(asked: Explainable) -> list[Explained]:
         return [_query(asked.query)]
     if isinstance(asked, Query):
         if isinstance(asked, KeyOf) and asked.is_one_key and len(asked.kinds) == 1 and asked.filter is None:
-            return [_explained(get_operation(asked).request(), None, _read_cost(asked.strong, "the item"))]
+            item = "the whole item, whatever only() names" if asked.attributes else "the item"
+            return [_explained(get_operation(asked).request(), None, _read_cost(asked.strong, item))]
         return [_query(asked)]
     return _gets(list(asked))
 
 
 def _query(query: Query[Any]) -> Explained:
     request = ask(query, time.time()).operation(None, None).request()
-    return _explained(request, query.index, _read_cost(query.strong, "the items of each page of 1 MB, together"))
+    whole = ", each whole, whatever only() names" if query.attributes else ""
+    cost = _read_cost(query.strong, f"the items of each page of 1 MB, together{whole}")
+    return _explained(request, query.index, cost)
 
 
 def _gets(keys: list[KeyOf[Any]]) -> list[Explained]:

@@ -18,6 +18,7 @@ from singletable.records.readers import reader_of
 from singletable.records.rules import is_alive
 from singletable.records.selection import Asked, ask, projected
 from singletable.records.tables import first_use
+from singletable.wire.meter import note_estimate
 from singletable.wire.port import Port
 
 T = TypeVar("T")
@@ -69,18 +70,21 @@ async def get(port: Port, key: KeyOf[T]) -> T | None:
     model: Model[Any] = model_of(key.captured.owner)
     if port.traits.creates_tables:
         await first_use(port, model.table)
-    found = await port.send(get_operation(key))
+    found = await port.send(get_operation(key, whole=port.traits.counts_parts))
     return None if found is None or model.is_expired(found, port.now()) else found
 
 
-def get_operation(key: KeyOf[Any], *, consistent: bool = False) -> GetItem[Any]:
+def get_operation(key: KeyOf[Any], *, consistent: bool = False, whole: bool = False) -> GetItem[Any]:
+    """The request for one item. `whole` fetches all of it, also where only(...) leaves out what is not made of it."""
     model: Model[Any] = model_of(key.captured.owner)
     check_whole(key)
     if not key.attributes:
         return GetItem(model.table.name, model.key_item(key), model, key.strong or consistent)
+    reader = reader_of(key.kinds, key.attributes)
+    if whole:
+        return GetItem(model.table.name, model.key_item(key), reader, key.strong)
     expressions = Expressions()
     projection = expressions.projection(projected((model,), key.attributes, model.key_attributes))
-    reader = reader_of(key.kinds, key.attributes)
     return GetItem(model.table.name, model.key_item(key), reader, key.strong, projection, expressions.names)
 
 
@@ -166,6 +170,8 @@ async def scan_chunk(
     if port.traits.creates_tables:
         await first_use(port, model.table)
     limit = port.traits.scan_page_limit
+    if limit is not None:
+        note_estimate("Scan", f"pages of {limit} items are rounded up one by one; AWS rounds up pages of 1 MB")
     operation: Scan[Any] = scan_operation(model, segment, segments, after, consistent, limit, port.now())
     return await port.send(operation)
 

@@ -39,6 +39,7 @@ class Meter:
       add up.
     * `bytes_out` and `bytes_in` are those of HTTP, heads included.
     * `read_units` and `write_units` are by the service's own account, for requests that asked for it.
+    * `estimated` names the operations where a local engine's account is not that of AWS, each with the difference.
 
     What a local engine's table needs at its first use is not counted: there is none of it on AWS.
     """
@@ -48,6 +49,7 @@ class Meter:
         "by_operation",
         "bytes_in",
         "bytes_out",
+        "estimated",
         "read_units",
         "requests",
         "retries",
@@ -64,6 +66,7 @@ class Meter:
         self.read_units = 0.0
         self.write_units = 0.0
         self.by_operation: dict[str, OperationCount] = {}
+        self.estimated: dict[str, str] = {}
         self._entered: list[Token[tuple[Meter, ...]]] = []
 
     def __enter__(self) -> Meter:
@@ -79,7 +82,8 @@ class Meter:
     def __repr__(self) -> str:
         return (
             f"Meter(requests={self.requests}, round_trips={self.round_trips}, retries={self.retries}, "
-            f"read_units={self.read_units:g}, write_units={self.write_units:g})"
+            f"read_units={self.read_units:g}, write_units={self.write_units:g}"
+            f"{f', estimated={list(self.estimated)}' if self.estimated else ''})"
         )
 
     def count_of(self, operation: str) -> OperationCount:
@@ -150,3 +154,9 @@ def count_units(meters: tuple[Meter, ...], operation: str, read_units: float, wr
         if write_units:
             meter.write_units += write_units
             count.write_units += write_units
+
+
+def note_estimate(operation: str, difference: str) -> None:
+    """The units of an action are not as AWS would count them, for what `difference` says."""
+    for meter in ACTIVE.get():
+        meter.estimated[operation] = difference

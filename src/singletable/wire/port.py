@@ -33,6 +33,8 @@ class Traits(Struct, frozen=True):
     """Tables are made at first use: a local engine, never AWS."""
     scan_page_limit: int | None = None
     """Items of one scan page, for an engine that serves nobody else while it scans."""
+    counts_parts: bool = False
+    """A GetItem is counted by what it gives, not by the whole item as AWS does: it is asked for the whole."""
     index_lag_seconds: float = 5.0
     """How long an index may be behind its table before a reader that has to see all of it takes it as caught up."""
     read_seconds: float = 10.0
