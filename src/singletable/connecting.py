@@ -26,6 +26,7 @@ from singletable.wire import (
     endpoint_behind,
     endpoint_for,
     locator,
+    retry_policy_for,
 )
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ class Options(Struct, frozen=True):
     region: str | None = None
     credentials: CredentialSource | None = None
     cursor_keys: Sequence[str | bytes] = ()
-    retry: RetryPolicy = RetryPolicy()
+    retry: RetryPolicy | None = None
+    """None: the library's own, with as many attempts as AWS_MAX_ATTEMPTS says."""
     timeouts: Timeouts = Timeouts()
     ca_file: str | None = None
     checksum: bool = True
@@ -71,6 +73,7 @@ class Target(Struct, frozen=True):
     locate: Locate
     """Where the account's other services are: streams, queues."""
     engine: Running | None = None
+    retry: RetryPolicy = RetryPolicy()
 
 
 def find_target(target: str, options: Options, environ: Mapping[str, str]) -> Target:
@@ -83,15 +86,18 @@ def find_target(target: str, options: Options, environ: Mapping[str, str]) -> Ta
         )
     if target.startswith("unix://"):
         return _behind_a_door(target, options, environ)
+    account = environ.get("AWS_ACCOUNT_ID") if options.credentials is None and "AWS_ACCESS_KEY_ID" in environ else None
     try:
-        endpoint = endpoint_for(target, environ=environ, region=options.region)
+        endpoint = endpoint_for(target, environ=environ, region=options.region, account=account)
     except ValueError as error:
         if isinstance(error, SingletableError):
             raise
         raise InvalidRequest("the target is no address", hint='As in "http://127.0.0.1:8000".') from error
     credentials = options.credentials or credentials_from(environ, local=endpoint.is_local)
     locate = locator(target, environ=environ, region=options.region)
-    return Target(endpoint, credentials, Traits(), CursorSeal(_cursor_keys(options, environ)), locate)
+    seal = CursorSeal(_cursor_keys(options, environ))
+    retry = options.retry or (RetryPolicy() if endpoint.is_local else retry_policy_for(environ))
+    return Target(endpoint, credentials, Traits(), seal, locate, retry=retry)
 
 
 def _behind_a_door(target: str, options: Options, environ: Mapping[str, str]) -> Target:
@@ -127,7 +133,9 @@ def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targ
         tend_streams=partial(tend_streams, engine.data),
     )
     keys = _cursor_keys(options, environ) or [_own_key(path)]
-    return Target(endpoint, credentials, traits, CursorSeal(keys), beside(endpoint), engine)
+    return Target(
+        endpoint, credentials, traits, CursorSeal(keys), beside(endpoint), engine, options.retry or RetryPolicy()
+    )
 
 
 def _cursor_keys(options: Options, environ: Mapping[str, str]) -> Sequence[str | bytes]:

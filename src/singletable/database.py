@@ -53,7 +53,7 @@ def connect(
     region: str | None = None,
     credentials: CredentialSource | None = None,
     cursor_keys: Sequence[str | bytes] = (),
-    retry: RetryPolicy = RetryPolicy(),  # noqa: B008 frozen
+    retry: RetryPolicy | None = None,
     timeouts: Timeouts = Timeouts(),  # noqa: B008 frozen
     ca_file: str | None = None,
     clock: Callable[[], float] = time.time,
@@ -62,12 +62,13 @@ def connect(
     """A database at a target:
 
     * `"local"`: an engine of its own, in memory; `"local:data/app.db"`: on a file, shared by all who name that file.
-    * `"aws"`: region and credentials as every AWS tool finds them.
+    * `"aws"`: region, credentials, endpoint and proxy as every AWS tool finds them; `docs/how-to/connect.md` has all.
     * `"http://127.0.0.1:8000"`: an engine at an address.
 
     No request is made. `cursor_keys` are secrets that seal the cursors of pages; the first seals, all open. `clock`
     gives seconds since 1970; it decides what has expired. `environ` is this process's environment unless given.
-    Raises NotConfigured where the engine or the region is missing.
+    Without `retry` it is the library's own, with as many attempts as AWS_MAX_ATTEMPTS says.
+    Raises NotConfigured where the engine or the region is missing, or a setting can't be followed.
     """
     options = Options(region, credentials, cursor_keys, retry, timeouts, ca_file, clock=clock)
     return Database.at(find_target(target, options, os.environ if environ is None else environ), options)
@@ -85,7 +86,7 @@ class Database:
         port = BlockingPort(
             target.endpoint,
             target.credentials,
-            policy=options.retry,
+            policy=target.retry,
             timeouts=options.timeouts,
             traits=target.traits,
             ca_file=options.ca_file,

@@ -50,7 +50,7 @@ def connect_async(
     region: str | None = None,
     credentials: CredentialSource | None = None,
     cursor_keys: Sequence[str | bytes] = (),
-    retry: RetryPolicy = RetryPolicy(),  # noqa: B008 frozen
+    retry: RetryPolicy | None = None,
     timeouts: Timeouts = Timeouts(),  # noqa: B008 frozen
     ca_file: str | None = None,
     clock: Callable[[], float] = time.time,
@@ -73,7 +73,7 @@ class AsyncDatabase:
         port = AwaitingPort(
             target.endpoint,
             target.credentials,
-            policy=options.retry,
+            policy=target.retry,
             timeouts=options.timeouts,
             traits=target.traits,
             ca_file=options.ca_file,

@@ -212,7 +212,7 @@ class OutcomeUnknown(SingletableError):
 
 
 class Denied(SingletableError):
-    """The credentials are wrong, expired, or lack the permission."""
+    """The credentials are wrong, expired, or lack the permission; or a proxy lets no request through."""
 
     code = "denied"
 

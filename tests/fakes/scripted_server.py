@@ -22,6 +22,8 @@ class Received:
     body: bytes
     headers: dict[str, str]
     connection: int
+    line: str = ""
+    """The request line."""
 
 
 Action = Callable[["ScriptedServer", socket.socket], bool]
@@ -210,8 +212,8 @@ class ScriptedServer:
                 return None
             data += piece
         head, _, body = data.partition(b"\r\n\r\n")
-        lines = head.decode("latin-1").split("\r\n")[1:]
+        line, *lines = head.decode("latin-1").split("\r\n")
         headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
         while len(body) < int(headers["content-length"]):
             body += connection.recv(65536)
-        return Received(headers["x-amz-target"].partition(".")[2], body, headers, number)
+        return Received(headers["x-amz-target"].partition(".")[2], body, headers, number, line)

@@ -20,7 +20,16 @@ from singletable.wire.credentials import (
     StaticCredentials,
     credentials_from,
 )
-from singletable.wire.endpoints import Endpoint, Locate, beside, endpoint_behind, endpoint_for, locator, region_for
+from singletable.wire.endpoints import (
+    Endpoint,
+    Locate,
+    beside,
+    endpoint_behind,
+    endpoint_for,
+    locator,
+    region_for,
+    retry_policy_for,
+)
 from singletable.wire.exchange import Timeouts
 from singletable.wire.faults import CancellationReason, Fault, read_fault
 from singletable.wire.meter import Meter, OperationCount, unmetered
@@ -65,5 +74,6 @@ __all__ = [
     "locator",
     "read_fault",
     "region_for",
+    "retry_policy_for",
     "unmetered",
 ]

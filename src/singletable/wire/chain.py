@@ -41,11 +41,6 @@ class AwsChain:
         needs_refresh = getattr(self._resolved, "refresh_needed", None)
         return needs_refresh is None or not needs_refresh(refresh_in=0)
 
-    def region(self) -> str | None:
-        """The region of the profile in AWS's configuration file."""
-        region: str | None = self._ask(lambda session: session.get_config_variable("region"))
-        return region
-
     def _ask(self, question: Callable[[Any], Any]) -> Any:
         try:
             session, exceptions = import_module("botocore.session"), import_module("botocore.exceptions")

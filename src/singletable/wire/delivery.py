@@ -39,12 +39,6 @@ _OK = 200
 _TOKEN_BYTES = 16
 _TOLD = frozenset({Verdict.DENIED, Verdict.THROTTLED})
 """Their messages name a permission, a table or an index, never a value of an item."""
-_UNDELIVERED = {
-    (False, False): Verdict.UNDELIVERED,
-    (True, False): Verdict.UNTRUSTED,
-    (False, True): Verdict.FORGOTTEN,
-}
-"""By untrusted and forgotten."""
 _QUOTES_THE_REQUEST = "IncompleteSignature"
 """The code whose message holds the Authorization header."""
 _SKEW_SECONDS = 240.0
@@ -149,7 +143,7 @@ class Delivery:
             answer = await exchange.exchange(message, patience, idle_limit, epoch)
         except Undelivered as fault:
             what = f"Could not connect to {self.endpoint.url}: {fault}"
-            return Trouble(_UNDELIVERED[fault.untrusted, fault.forgotten], what, cause=fault)
+            return Trouble(_verdict_on(fault), what, cause=fault)
         except AnswerLost as fault:
             what = f"No answer from {self.endpoint.url}: {fault}"
             return Trouble(Verdict.LOST, what, fault.timed_out, cause=fault, epoch=fault.epoch)
@@ -225,7 +219,26 @@ class Delivery:
 
     def _signer_for(self, credentials: Credentials) -> Signer:
         endpoint, service = self.endpoint, self._service
-        return Signer(credentials, endpoint.region, endpoint.authority, service.name, service.target_prefix)
+        # Without TLS, and so without a tunnel, the proxy gets the request, and is told whose it is.
+        proxy = None if endpoint.tls else endpoint.proxy
+        place, lines = (f"{endpoint.url}/", proxy.header) if proxy is not None else ("/", "")
+        return Signer(
+            credentials,
+            endpoint.region,
+            endpoint.authority,
+            service.name,
+            service.target_prefix,
+            place=place,
+            unsigned_lines=lines,
+        )
+
+
+def _verdict_on(fault: Undelivered) -> Verdict:
+    if fault.untrusted:
+        return Verdict.UNTRUSTED
+    if fault.forgotten:
+        return Verdict.FORGOTTEN
+    return Verdict.REFUSED if fault.refused else Verdict.UNDELIVERED
 
 
 def _note_skew(url: str, skew: float) -> None:

@@ -5,29 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from singletable.errors import InvalidRequest, NotConfigured
-from singletable.wire.chain import AwsChain
 from singletable.wire.doors import Door
+from singletable.wire.hosts import Kind, account_host, host_of
+from singletable.wire.proxies import Proxy, proxy_for
+from singletable.wire.retry import RetryPolicy
 from singletable.wire.services import Service
+from singletable.wire.settings import AwsSettings
 
 LOCAL_REGION = "us-east-1"
 """For a local engine when no region is said: it only has to be the same each time."""
 
-# Longest prefix first where one begins another. From botocore's partitions.json, 1.44.
-_DOMAINS = (
-    ("cn-", "amazonaws.com.cn"),
-    ("us-isob-", "sc2s.sgov.gov"),
-    ("us-isof-", "csp.hci.ic.gov"),
-    ("us-iso-", "c2s.ic.gov"),
-    ("eu-isoe-", "cloud.adc-e.uk"),
-    ("eusc-", "amazonaws.eu"),
-    ("", "amazonaws.com"),
-)
 _REGION = re.compile(r"[a-z0-9-]{1,63}", re.IGNORECASE)
 _REGION_IN_HOST = re.compile(r"https://[a-z]+\.([a-z0-9-]+)\.(?:amazonaws\.|api\.aws)")
-_REGION_HINT = "Pass region=, set AWS_REGION, or give your AWS profile one (that needs singletable[aws])"
+_REGION_HINT = "Pass region=, set AWS_REGION, or give your AWS profile one"
+_ACCOUNT = re.compile(r"[A-Za-z0-9-]{1,63}")
 
 
 class Endpoint(Struct, frozen=True):
@@ -41,6 +35,14 @@ class Endpoint(Struct, frozen=True):
     """On this machine's loopback: any signature will do."""
     door: Door | None = None
     """Where connections are handed out, for a service that can't be connected to by host and port."""
+    ca_file: str | None = None
+    """The authorities that the environment names for it."""
+    proxy: Proxy | None = None
+
+    @property
+    def peer(self) -> tuple[str, int]:
+        """The host and port that a connection is opened to."""
+        return (self.host, self.port) if self.proxy is None else (self.proxy.host, self.proxy.port)
 
     @property
     def authority(self) -> str:
@@ -60,62 +62,89 @@ Locate = Callable[[Service, str], Endpoint]
 
 
 def locator(engine: str, *, environ: Mapping[str, str], region: str | None = None) -> Locate:
-    """Where the other services are for a database whose target is `engine`."""
+    """Where the other services are for a database whose target is `engine`.
+
+    A queue whose URL is one of AWS's own is reached as the environment says, which may be by another host.
+    """
 
     def locate(service: Service, url: str) -> Endpoint:
-        if not url:
-            return endpoint_for(engine, environ=environ, region=region, service=service.host)
         named = _REGION_IN_HOST.match(url)
-        return _from_url(_origin(url), environ, named[1] if named else region)
+        if not url or (engine == "aws" and named):
+            return endpoint_for(engine, environ=environ, region=named[1] if named else region, service=service.host)
+        return _from_url(_origin(url), AwsSettings(environ), named[1] if named else region)
 
     return locate
 
 
 def beside(endpoint: Endpoint) -> Locate:
-    """The other services at the endpoint's own address, as local engines have them, or at their URLs."""
-    if endpoint.door is not None:
-        return behind(endpoint)
-    return locator(endpoint.url, environ={}, region=endpoint.region)
+    """The other services at the endpoint's own address or door, as local engines have them, or at their URLs."""
 
+    def locate(service: Service, url: str) -> Endpoint:
+        named = _REGION_IN_HOST.match(url)
+        return _from_url(_origin(url), AwsSettings({}), named[1] if named else endpoint.region) if url else endpoint
 
-def behind(endpoint: Endpoint) -> Locate:
-    """The other services through the endpoint's own door, or at their URLs."""
-    elsewhere = locator("", environ={}, region=endpoint.region)
-    return lambda service, url: elsewhere(service, url) if url else endpoint
+    return locate
 
 
 def endpoint_behind(door: Door, *, environ: Mapping[str, str], region: str | None = None) -> Endpoint:
     """The endpoint of an engine behind a door. Raises `InvalidRequest` for what can't be a region."""
-    region = region or environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or LOCAL_REGION
+    region = region or environ.get("AWS_DEFAULT_REGION") or environ.get("AWS_REGION") or LOCAL_REGION
     return Endpoint("localhost", 80, False, region_for(environ, region), True, door)
 
 
 def endpoint_for(
-    engine: str, *, environ: Mapping[str, str], region: str | None = None, service: str = "dynamodb"
+    engine: str,
+    *,
+    environ: Mapping[str, str],
+    region: str | None = None,
+    service: str = "dynamodb",
+    account: str | None = None,
 ) -> Endpoint:
     """The endpoint of `"aws"`, or of an URL such as `http://127.0.0.1:8000`.
 
-    For `"aws"`, AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL come before the region's own address, as in AWS's tools.
-    `service` is the host's first part: `dynamodb`, `streams.dynamodb`, `sqs`.
+    For `"aws"` it is what the environment and its AWS profile say: an address of your own, the kind of endpoint, the
+    proxy and the authorities. `service` is the host's first part: `dynamodb`, `streams.dynamodb`, `sqs`; `account` is
+    the id of the credentials' account, where that is known.
 
-    Raises `NotConfigured` without a region, `InvalidRequest` for what is neither.
+    Raises `NotConfigured` without a region and for settings that can't be followed, `InvalidRequest` for what is
+    neither.
     """
-    url = engine if engine != "aws" else _configured_url(environ, service)
+    settings = AwsSettings(environ)
+    if engine != "aws":
+        return _from_url(engine, settings, region)
+    url = settings.endpoint_url(_NAMES.get(service, service))
     if url is not None:
-        return _from_url(url, environ, region)
-    region = region_for(environ, region)
-    domain = next(domain for prefix, domain in _DOMAINS if region.startswith(prefix))
-    return Endpoint(f"{service}.{region}.{domain}", 443, True, region)
+        return _from_url(url, settings, region)
+    region = _region_of(settings, region)
+    if region == "local" and service in _NAMES:
+        return _from_url("http://localhost:8000", settings, region)
+    kind = _kind_of(settings)
+    host = host_of(service, region, kind)
+    if service == "dynamodb":
+        host = _host_of_account(settings, account, region, kind) or host
+    return _reached(Endpoint(host, 443, True, region), settings)
+
+
+_NAMES = {"dynamodb": "dynamodb", "streams.dynamodb": "dynamodb_streams"}
+"""How the settings name the services, where that isn't as their hosts do."""
 
 
 def region_for(environ: Mapping[str, str], region: str | None = None) -> str:
-    """The region given, else of AWS_REGION, AWS_DEFAULT_REGION or the AWS profile.
+    """The region given, else of AWS_DEFAULT_REGION, AWS_REGION or the AWS profile.
 
     Raises `NotConfigured` without one, `InvalidRequest` for what can't be one.
     """
-    found = region or environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION")
-    if not found:
-        found = AwsChain(environ, missing="There is no AWS region in the environment", hint=_REGION_HINT).region()
+    return _region_of(AwsSettings(environ), region)
+
+
+def retry_policy_for(environ: Mapping[str, str]) -> RetryPolicy:
+    """The library's own, with as many attempts as AWS_MAX_ATTEMPTS or the AWS profile says."""
+    attempts = AwsSettings(environ).count("AWS_MAX_ATTEMPTS", "max_attempts")
+    return RetryPolicy() if attempts is None else RetryPolicy(attempts=attempts)
+
+
+def _region_of(settings: AwsSettings, region: str | None) -> str:
+    found = region or settings.region
     if not found:
         raise NotConfigured("There is no AWS region", hint=_REGION_HINT)
     # It becomes a part of the host that gets signed requests, so it may not bring a host of its own.
@@ -124,11 +153,38 @@ def region_for(environ: Mapping[str, str], region: str | None = None) -> str:
     return found
 
 
-def _configured_url(environ: Mapping[str, str], service: str) -> str | None:
-    if environ.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "").lower() == "true":
+def _kind_of(settings: AwsSettings) -> Kind:
+    return Kind(
+        settings.flag("AWS_USE_FIPS_ENDPOINT", "use_fips_endpoint"),
+        settings.flag("AWS_USE_DUALSTACK_ENDPOINT", "use_dualstack_endpoint"),
+    )
+
+
+def _host_of_account(settings: AwsSettings, account: str | None, region: str, kind: Kind) -> str | None:
+    mode = settings.account_mode
+    required = mode == "required"
+    account = account or (settings.environ.get("AWS_ACCOUNT_ID") if required else None)
+    if mode == "disabled" or not (account or required):
         return None
-    variable = {"dynamodb": "DYNAMODB", "streams.dynamodb": "DYNAMODB_STREAMS"}.get(service, service.upper())
-    return environ.get(f"AWS_ENDPOINT_URL_{variable}") or environ.get("AWS_ENDPOINT_URL") or None
+    if not account or not _ACCOUNT.fullmatch(account):
+        raise NotConfigured(
+            "AWS_ACCOUNT_ID_ENDPOINT_MODE is required, and there is no account id"
+            if not account
+            else "AWS_ACCOUNT_ID is not the id of an account",
+            hint="Set AWS_ACCOUNT_ID to the account of the credentials, or the mode to preferred",
+        )
+    return account_host(account, region, kind, required=required)
+
+
+def _reached(endpoint: Endpoint, settings: AwsSettings) -> Endpoint:
+    """With the authorities and the proxy that the environment names for it."""
+    environ = settings.environ
+    if endpoint.is_local and not endpoint.tls:
+        return endpoint
+    ca_file = settings.text("AWS_CA_BUNDLE", "ca_bundle") or environ.get("REQUESTS_CA_BUNDLE") if endpoint.tls else None
+    scheme = "https" if endpoint.tls else "http"
+    proxy = None if endpoint.is_local else proxy_for(environ, scheme, endpoint.authority)
+    return structs.replace(endpoint, ca_file=ca_file or None, proxy=proxy)
 
 
 def _origin(url: str) -> str:
@@ -136,7 +192,7 @@ def _origin(url: str) -> str:
     return "/".join(url.split("/")[:3])
 
 
-def _from_url(url: str, environ: Mapping[str, str], region: str | None) -> Endpoint:
+def _from_url(url: str, settings: AwsSettings, region: str | None) -> Endpoint:
     from urllib.parse import urlsplit  # noqa: PLC0415 3 ms, for an address only: never for "aws"
 
     parts = urlsplit(url)
@@ -153,8 +209,16 @@ def _from_url(url: str, environ: Mapping[str, str], region: str | None) -> Endpo
     tls = parts.scheme == "https"
     local = _is_loopback(parts.hostname)
     if local:
-        region = region or environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or LOCAL_REGION
-    return Endpoint(parts.hostname, port or (443 if tls else 80), tls, region_for(environ, region), local)
+        environ = settings.environ
+        region = region or environ.get("AWS_DEFAULT_REGION") or environ.get("AWS_REGION") or LOCAL_REGION
+    elif _kind_of(settings) != Kind():
+        raise NotConfigured(
+            "AWS_USE_FIPS_ENDPOINT and AWS_USE_DUALSTACK_ENDPOINT choose among AWS's own endpoints, and another "
+            "address is named",
+            hint='Unset them, or connect to "aws" without an endpoint URL',
+        )
+    endpoint = Endpoint(parts.hostname, port or (443 if tls else 80), tls, _region_of(settings, region), local)
+    return _reached(endpoint, settings)
 
 
 def _is_loopback(host: str) -> bool:

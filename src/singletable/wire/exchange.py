@@ -37,12 +37,14 @@ class Timeouts(Struct, frozen=True):
 class Undelivered(Exception):
     """Not a byte of the request left: it was certainly not applied.
 
-    `untrusted`: TLS refused the certificate. `forgotten`: there is no connection of the epoch that was asked for.
+    `untrusted`: TLS refused the certificate. `refused`: a proxy lets nothing through. `forgotten`: there is no
+    connection of the epoch that was asked for.
     """
 
-    def __init__(self, what: str, *, untrusted: bool = False, forgotten: bool = False) -> None:
+    def __init__(self, what: str, *, untrusted: bool = False, refused: bool = False, forgotten: bool = False) -> None:
         super().__init__(what)
         self.untrusted = untrusted
+        self.refused = refused
         self.forgotten = forgotten
 
 

@@ -36,6 +36,8 @@ class Verdict(Enum):
     """The clock that signed was wrong: definitely not applied, corrected, try again, once."""
     FORGOTTEN = auto()
     """The service has lost the memory that made trying again safe: nothing was sent now, before it may have been."""
+    REFUSED = auto()
+    """A proxy does not let requests through: nothing was sent, and trying again won't help."""
     REFRESH = auto()
     """The credentials have expired: fetch them, then try again, once."""
     DENIED = auto()

@@ -6,7 +6,7 @@ import asyncio  # noqa: TID251
 import socket
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from singletable.errors import InvalidRequest
 from singletable.wire.answers import AnswerReader
@@ -15,7 +15,13 @@ from singletable.wire.doors_async import pass_awaiting
 from singletable.wire.endpoints import Endpoint
 from singletable.wire.exchange import FORGOTTEN, Answer, AnswerLost, Undelivered
 from singletable.wire.idle import IdleConnections, Probe
+from singletable.wire.proxies import Proxy
 from singletable.wire.tls import Tls, is_untrusted
+
+if TYPE_CHECKING:
+    import ssl
+
+_READ_BYTES = 4096
 
 
 class LoopConnection(asyncio.Protocol):
@@ -211,16 +217,33 @@ class LoopPool:
             async with asyncio.timeout(patience):
                 if endpoint.door is not None:
                     return await self._pass(endpoint.door)
-                _, connection = await self.loop.create_connection(
-                    lambda: LoopConnection(self.loop),
-                    endpoint.host,
-                    endpoint.port,
-                    ssl=self._tls.context if self._tls else None,
-                    server_hostname=endpoint.host if self._tls else None,
-                )
+                if self._tls is None:
+                    _, connection = await self.loop.create_connection(self._make, *endpoint.peer)
+                elif endpoint.proxy is None:
+                    _, connection = await self.loop.create_connection(
+                        self._make, endpoint.host, endpoint.port, ssl=self._tls.context, server_hostname=endpoint.host
+                    )
+                else:
+                    connection = await self._connect_through(endpoint.proxy, self._tls.context)
         except OSError as fault:
             untrusted = is_untrusted(fault)
             raise Undelivered(str(fault) or type(fault).__name__, untrusted=untrusted) from fault
+        return connection
+
+    def _make(self) -> LoopConnection:
+        return LoopConnection(self.loop)
+
+    async def _connect_through(self, proxy: Proxy, tls: ssl.SSLContext) -> LoopConnection:
+        """TLS to the endpoint, through a tunnel. Raises `Undelivered` and OSError."""
+        endpoint = self._endpoint
+        connected = await tunnel(self.loop, proxy, endpoint.host, endpoint.port)
+        try:
+            _, connection = await self.loop.create_connection(
+                self._make, sock=connected, ssl=tls, server_hostname=endpoint.host
+            )
+        except BaseException:
+            connected.close()
+            raise
         return connection
 
     async def _pass(self, door: Door) -> LoopConnection:
@@ -244,3 +267,39 @@ class LoopPool:
             yield
         finally:
             await self.close()
+
+
+async def tunnel(loop: asyncio.AbstractEventLoop, proxy: Proxy, host: str, port: int) -> socket.socket:
+    """A connection through a proxy, before TLS. Raises `Undelivered` and OSError; its caller bounds the time."""
+    connected = await _connected(loop, proxy)
+    try:
+        await loop.sock_sendall(connected, proxy.asks_for(host, port))
+        answer = b""
+        while not proxy.agreed(answer):
+            received = await loop.sock_recv(connected, _READ_BYTES)
+            if not received:
+                raise Undelivered(f"the proxy at {proxy.address} closed the connection")
+            answer += received
+    except BaseException:
+        connected.close()
+        raise
+    return connected
+
+
+async def _connected(loop: asyncio.AbstractEventLoop, proxy: Proxy) -> socket.socket:
+    """To the first of the proxy's addresses that takes a connection."""
+    failure = OSError(f"the proxy {proxy.host} has no address")
+    for family, kind, protocol, _, address in await loop.getaddrinfo(proxy.host, proxy.port, type=socket.SOCK_STREAM):
+        connecting = socket.socket(family, kind, protocol)
+        try:
+            connecting.setblocking(False)
+            await loop.sock_connect(connecting, address)
+        except OSError as fault:
+            connecting.close()
+            failure = fault
+        except BaseException:
+            connecting.close()
+            raise
+        else:
+            return connecting
+    raise failure

@@ -28,7 +28,7 @@ LONGEST_TRANSACTION_SECONDS = 300.0
 
 _READS = ("Get", "BatchGet", "TransactGet", "Query", "Scan", "Describe", "List")
 _OPEN = frozenset({Verdict.LOST, Verdict.IN_PROGRESS})
-_FINAL = frozenset({Verdict.DENIED, Verdict.UNTRUSTED, Verdict.FORGOTTEN})
+_FINAL = frozenset({Verdict.DENIED, Verdict.UNTRUSTED, Verdict.REFUSED, Verdict.FORGOTTEN})
 _ONCE = frozenset({Verdict.REFRESH, Verdict.SKEWED})
 _ENDS: dict[Verdict, tuple[type[SingletableError], str]] = {
     Verdict.THROTTLED: (Throttled, "Retry later, or raise the capacity of the table or of its hot partition"),
@@ -36,6 +36,7 @@ _ENDS: dict[Verdict, tuple[type[SingletableError], str]] = {
     Verdict.DENIED: (Denied, "Check the credentials, their permissions and this machine's clock"),
     Verdict.SKEWED: (Denied, "Set this machine's clock"),
     Verdict.REFRESH: (Denied, "Fetch new credentials"),
+    Verdict.REFUSED: (Denied, "Check HTTPS_PROXY and its user, or name the host in NO_PROXY"),
     Verdict.UNTRUSTED: (Unavailable, "Give the authority that signed the certificate, as ca_file"),
 }
 _RETRY_LATER = (Unavailable, "Check the endpoint and the network, then retry")
@@ -45,7 +46,8 @@ _READ_FIRST = "Read what it writes before you repeat it"
 class RetryPolicy(Struct, frozen=True):
     """How long to go on. Seconds throughout; the wait before a try is drawn evenly from 0 to its ceiling.
 
-    Raises `InvalidRequest` for a transaction deadline over 300 s: its token would no longer protect it.
+    Raises `InvalidRequest` for a transaction deadline over 300 s: its token would no longer protect it; and without a
+    single attempt.
     """
 
     attempts: int = 10
@@ -60,6 +62,8 @@ class RetryPolicy(Struct, frozen=True):
     """A write that can't be repeated uses no connection that was idle for longer."""
 
     def __post_init__(self) -> None:
+        if self.attempts < 1:
+            raise InvalidRequest(f"attempts={self.attempts}", hint="Use 1 or more: the first try counts")
         if self.transaction_deadline_seconds > LONGEST_TRANSACTION_SECONDS:
             raise InvalidRequest(
                 f"transaction_deadline_seconds={self.transaction_deadline_seconds:g} outlives the client token",

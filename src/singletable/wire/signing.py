@@ -46,7 +46,8 @@ class _DayKey(NamedTuple):
 class Signer:
     """Signs for one set of credentials and one host. Threads may share it.
 
-    `host` is the Host header's text: with the port where that isn't the scheme's own.
+    `host` is the Host header's text: with the port where that isn't the scheme's own. `place` and `unsigned_lines` are
+    for a proxy: the request's target where it is not `/`, and header lines of its own.
     """
 
     __slots__ = (
@@ -67,6 +68,9 @@ class Signer:
         host: str,
         service: str = "dynamodb",
         target_prefix: str = "DynamoDB_20120810",
+        *,
+        place: str = "/",
+        unsigned_lines: str = "",
     ) -> None:
         self.credentials = credentials
         self.host = host
@@ -76,8 +80,8 @@ class Signer:
         self._day_key: _DayKey | None = None
         self._prepared: dict[str, _Prepared] = {}
         self._stable_head = (
-            f"POST / HTTP/1.1\r\nHost: {host}\r\nContent-Type: {CONTENT_TYPE}\r\n"
-            f"User-Agent: {USER_AGENT}\r\nAccept-Encoding: identity\r\n"
+            f"POST {place} HTTP/1.1\r\nHost: {host}\r\nContent-Type: {CONTENT_TYPE}\r\n"
+            f"User-Agent: {USER_AGENT}\r\nAccept-Encoding: identity\r\n{unsigned_lines}"
         )
         if credentials.session_token:
             self._stable_head += f"X-Amz-Security-Token: {credentials.session_token}\r\n"

@@ -13,6 +13,7 @@ from singletable.wire.doors import pass_blocking
 from singletable.wire.endpoints import Endpoint
 from singletable.wire.exchange import FORGOTTEN, Answer, AnswerLost, Undelivered
 from singletable.wire.idle import IdleConnections, Probe
+from singletable.wire.proxies import Proxy
 from singletable.wire.tls import is_untrusted, tls_for
 
 # Under the size from which malloc asks the kernel for fresh pages each time.
@@ -92,6 +93,7 @@ class SocketPool:
         self._endpoint = endpoint
         self._connect_seconds = connect_seconds
         self._tls = tls_for(endpoint, ca_file)
+        self._monotonic = monotonic
         self._idle: IdleConnections[SocketConnection] = IdleConnections(max_idle, monotonic)
         self._open: WeakSet[SocketConnection] = WeakSet()
         self._closed = False
@@ -137,19 +139,39 @@ class SocketPool:
                 connected, epoch = pass_blocking(endpoint.door, patience)
                 connected.settimeout(patience)
             else:
-                connected = socket.create_connection((endpoint.host, endpoint.port), patience)
+                connected = socket.create_connection(endpoint.peer, patience)
         except OSError as fault:
             raise Undelivered(str(fault) or type(fault).__name__) from fault
         try:
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if endpoint.proxy is not None and self._tls is not None:
+                self._tunnel(connected, endpoint.proxy, patience)
             if self._tls is not None:
                 connected = self._tls.wrap(connected, endpoint.host)
         except OSError as fault:
             connected.close()
             raise Undelivered(str(fault), untrusted=is_untrusted(fault)) from fault
+        except Undelivered:
+            connected.close()
+            raise
         connection = SocketConnection(connected, patience, epoch)
         self._open.add(connection)
         return connection
+
+    def _tunnel(self, connected: socket.socket, proxy: Proxy, patience: float) -> None:
+        """Has the proxy open a way to the endpoint. Raises `Undelivered` and OSError."""
+        give_up_at, answer = self._monotonic() + patience, b""
+        connected.sendall(proxy.asks_for(self._endpoint.host, self._endpoint.port))
+        while not proxy.agreed(answer):
+            left = give_up_at - self._monotonic()
+            if left <= 0.0:
+                raise Undelivered(f"the proxy at {proxy.address} did not answer in {patience:g} s")
+            connected.settimeout(left)
+            received = connected.recv(_READ_BYTES)
+            if not received:
+                raise Undelivered(f"the proxy at {proxy.address} closed the connection")
+            answer += received
+        connected.settimeout(patience)
 
 
 _POOLS: WeakSet[SocketPool] = WeakSet()

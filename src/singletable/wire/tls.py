@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def tls_for(endpoint: Endpoint, ca_file: str | None) -> Tls | None:
     """None for plain HTTP. Raises `NotConfigured` for a file that can't be used."""
-    return Tls(ca_file) if endpoint.tls else None
+    return Tls(ca_file or endpoint.ca_file) if endpoint.tls else None
 
 
 class Tls:
@@ -55,5 +55,6 @@ def _load(ca_file: str | None) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=ca_file)
     except OSError as fault:
         raise NotConfigured(
-            f"The authorities in {ca_file} can't be used: {fault.strerror or fault}", hint="Give a PEM file as ca_file"
+            f"The authorities in {ca_file} can't be used: {fault.strerror or fault}",
+            hint="Give a PEM file as ca_file, or as AWS_CA_BUNDLE",
         ) from fault

@@ -77,7 +77,7 @@ class Client:
             "random": lambda: 0.5,
             "timeouts": Timeouts(connect=5.0, read=5.0),
         }
-        endpoint = endpoint_for(url or self.server.url, environ={})
+        endpoint = options.pop("endpoint", None) or endpoint_for(url or self.server.url, environ={})
         credentials = options.pop("credentials", StaticCredentials(SOME_CREDENTIALS))
         if self.kind == "blocking":
             port: Any = BlockingPort(endpoint, credentials, **{"sleep": self.clock.sleep} | defaults | options)

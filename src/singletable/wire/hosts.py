@@ -1,0 +1,74 @@
+"""The hosts of AWS's services, by region and kind of endpoint, as its published endpoint rules have them."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from singletable.errors import NotConfigured
+
+
+class Partition(Struct, frozen=True):
+    """Regions that are apart from the others, with domains of their own."""
+
+    prefix: str
+    """What their regions begin with."""
+    domain: str
+    dual_stack_domain: str
+
+
+# The longest prefix first where one begins another. Facts of botocore's partitions.json, 1.44.
+GOVERNMENT = Partition("us-gov-", "amazonaws.com", "api.aws")
+CHINA = Partition("cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn")
+COMMERCIAL = Partition("", "amazonaws.com", "api.aws")
+PARTITIONS = (
+    GOVERNMENT,
+    CHINA,
+    Partition("us-isob-", "sc2s.sgov.gov", "api.aws.scloud"),
+    Partition("us-isof-", "csp.hci.ic.gov", "api.aws.hci.ic.gov"),
+    Partition("us-iso-", "c2s.ic.gov", "api.aws.ic.gov"),
+    Partition("eu-isoe-", "cloud.adc-e.uk", "api.cloud-aws.adc-e.uk"),
+    Partition("eusc-", "amazonaws.eu", "api.amazonwebservices.eu"),
+    COMMERCIAL,
+)
+_WITH_ACCOUNTS = ("us-gov-east-1", "us-gov-west-1", "cn-north-1", "cn-northwest-1")
+"""Regions of other partitions in which accounts have addresses of their own."""
+
+
+class Kind(Struct, frozen=True):
+    """Which of a service's endpoints."""
+
+    fips: bool = False
+    dual_stack: bool = False
+
+
+def host_of(service: str, region: str, kind: Kind = Kind()) -> str:  # noqa: B008 frozen
+    """Of `dynamodb`, `streams.dynamodb` or `sqs`."""
+    partition = partition_of(region)
+    if service == "streams.dynamodb" and kind.dual_stack and partition in (COMMERCIAL, GOVERNMENT, CHINA):
+        service = "streams-dynamodb"
+    # The endpoints of the government's regions are validated ones already.
+    if kind.fips and (kind.dual_stack or partition is not GOVERNMENT):
+        service += "-fips"
+    return f"{service}.{region}.{_domain(partition, kind)}"
+
+
+def account_host(account: str, region: str, kind: Kind, *, required: bool) -> str | None:
+    """DynamoDB's address of an account; None where there is none. Raises `NotConfigured` where it is required."""
+    partition = partition_of(region)
+    if not kind.fips and (partition is COMMERCIAL or region in _WITH_ACCOUNTS):
+        return f"{account}.ddb.{region}.{_domain(partition, kind)}"
+    if not required:
+        return None
+    why = "with FIPS endpoints" if kind.fips else f"in the region {region}"
+    raise NotConfigured(
+        f"AWS_ACCOUNT_ID_ENDPOINT_MODE is required, and accounts have no addresses of their own {why}",
+        hint="Set it to preferred",
+    )
+
+
+def partition_of(region: str) -> Partition:
+    return next(partition for partition in PARTITIONS if region.startswith(partition.prefix))
+
+
+def _domain(partition: Partition, kind: Kind) -> str:
+    return partition.dual_stack_domain if kind.dual_stack else partition.domain

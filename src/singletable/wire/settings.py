@@ -1,0 +1,152 @@
+"""What AWS's variables and configuration files say of where requests go, and how. Credentials are `chain`'s.
+
+A variable goes before the profile's setting of the same meaning. `docs/how-to/connect.md` lists them all.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+
+from singletable.errors import NotConfigured
+from singletable.wire.chain import profile_of
+
+_MODES = ("preferred", "disabled", "required")
+_Sections = Mapping[str, Mapping[str, str]]
+
+
+class AwsSettings:
+    """Of an environment, and of the profile that it names. Files are read at the first question that needs them.
+
+    Raises `NotConfigured` for a profile that no file has, and for a file or a value that can't be read.
+    """
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.environ = environ
+
+    def text(self, variable: str, setting: str) -> str | None:
+        """The variable, else the profile's setting; None where neither is there or both are empty."""
+        return self.environ.get(variable) or self.profile.get(setting) or None
+
+    def flag(self, variable: str, setting: str) -> bool:
+        text = self.text(variable, setting)
+        if text is None or text.lower() in ("true", "false"):
+            return text is not None and text.lower() == "true"
+        raise _unreadable(variable, setting, "neither true nor false")
+
+    def count(self, variable: str, setting: str) -> int | None:
+        """A number of 1 or more."""
+        text = self.text(variable, setting)
+        if text is None or (text.isdecimal() and int(text) >= 1):
+            return int(text) if text else None
+        raise _unreadable(variable, setting, "not a number of 1 or more")
+
+    @property
+    def region(self) -> str | None:
+        """As botocore has it, AWS_DEFAULT_REGION goes first; AWS_REGION, of the other SDKs, before the profile."""
+        environ = self.environ
+        return environ.get("AWS_DEFAULT_REGION") or environ.get("AWS_REGION") or self.text("AWS_REGION", "region")
+
+    @property
+    def account_mode(self) -> str:
+        """How an account's own address of DynamoDB is to be used: preferred, disabled or required."""
+        mode = (self.text("AWS_ACCOUNT_ID_ENDPOINT_MODE", "account_id_endpoint_mode") or _MODES[0]).lower()
+        if mode not in _MODES:
+            raise _unreadable(
+                "AWS_ACCOUNT_ID_ENDPOINT_MODE", "account_id_endpoint_mode", f"none of {', '.join(_MODES)}"
+            )
+        return mode
+
+    def endpoint_url(self, service: str) -> str | None:
+        """An address that is configured for a service: `dynamodb`, `dynamodb_streams`, `sqs`."""
+        if self.flag("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "ignore_configured_endpoint_urls"):
+            return None
+        environ = self.environ
+        named = environ.get(f"AWS_ENDPOINT_URL_{service.upper()}") or environ.get("AWS_ENDPOINT_URL")
+        url = named or self._services.get(service, {}).get("endpoint_url") or self.profile.get("endpoint_url")
+        return url or None
+
+    @cached_property
+    def profile(self) -> Mapping[str, str]:
+        """The settings of the profile, from both files; the credentials file goes first."""
+        named = profile_of(self.environ)
+        name = named or "default"
+        plain = name == "default" and name in self._config  # any other is [profile name] there
+        sections = [self._config[name]] if plain else []
+        sections += [self._config[title] for title in self._titles("profile", name)]
+        sections += [self._credentials[name]] if name in self._credentials else []
+        if named is not None and not sections:
+            raise NotConfigured(
+                f"There is no AWS profile {name!r}, which the environment names",
+                hint="Correct AWS_PROFILE, or add the profile to the AWS configuration file",
+            )
+        return {key: value for section in sections for key, value in section.items()}
+
+    @cached_property
+    def _services(self) -> Mapping[str, Mapping[str, str]]:
+        name = self.profile.get("services")
+        if not name:
+            return {}
+        found = [self._config[title] for title in self._titles("services", name)]
+        if not found:
+            raise NotConfigured(
+                f"The AWS profile names services {name!r}, and the configuration file has no section of it",
+                hint=f"Add [services {name}], or take `services` out of the profile",
+            )
+        return {key: _nested(value) for key, value in found[0].items()}
+
+    def _titles(self, kind: str, name: str) -> list[str]:
+        """The sections of the configuration file that are `[kind name]`, with or without quotes."""
+        return [
+            title
+            for title in self._config
+            if title.partition(" ")[0] == kind and title.partition(" ")[2].strip(" '\"\t") == name
+        ]
+
+    @cached_property
+    def _config(self) -> _Sections:
+        return self._read("AWS_CONFIG_FILE", "config")
+
+    @cached_property
+    def _credentials(self) -> _Sections:
+        return self._read("AWS_SHARED_CREDENTIALS_FILE", "credentials")
+
+    def _read(self, variable: str, name: str) -> _Sections:
+        named = self.environ.get(variable)
+        path = self._at_home(named if named else os.path.join("~", ".aws", name))
+        if path is None or not os.path.exists(path):
+            return {}
+        from configparser import Error, RawConfigParser  # noqa: PLC0415 3 ms, where there is a file only
+
+        parser = RawConfigParser(default_section="\0", interpolation=None)
+        try:
+            with open(path, encoding="utf-8") as file:
+                parser.read_file(file)
+        except (OSError, UnicodeDecodeError, Error) as fault:
+            # Its text quotes the line, which may hold a key.
+            raise NotConfigured(
+                f"The AWS file {path} can't be read: {type(fault).__name__}",
+                hint=f"Mend it, or name another as {variable}",
+            ) from None
+        return {title: dict(parser[title]) for title in parser.sections()}
+
+    def _at_home(self, path: str) -> str | None:
+        """With `~` written out; None where the environment has no home."""
+        environ = self.environ
+        if not path.startswith("~"):
+            return path
+        home = environ.get("HOME") or environ.get("USERPROFILE")
+        if not home and environ is os.environ:
+            home = os.path.expanduser("~")
+        return home + path[1:] if home else None
+
+
+def _nested(value: str) -> Mapping[str, str]:
+    """Lines of `name = value` below a setting."""
+    pairs = (line.partition("=") for line in value.splitlines() if "=" in line)
+    return {key.strip(): text.strip() for key, _, text in pairs}
+
+
+def _unreadable(variable: str, setting: str, why: str) -> NotConfigured:
+    return NotConfigured(f"{variable}, or {setting} of the AWS profile, is {why}", hint="Correct it, or unset it")
