@@ -28,8 +28,10 @@ from singletable import (
 )
 from singletable.local import Engine, control, is_healthy
 from singletable.local.lock import is_locked, published_address
+from singletable.local.waiting import wait_until
 from singletable.wire.exchange import AnswerLost
 from tests.engine.local.processes import LONG_SECONDS, ask, child_python, end, ends, epoch_of, line_of, runs
+from tests.support import shells
 
 TAKEOVER_SECONDS = 1.0
 KINDS = ("blocking", "async")
@@ -274,28 +276,32 @@ def test_a_private_engine_whose_keeper_was_killed_is_gone_and_says_so() -> None:
             db.get(Count.by_name("a"))
 
 
-def test_a_transaction_whose_answer_died_with_the_engine_is_not_sent_to_the_next_one(target: str) -> None:
+@pytest.mark.parametrize("kind", shells.KINDS)
+async def test_a_transaction_whose_answer_died_with_the_engine_is_not_sent_to_the_next_one(
+    target: str, kind: str
+) -> None:
     """Its token is forgotten there: it would count twice."""
-    with connect(target) as db:
-        db.create(Count(name="a"))
-        engine = engine_of(db)
-        port: Any = db.port
-        inner = port._alone.exchange
+    async with shells.opened(kind, target) as shell:
+        await shell.create(Count(name="a"))
+        port: Any = shell.port
+        name = "_alone" if hasattr(port, "_alone") else "_exchange"
+        inner = getattr(port, name).exchange
+        with Engine.start(target.removeprefix("local:")) as engine:
 
-        async def lose_the_first(message: bytes, *rest: Any) -> Any:
-            answer = await inner(message, *rest)
-            if b"TransactWriteItems" not in message or not runs(engine.pid):
-                return answer
-            lost = AnswerLost("the connection was closed")
-            lost.epoch = epoch_of(engine)
-            os.kill(engine.pid, signal.SIGKILL)
-            assert ends(engine.pid)
-            raise lost
+            async def lose_the_first(message: bytes, *rest: Any) -> Any:
+                answer = await inner(message, *rest)
+                if b"TransactWriteItems" not in message or not runs(engine.pid):
+                    return answer
+                lost = AnswerLost("the connection was closed")
+                lost.epoch = epoch_of(engine)
+                os.kill(engine.pid, signal.SIGKILL)
+                wait_until(lambda: epoch_of(engine) != lost.epoch, LONG_SECONDS)
+                raise lost
 
-        port._alone.exchange = lose_the_first
-        with pytest.raises(OutcomeUnknown, match="forgotten its token"):
-            db.update(Count.by_name("a"), attr(Count.n).add(1), exactly_once=True)
-        assert db.get(Count.by_name("a")) == Count(name="a", n=1)
+            getattr(port, name).exchange = lose_the_first
+            with pytest.raises(OutcomeUnknown, match="forgotten its token"):
+                await shell.update(Count.by_name("a"), attr(Count.n).add(1), exactly_once=True)
+        assert await shell.get(Count.by_name("a")) == Count(name="a", n=1)
 
 
 def engine_of(db: Database) -> Engine:
