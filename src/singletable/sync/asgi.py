@@ -19,9 +19,10 @@ import msgspec
 
 from singletable.errors import Conflict, InvalidRequest, OutcomeUnknown, Unavailable
 from singletable.sync.access import HttpRequest
-from singletable.sync.limits import Limits, Rates
+from singletable.sync.limits import InFlight, Limits, Rates
 from singletable.sync.pokes import Full, Listener, Pokes
 from singletable.sync.protocol import (
+    WHOLE_BYTES,
     OtherVersion,
     Pull,
     Pulled,
@@ -38,7 +39,7 @@ from singletable.sync.replies import (
     Reply,
     Scope,
     Send,
-    read_body,
+    body_of,
     read_head,
     send_reply,
     start_stream,
@@ -46,8 +47,6 @@ from singletable.sync.replies import (
 from singletable.sync.waiting import beside, within
 
 Asked = TypeVar("Asked", Push, Pull)
-_READ_AT_ONCE_BYTES = 1 << 16
-"""A larger body is read in a thread: some megabytes of small objects take a second."""
 Afterwards = Callable[[], Awaitable[None]] | None
 """What is to be done when the reply is out."""
 _MOST_PROJECT_BYTES = 512
@@ -57,6 +56,13 @@ _encode = msgspec.json.encode
 
 class Missing(Exception):
     """The project is not there, or not for this user."""
+
+
+class Gap(Exception):
+    """Mutations of a push were not taken in: an id before them is missing."""
+
+    def __init__(self, left: int) -> None:
+        super().__init__(f"{left} mutations come after one that is missing")
 
 
 class Endpoints(Protocol):
@@ -98,6 +104,7 @@ class SyncApp:
 
     def __init__(self, sync: Endpoints) -> None:
         self._sync = sync
+        self._held = InFlight(sync.limits.user_bytes, sync.limits.bytes_at_once)
         self._endpoints: dict[str, Callable[[HttpRequest, str, str, Receive, Send], Awaitable[None]]] = {
             "push": self._push,
             "pull": self._pull,
@@ -153,9 +160,9 @@ class SyncApp:
             raise _too_many(seconds)
 
     async def _understood(self, body: bytes, read: Callable[[], Asked]) -> Asked:
-        """What a body says. 400 for what no client sends; another version is an answer of the protocol."""
+        """What a body says, a large one read in a thread. 400 for what no client sends; another version is answered."""
         try:
-            asked = read() if len(body) <= _READ_AT_ONCE_BYTES else await self._sync.aside(read)
+            asked = read() if len(body) <= WHOLE_BYTES else await self._sync.aside(read)
             if self._sync.schema_versions and asked.schema not in self._sync.schema_versions:
                 raise OtherVersion("schema")
         except OtherVersion as error:
@@ -165,21 +172,29 @@ class SyncApp:
         return asked
 
     async def _push(self, request: HttpRequest, user: str, project: str, receive: Receive, send: Send) -> None:
-        body = await read_body(request, receive, self._sync.limits)
-        push = await self._understood(body, partial(read_push, body, self._sync.limits))
-        with _errors_as_statuses():
-            await self._sync.admit(user, project)
-            refusal, afterwards = await self._sync.push(user, project, push)
+        refusal, afterwards = await self._pushed(request, user, project, receive)
         await send_reply(send, Reply(b"{}" if refusal is None else _encode(refusal)))
         if afterwards is not None:
             await afterwards()
 
+    async def _pushed(
+        self, request: HttpRequest, user: str, project: str, receive: Receive
+    ) -> tuple[Refusal | None, Afterwards]:
+        """Apart, so that nothing holds the body any more while what it asked for is applied."""
+        limits = self._sync.limits
+        async with body_of(request, receive, limits, self._held, user, limits.body_bytes) as body:
+            push = await self._understood(body, partial(read_push, body, limits))
+            with _errors_as_statuses():
+                await self._sync.admit(user, project)
+                return await self._sync.push(user, project, push)
+
     async def _pull(self, request: HttpRequest, user: str, project: str, receive: Receive, send: Send) -> None:
-        body = await read_body(request, receive, self._sync.limits)
-        pull = await self._understood(body, partial(read_pull, body))
-        with _errors_as_statuses():
-            await self._sync.admit(user, project)
-            answer, afterwards = await self._sync.pull(user, project, pull)
+        limits = self._sync.limits
+        async with body_of(request, receive, limits, self._held, user, limits.pull_bytes) as body:
+            pull = await self._understood(body, partial(read_pull, body))
+            with _errors_as_statuses():
+                await self._sync.admit(user, project)
+                answer, afterwards = await self._sync.pull(user, project, pull)
         await send_reply(send, Reply(_encode(answer)))
         if afterwards is not None:
             await afterwards()
@@ -225,6 +240,8 @@ def _errors_as_statuses() -> Generator[None, None, None]:
         yield
     except Missing:
         raise Refused(404, "not-found", "there is no such project") from None
+    except Gap as gap:
+        raise Refused(409, "gap", f"{gap}: push again from the first that is not confirmed") from None
     except (Unavailable, Conflict, OutcomeUnknown):
         raise _unavailable() from None
 

@@ -11,12 +11,18 @@ class Limits:
     """The bounds of the endpoints. A real client meets none of them in ordinary work.
 
     What a client would send again for ever is not refused whole: of a push with more mutations than `mutations` the
-    first ones are taken, and the client sends the others again; a mutation over `depth` or `args_bytes` is rejected by
-    itself.
+    first ones are taken, and the client sends the others again; a mutation over `depth`,
+    `args_bytes` or `values` is rejected by itself.
     """
 
     body_bytes: int = 8 << 20
-    """Of one request; 413 above."""
+    """Of one push; 413 above."""
+    pull_bytes: int = 64 << 10
+    """Of one pull; 413 above."""
+    user_bytes: int = 24 << 20
+    """Of all pushes and pulls of one user that are on their way or at work; 429 above."""
+    bytes_at_once: int = 256 << 20
+    """Of those of all users; 503 above."""
     body_seconds: float = 30.0
     """For the whole body to arrive; 408 after."""
     mutations: int = 200
@@ -25,6 +31,8 @@ class Limits:
     """Levels of lists and objects in a mutation's arguments."""
     args_bytes: int = 1 << 20
     """Of one mutation's arguments, as JSON."""
+    values: int = 200_000
+    """Numbers, texts, lists and objects of one mutation. Of a push with more the first mutations are taken."""
     requests_per_second: float = 50.0
     """Of one user, pushes and pulls together, in the long run; 429 above."""
     burst: int = 200
@@ -61,3 +69,29 @@ class Rates:
         if len(self._buckets) > self._users:
             self._buckets.popitem(last=False)
         return 0.0 if passes else (1.0 - left) / self._per_second
+
+
+class InFlight:
+    """Bytes of bodies that this process holds, by user and in all."""
+
+    def __init__(self, per_user: int, in_all: int) -> None:
+        self._per_user, self._in_all = per_user, in_all
+        self._held: dict[str, int] = {}
+        self._sum = 0
+
+    def takes(self, user: str, size: int) -> bool:
+        """Whether a user may hold so many bytes more."""
+        return self._held.get(user, 0) + size <= self._per_user
+
+    def is_full(self, size: int) -> bool:
+        """Whether all users together hold too much for so many bytes more."""
+        return self._sum + size > self._in_all
+
+    def add(self, user: str, size: int) -> None:
+        """Count bytes that have come; a negative number for those that are let go."""
+        left = self._held.get(user, 0) + size
+        self._sum += size
+        if left:
+            self._held[user] = left
+        else:
+            self._held.pop(user, None)

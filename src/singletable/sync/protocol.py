@@ -21,6 +21,7 @@ import msgspec
 from singletable.documents.mutations import MAX_ID
 from singletable.errors import InvalidRequest
 from singletable.sync.limits import Limits
+from singletable.sync.pieces import elements, members, values_in
 from singletable.sync.strict_json import Flaw, flaw_in, is_list, is_object, read_json
 
 VERSION = 1
@@ -28,6 +29,12 @@ MOST_ID_CHARACTERS = 128
 """Of a client's or a group's id; Replicache's own ids have 18 to 36."""
 MOST_NAME_BYTES = 200
 """Of a mutation's name."""
+WHOLE_BYTES = 1 << 16
+"""A larger body is read in pieces."""
+_MOST_ESCAPED = 6
+"""Bytes in which JSON may write one: `\\u00e9`."""
+_FIELDS = frozenset({"pushVersion", "clientGroupID", "schemaVersion"})
+_WHO = frozenset({"clientID", "id", "name"})
 
 VersionType = Literal["push", "pull", "schema"]
 
@@ -107,14 +114,52 @@ CLIENT_STATE_NOT_FOUND = Refusal("ClientStateNotFound")
 
 def read_push(body: bytes, limits: Limits) -> Push:
     """The push in a request's body. InvalidRequest for what no client sends; OtherVersion."""
+    if len(body) > WHOLE_BYTES:
+        return _read_large(body, limits)
     said = _envelope(body)
-    if said.get("pushVersion") != VERSION:
-        raise _other_version(said.get("pushVersion"), "push")
+    _check_version(said)
     mutations = said.get("mutations")
     if not is_list(mutations):
         raise _malformed("mutations", "a list")
-    pushed = [_mutation(each, limits) for each in mutations[: limits.mutations]]
+    return _push(said, [_mutation(each, limits) for each in mutations[: limits.mutations]])
+
+
+def _read_large(body: bytes, limits: Limits) -> Push:
+    """In pieces: only what is wanted of it is read strictly."""
+    pieces = members(body)
+    small = {name: read_json(text) for name, text in pieces.items() if name in _FIELDS and len(text) < WHOLE_BYTES}
+    _check_version(small)
+    if not pieces.get("mutations", b"").startswith(b"["):
+        raise _malformed("mutations", "a list")
+    pushed: list[Pushed] = []
+    values = 0
+    for text in elements(pieces["mutations"], limits.mutations):
+        own = values_in(text, limits.values)
+        if own > limits.values or len(text) > _MOST_ESCAPED * limits.args_bytes + WHOLE_BYTES:
+            pushed.append(_large_mutation(text, limits))
+            continue
+        values += own
+        if values > limits.values and values != own:
+            break
+        pushed.append(_mutation(read_json(text), limits))
+    return _push(small, pushed)
+
+
+def _large_mutation(text: bytes, limits: Limits) -> Pushed:
+    """One over the limits: who and which number it is, and nothing else of it."""
+    said = {
+        name: read_json(piece) for name, piece in members(text).items() if name in _WHO and len(piece) < WHOLE_BYTES
+    }
+    return _mutation({**said, "args": Flaw(f"over {limits.args_bytes} bytes or {limits.values} values")}, limits)
+
+
+def _push(said: Mapping[str, Any], pushed: Sequence[Pushed]) -> Push:
     return Push(_id(said, "clientGroupID"), _schema(said), pushed)
+
+
+def _check_version(said: Mapping[str, Any]) -> None:
+    if said.get("pushVersion") != VERSION:
+        raise _other_version(said.get("pushVersion"), "push")
 
 
 def read_pull(body: bytes) -> Pull:
@@ -160,7 +205,7 @@ def _mutation(said: Any, limits: Limits) -> Pushed:
     )
 
 
-def _id(said: dict[str, Any], name: str) -> str:
+def _id(said: Mapping[str, Any], name: str) -> str:
     """An id of the client's choosing: printable ASCII, so that it stands in a key, a log and an event as it is."""
     value = said.get(name)
     if not isinstance(value, str) or not 0 < len(value) <= MOST_ID_CHARACTERS:
@@ -170,7 +215,7 @@ def _id(said: dict[str, Any], name: str) -> str:
     return value
 
 
-def _schema(said: dict[str, Any]) -> str:
+def _schema(said: Mapping[str, Any]) -> str:
     value = said.get("schemaVersion", "")
     if not isinstance(value, str):
         raise _malformed("schemaVersion", "a text")

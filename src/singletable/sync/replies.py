@@ -6,7 +6,8 @@ Replicache ask for new credentials, every other one makes it try again later.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, MutableMapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
@@ -14,7 +15,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from singletable.sync.access import HttpRequest
-from singletable.sync.limits import Limits
+from singletable.sync.limits import InFlight, Limits
 from singletable.sync.waiting import within
 
 Scope = MutableMapping[str, Any]
@@ -74,16 +75,33 @@ def _joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     return found
 
 
-async def read_body(request: HttpRequest, receive: Receive, limits: Limits) -> bytes:
-    """The whole body of a request that says it is JSON: a form of another site's page can't say so."""
+@asynccontextmanager
+async def body_of(
+    request: HttpRequest, receive: Receive, limits: Limits, held: InFlight, user: str, most: int
+) -> AsyncGenerator[bytes, None]:
+    """The whole body of a request that says it is JSON: a form of another site's page can't say so.
+
+    It counts among the bytes that are held for its user until the block ends.
+    """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise Refused(415, "content-type", "the body has to be application/json")
-    if _said_length(request) > limits.body_bytes:
-        raise _too_large(limits)
+    if _said_length(request) > most:
+        raise _too_large(most)
+    _check_room(held, user, _said_length(request), limits)
+    parts: list[bytes] = []
+    size = 0
     try:
-        return await within(limits.body_seconds, _collect(receive, limits))
-    except TimeoutError:
-        raise Refused(408, "timeout", "the body did not arrive in time", connection="close") from None
+        try:
+            await within(limits.body_seconds, _collect(receive, parts, held, user, limits, most))
+        except TimeoutError:
+            raise Refused(408, "timeout", "the body did not arrive in time", connection="close") from None
+        finally:
+            size = sum(map(len, parts))
+        body = b"".join(parts)
+        parts.clear()
+        yield body
+    finally:
+        held.add(user, -size)
 
 
 def _said_length(request: HttpRequest) -> int:
@@ -91,8 +109,7 @@ def _said_length(request: HttpRequest) -> int:
     return int(said) if said.isascii() and said.isdecimal() and len(said) < 20 else 0
 
 
-async def _collect(receive: Receive, limits: Limits) -> bytes:
-    parts: list[bytes] = []
+async def _collect(receive: Receive, parts: list[bytes], held: InFlight, user: str, limits: Limits, most: int) -> None:
     size = 0
     while True:
         message = await receive()
@@ -100,15 +117,26 @@ async def _collect(receive: Receive, limits: Limits) -> bytes:
             raise Gone
         part = message.get("body", b"")
         size += len(part)
-        if size > limits.body_bytes:
-            raise _too_large(limits)
+        if size > most:
+            raise _too_large(most)
+        _check_room(held, user, len(part), limits)
+        held.add(user, len(part))
         parts.append(part)
         if not message.get("more_body", False):
-            return b"".join(parts)
+            return
 
 
-def _too_large(limits: Limits) -> Refused:
-    return Refused(413, "too-large", f"the body is over {limits.body_bytes} bytes", connection="close")
+def _check_room(held: InFlight, user: str, size: int, limits: Limits) -> None:
+    """Whether so many bytes more may be held. Who sends too much at once is refused before all others are."""
+    if not held.takes(user, size):
+        said = f"over {limits.user_bytes} bytes of this user at once"
+        raise Refused(429, "too-many", said, retry_after="1", connection="close")
+    if held.is_full(size):
+        raise Refused(503, "unavailable", "too much at once", retry_after="1", connection="close")
+
+
+def _too_large(most: int) -> Refused:
+    return Refused(413, "too-large", f"the body is over {most} bytes", connection="close")
 
 
 async def send_reply(send: Send, reply: Reply) -> None:
