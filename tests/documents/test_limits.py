@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from singletable import DeclarationError, Table, connect
+from singletable import DeclarationError, InvalidRequest, Table, Unavailable, connect
 from singletable.documents import Documents, LocalBlobs, Submission
 from singletable.records import ANY, flows
 from tests.documents.models import Project, Shape, note, put_comment, put_shape, put_shapes, rename, said, shout
@@ -99,9 +99,12 @@ def test_version_times_rise_when_the_clock_does_not(docs: Documents[Project], cl
 def test_a_flood_behind_a_gap_holds_nobody_up(docs: Documents[Project]) -> None:
     """A client whose first id is missing has more waiting than a page holds; another's is found behind it."""
     docs.create("o1", "p1")
-    flood: list[Submission] = [note(word="x" * 480).by("a", n) for n in range(2, 2002)]
-    for i in range(0, len(flood), 500):
-        docs.submit("p1", flood[i : i + 500])
+    flood: list[Submission] = [note(word="x" * 480).by("a", n) for n in range(2, 1001)]
+    docs.submit("p1", flood)
+    with pytest.raises(Unavailable, match="400 mutations wait"):
+        docs.submit("p1", [note(word="z").by("z", 2)])
+    with pytest.raises(InvalidRequest, match="more than 1000 ahead"):
+        docs.submit("p1", [note(word="z").by("z", 1), note(word="z").by("z", 1001)])
     assert docs.apply("p1", [note(word="b").by("b", 1)])[0].status == "applied"
     assert said(docs.head("p1")) == ["b"]
 

@@ -17,6 +17,7 @@ run's. A row that a dead run left at `deleting` stays, since a run that only sle
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,9 +25,10 @@ from typing import Any, TypeVar
 
 from singletable.documents.contents import ARGUMENTS, Content, Contents, content_of
 from singletable.documents.home import Home
-from singletable.documents.puts import Yielding
-from singletable.documents.reading import epoch_row, newest, ready, record_rows, versions_since
+from singletable.documents.puts import Yielding, clear
+from singletable.documents.reading import client_rows, epoch_row, newest, ready, record_rows, versions_since
 from singletable.documents.rows import CollectionVersion, Condemned, InboxRow, MutationRecord, Version
+from singletable.documents.states import behind_gaps
 from singletable.documents.submitting import refs_in
 from singletable.errors import Denied, TransactionConflict, Unavailable
 from singletable.expressions import Change, Condition, Expressions, Given, Stored
@@ -42,6 +44,8 @@ from singletable.wire.port import Port
 
 R = TypeVar("R")
 
+log = logging.getLogger("singletable.documents")
+
 _TRIES = 20
 
 
@@ -56,6 +60,8 @@ class Collected:
     """Condemned, and reached after all."""
     left: int
     """Rows of an earlier run that are at `deleting`, and contents that could not be deleted."""
+    dropped: int = 0
+    """Mutations that waited too long for a missing id before them. Their clients can submit them again."""
 
 
 @dataclass
@@ -69,6 +75,8 @@ class _Reached:
 async def collect_garbage(port: Port, home: Home[Any], project: str, *, take_over: bool = False) -> Collected:
     """Delete the contents that nothing reaches. Safe beside any number of writers and other collections.
 
+    First it takes out of the inbox what has waited for a missing id for longer than the document's bounds say.
+
     It reads every item of the document but its versions', lists its blobs, and for each doomed one writes a unit three
     times. `take_over` also finishes what a run left at `deleting`: only when no other run of this document lives.
     NotFound.
@@ -80,20 +88,21 @@ async def collect_garbage(port: Port, home: Home[Any], project: str, *, take_ove
     # The contents of a collection that the class has no more stay: versions that are kept can reach them.
     (stored,) = await port.call_all([lambda: {content for content in contents.list() if content.folder in known}])
     run = _Run(port, home, project, contents, port.token(), take_over)
+    dropped = await run.drop()
     reached = _Reached(await newest(port, home, project))
     await run.look(reached, None)
     doomed = stored - reached.contents
     left = await run.condemn(doomed, await run.rows())
     doomed -= left
     if not doomed and epoch.open is None:
-        return Collected(len(stored), 0, 0, len(left))
+        return Collected(len(stored), 0, 0, len(left), dropped)
     await run.raise_epoch()
     since, reached.contents = reached.version, set()
     await run.look(reached, since)
     deleted, failed = await run.delete(doomed - reached.contents)
     await run.forgive(doomed & reached.contents)
     await run.close()
-    return Collected(len(stored), deleted, len(doomed) - deleted - failed, len(left) + failed)
+    return Collected(len(stored), deleted, len(doomed) - deleted - failed, len(left) + failed, dropped)
 
 
 @dataclass
@@ -140,6 +149,18 @@ class _Run:
         texts = [data.decode() for data in (await self.port.call_all(calls) if calls else [])]
         texts += [row.arguments for row in rows if row.arguments is not None]
         return blobs | {ref for text in texts for ref in refs_in(text)}
+
+    async def drop(self) -> int:
+        """Take out of the inbox what has waited too long for a missing id; gives how many."""
+        inbox: Query[InboxRow] = self.home.model.rows.inbox.by_id(self.project, ANY)
+        rows = [row async for page in self._pages(inbox) for row in page]
+        clients = await client_rows(self.port, self.home, self.project, [row.client for row in rows])
+        since = self.port.now() - self.home.model.bounds.gap_seconds
+        late = [r for r in behind_gaps(rows, clients) if r.at is None or r.at.timestamp() < since]
+        if late:
+            log.warning("%d mutations waited too long for one before them, and are dropped", len(late))
+            await clear(self.port, self.home, late)
+        return len(late)
 
     async def rows(self) -> list[Condemned]:
         """What is condemned, by any run."""

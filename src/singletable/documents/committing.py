@@ -14,7 +14,6 @@ processors may work on one document: they are only slower.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from singletable.documents.batches import Batch, Ended
@@ -23,6 +22,7 @@ from singletable.documents.drafts import Working
 from singletable.documents.home import Home
 from singletable.documents.keeping import keep
 from singletable.documents.mutations import Mutation, Outcome, Submission
+from singletable.documents.puts import clear
 from singletable.documents.reading import hashes_of, outcomes, ready
 from singletable.documents.rows import InboxRow
 from singletable.documents.snapshots import scalars_of
@@ -31,8 +31,7 @@ from singletable.documents.submitting import refs_in, submit
 from singletable.documents.telling import tell_once
 from singletable.documents.transactions import actions_of
 from singletable.errors import Corrupt, InvalidRequest, OutcomeUnknown, TransactionConflict, Unavailable
-from singletable.operations import MAX_BATCH_WRITE, BatchWriteItem, Cancelled, TransactWriteItems
-from singletable.records.models import model_of
+from singletable.operations import Cancelled, TransactWriteItems
 from singletable.wire.port import Port
 
 TRIES = 60
@@ -108,7 +107,7 @@ async def next_version(port: Port, home: Home[Any], project: str) -> list[Outcom
         except OutcomeUnknown as error:
             unknown = error
         else:
-            await _clear(port, home, _rows_of(state, attempted))
+            await clear(port, home, _rows_of(state, attempted))
             return _outcomes(state, attempted)
     raise TransactionConflict(
         f"others wrote versions between each of {TRIES} tries to write one",
@@ -136,7 +135,7 @@ async def _run_what_can_be(
     """What could be run of what waits, and on what. Clients that are held back are added to those that were."""
     while True:
         state = await read_state(port, home, project, held)
-        await _clear(port, home, state.dead)
+        await clear(port, home, state.dead)
         for row in state.unknown:
             place = (id(home.store), project, row.client, row.id)
             tell_once(place, f"the mutation {row.name!r} waits: this program has none of its name")
@@ -225,16 +224,6 @@ def _having(contents: Contents, content: Content) -> Any:
 
 
 # --- afterwards -------------------------------------------------------------------------------------------------------
-async def _clear(port: Port, home: Home[Any], rows: Sequence[InboxRow]) -> None:
-    """Take rows out of the inbox. What is left, for the table's rate or a crash, is dead and goes the next time."""
-    model = model_of(home.model.rows.inbox)
-    keys = [model.key_item(model.key_of(row)) for row in rows]
-    batches = [keys[i : i + MAX_BATCH_WRITE] for i in range(0, len(keys), MAX_BATCH_WRITE)]
-    if batches:
-        with suppress(Unavailable, OutcomeUnknown):
-            await port.send_all([BatchWriteItem(model.table.name, deletes=batch) for batch in batches])
-
-
 def _rows_of(state: State, ended: Sequence[Ended]) -> list[InboxRow]:
     places = {(e.submission.client, e.submission.id) for e in ended}
     return [row for row in state.waiting if (row.client, row.id) in places]

@@ -25,7 +25,7 @@ from singletable.documents.reading import (
 )
 from singletable.documents.replaying import branch, replay, restore
 from singletable.documents.states import read_state
-from singletable.documents.submitting import store, submit, submit_next
+from singletable.documents.submitting import store, submit, submit_in_order, submit_next
 
 __all__ = [
     "apply",
@@ -57,6 +57,7 @@ __all__ = [
     "restore",
     "store",
     "submit",
+    "submit_in_order",
     "submit_next",
     "version_row",
     "versions_since",

@@ -1,13 +1,18 @@
-"""Putting rows: only where there is none, and where being refused is no error."""
+"""Putting rows: only where there is none, and where being refused is no error. And taking them out of the inbox."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
-from singletable.operations import PutItem, Refused
-from singletable.records.models import model_for
+from singletable.documents.home import Home
+from singletable.documents.rows import InboxRow
+from singletable.errors import OutcomeUnknown, Unavailable
+from singletable.operations import MAX_BATCH_WRITE, BatchWriteItem, PutItem, Refused
+from singletable.records.models import model_for, model_of
 from singletable.records.rules import is_absent, plain_guard
-from singletable.wire.port import Consumed
+from singletable.wire.port import Consumed, Port
 from singletable.wire.request import Response
 
 
@@ -29,3 +34,13 @@ class Yielding:
             return self.put.answer(response)
         except Refused:
             return None, Consumed()
+
+
+async def clear(port: Port, home: Home[Any], rows: Sequence[InboxRow]) -> None:
+    """Take rows out of the inbox. What is left, for the table's rate or a crash, is dead and goes the next time."""
+    model = model_of(home.model.rows.inbox)
+    keys = [model.key_item(model.key_of(row)) for row in rows]
+    batches = [keys[i : i + MAX_BATCH_WRITE] for i in range(0, len(keys), MAX_BATCH_WRITE)]
+    if batches:
+        with suppress(Unavailable, OutcomeUnknown):
+            await port.send_all([BatchWriteItem(model.table.name, deletes=batch) for batch in batches])

@@ -92,12 +92,24 @@ def in_turns(
     return [row for _, _, row in sorted(turns, key=lambda turn: turn[:2])], unknown
 
 
+def behind_gaps(rows: Sequence[InboxRow], clients: dict[str, ClientRecord]) -> list[InboxRow]:
+    """Those that wait for an id that is missing."""
+    found: list[InboxRow] = []
+    expected: dict[str, int] = {}
+    for row in rows:
+        if row.id == expected.setdefault(row.client, _last_id(clients, row.client) + 1):
+            expected[row.client] += 1
+        elif row.id > expected[row.client]:
+            found.append(row)
+    return found
+
+
 def waits_for_a_name(home: Home[Any], row: InboxRow, now: float) -> bool:
     """Whether another program may know the mutation, and there is time for it still.
 
-    Not where the name is the library's own, which no program can have, or the row is of an older library's.
+    Not where the name is the library's own, which no program can have, or the row is a replay's or an older library's.
     """
-    if row.name in home.model.mutators or row.name.startswith("$") or row.at is None:
+    if row.name in home.model.mutators or row.name.startswith("$") or row.own or row.at is None:
         return False
     return now - row.at.timestamp() < home.model.bounds.unknown_seconds
 

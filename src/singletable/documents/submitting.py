@@ -6,7 +6,7 @@ Arguments that are too large for a row lie in a blob, and rows that need blobs h
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any, TypeGuard, TypeVar
 
@@ -21,6 +21,7 @@ from singletable.documents.mutations import Mutation, Mutator, Outcome, Ref, Sub
 from singletable.documents.puts import Yielding, put_if_absent
 from singletable.documents.reading import client_rows, epoch_row, not_found, outcomes, ready
 from singletable.documents.rows import ClientRecord, GcEpoch, InboxRow
+from singletable.documents.waiting import check_ahead, check_room, first_missing, last_of
 from singletable.errors import InvalidRequest, TransactionConflict
 from singletable.operations import Cancelled, TransactWriteItems
 from singletable.records.batches import get_many
@@ -46,21 +47,53 @@ async def submit(
     A name of the library's own, `$restore`, is taken like any name that nobody knows, and rejected when it is its turn:
     refused at once, it would hold up its client's next. `own`: it is the library that submits.
 
+    Nothing is taken where one is too far ahead of its client's last (InvalidRequest), or could not be applied now and
+    too many of those wait already (Unavailable).
+
     Durable when it returns: `waiting` for those that are in the inbox now, the stored outcome for those that are past.
     Two round trips, and one of blobs for large arguments. A unit for each KB of a row; with blobs, it is a transaction.
     """
+    done, _ = await _submit(port, home, project, submissions, own=own, takes_gaps=True)
+    return [done.get((s.client, s.id)) or Outcome(s.client, s.id, s.mutation.name, "waiting") for s in submissions]
+
+
+async def submit_in_order(
+    port: Port, home: Home[Any], project: str, submissions: Sequence[Submission]
+) -> list[Submission]:
+    """As `submit`, and gives those that were left out: after an id that is missing, or too far ahead."""
+    _, left = await _submit(port, home, project, submissions, own=False, takes_gaps=False)
+    return left
+
+
+async def _submit(
+    port: Port, home: Home[Any], project: str, submissions: Sequence[Submission], *, own: bool, takes_gaps: bool
+) -> tuple[dict[tuple[str, int], Outcome], list[Submission]]:
+    """The outcomes of what is past, and what was left out."""
     _check_submissions(submissions)
     await ready(port, home)
     given = {(each.client, each.id): each for each in submissions}
     if len(given) < len(submissions):
         raise InvalidRequest("a mutation is given twice: a client's id names one", operation="submit")
     epoch, known = await _known(port, home, project, [each.client for each in submissions])
-    new = [s for s in submissions if s.client not in known or s.id > known[s.client].last_id]
+    new = [s for s in submissions if s.id > last_of(known, s.client)]
+    left: list[Submission] = []
+    if not own:
+        missing = await first_missing(port, home, project, new, known)
+        if not takes_gaps:
+            left = [s for s in new if _is_out(home, s, known, missing)]
+            new = [s for s in new if not _is_out(home, s, known, missing)]
+        check_ahead(home, new, known)
+        await check_room(port, home, project, new, has_gap=takes_gaps and bool(missing))
     await _take_in(port, home, epoch, new, own)
-    taken = {(each.client, each.id) for each in new}
+    taken = {(each.client, each.id) for each in [*new, *left]}
     old = [place for place in given if place not in taken]
-    done = dict(zip(old, await outcomes(port, home, project, old), strict=True))
-    return [done.get((s.client, s.id)) or Outcome(s.client, s.id, s.mutation.name, "waiting") for s in submissions]
+    found = await outcomes(port, home, project, old)
+    return {place: outcome for place, outcome in zip(old, found, strict=True) if outcome is not None}, left
+
+
+def _is_out(home: Home[Any], each: Submission, known: Mapping[str, ClientRecord], missing: Mapping[str, int]) -> bool:
+    is_ahead = each.id - last_of(known, each.client) > home.model.bounds.ahead
+    return is_ahead or (each.client in missing and each.id > missing[each.client])
 
 
 def _check_submissions(given: object) -> None:

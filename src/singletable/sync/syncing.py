@@ -15,6 +15,7 @@ import logging
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -29,11 +30,12 @@ from singletable.errors import (
     OutcomeUnknown,
     Unavailable,
 )
+from singletable.failures import error_text
 from singletable.queues import Message, Queue, consume
 from singletable.records import Finding
-from singletable.sync.access import READ, Authenticate, Authorise, Create, HttpRequest, answer_of
+from singletable.sync.access import READ, Access, Authenticate, Authorise, Create, HttpRequest, answer_of
 from singletable.sync.applying import Applier
-from singletable.sync.asgi import Afterwards, Missing, SyncApp
+from singletable.sync.asgi import Afterwards, Gap, Missing, SyncApp
 from singletable.sync.checking import check
 from singletable.sync.groups import Bindings, Owner, bind_group, group_keys, known_clients
 from singletable.sync.limits import Limits, Rates
@@ -180,14 +182,40 @@ class Sync:
                 self._there.pop(next(iter(self._there)))
 
     async def push(self, user: str, project: str, push: Push) -> tuple[Refusal | None, Afterwards]:
-        """The refusal, if any. What was pushed is durable then, and whoever is to apply it is woken."""
+        """The refusal, if any. What was pushed is durable then, and whoever is to apply it is woken.
+
+        Gap, where some of it was not taken in.
+        """
         port = self._db.port
-        refusal = await self._pusher.push(port, user, project, push)
-        if refusal is not None or not push.mutations:
-            return refusal, None
-        if isinstance(self._processor, Queue):
+        pushed = await self._pusher.push(port, user, project, await self._permitted(user, project, push))
+        if pushed.refusal is not None or not push.mutations:
+            return pushed.refusal, None
+        if isinstance(self._processor, Queue) and pushed.left < len(push.mutations):
             await wake(port, self._processor, project, port.token())
+        if pushed.left:
+            raise Gap(pushed.left)
         return None, partial(self._go_on, project) if self._processor == "inline" else None
+
+    async def _permitted(self, user: str, project: str, push: Push) -> Push:
+        """The push; without any arguments, to be rejected, where the user may make none of its mutations now.
+
+        Which ones a user may make who may make some is asked when they are applied.
+        """
+        for each in push.mutations:
+            if not each.flaw and await self._may_now(user, project, Access(each.name, each.args)):
+                return push
+        refused = [replace(each, args=None, flaw=each.flaw or "the user may not do this") for each in push.mutations]
+        return replace(push, mutations=refused)
+
+    async def _may_now(self, user: str, project: str, access: Access) -> bool:
+        """Also where the application can't say: it is asked again when the mutation is applied."""
+        try:
+            return bool(await answer_of(self._authorise(user, project, access)))
+        except (OSError, Unavailable):
+            return True
+        except Exception as error:
+            log.warning("authorise failed at a push, which is a no: %s", error_text(error))
+            return False
 
     async def pull(self, user: str, project: str, pull: Pull) -> tuple[Pulled | Refusal, Afterwards]:
         """The answer. What waits in the inbox, as after a crash, is seen to when it is out.
