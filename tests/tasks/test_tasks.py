@@ -237,15 +237,53 @@ async def test_a_task_without_its_function_waits_and_is_set_aside(bench: Bench) 
     note = noting(bench)
     await bench.add(bench.tasks.after(seconds(0), note("a"), key="a"))
     bench.tasks._functions.clear()
-    for _ in range(8):
+    for _ in range(20):
         await bench.drain()
-        bench.clock.advance(1000)
+        bench.clock.advance(100)
+    assert await bench.dead() == []
+    assert [finding.code for finding in await bench.findings()] == ["task.unknown"]
+    bench.clock.advance(2000)
+    await bench.drain()
     (letter,) = await bench.dead()
     assert letter.error.startswith("UnknownTask: this program has no task 'note'")
     noting(bench)
     await bench.tasks.retry(bench.shell, "a")
     await bench.drain()
     assert bench.ran == ["a"]
+
+
+@pytest.mark.parametrize("order", [None, "o"])
+async def test_a_task_that_another_version_knows_waits_for_it_with_all_its_tries(
+    bench: Bench, order: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its function is new, then a parameter of it is."""
+
+    async def remind(user: str, loud: bool = False) -> None:
+        bench.ran.append((user, loud, bench.tasks.running().tries))
+
+    new = bench.task(tries=1)(remind)
+    await bench.add(bench.tasks.after(seconds(0), new("ada", loud=True), order=order))
+    bench.tasks._functions.clear()
+    for _ in range(10):
+        await bench.drain()
+        bench.clock.advance(70)
+
+    async def older(user: str) -> None:
+        bench.ran.append("of an older program")
+
+    older.__name__ = "remind"
+    bench.task(tries=1)(older)
+    for _ in range(10):
+        await bench.drain()
+        bench.clock.advance(70)
+    assert "no task 'remind'" in caplog.text
+    assert "has no parameter 'loud'" in caplog.text
+    assert {finding.code for finding in await bench.tasks.check(bench.shell)} == {"task.unknown"}
+    bench.tasks._functions.clear()
+    bench.task(tries=1)(remind)
+    assert (await bench.drain()).done == 1
+    assert bench.ran == [("ada", True, 1)]
+    assert await bench.findings() == []
 
 
 async def test_running_says_what_a_task_may_know(bench: Bench) -> None:

@@ -74,6 +74,10 @@ class TaskFunction(Generic[P]):
             raise Corrupt(f"the stored task has no {missing[0]}", attribute=f"{self.name}.{missing[0]}", hint=_HINT)
         return partial(self.function, **given)
 
+    def unknown_in(self, stored: Mapping[str, Any]) -> str:
+        """An argument of a stored call for which the function has no parameter; '' where it has all."""
+        return next((name for name in stored if name not in self._signature.parameters), "")
+
     @cached_property
     def _signature(self) -> inspect.Signature:
         return inspect.signature(self.function)

@@ -3,7 +3,8 @@
 * each task is of a state, a shard and a time that its writes can leave
 * each that waits, runs or is dead stands in the index once, and each row of the index is one of those
 * a task with an order has its turn, and a lane that is held is held for a turn
-* a task's arguments fit the function that this program has under its name
+* a task's arguments fit the function that this program has under its name, and one that a worker gave back as it had no
+  such function has one
 
 A turn without its task is none: the task was cancelled, and the turn goes when it is first in its lane.
 """
@@ -84,8 +85,13 @@ def _of_item(item: TaskItem) -> Iterator[Finding]:
 
 def _of_call(functions: Mapping[str, TaskFunction[...]], item: TaskItem) -> Iterator[Finding]:
     function = functions.get(item.function)
-    if function is None or item.state is not State.DUE:
+    if item.state is not State.DUE or (function is None and item.error is None):
         return
+    if function is None:
+        yield _finding(item, "task.unknown", f"it waits for a program that has the task {item.function!r}")
+        return
+    if newer := function.unknown_in(item.arguments):
+        yield _finding(item, "task.unknown", f"it waits for a program whose {item.function!r} has {newer!r}")
     try:
         function.bind(item.arguments)
     except SingletableError as error:

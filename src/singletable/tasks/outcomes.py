@@ -36,6 +36,13 @@ def retrying(tasks: TaskEntities, item: TaskItem, ready: datetime, error: str) -
     return [Advance(item, replace(item, wake=ready, error=error, sent=False), "retry")]
 
 
+def returning(tasks: TaskEntities, item: TaskItem, ready: datetime, error: str) -> list[Write]:
+    """This program can't run it: another worker may, and it has all the tries that it had."""
+    if isinstance(item, Turn):
+        return retry_turn(tasks, replace(item, tries=item.tries - 1), ready, error)
+    return [Advance(item, replace(item, wake=ready, error=error, sent=False, tries=item.tries - 1), "return")]
+
+
 def burying(tasks: TaskEntities, item: TaskItem, died: datetime, error: str) -> list[Write]:
     """It failed for the last time."""
     if isinstance(item, Turn):

@@ -207,6 +207,7 @@ def retry_turn(tasks: TaskEntities, turn: Turn, ready: datetime, error: str) -> 
     model = model_for(turn)
     changes = [Change("error", {"S": error}), Change("sent", {"BOOL": False}), *waking(model, tasks.index, ready)]
     changes.append(Change("ready", next(change.value for change in changes if change.name == "wake")))
+    changes.append(Change("tries", {"N": str(turn.tries)}))
     return [Move(model, model.key_of(turn), is_held(model, turn), changes), LaneOf(tasks, turn).drop()]
 
 

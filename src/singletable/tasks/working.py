@@ -23,7 +23,7 @@ from singletable.tasks.calls import DEFAULT_TRIES, Backoff, TaskFunction
 from singletable.tasks.finding import Candidate, find, time_of, wake_text
 from singletable.tasks.items import State, TaskEntities, TaskItem, Turn, instant
 from singletable.tasks.ordering import after_turn, give_up_turn, take_turn
-from singletable.tasks.outcomes import apply, burying, extending, finishing, retrying
+from singletable.tasks.outcomes import apply, burying, extending, finishing, retrying, returning
 from singletable.tasks.running import Begun, Ended, Held, attempt
 from singletable.tasks.writes import Claim, ClaimLost
 from singletable.wire.port import Port
@@ -37,6 +37,10 @@ MAX_AT_ONCE = 15
 _WINDOW = 50
 _IDLE_WINDOW = 1
 _MOST_REMEMBERED = 5000
+UNKNOWN_SECONDS = 3600.0
+"""After its due time, in which a task waits for a worker that has its function; then it is dead."""
+_FIRST_RETURN_SECONDS = 1.0
+_LONGEST_RETURN_SECONDS = 60.0
 _SLICE_SECONDS = 0.2
 _LOOKING_SECONDS = 0.01
 _AFTER_ITS_TIME_SECONDS = 0.001
@@ -46,7 +50,7 @@ log = logging.getLogger("singletable.tasks")
 
 
 class UnknownTask(SingletableError):
-    """A stored task whose function this program does not have."""
+    """A stored task whose function, or a parameter of it, this program does not have: another version may."""
 
     code = "task.unknown"
 
@@ -281,6 +285,11 @@ class Worker:
         function = self.functions.get(item.function)
         if function is None:
             return UnknownTask(f"this program has no task {item.function!r}", hint="Deploy the program that has it.")
+        if newer := function.unknown_in(item.arguments):
+            return UnknownTask(
+                f"the task {item.function!r} of this program has no parameter {newer!r}",
+                hint="Deploy the program that has it. A parameter that is used no more stays, with a default.",
+            )
         if item.tries > function.tries:
             return Unfinished(f"it was begun {function.tries} times, and its worker ended each time before it did")
         try:
@@ -290,12 +299,24 @@ class Worker:
         ended: list[Ended] = await self.port.call_all([attempt(held, call, is_async=function.is_async)])
         return ended[0].error
 
+    async def _give_back(self, item: TaskItem, error: UnknownTask, tally: Tally) -> None:
+        """To a worker of another version of the program, whose tries are not spent by this one."""
+        now = self.port.now()
+        late = now - item.due.timestamp()
+        wait = min(_LONGEST_RETURN_SECONDS, max(_FIRST_RETURN_SECONDS, late / 2)) * (0.5 + self.port.random() / 2)
+        await apply(self.port, returning(self.tasks, item, instant(now + wait), error_text(error)))
+        log.warning("task %s: given back: %s", item.function, error)
+        tally.failed += 1
+
     async def _after_failure(self, item: TaskItem, error: BaseException, tally: Tally) -> None:
+        if isinstance(error, UnknownTask) and self.port.now() - item.due.timestamp() < UNKNOWN_SECONDS:
+            await self._give_back(item, error, tally)
+            return
         function = self.functions.get(item.function)
         tries = DEFAULT_TRIES if function is None else function.tries
         backoff = Backoff() if function is None else function.backoff
         now = self.port.now()
-        is_last = item.tries >= tries
+        is_last = item.tries >= tries or isinstance(error, UnknownTask)
         if is_last:
             await apply(self.port, burying(self.tasks, item, instant(now), error_text(error)))
         else:
