@@ -57,8 +57,11 @@ class Service:
     def mutate(self, id: str, name: str, arguments: str) -> int:
         """Run a mutation on a board, its arguments as JSON; gives the version that this makes.
 
-        Invalid for what is no JSON; Refused for a mutation that was rejected, which is a version too.
+        Invalid for what is no JSON or no mutation; Refused for one that was rejected, which is a version too.
         """
+        known = self.boards.home.model.mutators
+        if name not in known:  # submitted, it would wait for a program that has it
+            raise Invalid(f"a board has no mutation {name!r}; it has {', '.join(sorted(known))}")
         try:
             mutation = Mutation.of(name, json.loads(arguments))
         except ValueError as error:

@@ -79,7 +79,7 @@ def test_comments_and_the_name(board: Service) -> None:
         ("move_shape", {"id": "s1", "x": "1", "y": 2}),
         ("rename", {"name": "x" * 2000}),
         ("rename", {"name": "x", "more": 1}),
-        ("drop_everything", {}),
+        ("$drop_everything", {}),
     ],
 )
 def test_what_cannot_be_meant_is_rejected_and_changes_nothing(board: Service, name: str, arguments: Any) -> None:
@@ -95,6 +95,8 @@ def test_mutate_is_for_whoever_keeps_no_count(board: Service) -> None:
     assert board.version("b1").name == "Two"
     with pytest.raises(Invalid, match="no JSON"):
         board.mutate("b1", "rename", "{")
+    with pytest.raises(Invalid, match=r"no mutation 'renmae'; it has .*rename"):
+        board.mutate("b1", "renmae", "{}")
     with pytest.raises(Refused, match="as version 3"):
         board.mutate("b1", "rename", "{}")
     with pytest.raises(Missing, match="no board 'nope'"):
