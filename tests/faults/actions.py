@@ -117,6 +117,14 @@ class IndexLag:
 
 
 @dataclass(frozen=True)
+class IndexFrozen:
+    """A query of an index is answered as the partition was when this first happened, however long ago.
+
+    Of half of the partitions nothing has reached the index yet.
+    """
+
+
+@dataclass(frozen=True)
 class Refuse:
     """The service answers an error of this code, before the engine saw the request."""
 
@@ -142,6 +150,7 @@ Action = (
     | BadChecksum
     | StaleRead
     | IndexLag
+    | IndexFrozen
     | Refuse
 )
 

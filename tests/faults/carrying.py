@@ -6,7 +6,9 @@ out or ages items that were written lately, but does not bring back those that w
 
 from __future__ import annotations
 
+import re
 from typing import Any
+from zlib import crc32
 
 from tests.faults.actions import (
     Action,
@@ -19,6 +21,7 @@ from tests.faults.actions import (
     Conflict,
     Delay,
     DropBefore,
+    IndexFrozen,
     IndexLag,
     PartialPage,
     Refuse,
@@ -34,6 +37,7 @@ from tests.faults.rules import Faults
 
 WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"})
 _OK = 200
+_PARTITION = re.compile(r"= *(:\w+)")
 _INTERNAL = ("InternalServerError", "The request processing has failed because of an unknown error.", 500)
 
 
@@ -49,10 +53,14 @@ class Carrier:
         """Those that have come again."""
         self.hides_items = False
         """As an engine that does not know ReturnValuesOnConditionCheckFailure: refusals come without their items."""
+        self.frozen: dict[str, Reply] = {}
+        """What partitions of indexes answer for as long as a rule freezes them."""
 
     async def carry(self, message: bytes, ask: Ask) -> Outcome:
         """What becomes of one request. `ask` sends one to the engine and gives its answer."""
         call = Call.read(message)
+        if self.frozen and not any(isinstance(rule.action, IndexFrozen) for rule in self.faults.rules):
+            self.frozen.clear()
         action = self.faults.decide(call)
         earlier = len(self.duplicates)
         outcome = await self._act(call, action, ask)
@@ -104,6 +112,8 @@ class Carrier:
                 return await self._stale(call, action, answer, ask)
             case IndexLag():
                 return await self._lagging(call, action.writes, answer, ask)
+            case IndexFrozen():
+                return self._frozen(call, answer)
             case _:
                 return answer
 
@@ -178,6 +188,18 @@ class Carrier:
             if image is not None and all(image.get(n) == item.get(n) for n in names):
                 items.append(image)
         return Reply.of({**answer.json, "Items": items, "Count": len(items)})
+
+    def _frozen(self, call: Call, answer: Reply) -> Reply:
+        if answer.status != _OK or call.operation != "Query" or "IndexName" not in call.json:
+            return answer
+        request = call.json
+        partition = _PARTITION.search(request["KeyConditionExpression"])
+        value = request["ExpressionAttributeValues"].get(partition[1]) if partition else None
+        place = repr([request["IndexName"], value, request.get("ExclusiveStartKey")])
+        if place not in self.frozen:
+            nothing = Reply.of({**answer.json, "Items": [], "Count": 0, "ScannedCount": 0})
+            self.frozen[place] = answer if crc32(place.encode()) % 2 else nothing
+        return self.frozen[place]
 
     async def _index_names(self, call: Call, ask: Ask) -> list[str]:
         said = await ask(call.asking("DescribeTable", {"TableName": call.json["TableName"]}))

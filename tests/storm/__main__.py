@@ -1,0 +1,5 @@
+import sys
+
+from tests.storm.run import main
+
+sys.exit(main())
