@@ -30,11 +30,18 @@ def parse_commit(content: bytes) -> Commit:
     return Commit(author + ">" if author else "", _time(when), _text(message, encoding))
 
 
+def parents_of(content: bytes) -> list[str]:
+    """The ids of a commit's parents as its object names them, the first one first."""
+    head = content.partition(b"\n\n")[0].split(b"\n")
+    return [line[7:].decode("ascii", "replace") for line in head if line.startswith(b"parent ")]
+
+
 def _text(said: bytes, encoding: str) -> str:
     try:
-        return said.decode(encoding, "backslashreplace")
-    except LookupError:
-        return said.decode("utf-8", "backslashreplace")
+        text = said.decode(encoding, "backslashreplace")
+    except (LookupError, ValueError):  # no encoding of that name, or one that is none of texts
+        text = said.decode("utf-8", "backslashreplace")
+    return text.encode("utf-8", "backslashreplace").decode()  # some encodings make lone surrogates
 
 
 def _time(said: str) -> str:

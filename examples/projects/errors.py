@@ -14,6 +14,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from examples.shared.errors import ApplicationError, Invalid, Missing, Refused
+from examples.shared.textfile import name_of
 
 __all__ = ["ApplicationError", "Invalid", "Missing", "NoHistory", "OtherHistory", "Refused", "UnsafeName"]
 
@@ -22,7 +23,7 @@ class NoHistory(Invalid):
     """A folder whose git history can't be read."""
 
     def __init__(self, folder: Path, why: str) -> None:
-        super().__init__(f"{folder} has no git history that can be read: {why}")
+        super().__init__(f"{name_of(folder)} has no git history that can be read: {why}")
 
 
 class OtherHistory(Refused):

@@ -6,10 +6,12 @@ commit writes its changed files once, and besides them a few bytes for every fil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from examples.projects import service
 from examples.projects.commits import parse_commit
 from examples.projects.counting import CountingBlobs, counted
 from examples.projects.errors import OtherHistory, Refused
@@ -18,6 +20,7 @@ from examples.projects.git import GONE, SUBMODULE, Change, Git, Objects
 from examples.projects.model import Repository, commit
 from examples.projects.names import item_id
 from examples.projects.service import repositories_of
+from examples.projects.verifying import verify
 from singletable import Database, NotFound
 from singletable.documents import BlobStore, Ref
 
@@ -73,9 +76,6 @@ class Imported:
         return sum(each.copied for each in self.commits)
 
 
-MAX_ID_BYTES = 1024
-"""What the layer takes as an item's id."""
-
 PART_BYTES = 32 * 1024 * 1024
 """Contents that are read and stored together."""
 
@@ -95,15 +95,20 @@ def import_git(
 ) -> Imported:
     """Bring a project up to a git history, of which the first `limit` commits; what it holds already is not done again.
 
-    Without `project` it is named by the folder and the first commit. About ten requests a commit.
-    Raises NoHistory, and OtherHistory for a project that holds commits which the repository doesn't.
+    Without `project` it is named by the folder and the first commit. About ten requests a commit. The history is read
+    once before anything is written, so that what is refused leaves nothing.
+    Raises NoHistory, Refused, and OtherHistory for a project that holds commits which the repository doesn't.
     """
     git = Git(folder)
     ids = git.history()
-    name = folder.resolve().name
+    name = item_id(os.fsencode(folder.resolve().name))
     run = _Run(db, blobs, project or f"{name}-{ids[0][:8]}")
-    done = run.begin(organisation, name, ids)
+    there = run.find(ids)
+    done = there or 0
     wanted = ids[done:limit]
+    verify(git, ids, wanted, run.files, service.MAX_FILE_BYTES)
+    if there is None:
+        run.create(organisation, name)
     commits = list[CommitBytes]()
     for each in run.commits(git, wanted, done):
         commits.append(each)
@@ -123,14 +128,21 @@ class _Run:
         """Of the files of the newest version, by item."""
         self._last: str | None = None
 
-    def begin(self, organisation: str, name: str, ids: Sequence[str]) -> int:
-        """How many commits the project holds already. It is made where there is none."""
+    @property
+    def files(self) -> Collection[str]:
+        """The items of the newest version."""
+        return self._sizes.keys()
+
+    def create(self, organisation: str, name: str) -> None:
+        self._repositories.create(organisation, self.project, name=name)
+
+    def find(self, ids: Sequence[str]) -> int | None:
+        """How many commits the project holds already; None where there is no project."""
         try:
             self._repositories.process(self.project)  # what an import that was broken off has left
             head = self._repositories.head(self.project)
         except NotFound:
-            self._repositories.create(organisation, self.project, name=name)
-            return 0
+            return None
         if head.commit != (["", *ids][head.version] if head.version <= len(ids) else None):
             raise OtherHistory(self.project, head.version, head.commit)
         head.files.all()  # which shows the store the size of each
@@ -146,7 +158,7 @@ class _Run:
 
     def _replay(self, version: int, id: str, changes: Sequence[Change], objects: Objects) -> CommitBytes:
         self._restart_counting()
-        said = parse_commit(objects.read(id))
+        said = parse_commit(objects.read(id, "commit"))
         puts = dict[str, Ref[File]]()
         for files in _parts([change for change in changes if change.mode != GONE], objects):
             refs = self._repositories.store(self.project, Repository.files, list(files.values()))
@@ -177,21 +189,13 @@ def _parts(changes: Sequence[Change], objects: Objects) -> Iterator[dict[str, Fi
     """The files by item, so many at a time that a large first commit is never in memory whole."""
     part, size = dict[str, File](), 0
     for change in changes:
-        part[_item(change)] = file = _file(change, objects)
+        part[item_id(change.path)] = file = _file(change, objects)
         size += len(file.content)
         if size > PART_BYTES:
             yield part
             part, size = {}, 0
     if part:
         yield part
-
-
-def _item(change: Change) -> str:
-    """InvalidValue is for the layer to raise, but then the commit's number is taken: so here, before anything is."""
-    id = item_id(change.path)
-    if len(id.encode()) > MAX_ID_BYTES:
-        raise Refused(f"a path of {len(change.path)} bytes is too long for an item: its id has over {MAX_ID_BYTES}")
-    return id
 
 
 def _file(change: Change, objects: Objects) -> File:

@@ -10,7 +10,7 @@ from typing import Any
 
 from examples.projects.files import File
 from singletable import Table
-from singletable.documents import Document, Draft, Items, Ref
+from singletable.documents import Bounds, Document, Draft, Items, Ref
 from singletable.sync import declare_items
 
 projects = Table("projects", indexes=["gsi1"])
@@ -77,7 +77,11 @@ def rename(draft: Draft[Project], *, name: str) -> None:
     draft.name = name
 
 
-class Repository(Document, table=projects, index="gsi1", plural="repositories"):
+AS_LARGE_AS_IT_IS = Bounds(seconds=600, argument_bytes=64 << 20, changes=1_000_000)
+"""A commit changes as many files as it does, and nobody but the operator submits one."""
+
+
+class Repository(Document, table=projects, index="gsi1", plural="repositories", bounds=AS_LARGE_AS_IT_IS):
     """The history of a git repository along first parents: version n is the n-th commit, its files are the items."""
 
     name: str = ""

@@ -25,8 +25,11 @@ MOST_ITEMS = 200
 
 # --- interfaces that scripts rely on ----------------------------------------------------------------------------------
 def import_json(done: Imported, seconds: float) -> dict[str, Any]:
+    """`versions` are all that the project has; `commits` are what this run imported, and bytes and seconds are theirs:
+    an import that goes on where another stopped counts what it did itself."""
     return {
         "versions": done.versions,
+        "commits": len(done.commits),
         "bytes_written": done.written,
         "bytes_if_copied": done.copied,
         "seconds": round(seconds, 3),

@@ -62,11 +62,21 @@ def clean(text: str) -> str:
 
 @contextmanager
 def progress_bar(what: str) -> Generator[Callable[[int, int], None], None, None]:
-    """A bar on standard error; what it gives is called with the number done and the number of all."""
+    """A bar on standard error; what it gives is called with the number done and the number of all. Nothing is shown
+    before: what is refused at once is one line."""
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    bar = Progress(*columns, console=Console(stderr=True))
+    task = bar.add_task(what, total=None)
+
+    def tell(done: int, total: int) -> None:
+        bar.start()
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield tell
+    finally:
+        if bar.live.is_started:
+            bar.stop()
 
 
 @contextmanager

@@ -32,4 +32,4 @@ def check_refused(told: Told, where: str) -> None:
     assert lines[0].startswith("Error: "), lines[0]
     assert where in lines[0], lines[0]
     assert lines[0].isprintable(), "a terminal would obey it"
-    assert len(lines[0]) < 400, "nobody reads it"
+    assert len(lines[0]) < 600, "nobody reads it"

@@ -32,12 +32,20 @@ def imported(kept: CommandLine, everything: Path) -> dict[str, Any]:
 
 # --- histories --------------------------------------------------------------------------------------------------------
 def test_what_an_import_says(imported: dict[str, Any], everything: Path) -> None:
-    assert set(imported) == {"versions", "bytes_written", "bytes_if_copied", "seconds", "project"}
-    assert imported["versions"] == len(commits_of(everything)) == 17
+    assert set(imported) == {"versions", "commits", "bytes_written", "bytes_if_copied", "seconds", "project"}
+    assert imported["versions"] == imported["commits"] == len(commits_of(everything)) == 17
     assert imported["project"] == f"everything-{commits_of(everything)[0][:8]}"
     assert imported["bytes_written"] > 0
     assert imported["bytes_if_copied"] > 0
     assert 0 < imported["seconds"] < 60
+
+
+def test_an_import_that_goes_on_says_what_is_its_own(kept: CommandLine, everything: Path) -> None:
+    parts = [
+        kept("import-git", str(everything), "--json", "--project", "parts", "--limit", n).json for n in ("4", "9", "9")
+    ]
+    assert [(part["versions"], part["commits"]) for part in parts] == [(4, 4), (9, 5), (9, 0)]
+    assert [part["bytes_written"] > 0 for part in parts] == [True, True, False]
 
 
 @pytest.mark.parametrize("version", [4, 12, 17])

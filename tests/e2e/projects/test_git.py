@@ -112,7 +112,7 @@ def test_a_missing_object_is_said(repository: Path) -> None:
 # --- commits ----------------------------------------------------------------------------------------------------------
 def test_who_when_and_why(repository: Path) -> None:
     with Git(repository).objects() as objects:
-        found = [parse_commit(objects.read(id)) for id in commits_of(repository)]
+        found = [parse_commit(objects.read(id, "commit")) for id in commits_of(repository)]
     assert found[0] == Commit("Ada <ada@example.org>", "2026-01-01T01:30:00+01:30", "first\n")
     assert found[-1].message == "m" * 5000
     assert found[-1].author == "\\xe9\\xff <>"

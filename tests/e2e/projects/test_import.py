@@ -12,7 +12,7 @@ import pytest
 from examples.projects.errors import NoHistory, OtherHistory, Refused
 from examples.projects.import_git import CLIENT, Imported, import_git
 from examples.projects.service import Service, blobs_at
-from singletable import Database, TooLarge
+from singletable import Database
 from tests.e2e.projects.comparing import assert_same_history, tree_of_version
 from tests.e2e.projects.conftest import ORGANISATION
 from tests.e2e.projects.gitted import EXECUTABLE, REGULAR, Step, commits_of, make_repository, run_git
@@ -220,6 +220,15 @@ def test_an_import_that_was_broken_off_anywhere_is_finished_by_the_next(
     assert 20 < stopped < 99
 
 
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+def test_a_first_commit_of_many_files_is_one_version(app: Service, tmp_path: Path) -> None:
+    """Its arguments pass what a mutation of a board may have."""
+    files = {b"folder-%03d/a-file-of-some-name-%05d" % (n % 500, n): (REGULAR, b"%d" % n) for n in range(30_000)}
+    done = take(app, make_repository(tmp_path / "git", [Step(files)]))
+    assert (done.versions, done.commits[0].files) == (1, 30_000)
+
+
 # --- refusals ---------------------------------------------------------------------------------------------------------
 def test_another_history_is_refused(app: Service, everything: Path, tmp_path: Path) -> None:
     done = take(app, everything, limit=4)
@@ -252,15 +261,15 @@ def test_a_path_too_long_for_an_item_takes_no_number(app: Service, tmp_path: Pat
     repository = make_repository(tmp_path / "git", [Step({b"a": (REGULAR, b"a")}), Step({path: (REGULAR, b"b")})])
     with pytest.raises(Refused, match="too long"):
         take(app, repository, project="p")
-    assert app.repositories.last_ids("p", [CLIENT]) == {CLIENT: 1}
+    assert app.projects(ORGANISATION) == []
 
 
 def test_a_file_too_large_takes_no_number(app: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("examples.projects.service.MAX_FILE_BYTES", 1000)
     repository = make_repository(tmp_path / "git", [Step({b"a": (REGULAR, b"a" * 2000)})])
-    with pytest.raises(TooLarge, match="limit is 1000"):
+    with pytest.raises(Refused, match="file 'a': it has 2000 bytes, and the limit is 1000"):
         take(app, repository, project="p")
-    assert app.repositories.last_ids("p", [CLIENT]) == {CLIENT: 0}
+    assert app.projects(ORGANISATION) == []
 
 
 def test_no_history_makes_no_project(app: Service, tmp_path: Path) -> None:
