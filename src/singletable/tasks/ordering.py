@@ -7,6 +7,7 @@ ends a turn has the next one looked at.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -37,8 +38,12 @@ class LaneNow:
     head: Turn | None
 
 
-async def take_turn(port: Port, tasks: TaskEntities, key: KeyOf[Turn], until: datetime) -> Turn | None:
+async def take_turn(
+    port: Port, tasks: TaskEntities, key: KeyOf[Turn], until: datetime, runs_here: Collection[tuple[str, str]] = ()
+) -> Turn | None:
     """The claimed head of a turn's lane, which may be another than that turn; None where the lane has to wait.
+
+    `runs_here` are the primary keys of what this worker runs: never to be taken again, whatever its clock says.
 
     A request, and a transaction of three items; of two where the turn is put off.
     """
@@ -47,7 +52,7 @@ async def take_turn(port: Port, tasks: TaskEntities, key: KeyOf[Turn], until: da
         now = instant(port.now())
         lane = await read_lane(port, tasks, order)
         head = lane.head
-        if head is None:
+        if head is None or model_of(tasks.turn).place_of(head) in runs_here:
             return None
         if lane.runs is not None and lane.runs.until > now:
             await _postpone(port, tasks, key, lane.runs.until, now, lane.runs)

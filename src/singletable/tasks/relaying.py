@@ -140,6 +140,8 @@ async def run_pointer(worker: Worker, pointer: Pointer, tally: Tally) -> NotYet 
         return None
     if item.wake > instant(now.wall):
         return NotYet(item.wake.timestamp() - now.wall)
+    if model_of(tasks.task).place_of(item) in worker.runs_here():
+        return NotYet(worker.settings.lease_seconds)
     claim = Claim(tasks, tasks.by_id(item.id), instant(now.wall), _until(worker, now), item.fence)
     try:
         claimed: TaskItem = await alone(port, claim)
@@ -160,7 +162,7 @@ async def _run_turn(worker: Worker, pointer: Pointer, order: str, due: datetime,
             return None
         if turn.ready > instant(now.wall):
             return NotYet(turn.ready.timestamp() - now.wall)
-        claimed: Turn | None = await take_turn(port, tasks, key, _until(worker, now))
+        claimed: Turn | None = await take_turn(port, tasks, key, _until(worker, now), worker.runs_here())
         if claimed is None:
             return NotYet(worker.settings.poll_seconds)
         await worker.see_through(claimed, now, tally)

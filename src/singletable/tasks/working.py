@@ -195,7 +195,8 @@ class Worker:
         found = await find(self.port, self.tasks, State.DUE, window)
         now = Begun.now(self.port)
         text = wake_text(self.tasks, instant(now.wall))
-        due = [c for c in found if c.wake <= text and not self._was_claimed(c)]
+        here = self.runs_here()
+        due = [c for c in found if c.wake <= text and not (c.place in here or self._was_claimed(c))]
         later = [c for c in found if c.wake > text]
         self._left_to_others.clear()
         self._gained = False
@@ -230,6 +231,10 @@ class Worker:
         self._remember(item)
         await self.see_through(item, now, tally)
 
+    def runs_here(self) -> set[tuple[str, str]]:
+        """The primary keys of what this worker runs: its leases seem to be over where its clock was set on."""
+        return {model_for(held.item).place_of(held.item) for held in self._held.copy()}
+
     def _was_claimed(self, candidate: Candidate) -> bool:
         return candidate.fence is not None and self._claimed.get(candidate.place) == candidate.fence
 
@@ -243,7 +248,7 @@ class Worker:
 
     async def _claim(self, candidate: Candidate, now: float, until: datetime) -> TaskItem | None:
         if candidate.is_turn:
-            return await take_turn(self.port, self.tasks, candidate.key, until)
+            return await take_turn(self.port, self.tasks, candidate.key, until, self.runs_here())
         claim = Claim(self.tasks, candidate.key, instant(now), until, candidate.fence)
         try:
             item: TaskItem = await alone(self.port, claim)
