@@ -6,13 +6,16 @@ import unicodedata
 from datetime import date
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from singletable import Database, after, at_least, at_most, before, between, starting_with
+from singletable import Corrupt, Database, after, at_least, at_most, before, between, starting_with
 from singletable.graph.members import form_of
-from tests.graph.models import Goal, GoalMembership, Note, Role, Subgoal, Team, User
-from tests.support.raw import stored
+from singletable.operations import DeleteItem, Guard
+from singletable.operations.answers import RAW
+from tests.graph.models import Goal, GoalMembership, Note, Role, Subgoal, Team, User, records
+from tests.support.raw import put_raw, stored
 from tests.support.shells import Shell
 
 _CHARACTERS = st.characters(exclude_categories=("Cs", "Cc", "Cn"))
@@ -131,3 +134,13 @@ def test_a_member_of_another_type_is_left_out() -> None:
     form = form_of(GoalMembership)
     for text in ("GOALMEMBERSHIP-GOAL-1-LEAD", "GOALMEMBERSHIP-USER-1-LEADER", "NOTE-USER-1-LEAD", "GOALMEMBERSHIP"):
         assert form.read([text]) == []
+
+
+async def test_a_node_under_two_ids_is_none(db: Database) -> None:
+    """A node is an edge to itself: what others wrote between two ids is neither of the two."""
+    item = {"source": {"S": "USER-a"}, "target": {"S": "USER-b"}, "_type": {"S": "USER"}, "_v": {"N": "1"}}
+    db.run(put_raw(db.port, User, item))
+    with pytest.raises(Corrupt, match="lies under another target than id makes"):
+        list(db.scan(User))
+    assert "key.wrong" in {finding.code for finding in db.check(records)}
+    db.run(db.port.send(DeleteItem("records", {n: item[n] for n in ("source", "target")}, Guard(), RAW)))

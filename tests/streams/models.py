@@ -8,6 +8,7 @@ from typing import Any
 from singletable import ANY, Entity, Key, Table, field
 
 noted = Table("noted", indexes=["gsi1"], stream="new_and_old")
+shared = Table("shared", stream="new_and_old", overlap="guard")
 
 
 class Note(Entity, table=noted, type="note"):
@@ -39,6 +40,28 @@ class Ticket(Entity, table=noted, type="ticket"):
     def by_id(id: str) -> Key:
         """One ticket."""
         return f"ticket#{id}", "ticket"
+
+
+class Draft(Entity, table=shared, type="draft"):
+    """Has the key of the paper that it may become."""
+
+    id: str
+
+    @shared.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        """One draft."""
+        return f"paper#{id}", "paper"
+
+
+class Paper(Entity, table=shared, type="paper"):
+    id: str
+
+    @shared.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        """One paper."""
+        return f"paper#{id}", "paper"
 
 
 class Account(Entity, table=noted, type="account"):

@@ -11,7 +11,7 @@ from singletable import attr
 from singletable.operations import DeleteItem, Guard
 from singletable.operations.answers import RAW
 from singletable.streams import Changes, Expired, Inserted, Modified, Removed
-from tests.streams.models import Account, Note, Parcel, Seen, Ticket, noted
+from tests.streams.models import Account, Draft, Note, Paper, Parcel, Seen, Ticket, noted, shared
 from tests.support.raw import put_raw
 from tests.support.shells import Shell
 
@@ -116,12 +116,27 @@ async def test_an_expired_item_that_is_overwritten_expires_and_is_inserted(shell
     assert expired.event == inserted.event == "MODIFY"
 
 
-async def test_an_item_that_changes_its_type_is_removed_and_inserted(shell: Shell, changes: Changes) -> None:
-    seen = watching(changes)
-    await shell.create(Note(id="n1"))
-    await shell.run(put_raw(shell.port, Note, {**item_of(Ticket(id="n1", ends=LATER)), **key_of_note("n1")}))
+async def test_an_item_that_changes_its_type_is_removed_and_inserted(shell: Shell) -> None:
+    changes, seen = Changes(shared), Seen()
+    for kind in (Draft, Paper):
+        on = changes.on(kind)
+        for what in (on.inserted, on.modified, on.removed):
+            what(seen)
+    await shell.create(Draft(id="n1"))
+    await shell.run(put_raw(shell.port, Paper, item_of(Paper(id="n1"))))
     await drain(changes, shell)
-    assert seen.told == ["Inserted note n1", "Removed note n1", "Inserted ticket n1"]
+    assert seen.told == ["Inserted draft n1", "Removed draft n1", "Inserted paper n1"]
+
+
+async def test_an_item_under_another_key_reaches_no_handler(shell: Shell, changes: Changes) -> None:
+    """What a handler would write of it would be a second item."""
+    seen = watching(changes)
+    await shell.run(put_raw(shell.port, Note, {**item_of(Note(id="n1")), **key_of_note("n2")}))
+    await shell.create(Note(id="n3"))
+    await drain(changes, shell)
+    assert seen.told == ["Inserted note n3"]
+    (aside,) = await changes.set_aside(shell)
+    assert "lies under another pk" in aside.error
 
 
 async def test_what_nobody_handles_is_counted_by_name(shell: Shell, changes: Changes) -> None:

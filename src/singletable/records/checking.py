@@ -62,7 +62,7 @@ def _findings(table: Table, item: Item) -> Iterator[Finding]:
         yield Finding("type.unknown", "no entity of this program has its type", type_name, place)
         return
     try:
-        entity: Any = model.load(item)
+        entity: Any = model.load_anywhere(item)
     except SingletableError as error:
         yield Finding("item.unreadable", f"{error.what} ({error.attribute or 'the whole item'})", type_name, place)
         return
@@ -71,8 +71,12 @@ def _findings(table: Table, item: Item) -> Iterator[Finding]:
 
 
 def _key_findings(model: Model[Any], entity: Any, item: Item, place: tuple[str, str]) -> Iterator[Finding]:
-    made = model.item(entity)
     definition = model.table.definition
+    try:
+        made = model.item(entity)
+    except SingletableError as error:
+        yield Finding("key.wrong", f"its attributes make no key: {error.what}", model.type, place)
+        return
     for name in definition.key:
         if made[name] != item.get(name):
             yield Finding("key.wrong", f"{name} is not what its attributes make", model.type, place)

@@ -139,6 +139,13 @@ class Template:
         """The attributes whose values it holds, in order."""
         return tuple(p.slot.name for p in self.parts if p.slot)
 
+    @property
+    def pieces(self) -> tuple[tuple[tuple[str, Slot], ...], str]:
+        """Its values' slots, each with the literal before it, and the literal after the last."""
+        slots = [part.slot for part in self._slots if part.slot]
+        named, end = self._pieces
+        return tuple((literal, slot) for (literal, _, _), slot in zip(named, slots, strict=True)), end
+
     @cached_property
     def write(self) -> Callable[[Mapping[str, Any]], str]:
         """`write(values)`: the text for all of its values; InvalidValue where one has no place in a key."""
@@ -200,8 +207,11 @@ class Template:
 
     def text_of(self, slot: Slot, value: Any) -> str:
         """One value's text, as it stands in its part."""
-        part = next(p for p in self.parts if p.slot is slot)
-        return self._slot_writer(part)(value)
+        return self.writer_of(slot)(value)
+
+    def writer_of(self, slot: Slot) -> Callable[[Any], str]:
+        """What writes a slot's values."""
+        return self._slot_writer(next(p for p in self.parts if p.slot is slot))
 
     def is_last(self, slot: Slot) -> bool:
         return self.parts[-1].slot is slot
@@ -304,6 +314,12 @@ def _width_writer(slot: Slot) -> Callable[[Any], str]:
         return form % value if value.__class__ is int and 0 <= value < beyond else _padded(slot, value)
 
     return write
+
+
+def must_escape(separator: str, last: bool) -> str:
+    """The characters that a str never holds as they are."""
+    escaped = re.compile(_ESCAPED[separator, last])
+    return "".join(c for c in map(chr, range(0x80)) if escaped.match(c))
 
 
 def unescape(text: str) -> str:

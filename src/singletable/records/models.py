@@ -11,6 +11,7 @@ from singletable.errors import Corrupt, DeclarationError, InvalidRequest
 from singletable.operations import Item, Key
 from singletable.records.keytext import Template
 from singletable.records.patterns import Captured, KeyOf
+from singletable.records.places import Places
 from singletable.records.table import Table
 from singletable.values import (
     Codec,
@@ -99,7 +100,13 @@ class Model(Generic[T]):
 
     @cached_property
     def codec(self) -> Codec[T]:
-        return Codec(self.kind, self.fields, self.constants, self._derived())
+        return Codec(self.kind, self.fields, self.constants, self._derived(), self.places.key_texts(self.by_name))
+
+    @cached_property
+    def places(self) -> Places:
+        """Where its items have to lie."""
+        fields = self.by_name
+        return Places(self.kind, self.table.name, self.key_attributes, self.key.templates, fields)
 
     @cached_property
     def constants(self) -> tuple[Constant, Constant]:
@@ -140,15 +147,26 @@ class Model(Generic[T]):
         return self.codec.build  # itself, as a call in between would be a tenth of an item's time
 
     def load(self, item: Item) -> T | None:
-        """An item by the slow path: None for another type, upcast where it is of an older version."""
+        """An item by the slow path: None for another type, upcast where it is of an older version.
+
+        Corrupt where it can't be read, or lies elsewhere than its attributes say.
+        """
+        entity = self.load_anywhere(item)
+        if entity is not None:
+            self.places.check(entity, item)
+        return entity
+
+    def load_anywhere(self, item: Item) -> T | None:
+        """The same, wherever it lies. Attributes that it has in its key only are read from there."""
         if not self.is_mine(item) or self.tombstone in item:
             return None
+        known = self.places.known_from(item)
         version = self.version_of(item)
         if version < self.version:
             item = self.upcast(item, version)
         elif version > self.version:
             raise self.newer(version)
-        return self.codec.load(item)
+        return self.codec.load(item, known)
 
     def is_mine(self, item: Item) -> bool:
         return item.get(self.table.definition.type_attribute) == {"S": self.type}
@@ -229,6 +247,13 @@ class Model(Generic[T]):
             raise DeclarationError(
                 f"{captured.shown}: {optional[0]} may be None, and a primary key is always whole",
                 hint="Declare it without None.",
+            )
+        changing = next((n for n in sorted(names) if self.roles.get(n) in ("expires", "version")), None)
+        if captured.index is None and changing:
+            role = self.roles[changing]
+            raise DeclarationError(
+                f"{captured.shown}: {changing} is {role}=True, and a primary key never changes",
+                hint="A count changes with each write, and a time of expiry is kept to the second: leave it out.",
             )
         pairs = zip(attributes, captured.templates, strict=True)
         # An index may be keyed by the table's own key, which is written once.

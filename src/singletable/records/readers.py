@@ -117,8 +117,10 @@ class PartReader:
 
     @cached_property
     def codec(self) -> Codec[Any]:
-        fields = [self.model.by_name[name] for name in dict.fromkeys(self.names)]
-        return Codec(self.model.kind, fields, self.model.constants, whole=False)
+        names = dict.fromkeys(self.names)
+        fields = [self.model.by_name[name] for name in names]
+        keys = self.model.places.key_texts(names)
+        return Codec(self.model.kind, fields, self.model.constants, keys=keys, whole=False)
 
     @property
     def wire(self) -> Any:
@@ -142,4 +144,6 @@ class PartReader:
                 table=model.table.name,
                 hint="Read it without only(...).",
             )
-        return self.codec.load(item)
+        found = self.codec.load(item, model.places.known_from(item))
+        model.places.check(found, item)
+        return found

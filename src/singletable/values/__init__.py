@@ -7,7 +7,7 @@ reader and writer, compiled). `free` holds values without a declared type, `size
     Codec(User, fields).dump(user)             # -> {"email": {"S": "ada@example.org"}, "age": {"N": "36"}}
 """
 
-from singletable.values.codecs import Codec, Constant, Derived
+from singletable.values.codecs import Codec, Constant, Derived, KeyText, Piece
 from singletable.values.decoding import json_decoder
 from singletable.values.free import AttributeValue, from_attribute_value, to_attribute_value
 from singletable.values.plans import Field, Plan, Role, wire_struct
@@ -30,6 +30,8 @@ __all__ = [
     "Constant",
     "Derived",
     "Field",
+    "KeyText",
+    "Piece",
     "Plan",
     "Role",
     "bare",

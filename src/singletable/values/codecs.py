@@ -36,17 +36,24 @@ with the same plans: that path names the attribute in its error. Both paths give
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, SingletableError
 from singletable.values.free import AttributeValue
-from singletable.values.plans import Field, Source
+from singletable.values.plans import Field, Source, wire_struct
 
 T = TypeVar("T")
+
+_NOTHING: Mapping[str, Any] = {}
+_MOST_DIGITS = 40
+"""More than DynamoDB's numbers have; a longer one takes the slow path."""
+_FEW = 3
+"""So many characters are looked for one by one; more by a regular expression."""
 
 
 class Constant(Struct, frozen=True):
@@ -66,6 +73,33 @@ class Derived(Struct, frozen=True):
     optional: bool = False
 
 
+class Piece(Struct, frozen=True):
+    """A value in a text, with what stands before it: at most one of the three says how it is written."""
+
+    literal: str
+    name: str
+    escaped: str = ""
+    """A str is written as it is unless it holds one of these characters."""
+    width: int = 0
+    """A whole number with so many digits."""
+    write: Callable[[Any], str] | None = None
+
+
+class KeyText(Struct, frozen=True):
+    """A stored text that has to be the one that some attributes make: an item lies where its attributes say."""
+
+    stored: str
+    pieces: tuple[Piece, ...]
+    end: str
+    """What stands after the last value."""
+    check: Callable[[Any, str], None]
+    """`check(object, text)`: ValueError where it is not; asked where a plain comparison does not tell."""
+    is_shared: bool = False
+    """Items that are read together mostly have the same text: what was found right last is remembered."""
+    same_as: str = ""
+    """The stored text that it repeats, in place of pieces: that of an attribute which is read."""
+
+
 class Codec(Generic[T]):
     """A class's item, in both directions. Made once for each class; safe in threads."""
 
@@ -75,18 +109,21 @@ class Codec(Generic[T]):
         fields: Sequence[Field],
         constants: Sequence[Constant] = (),
         derived: Sequence[Derived] = (),
+        keys: Sequence[KeyText] = (),
         whole: bool = True,
     ) -> None:
-        """`whole` is false for a part of the attributes: such an object is not completed by `__post_init__`."""
+        """`whole` is false for a part of the attributes: such an object is not completed by `__post_init__`.
+
+        `keys` are held to by `build`, not by `load`, which reads what no key agrees with too.
+        """
         self.kind = kind
         self._completes = whole and hasattr(kind, "__post_init__")
         self.fields = tuple(fields)
         self.by_name: Mapping[str, Field] = {f.name: f for f in fields}
         source = Source()
-        self.wire: Any = _wire_struct(kind, fields, constants)
-        text = "\n".join(
-            (*_build_lines(kind, fields, self._completes, source), *_dump_lines(fields, constants, derived, source))
-        )
+        self.wire: Any = _wire_struct(kind, fields, constants, keys)
+        build = _build_lines(kind, fields, self._completes, source, _key_lines(fields, keys, source))
+        text = "\n".join((*build, *_dump_lines(fields, constants, derived, source)))
         exec(compile(text, f"<codec of {kind.__qualname__}>", "exec"), source.names)  # noqa: S102 our own text
         self.build: Callable[[Any], T] = source.names["build"]
         """The wire struct's object; raises ValueError or LookupError for `load` to explain."""
@@ -99,9 +136,15 @@ class Codec(Generic[T]):
         except (InvalidValue, AttributeError, KeyError) as error:
             raise self._explain(value, error) from error
 
-    def load(self, item: Mapping[str, AttributeValue]) -> T:
-        """The object of an item, attribute by attribute; Corrupt names the one that can't be read."""
-        values = {f.name: self._load_field(f, item) for f in self.fields}
+    def load(self, item: Mapping[str, AttributeValue], known: Mapping[str, Any] = _NOTHING) -> T:
+        """The object of an item, attribute by attribute; Corrupt names the one that can't be read.
+
+        `known` has the values of attributes that the item may lack.
+        """
+        values = {
+            f.name: known[f.name] if f.name in known and f.stored not in item else self._load_field(f, item)
+            for f in self.fields
+        }
         return self.make(values)
 
     def make(self, values: Mapping[str, Any]) -> T:
@@ -160,15 +203,27 @@ def _fills_attributes(kind: type[Any]) -> bool:
     return not getattr(parameters, "frozen", False) and "__slots__" not in kind.__dict__
 
 
-def _wire_struct(kind: type[Any], fields: Sequence[Field], constants: Sequence[Constant]) -> Any:
+def _wire_struct(
+    kind: type[Any], fields: Sequence[Field], constants: Sequence[Constant], keys: Sequence[KeyText]
+) -> Any:
+    read = {f.stored for f in fields}
+    own = {f"k{i}": key for i, key in enumerate(keys) if key.stored not in read}
+    texts: list[Any] = [
+        (name, wire_struct("S", str if k.pieces or k.same_as else Literal[k.end])) for name, k in own.items()
+    ]
     specification: list[Any] = [(f"g{i}", c.wire) for i, c in enumerate(constants)]
     required = [(f"f{i}", f.plan.wire) for i, f in enumerate(fields) if not f.may_be_absent]
     absent = [(f"f{i}", f.plan.wire | None, None) for i, f in enumerate(fields) if f.may_be_absent]
     rename = {f"g{i}": c.stored for i, c in enumerate(constants)} | {f"f{i}": f.stored for i, f in enumerate(fields)}
-    return msgspec.defstruct(f"{kind.__name__}Wire", specification + required + absent, rename=rename, gc=False)
+    rename |= {name: key.stored for name, key in own.items()}
+    return msgspec.defstruct(
+        f"{kind.__name__}Wire", [*specification, *texts, *required, *absent], rename=rename, gc=False
+    )
 
 
-def _build_lines(kind: type[Any], fields: Sequence[Field], completes: bool, source: Source) -> list[str]:
+def _build_lines(
+    kind: type[Any], fields: Sequence[Field], completes: bool, source: Source, checks: list[str]
+) -> list[str]:
     reads = [(f.name, _read(f, f"f{i}", source)) for i, f in enumerate(fields)]
     made = source.bind(kind, "kind")
     if not _fills_attributes(kind):
@@ -179,7 +234,84 @@ def _build_lines(kind: type[Any], fields: Sequence[Field], completes: bool, sour
     lines += [f"    o.{name} = {expression}" for name, expression in reads]
     if completes:
         lines.append("    o.__post_init__()")
-    return [*lines, "    return o"]
+    return [*lines, *checks, "    return o"]
+
+
+def _key_lines(fields: Sequence[Field], keys: Sequence[KeyText], source: Source) -> list[str]:
+    """The lines that hold a read object to its key: a comparison where that tells, else the key's own check.
+
+    t0 = w.k0.S
+    if t0 != f"user#{(v := o.email)}" or "#" in v or "$" in v or "%" in v:
+        check(o, t0)
+    """
+    lines: list[str] = []
+    places = {f.stored: f"w.f{i}" for i, f in enumerate(fields)}
+    for i, key in enumerate(keys):
+        if not key.pieces and not key.same_as:
+            continue  # the wire type takes no other text
+        text = f"t{i}"
+        differs = f"{text} != {places[key.same_as]}.S" if key.same_as else _differs(key, text, source)
+        check = [f"if {differs}:", f"    {source.bind(key.check, 'check')}(o, {text})"]
+        lines.append(f"{text} = {places.get(key.stored, f'w.k{i}')}.S")
+        lines += _remembering(key, text, check, source) if key.is_shared else check
+    return [f"    {line}" for line in lines]
+
+
+def _differs(key: KeyText, text: str, source: Source) -> str:
+    """A condition that is false only where the text is certainly the one that the attributes make."""
+    if len(key.pieces) == 1 and key.pieces[0].width:
+        return _number_differs(key, text, source)
+    pieces: list[str] = []
+    escaped: list[str] = []
+    for piece in key.pieces:
+        value = f"o.{piece.name}"
+        if piece.write is not None:
+            value = f"{source.bind(piece.write, 'write')}({value})"
+        elif piece.width:
+            value = f"'%0{piece.width}d' % {value}"
+        elif piece.escaped:
+            v = source.fresh("v")
+            value = f"({v} := {value})"
+            escaped.append(_holds(piece.escaped, v, source))
+        pieces.append(f"{_quoted(piece.literal)}{{{value}}}")
+    return " or ".join([f'{text} != f"{"".join(pieces)}{_quoted(key.end)}"', *escaped])
+
+
+def _number_differs(key: KeyText, text: str, source: Source) -> str:
+    """Of one number with a width: what stands before its digits is looked up by their count, as formatting takes
+    longer than all the rest."""
+    (piece,) = key.pieces
+    before = source.bind(tuple(piece.literal + "0" * (piece.width - n) for n in range(_MOST_DIGITS)), "before")
+    n = source.fresh("n")
+    after = f" + {key.end!r}" if key.end else ""
+    return f"{text} != {before}[len({n} := f'{{o.{piece.name}}}')] + {n}{after}"
+
+
+def _quoted(literal: str) -> str:
+    """A text as it stands inside an f-string's double quotes."""
+    escaped = literal.encode("unicode_escape").decode()
+    return escaped.replace('"', '\\"').replace("{", "{{").replace("}", "}}")
+
+
+def _remembering(key: KeyText, text: str, check: Sequence[str], source: Source) -> list[str]:
+    """The check, but for what was found right last. One tuple, replaced whole: threads share it."""
+    last = source.bind([("", *("" for _ in key.pieces))], "last")
+    values = [f"o.{piece.name}" for piece in key.pieces]
+    known = source.fresh("m")
+    differs = [f"{known}[0] != {text}", *(f"{known}[{n}] != {value}" for n, value in enumerate(values, 1))]
+    return [
+        f"{known} = {last}[0]",
+        f"if {' or '.join(differs)}:",
+        *(f"    {line}" for line in check),
+        f"    {last}[0] = ({text}, {', '.join(values)})",
+    ]
+
+
+def _holds(characters: str, name: str, source: Source) -> str:
+    if len(characters) > _FEW:
+        find = re.compile(f"[{re.escape(characters)}]").search
+        return f"{source.bind(find, 'find')}({name})"
+    return " or ".join(f"{character!r} in {name}" for character in characters)
 
 
 def _read(field: Field, attribute: str, source: Source) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -46,6 +47,8 @@ class {name}(Entity, table=table, type={kind!r}):
         "Entity": Entity,
         "Key": Key,
         "UUID": UUID,
+        "datetime": datetime,
+        "field": field,
         "ANY": ANY,
         "__name__": __name__,
     }
@@ -222,6 +225,21 @@ def test_a_primary_key_is_never_none() -> None:
     made = entity(fresh(), "Bad", "x", "f'a#{maybe}', 'x'", "maybe: str", "maybe: str | None = None")
     with pytest.raises(DeclarationError, match="a primary key is always whole"):
         model_of(made).item(made(id="1", maybe="x"))
+
+
+@pytest.mark.parametrize(
+    ("parameter", "attribute"),
+    [
+        ("many: int", "many: int = field(version=True, default=0)"),
+        ("ends: datetime", "ends: datetime = field(expires=True)"),
+    ],
+)
+def test_a_primary_key_holds_nothing_that_is_read_back_otherwise(parameter: str, attribute: str) -> None:
+    """A count changes with each write; a time of expiry is kept to the second."""
+    name, role = parameter.partition(":")[0], attribute.partition("(")[2].partition("=")[0]
+    made = entity(fresh(), "Bad", "x", f"f'a#{{{name}}}', 'x'", parameter, attribute)
+    with pytest.raises(DeclarationError, match=f"{name} is {role}=True, and a primary key never changes"):
+        model_of(made).item(made(id="1", **{name: 1}))
 
 
 def test_upcasters_belong_to_versions_before() -> None:
