@@ -66,7 +66,9 @@ free = st.recursive(
         st.sets(st.integers(-1000, 1000), min_size=1, max_size=4),
         st.sets(st.binary(min_size=1, max_size=5), min_size=1, max_size=3),
     ),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4), inner, max_size=3)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(min_size=1, max_size=4), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 padding = st.sampled_from([0, 0, 900, 1000, 1015, 1024, 2500, 4090, 5000])

@@ -105,6 +105,8 @@ class Sets(Entity, table=shapes, type="sets"):
 
 
 texts = st.text(max_size=8) | st.sampled_from(["", "\x00", "𝄞 clef", "ünï", "a#b%", '"\\', "\u2028", "0" * 40])
+names = texts.filter(bool)
+"""Keys of maps, which are never empty."""
 wholes = st.integers(-(10**38) + 1, 10**38 - 1) | st.integers(-3, 3) | st.sampled_from([2**63, -(2**64), 10**120])
 approximates = st.floats(min_value=1e-125, max_value=1e120) | st.sampled_from(
     [0.0, -0.0, 0.1, 1e-100, 1e100, 5e-130 * 10, 123456789.12345679, 1e22, 1e16, 2.0**53 + 2, -1.5e-9, 1 / 3]
@@ -135,7 +137,7 @@ free_scalars = st.none() | st.booleans() | wholes | exacts() | texts | st.binary
 free_sets = st.sets(texts, min_size=1, max_size=3) | st.sets(wholes | exacts(), min_size=1, max_size=3)
 free = st.recursive(
     free_scalars | free_sets | st.sets(st.binary(max_size=3), min_size=1, max_size=3),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3),
     max_leaves=6,
 )
 ids = st.text("abcdefghij0123456789", min_size=1, max_size=6)
@@ -161,8 +163,8 @@ shape = st.builds(
     slotted=st.builds(Slotted, name=texts, tags=st.frozensets(texts, max_size=3)),
     lines=st.lists(lines, max_size=2),
     pair=st.lists(wholes, max_size=3).map(tuple),
-    prices=st.dictionaries(texts, exacts(), max_size=3),
-    deep=st.dictionaries(texts, st.lists(st.dictionaries(texts, approximates, max_size=2), max_size=2), max_size=2),
+    prices=st.dictionaries(names, exacts(), max_size=3),
+    deep=st.dictionaries(names, st.lists(st.dictionaries(names, approximates, max_size=2), max_size=2), max_size=2),
     maybes=st.lists(st.none() | wholes, max_size=3),
     free=free,
     maybe=st.none() | texts,

@@ -70,7 +70,7 @@ ARGUMENTS = st.fixed_dictionaries(
         "names": st.sets(st.text(st.characters(codec="utf-8")), max_size=4),
         "numbers": st.lists(st.integers(-(10**9), 10**9), max_size=4),
         "by_name": st.dictionaries(
-            st.text(st.characters(codec="utf-8"), max_size=5),
+            st.text(st.characters(codec="utf-8"), min_size=1, max_size=5),
             st.builds(Point, st.integers(0, 9), st.sampled_from((0.5, -1.0)), st.none() | st.just("l")),
             max_size=3,
         ),

@@ -14,7 +14,15 @@ from typing import Any, Generic, NoReturn, Protocol, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from singletable.errors import Applied, ConditionFailed, InvalidRequest, InvalidValue, NotConfigured, SingletableError
+from singletable.errors import (
+    Applied,
+    ConditionFailed,
+    InvalidRequest,
+    InvalidValue,
+    NotConfigured,
+    SingletableError,
+    TooLarge,
+)
 from singletable.values import AttributeValue, from_attribute_value, json_decoder
 from singletable.wire.faults import Fault, read_fault
 from singletable.wire.port import Consumed
@@ -191,7 +199,18 @@ def named(fault: Fault, operation: str, table: str) -> SingletableError:
             hint="Create it with db.create_table(table) or `singletable table create`.",
             **where,
         )
+    if is_too_large(fault.message):
+        return TooLarge(
+            "DynamoDB refused the request: the item would be over 400 KB, or the transaction over 4 MB",
+            hint="Keep large content outside the item, or split it over several.",
+            **where,
+        )
     return InvalidRequest(f"DynamoDB refused the request: {fault.code}: {_without_values(fault.message)}", **where)
+
+
+def is_too_large(message: str) -> bool:
+    """Whether a refusal is for the size that an update would give its item, or that a transaction has in all."""
+    return message.startswith(("Item size", "Collection size of items exceeded"))
 
 
 def _without_values(message: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from singletable.errors import TooLarge
 from singletable.operations.answers import Item, encode
-from singletable.values import MAX_ITEM_BYTES, MAX_TRANSACTION_BYTES, item_size, largest_attributes
+from singletable.values import MAX_ITEM_BYTES, MAX_TRANSACTION_BYTES, item_size, largest_attributes, value_size
 
 
 def check_items(body: bytes, items: Iterable[Item], operation: str, table: str) -> None:
@@ -33,11 +33,25 @@ def check_item(item: Item, operation: str, table: str) -> None:
     check_items(encode(item), (item,), operation, table)
 
 
-def check_transaction(body: bytes, items: Iterable[Item], table: str) -> None:
-    """All items of a transaction together are at most 4 MB."""
+def check_update(body: bytes, values: Item, operation: str, table: str) -> None:
+    """Each value of an update fits into an item; what they make of the one that is there, only the service knows."""
+    if len(body) <= MAX_ITEM_BYTES:
+        return
+    size = max(map(value_size, values.values()), default=0)
+    if size > MAX_ITEM_BYTES:
+        raise TooLarge(
+            f"an update with a value of {size} bytes; DynamoDB takes items of {MAX_ITEM_BYTES}",
+            operation=operation,
+            table=table,
+            hint="Keep large content outside the item, or split it over several.",
+        )
+
+
+def check_transaction(body: bytes, puts: Iterable[Item], values: Iterable[Item], table: str) -> None:
+    """All items of a transaction together are at most 4 MB; of an update, its values count."""
     if len(body) <= MAX_TRANSACTION_BYTES:
         return
-    size = sum(map(item_size, items))
+    size = sum(map(item_size, puts)) + sum(value_size(value) for some in values for value in some.values())
     if size > MAX_TRANSACTION_BYTES:
         raise TooLarge(
             f"a transaction of {size} bytes; DynamoDB takes {MAX_TRANSACTION_BYTES}",

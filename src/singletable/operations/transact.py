@@ -18,8 +18,8 @@ from singletable.operations.answers import (
     stored_item,
 )
 from singletable.operations.get import GetItem
-from singletable.operations.limits import check_items, check_transaction
-from singletable.operations.write import PutItem
+from singletable.operations.limits import check_items, check_transaction, check_update
+from singletable.operations.write import PutItem, UpdateItem
 from singletable.wire.faults import Fault, read_fault
 from singletable.wire.port import Consumed
 from singletable.wire.request import Request, Response
@@ -91,7 +91,10 @@ class TransactWriteItems(Struct, frozen=True, gc=False):
         encoded = encode(body)
         puts = [action.item for action in self.actions if isinstance(action, PutItem)]
         check_items(encoded, puts, "TransactWriteItems", self.table)
-        check_transaction(encoded, puts, self.table)
+        updates = [action.guard.values for action in self.actions if isinstance(action, UpdateItem)]
+        for values in updates:
+            check_update(encoded, values, "TransactWriteItems", self.table)
+        check_transaction(encoded, puts, updates, self.table)
         return Request("TransactWriteItems", encoded, self.table, repeatable=True, tokened=True)
 
     def answer(self, response: Response) -> tuple[None, Consumed]:

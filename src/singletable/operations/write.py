@@ -21,7 +21,7 @@ from singletable.operations.answers import (
     read_written,
     write_units,
 )
-from singletable.operations.limits import check_items
+from singletable.operations.limits import check_items, check_update
 from singletable.values import AttributeValue
 from singletable.wire.port import Consumed
 from singletable.wire.request import Request, Response
@@ -93,7 +93,9 @@ class UpdateItem(Struct, Generic[T], frozen=True, gc=False):
             "UpdateExpression": self.update,
             "ReturnValues": "ALL_NEW",
         }
-        return Request("UpdateItem", encode(self.guard.into(body)), self.table, self.repeatable)
+        encoded = encode(self.guard.into(body))
+        check_update(encoded, self.guard.values, "UpdateItem", self.table)
+        return Request("UpdateItem", encoded, self.table, self.repeatable)
 
     def answer(self, response: Response) -> tuple[T | None, Consumed]:
         return _written(response, "UpdateItem", self.table, self.reader)

@@ -28,6 +28,8 @@ DEFAULT_LIMIT = 100
 DEFAULT_MAX_PAGES = 100
 _FILTERED_MARGIN = 4
 _LARGEST_LOOK = 1000
+_LARGEST_LIMIT = 2**31 - 1
+"""The service's number is 32 bits wide. A page of its own is far smaller."""
 
 
 class Position(Struct, frozen=True):
@@ -198,6 +200,7 @@ async def _ready(port: Port, query: Query[Any]) -> Asked:
 
 def _look(asked: Asked, wanted: int) -> int:
     """How many items to look at for so many wanted: more of them behind a filter, to save round trips."""
+    wanted = min(wanted, _LARGEST_LIMIT)
     return wanted if asked.filter is None else max(wanted, min(wanted * _FILTERED_MARGIN, _LARGEST_LOOK))
 
 

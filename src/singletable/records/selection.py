@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest
-from singletable.expressions import Condition, Expressions, Given, Stored, first_name, handles_in
+from singletable.expressions import Condition, Expressions, Given, Stored, first_name, handles_in, resolve
 from singletable.operations import Key, Query, Reader, Selection
 from singletable.records.keytext import TOP
 from singletable.records.models import Model, model_of
@@ -58,6 +58,7 @@ def ask(query: PatternQuery[Any], now: float) -> Asked:
     if any(model_of(kind).table is not table for kind in query.kinds):
         raise InvalidRequest("a query reads the entities of one table", operation=query.captured.shown)
     _check_projection(query, table)
+    _check_filter(query, table)
     expressions = Expressions(query.kinds)
     condition = _key_condition(query, expressions, table)
     filter = _filter(query, table, now)
@@ -90,6 +91,19 @@ def _check_projection(query: PatternQuery[Any], table: Table) -> None:
                 f"index {query.index} holds a part of the items, without {model.kind.__name__}.{missing[0]}",
                 operation=query.captured.shown,
                 hint="Ask for what it holds with only(...), then get_many() the rest; or let the index project all.",
+            )
+
+
+def _check_filter(query: PatternQuery[Any], table: Table) -> None:
+    """What the query's own key is made of is no filter for the service, which reads a range of it."""
+    keys = table.definition.index_keys(query.index)
+    for handle in () if query.filter is None else handles_in(query.filter):
+        if resolve(handle).stored[0] in keys:
+            raise InvalidRequest(
+                f"{handle!r} is part of the key that {query.captured.shown} reads by, and can't be filtered on",
+                attribute=repr(handle),
+                operation=query.captured.shown,
+                hint="Give it as an argument of the pattern, or leave out what you don't want when you have it.",
             )
 
 

@@ -16,11 +16,13 @@ from singletable.errors import (
     Conflict,
     InvalidRequest,
     SingletableError,
+    TooLarge,
     TransactionCancelled,
     TransactionConflict,
 )
 from singletable.expressions import Condition, Update, words
 from singletable.operations import MAX_ACTIONS, Cancelled, Item, Reason, TransactWriteItems
+from singletable.operations.answers import is_too_large
 from singletable.records.changes import check_updates
 from singletable.records.entities import Entity
 from singletable.records.merging import merged
@@ -258,6 +260,9 @@ def _error(write: Write, part: Part, reason: Reason) -> SingletableError:
     if reason.code == "ConditionalCheckFailed":
         return part.refusal(reason.stored)
     table = write.model.table.name
+    if is_too_large(reason.message):
+        what, hint = "the item would be over 400 KB", "Keep large content outside the item, or split it over several."
+        return TooLarge(what, hint=hint, key=write.key, table=table, operation=write.verb)
     what = f"DynamoDB refused the {write.verb}: {reason.code}"
     return InvalidRequest(what, key=write.key, table=table, operation=write.verb)
 

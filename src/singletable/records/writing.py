@@ -10,8 +10,10 @@ from msgspec import Struct
 from singletable.errors import (
     AlreadyExists,
     Applied,
+    InvalidRequest,
     NotFound,
     SingletableError,
+    TooLarge,
     TransactionCancelled,
     TransactionConflict,
 )
@@ -140,6 +142,9 @@ async def alone(port: Port, write: Write, exactly_once: bool = False, proves: bo
             current = await _after_refusal(port, write, part, current, evidence, moment)
         except Applied as error:
             write.done()
+            error.key = write.key
+            raise
+        except (InvalidRequest, TooLarge) as error:
             error.key = write.key
             raise
         else:

@@ -14,6 +14,11 @@ from singletable.errors import DeclarationError
 
 _NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
 MAX_INDEXES = 20
+MAX_PROJECTED = 100
+"""Attributes that all indexes together hold by name, the type and schema version of each among them."""
+MAX_PROJECTED_OF_INDEX = 20
+MAX_ATTRIBUTE_BYTES = 255
+"""Of the name of an attribute that a key is made of, or that an index holds by name."""
 
 StreamView = Literal["keys", "new", "old", "new_and_old"]
 STREAM_VIEWS: Mapping[StreamView, str] = {
@@ -70,11 +75,30 @@ class TableDefinition:
                 hint=f"Say one of {', '.join(map(repr, STREAM_VIEWS))}.",
             )
         names = self.reserved
+        self._check_held(names)
         twice = {n for n in names if names.count(n) > 1}
         if twice:
             raise DeclarationError(
                 f"the attribute {min(twice)!r} has two uses", table=self.name, hint="Name each apart."
             )
+
+    def _check_held(self, names: list[str]) -> None:
+        """DeclarationError for more attributes than indexes hold by name, and for names that none of a key has."""
+        held = [self.projection(index).get("NonKeyAttributes", []) for index in self.indexes.values()]
+        most = max(map(len, held), default=0)
+        if most > MAX_PROJECTED_OF_INDEX or sum(map(len, held)) > MAX_PROJECTED:
+            raise DeclarationError(
+                f"an index holds {MAX_PROJECTED_OF_INDEX} attributes by name, all of a table {MAX_PROJECTED}; type and "
+                "schema version are among them",
+                table=self.name,
+                hint='Let the index project "all".',
+            )
+        for name in (*names, *(name for some in held for name in some)):
+            if not 0 < len(name.encode()) <= MAX_ATTRIBUTE_BYTES:
+                raise DeclarationError(
+                    f"an attribute of a key, or that an index holds, has a name of 1 to {MAX_ATTRIBUTE_BYTES} bytes",
+                    table=self.name,
+                )
 
     @property
     def reserved(self) -> list[str]:

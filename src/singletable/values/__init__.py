@@ -17,6 +17,7 @@ from singletable.values.sizes import (
     MAX_TRANSACTION_BYTES,
     item_size,
     largest_attributes,
+    value_size,
 )
 from singletable.values.types import METADATA, bare, make_field, plan_for, split_optional
 
@@ -43,5 +44,6 @@ __all__ = [
     "plan_for",
     "split_optional",
     "to_attribute_value",
+    "value_size",
     "wire_struct",
 ]

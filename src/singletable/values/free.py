@@ -9,26 +9,58 @@ Reading back, a number is an int where it is whole and a Decimal otherwise; a se
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from singletable.errors import InvalidValue
 from singletable.values.numbers import decimal_text, float_text, integer_text
 
+T = TypeVar("T")
 AttributeValue = dict[str, Any]
 """One value as DynamoDB's JSON has it: a dict of its type's letter to its text, {"S": "x"}."""
 
 
-def to_attribute_value(value: Any) -> AttributeValue:
-    """The attribute value of any Python value DynamoDB can hold; InvalidValue for any other."""
+MAX_CONTAINERS = 31
+"""Lists and maps in each other; the scalar in the innermost is DynamoDB's 32nd level."""
+MAX_NAME_BYTES = 65_535
+
+
+def to_attribute_value(value: Any, depth: int = 0) -> AttributeValue:
+    """The attribute value of any Python value DynamoDB can hold; InvalidValue for any other. `depth` lists and maps are
+    around it."""
     writer = _WRITERS.get(value.__class__)
-    if writer is None:
-        writer = next((w for kind, w in _WRITERS.items() if isinstance(value, kind)), None)
+    if writer is not None:
+        return writer(value)
+    nested = _NESTED.get(value.__class__) or _of_parent(_NESTED, value)
+    if nested is not None:
+        if depth >= MAX_CONTAINERS:
+            raise too_deep()
+        return nested(value, depth + 1)
+    writer = _of_parent(_WRITERS, value)
     if writer is None:
         raise InvalidValue(f"DynamoDB has no type for a {type(value).__name__}")
     return writer(value)
+
+
+def too_deep() -> InvalidValue:
+    """The error for lists and maps in each other, deeper than DynamoDB takes."""
+    return InvalidValue(
+        f"a value nested deeper than the {MAX_CONTAINERS + 1} levels that DynamoDB takes",
+        hint="Flatten it, or keep it as text.",
+    )
+
+
+def map_name(name: object) -> str:
+    """The key of a map, checked: it is the name of what lies there."""
+    if not isinstance(name, str):
+        raise InvalidValue("the keys of a map are str")
+    if not name:
+        raise InvalidValue("a key of a map has at least one character")
+    if len(name) * 4 > MAX_NAME_BYTES and len(name.encode("utf-8", "surrogatepass")) > MAX_NAME_BYTES:
+        raise InvalidValue(f"a key of a map has at most {MAX_NAME_BYTES} bytes")
+    return str.__str__(name)
 
 
 def from_attribute_value(value: Mapping[str, Any]) -> Any:
@@ -57,7 +89,8 @@ def _set(values: AbstractSet[Any]) -> AttributeValue:
         return {"SS": sorted(values)}
     if all(isinstance(v, bytes) for v in values):
         return {"BS": sorted(b64encode(v).decode() for v in values)}
-    return {"NS": sorted(_number(v) for v in values)}
+    numbers = {Decimal(text): text for text in map(_number, values)}  # 0.1 and Decimal("0.1") are one in DynamoDB
+    return {"NS": sorted(numbers.values())}
 
 
 def _number(value: object) -> str:
@@ -66,10 +99,16 @@ def _number(value: object) -> str:
     return float_text(value) if isinstance(value, float) else integer_text(value)
 
 
-def _map(value: Mapping[Any, Any]) -> AttributeValue:
-    if not all(isinstance(name, str) for name in value):
-        raise InvalidValue("the keys of a map are str")
-    return {"M": {name: to_attribute_value(v) for name, v in value.items()}}
+def _map(value: Mapping[Any, Any], depth: int) -> AttributeValue:
+    return {"M": {map_name(name): to_attribute_value(v, depth) for name, v in value.items()}}
+
+
+def _list(value: Sequence[Any], depth: int) -> AttributeValue:
+    return {"L": [to_attribute_value(e, depth) for e in value]}
+
+
+def _of_parent(writers: Mapping[type[Any], T], value: object) -> T | None:
+    return next((writer for kind, writer in writers.items() if isinstance(value, kind)), None)
 
 
 _WRITERS: dict[type[Any], Callable[[Any], AttributeValue]] = {
@@ -80,12 +119,10 @@ _WRITERS: dict[type[Any], Callable[[Any], AttributeValue]] = {
     float: lambda v: {"N": float_text(v)},
     bytes: lambda v: {"B": b64encode(v).decode()},
     type(None): lambda _: {"NULL": True},
-    list: lambda v: {"L": [to_attribute_value(e) for e in v]},
-    tuple: lambda v: {"L": [to_attribute_value(e) for e in v]},
-    dict: _map,
     set: _set,
     frozenset: _set,
 }
+_NESTED: dict[type[Any], Callable[[Any, int], AttributeValue]] = {list: _list, tuple: _list, dict: _map}
 
 _READERS: dict[str, Callable[[Any], Any]] = {
     "S": str,

@@ -40,7 +40,7 @@ from singletable.values.checks import (
     text,
     uuid_text,
 )
-from singletable.values.free import AttributeValue, from_attribute_value, to_attribute_value
+from singletable.values.free import AttributeValue, from_attribute_value, map_name, to_attribute_value
 from singletable.values.numbers import (
     PLAIN_INT,
     decimal_text,
@@ -322,6 +322,9 @@ class ListPlan(Plan, frozen=True, eq=False):
         return True
 
 
+_MAP_NAME = Scalar("S", str, str, map_name, "{v}.__class__ is str and 0 < len({v}) < 16384")
+
+
 class MapPlan(Plan, frozen=True, eq=False):
     """dict[str, X]."""
 
@@ -338,7 +341,7 @@ class MapPlan(Plan, frozen=True, eq=False):
     def write(self, source: Source, name: str) -> str:
         k, e = source.fresh("k"), source.fresh("e")
         checked = f"{source.bind(mapping, 'mapping')}({name})"
-        key = TEXT.write_inner(source, k)
+        key = _MAP_NAME.write_inner(source, k)
         return f'{{"M": {{{key}: {self.element.write(source, e)} for {k}, {e} in {checked}.items()}}}}'
 
     def load(self, value: AttributeValue) -> Any:

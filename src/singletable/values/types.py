@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NewType, TypeGuard, Union, get_args,
 from singletable.errors import DeclarationError
 from singletable.values.checks import instance_of
 from singletable.values.codecs import Codec
-from singletable.values.free import AttributeValue
+from singletable.values.free import MAX_CONTAINERS, MAX_NAME_BYTES, AttributeValue, too_deep
 from singletable.values.plans import (
     EXPIRY,
     INSTANT,
@@ -38,6 +38,7 @@ METADATA = "singletable"
 """The name under which `field(...)` keeps its options in a dataclass field's metadata."""
 
 _under_way: ContextVar[tuple[type[Any], ...]] = ContextVar("plans under way", default=())
+_depth: ContextVar[int] = ContextVar("objects of a class in each other", default=0)
 _nested: dict[type[Any], Codec[Any]] = {}
 
 
@@ -58,7 +59,12 @@ def make_field(name: str, kind: Any, declared: dataclasses.Field[Any]) -> Field:
     role: Role = options.get("role", "")
     if role:
         plan = _plan_of_role(role, name, plan, declared)
-    return Field(name, options.get("name") or name, plan, optional, _default(declared), role)
+    stored = options.get("name")
+    if stored is not None and not 0 < len(stored.encode()) <= MAX_NAME_BYTES:
+        raise DeclarationError(
+            f"it is stored under no name: DynamoDB's have 1 to {MAX_NAME_BYTES} bytes", attribute=name
+        )
+    return Field(name, stored or name, plan, optional, _default(declared), role)
 
 
 def _plan_of_role(role: Role, name: str, plan: Plan, declared: dataclasses.Field[Any]) -> Plan:
@@ -159,11 +165,19 @@ class NestedPlan(Plan, frozen=True, eq=False):
 
     def write(self, source: Source, name: str) -> str:
         check = source.bind(instance_of(self.kind), "instance")
-        dump = source.bind(self._dump if self._recursive else self.codec.dump, "dump")
+        dump = source.bind(self._dump if self._recursive else self.codec.dump_within, "dump")
         return f'{{"M": {dump}({check}({name}))}}'
 
     def _dump(self, value: Any) -> dict[str, AttributeValue]:
-        return self.codec.dump(value)
+        """Of an object inside one of its own class, which may go on for ever."""
+        depth = _depth.get() + 1
+        if depth >= MAX_CONTAINERS:
+            raise too_deep()
+        token = _depth.set(depth)
+        try:
+            return self.codec.dump_within(value)
+        finally:
+            _depth.reset(token)
 
     def load(self, value: AttributeValue) -> Any:
         if "M" not in value:
