@@ -6,6 +6,7 @@ handled they are kept invisible to others. A message is handled at least once.
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from singletable.errors import PASSING, InvalidRequest
+from singletable.failures import is_of_function
 from singletable.operations.queue import (
     MAX_BATCH_MESSAGES,
     MAX_VISIBILITY_SECONDS,
@@ -203,13 +205,44 @@ async def partial_failures(
     return {"batchItemFailures": [{"itemIdentifier": id} for ids in failed for id in ids]}
 
 
-async def handled(port: Port, queue: Queue[T], handle: Handle[T], make: Callable[[], Message[T]]) -> Exception | None:
-    """Handle one message; gives the error that it ended with."""
+async def handled(
+    port: Port, queue: Queue[T], handle: Handle[T], make: Callable[[], Message[T]]
+) -> BaseException | None:
+    """Handle one message; gives the error that it ended with, whatever that is."""
+    error: BaseException | None
     try:
-        await port.call_all([partial(handle, make())])
-    except Later as later:
-        return later
-    except Exception as error:
+        (error,) = await port.call_all([_attempt(handle, make())])
+    except Exception as unreadable:
+        error = unreadable
+    if error is not None and not isinstance(error, Later):
         log.warning("a message of queue %s was not handled: %s", queue.name, type(error).__name__)
+    return error
+
+
+def _attempt(handle: Handle[T], message: Message[T]) -> Callable[[], Any]:
+    """A call that gives the handler's error as a value: a SystemExit that left a thread would end the loop too."""
+
+    async def settle(result: Awaitable[object]) -> BaseException | None:
+        try:
+            await result
+        except BaseException as error:
+            if not is_of_function(error):
+                raise
+            return error
+        return None
+
+    def call() -> Any:
+        try:
+            result = handle(message)
+        except BaseException as error:
+            if not is_of_function(error):
+                raise
+            return error
+        return settle(result) if inspect.isawaitable(result) else None
+
+    async def call_in_loop() -> BaseException | None:
+        outcome: Any = call()
+        error: BaseException | None = await outcome if inspect.isawaitable(outcome) else outcome
         return error
-    return None
+
+    return call_in_loop if inspect.iscoroutinefunction(handle) else call
