@@ -273,6 +273,32 @@ def test_new_shapes_cover_none_that_are_there(server: Server, open_board: Open, 
     assert made[-1] in board.page.evaluate(IN_SIGHT)
 
 
+FILLS = """() => Object.fromEntries([...document.querySelectorAll('.shape')].map((group) =>
+  [group.dataset.id, getComputedStyle(group.firstChild).fill.match(/\\d+/g).slice(0, 3).map(Number)]))"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_colour_by_another_name_is_that_colour(server: Server, open_board: Open, scheme: str) -> None:
+    """The model's own example is yellow. A name of no colour, or of a part of every object, is the first colour."""
+    said = ["yellow", "Yellow ", "amber", "red", "purple", "slate", "grey", "mud", "constructor", "__proto__"]
+    project = f"colours-{scheme}"
+    for number, colour in enumerate(said):
+        shape = note(10 + number % 5 * 180, colour) | {"colour": colour, "y": 70 + number // 5 * 150}
+        put(server, project, ("put_shape", {"id": f"s{number}", "shape": shape}))
+    board = open_board(server, project, color_scheme=scheme)
+    until(lambda: len(board.ids) == len(said))
+    by_id = board.page.evaluate(FILLS)
+    fills = {colour: by_id[f"s{number}"] for number, colour in enumerate(said)}
+    red, green, blue = fills["yellow"]
+    assert min(red, green) - blue > 20, "yellow has red and green, and less blue"
+    assert fills["yellow"] == fills["Yellow "] == fills["amber"]
+    greys = [fills[name] for name in ("slate", "grey", "mud", "constructor", "__proto__")]
+    assert greys == [greys[0]] * len(greys)
+    assert len({tuple(fills[name]) for name in ("yellow", "red", "purple", "grey")}) == 4
+    board.select("s0")
+    assert board.page.locator(".swatch.amber").get_attribute("aria-pressed") == "true"
+
+
 # --- history ----------------------------------------------------------------------------------------------------------
 def note(x: int, text: str) -> dict[str, Any]:
     return {"kind": "note", "colour": "amber", "x": x, "y": 40, "width": 160, "height": 120, "text": text}

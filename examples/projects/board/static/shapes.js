@@ -3,6 +3,11 @@
 
 export const KINDS = ['rect', 'ellipse', 'note'];
 export const COLOURS = ['slate', 'blue', 'teal', 'green', 'amber', 'rose', 'violet'];
+/** Colours by other names, as programs and people write them. */
+const ALSO = {
+  yellow: 'amber', gold: 'amber', orange: 'amber', red: 'rose', pink: 'rose', purple: 'violet', magenta: 'violet', indigo: 'violet',
+  cyan: 'teal', aqua: 'teal', turquoise: 'teal', lime: 'green', navy: 'blue', grey: 'slate', gray: 'slate', white: 'slate', black: 'slate',
+};
 const NAMES = { rect: 'Rectangle', ellipse: 'Ellipse', note: 'Note' };
 const SIZES = { rect: [180, 110], ellipse: [170, 120], note: [170, 150] };
 const FAR = 20_000;
@@ -24,9 +29,16 @@ export function drawn(value) {
     y: within(given.y, -FAR, FAR, 0),
     width: within(given.width, SMALLEST, LARGEST, width),
     height: within(given.height, SMALLEST, LARGEST, height),
-    colour: COLOURS.includes(given.colour) ? given.colour : COLOURS[0],
+    colour: colourOf(given.colour),
     text: textOf(given.text),
   };
+}
+
+/** One of our colours: the one that is named, or the nearest to it; the first for what is no name of a colour. */
+function colourOf(said) {
+  const name = typeof said === 'string' ? said.trim().toLowerCase() : '';
+  if (COLOURS.includes(name)) return name;
+  return Object.hasOwn(ALSO, name) ? ALSO[name] : COLOURS[0];
 }
 
 /** A new shape of a kind, its middle at a point. */
