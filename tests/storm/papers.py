@@ -117,7 +117,10 @@ def settle(db: Database, folder: str, clients: list[str]) -> None:
 
 
 def judge(db: Database, folder: str, clients: list[str], journal: Journal) -> Iterator[str]:
-    """Every mutation once, in its client's order, with one outcome; every version with its blobs."""
+    """Every mutation once, in its client's order, with one outcome; every version with its blobs.
+
+    A mutation that found no memory in a process with a limit is rejected, and said to be.
+    """
     docs = documents_in(db, folder)
     for id in _written(docs, clients):
         head = docs.head(id)
@@ -133,16 +136,22 @@ def judge(db: Database, folder: str, clients: list[str], journal: Journal) -> It
 
 def _judge_client(docs: Documents[Paper], id: str, client: str, log: list[str], journal: Journal) -> Iterator[str]:
     last = docs.last_ids(id, [client])[client]
-    words = [f"{client}:{n}" for n in range(1, last + 1) if n % POISON_EVERY]
+    rejected = {n for n in range(1, last + 1) if n % POISON_EVERY == 0} | _without_memory(docs, id, client, last)
+    words = [f"{client}:{n}" for n in range(1, last + 1) if n not in rejected]
     written = [word for word in log if word.startswith(f"{client}:")]
     if written != words:
         yield f"{id}: {client} wrote {len(words)}, of which {len(written)} are there: {set(words) ^ set(written)}"
     for n in range(1, LENGTH + 1):
         told = journal.mutated.get(f"{id} {client} {n}")
-        wanted = {"applied" if n % POISON_EVERY else "rejected"}
+        wanted = {"rejected" if n in rejected else "applied"}
         if told is not None and (told != wanted or n > last):
             why = journal.reasons.get(f"{id} {client} {n}")
             yield f"{id}: mutation {n} of {client} was told to be {told}, the last one of {last}: {why}"
+
+
+def _without_memory(docs: Documents[Paper], id: str, client: str, last: int) -> set[int]:
+    outcomes = docs.outcomes(id, [(client, n) for n in range(1, last + 1)])
+    return {found.id for found in outcomes if found is not None and (found.error or "").startswith("MemoryError")}
 
 
 def _written(docs: Documents[Paper], clients: list[str]) -> list[str]:
