@@ -5,7 +5,7 @@
     │   ├── DeclarationError     a table, entity or key function that can't hold        (also TypeError)
     │   ├── InvalidValue         a value that its attribute or key can't take           (also ValueError)
     │   ├── InvalidRequest       a call that can't be carried out as it is written      (also ValueError)
-    │   ├── TooLarge             over a limit of DynamoDB; nothing was sent             (also ValueError)
+    │   ├── TooLarge             over a limit of DynamoDB; nothing was written          (also ValueError)
     │   ├── InvalidCursor        a cursor that is changed, foreign or expired           (also ValueError)
     │   └── NotConfigured        an engine, a region, credentials or a key is missing
     ├── Conflict             the stored data says no: read again, then decide
@@ -100,7 +100,8 @@ class InvalidRequest(Mistake, ValueError):
 
 
 class TooLarge(Mistake, ValueError):
-    """Over a limit of DynamoDB, found before sending. The largest attributes are named."""
+    """Over a limit of DynamoDB. Found before sending, the largest attributes named; or, of what an update would make of
+    an item, by the service. Nothing was written."""
 
     code = "mistake.too-large"
 
