@@ -25,8 +25,8 @@ REQUESTS = 25
 class Pair:
     """Two workers over a stream whose first shard is split while one of them is held up."""
 
-    def __init__(self, engine: Database, seed: int) -> None:
-        self.engine, self.world, self.script = engine, World(seed, START), Script(seed, shards=2)
+    def __init__(self, engine: Database, seed: int, shards: int = 2) -> None:
+        self.engine, self.world, self.script = engine, World(seed, START), Script(seed, shards=shards)
         self.script.repeats = self.script.expires_early = self.script.empty_answers = 0.0
         self.name = f"pair-{next(NAMES)}"
         self.handled: dict[str, list[str]] = defaultdict(list)
@@ -171,3 +171,37 @@ def test_one_that_begins_with_what_comes_misses_nothing_of_it(engine: Database, 
     assert pair.gaps == []
     assert (sequence in pair.handled["k1"]) or not is_written_down
     assert pad_sequence_number(pair.script.written["k1"][0]) not in pair.handled["k1"]
+
+
+def test_a_busy_worker_keeps_its_lease(engine: Database) -> None:
+    """Its checkpoints show life as its heartbeats do; an idle worker beside it takes nothing from it."""
+    pair = Pair(engine, 5, shards=1)
+    pair.start("first")
+    pair.world.run_for(LEASE_SECONDS)
+    pair.start("second")
+    for count in range(1, 120):
+        pair.write(range(count, count + 1))
+        pair.world.run_for(LEASE_SECONDS / 20)
+    (lease,) = pair.leases()
+    assert (lease.owner.partition("-")[0], lease.fence) == ("first", 1)
+    pair.world.run_for(LEASE_SECONDS)
+    pair.end()
+    pair.check()
+    assert {key: len(handled) for key, handled in pair.handled.items()} == {"k1": 119, "k2": 119, "k3": 119}
+
+
+def test_a_worker_pauses_for_less_than_its_lease(engine: Database) -> None:
+    """Then it is still its own, and nothing is handled twice."""
+    pair = Pair(engine, 6, shards=1)
+    pair.start("first")
+    pair.world.run_for(LEASE_SECONDS)
+    pair.start("second")
+    for count in range(1, 160):
+        pair.write(range(count, count + 1))
+        if count % 40 == 0:
+            pair.world.hold_up("first", LEASE_SECONDS / 3)
+        pair.world.run_for(LEASE_SECONDS / 20)
+    pair.world.run_for(LEASE_SECONDS)
+    pair.end()
+    pair.check()
+    assert {len(handled) for handled in pair.handled.values()} == {159}

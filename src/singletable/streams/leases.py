@@ -1,6 +1,7 @@
 """Leases: who reads which shard. Every write of an owner holds the fence it took, so that a late owner writes nothing.
 
-No clocks are compared. A worker remembers when it first saw a lease as it is; a live owner raises `beats` meanwhile.
+No clocks are compared. A worker remembers when it first saw a lease as it is; a live owner raises `beats` meanwhile,
+with each of its writes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from singletable.records import Entity, flows
 from singletable.streams.books import Books, LeaseItem
 from singletable.wire.port import Port
 
+State = tuple[int, int, str]
+"""What a living owner changes: fence, beats and position."""
+
 
 @dataclass
 class Sightings:
@@ -23,13 +27,13 @@ class Sightings:
 
     seconds: float
     """A lease that doesn't change for so long has lost its owner."""
-    seen: dict[str, tuple[tuple[int, int], float]] = field(default_factory=dict[str, tuple[tuple[int, int], float]])
+    seen: dict[str, tuple[State, float]] = field(default_factory=dict[str, "tuple[State, float]"])
 
     def is_free(self, lease: LeaseItem, now: float) -> bool:
         """Whether it has no owner, or one that has shown no life for a lease's length."""
         if not lease.owner:
             return True
-        state = lease.fence, lease.beats
+        state = lease.fence, lease.beats, lease.position
         known, since = self.seen.get(lease.shard, (None, now))
         if known != state:
             self.seen[lease.shard] = state, now
@@ -55,7 +59,8 @@ async def take(port: Port, books: Books, lease: LeaseItem, owner: str) -> LeaseI
     """Become the owner of a lease that was seen to be free; None where it has changed since, or is over by now."""
     kind: Any = books.lease
     changes = attr(kind.owner).set(owner), attr(kind.fence).set(lease.fence + 1), attr(kind.wanted_by).set("")
-    seen = (attr(kind.fence) == lease.fence) & (attr(kind.beats) == lease.beats) & (attr(kind.is_over) == False)  # noqa: E712
+    seen = (attr(kind.fence) == lease.fence) & (attr(kind.beats) == lease.beats)
+    seen = seen & (attr(kind.position) == lease.position) & (attr(kind.is_over) == False)  # noqa: E712
     taken = await _change(port, books, lease, changes, seen)
     return taken if taken is not None and (taken.owner, taken.fence) == (owner, lease.fence + 1) else None
 

@@ -220,7 +220,8 @@ class Worker:
     async def _checkpoint(self, shard: HeldShard, *, is_over: bool = False) -> None:
         kind: Any = self.consumer.books.lease
         began = self.port.monotonic()
-        changes = [attr(kind.position).set(shard.position)]
+        shard.beats += 1  # it shows life too: no heartbeat is due after it
+        changes = [attr(kind.position).set(shard.position), attr(kind.beats).set(shard.beats)]
         if is_over:
             changes += [attr(kind.is_over).set(True), attr(kind.owner).set("")]
         written = await leases.write(self.port, self.consumer.books, shard.lease, *changes)
