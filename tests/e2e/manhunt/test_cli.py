@@ -114,11 +114,13 @@ def test_searches_end_on_a_busy_machine(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(3700)
-def test_two_thousand_searches_end_on_a_busy_machine(tmp_path: Path) -> None:
+def test_many_searches_end_on_a_busy_machine(tmp_path: Path) -> None:
+    """Some hundred, so that other long runs beside them have time; `BUSY_SEARCHES=2000` for the whole."""
+    count = int(os.environ.get("BUSY_SEARCHES", "200"))
     run = CommandLine(MODULE, f"local:{tmp_path}/manhunt.db")
     with busy_loops():
-        ran = run("simulate", "--searches", "2000", "--json", seconds=3600)
-    sys.stdout.write(f"{outcome_of(ran, 2000)}\n{ran.err}\n")
+        ran = run("simulate", "--searches", str(count), "--json", seconds=3600)
+    sys.stdout.write(f"{outcome_of(ran, count)}\n{ran.err}\n")
 
 
 def test_those_who_find_nothing_to_answer_ask_less_and_less_often() -> None:
