@@ -123,7 +123,7 @@ def test_a_delete_survives_a_kill_at_every_step(lasting: Database, engine_url: s
             break
         lasting.delete_table(records)
         lasting.create_table(records)
-    assert step > 20
+    assert step > 15
 
 
 @pytest.mark.soak
