@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections import Counter as Count
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
-from singletable import Corrupt, Database, attr
+from singletable import AlreadyExists, Corrupt, Database, attr
 from tests.storm.effects import effect
 from tests.storm.journal import Call, Journal, told
 from tests.storm.life import Life
@@ -25,7 +26,7 @@ BEGINS_WITH = 1_000_000
 
 
 def prepare(db: Database) -> None:
-    """What is there before the storm; profiles as the older version of the program wrote them."""
+    """What is there before the storm."""
     db.write_many(puts=[*(Purse(id=id, amount=BEGINS_WITH) for id in PURSES), *(Counter(id=id) for id in COUNTERS)])
     for id in COUNTERS:
         db.create(Versioned(id=id))
@@ -116,7 +117,8 @@ class Ledger:
 
         def act() -> None:
             if self.db.get(Profile.by_id(id).consistent()) is None:
-                self.db.upsert(Profile(id=id))
+                with suppress(AlreadyExists):  # another process may be first
+                    self.db.create(Profile(id=id))
             self.db.update(Profile.by_id(id), attr(Profile.visits).add(1), exactly_once=True)
 
         self.life.attempt("visit", act, {"on": id}, refused=(Corrupt,))
