@@ -9,7 +9,7 @@ import pytest
 from tests.faults.fixtures import seed_of
 from tests.storm.run import weather
 
-SHORT, LONG = 6_000, 60_000
+SHORT, LONG = 12_000, 60_000
 
 
 @pytest.mark.timeout(600)
@@ -17,7 +17,7 @@ def test_nothing_is_lost_or_doubled(request: pytest.FixtureRequest) -> None:
     result = weather(SHORT, crc32(request.node.nodeid.encode()))
     assert result.wrong == []
     assert result.faults > SHORT // 4
-    assert result.kills > 3
+    assert result.kills > 0
 
 
 @pytest.mark.soak
