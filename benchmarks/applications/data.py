@@ -39,7 +39,7 @@ from examples.projects.model import Project, Shape, projects, put_shape
 from singletable import ANY, Database, Entity, Key, Table, connect
 from singletable.documents import Documents, ObjectBlobs
 from singletable.operations import MAX_BATCH_WRITE, BatchWriteItem
-from singletable.records.models import model_for
+from singletable.schema.models import model_for
 from singletable.tables import create
 
 SIZES: Final = (1_000, 100_000, 1_000_000)

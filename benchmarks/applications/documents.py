@@ -18,15 +18,15 @@ from benchmarks.applications.data import BOARD, BOARD_SIZES, ORGANISATION, TWIN,
 from examples.projects.model import Project, Shape, move_shape, projects
 from singletable import ANY, Database, attr
 from singletable.documents import Documents, Mutation, ObjectBlobs
-from singletable.documents.canonical import canonical, digest_of
+from singletable.documents.canonical_json import canonical, digest_of
+from singletable.documents.conditional_put import Yielding, put_if_absent
 from singletable.documents.contents import Content
-from singletable.documents.keeping import holds
-from singletable.documents.puts import Yielding, put_if_absent
+from singletable.documents.retention import holds
 from singletable.documents.rows import Applied
 from singletable.operations import BatchWriteItem, PutItem, TransactWriteItems
 from singletable.records import flows
-from singletable.records.models import model_for
-from singletable.records.rules import guard
+from singletable.records.conditions import guard
+from singletable.schema.models import model_for
 
 EDITOR = "editor"
 

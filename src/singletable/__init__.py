@@ -50,18 +50,17 @@ from singletable.errors import (
     VersionMoved,
 )
 from singletable.expressions import Condition, Update, attr, present
+from singletable.flow import Meter
 from singletable.later import later
-from singletable.records import (
+from singletable.records import Failure, Page, Transaction
+from singletable.schema import (
     ANY,
     Collection,
     Entity,
-    Failure,
     Key,
     KeyOf,
-    Page,
     Query,
     Table,
-    Transaction,
     after,
     at_least,
     at_most,
@@ -74,7 +73,7 @@ from singletable.records import (
     starting_with,
 )
 from singletable.tables import Index
-from singletable.wire import Credentials, Meter, RetryPolicy, StaticCredentials, Timeouts
+from singletable.wire import Credentials, RetryPolicy, StaticCredentials, Timeouts
 
 if TYPE_CHECKING:
     from singletable.database_async import AsyncDatabase, connect_async

@@ -12,29 +12,20 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Se
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from singletable.connecting import Options, Target, find_target
+from singletable.connection import Options, Target, find_target
 from singletable.expressions import Condition, Update
+from singletable.flow import Meter, drive
 from singletable.later import Later
 from singletable.operations import Key
-from singletable.records import (
-    DEFAULT_MAX_PAGES,
-    Collection,
-    Entity,
-    KeyOf,
-    Page,
-    Query,
-    Table,
-    Transaction,
-    Whole,
-    flows,
-)
+from singletable.records import DEFAULT_MAX_PAGES, Page, Transaction, flows
+from singletable.schema import Collection, Entity, KeyOf, Query, Table, Whole
 from singletable.tables import Description, Difference
-from singletable.wire import BlockingPort, CredentialSource, Meter, RetryPolicy, Timeouts, drive
+from singletable.wire import BlockingPort, CredentialSource, RetryPolicy, Timeouts
 
 if TYPE_CHECKING:
     from singletable.graph import Edge, Linked, Node, NodePage, NodeQuery, Row, edges
     from singletable.graph import flows as graph
-    from singletable.graph.linking import Target as LinkTarget
+    from singletable.graph.link_writes import Target as LinkTarget
     from singletable.records import Explainable, Explained, Finding
 else:
     edges, graph = Later("singletable.graph.edges"), Later("singletable.graph.flows")

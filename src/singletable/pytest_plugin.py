@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from singletable.wire import Meter
+from singletable.flow import Meter
 
 LIMITS = ("requests", "round_trips", "read_units", "write_units", "bytes_out", "bytes_in")
 

@@ -9,11 +9,11 @@ import pytest
 
 from singletable import SingletableError
 from singletable.cli.app import app
+from singletable.flow import FlowSuspended
 from singletable.graph import EdgeMoved
-from singletable.records import rules
+from singletable.records import conditions
 from singletable.tasks import ClaimLost, Unfinished, UnknownTask
-from singletable.wire import FlowSuspended
-from singletable.wire.faults import VERDICTS, Verdict
+from singletable.wire.error_answers import VERDICTS, Verdict
 from tests.docs.cli_reference import PAGE, commands, program, reference
 from tests.docs.pages import DOCS, ROOT
 
@@ -78,7 +78,7 @@ def test_codes_are_all_different() -> None:
 
 def test_the_write_rules_have_a_row_for_each_verb_of_the_code() -> None:
     page = (DOCS / "reference" / "write-rules.md").read_text()
-    verbs = re.findall(r"^(\w+)  +\w", rules.__doc__ or "", re.MULTILINE)
+    verbs = re.findall(r"^(\w+)  +\w", conditions.__doc__ or "", re.MULTILINE)
     assert verbs
     assert re.findall(r"^\| \*\*(\w+)\*\*", page, re.MULTILINE) == verbs
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from singletable import Database, connect
 from singletable.documents import Documents, LocalBlobs, Submission
-from singletable.wire import Traits
+from singletable.flow import Traits
 from tests.documents.models import Project, Shape, app, note, put_shape
 from tests.faults.failpoints import failpoint, make_mortal
 

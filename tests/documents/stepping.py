@@ -9,7 +9,8 @@ import random
 from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
 from typing import Any
 
-from singletable.wire import BlockingPort, drive
+from singletable.flow import drive
+from singletable.wire import BlockingPort
 
 
 class _Turn:

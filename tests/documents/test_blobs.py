@@ -14,12 +14,13 @@ import pytest
 
 from singletable import Corrupt, InvalidValue, NotConfigured, TooLarge, Unavailable, connect
 from singletable.documents import BlobStore, Documents, LocalBlobs
-from singletable.documents.canonical import JsonCodec
+from singletable.documents.canonical_json import JsonCodec
 from singletable.documents.contents import Content, Contents, prefix_of
 from singletable.operations import DeleteItem, Guard
 from singletable.operations.answers import RAW
-from singletable.records import ANY, flows
-from singletable.records.models import model_of
+from singletable.records import flows
+from singletable.schema import ANY
+from singletable.schema.models import model_of
 from tests.documents.models import Project, Shape, grow, move_shape, note, nothing, put_shape, swallow
 
 DATA = b'{"text":"hello","x":1,"y":2}'

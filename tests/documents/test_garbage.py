@@ -13,8 +13,8 @@ from obstore.store import MemoryStore
 from singletable import Database, NotFound, Table, Unavailable, connect
 from singletable.documents import Document, Documents, Items, ObjectBlobs, flows
 from singletable.documents.contents import Content, content_of
-from singletable.records import ANY
 from singletable.records import flows as records
+from singletable.schema import ANY
 from tests.documents.models import Comment, Project, Shape, fail, link_shape, note, put_comment, put_shape
 from tests.documents.stepping import Stepped, SteppingPort, at_random
 

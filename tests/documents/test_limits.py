@@ -9,7 +9,8 @@ import pytest
 
 from singletable import DeclarationError, InvalidRequest, Table, Unavailable, connect
 from singletable.documents import Documents, LocalBlobs, Submission
-from singletable.records import ANY, flows
+from singletable.records import flows
+from singletable.schema import ANY
 from tests.documents.models import Project, Shape, note, put_comment, put_shape, put_shapes, rename, said, shout
 
 

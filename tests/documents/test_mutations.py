@@ -8,7 +8,8 @@ import pytest
 
 from singletable import AlreadyExists, InvalidRequest, InvalidValue, NotFound
 from singletable.documents import Document, Mutation, Outcome
-from singletable.records import ANY, flows
+from singletable.records import flows
+from singletable.schema import ANY
 from tests.documents.models import (
     Comment,
     Project,

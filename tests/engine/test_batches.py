@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 import pytest
 
 from singletable import Entity, Incomplete, InvalidRequest, Key, Table, key_of
+from singletable.flow.port import Operation
 from singletable.operations import BatchGetItem, BatchWriteItem
 from singletable.operations.batch import BatchFound
-from singletable.wire.port import Operation
 from tests.support.models import Membership, User, membership
 from tests.support.shells import Shell
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from singletable import Condition, InvalidRequest, TooLarge, attr, key_of
+from singletable.flow import Consumed, Request, Response
 from singletable.operations import PutItem
 from singletable.operations.answers import encode
-from singletable.records.models import model_of
-from singletable.records.tables import first_use
+from singletable.records.first_use import first_use
+from singletable.schema.models import model_of
 from singletable.values import MAX_ITEM_BYTES, item_size
 from singletable.values.sizes import number_size
-from singletable.wire import Consumed, Request, Response
 from tests.support.models import EPOCH, Note, Photo, User
 from tests.support.raw import put_raw, stored
 from tests.support.shells import Shell, opened

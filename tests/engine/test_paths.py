@@ -194,8 +194,8 @@ async def test_other_refusals_come_first(shell: Shell) -> None:
 
 async def test_an_element_of_a_list_is_not_changed_twice(shell: Shell) -> None:
     """A repeat would take the next element away."""
-    from singletable.records.changes import is_repeatable
-    from singletable.records.models import model_of
+    from singletable.records.index_keys import is_repeatable
+    from singletable.schema.models import model_of
 
     model: Any = model_of(Box)
     for update in (attr(Box.lines).remove(0), ATTR(B.free["a"][0]).remove()):

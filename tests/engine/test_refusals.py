@@ -24,7 +24,7 @@ from singletable import (
     field,
 )
 from singletable.errors import SingletableError
-from singletable.records.models import model_of
+from singletable.schema.models import model_of
 from singletable.values import to_attribute_value
 from tests.graph.models import Goal, GoalMembership, User
 from tests.support.shells import Shell

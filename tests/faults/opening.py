@@ -8,11 +8,12 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from singletable import AsyncDatabase, Credentials, Database, RetryPolicy, StaticCredentials, Table, Timeouts
-from singletable.connecting import Options, find_target
+from singletable.connection import Options, find_target
+from singletable.flow import Traits
 from singletable.records import Finding, flows
-from singletable.records.tables import first_use
-from singletable.wire import BlockingPort, Traits
-from singletable.wire.awaiting import AwaitingPort
+from singletable.records.first_use import first_use
+from singletable.wire import BlockingPort
+from singletable.wire.asyncio_port import AwaitingPort
 from tests.faults.clock import Clock
 from tests.support.shells import Shell, disguised
 

@@ -15,9 +15,9 @@ import threading  # noqa: TID251
 from types import TracebackType
 from urllib.parse import urlsplit
 
+from singletable.flow import drive
 from singletable.local import Door
-from singletable.wire import drive
-from singletable.wire.doors import pass_blocking
+from singletable.wire.unix_sockets import pass_blocking
 from tests.faults.carrying import Carrier
 from tests.faults.messages import Call, Cut, Hang, Outcome, Reply
 from tests.faults.rules import Faults

@@ -11,8 +11,8 @@ import pytest
 PROGRAM = """
 from singletable import attr
 from singletable.operations import PutItem, TransactWriteItems
-from singletable.records.planning import Moment
-from singletable.records.writes import Change, Upsert
+from singletable.records.write import Moment
+from singletable.records.verbs import Change, Upsert
 from tests.rules.models import Plain
 
 entity = Plain(id="1", groups={"a", "b", "c", "\\u00e9"}, tags=["x"])

@@ -18,11 +18,11 @@ import pytest
 from singletable import Database, connect, connect_async
 from singletable.documents import Documents, LocalBlobs
 from singletable.errors import PASSING, Conflict, SingletableError
+from singletable.flow import SQS
 from singletable.operations.queue import CreateQueue
 from singletable.queues import Outgoing, Queue, consume, send
 from singletable.streams import Changes
 from singletable.sync import Pointer, Worker
-from singletable.wire import SQS
 from tests.faults.clock import Clock
 from tests.streams.models import Note, noted
 from tests.support.emulators import aws_emulator

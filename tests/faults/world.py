@@ -24,7 +24,7 @@ from singletable import (
     VersionMoved,
     key_of,
 )
-from singletable.records.models import model_for
+from singletable.schema.models import model_for
 from tests.faults.clock import Clock
 from tests.faults.opening import findings
 from tests.rules.models import Counted, Named, Passing, Plain, Ranked, Session, shop

@@ -10,7 +10,7 @@ import sys
 from msgspec.structs import replace
 
 from singletable import connect
-from singletable.wire import Traits
+from singletable.flow import Traits
 from tests.faults.failpoints import make_mortal
 from tests.graph.models import Goal, records
 

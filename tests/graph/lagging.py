@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from singletable import Database, RetryPolicy
-from singletable.wire import Traits
+from singletable.flow import Traits
 from tests.faults.actions import Action
 from tests.faults.carrying import Carrier
 from tests.faults.clock import Clock

@@ -9,7 +9,7 @@ from typing import Any
 
 from singletable import Entity, Key, StaticCredentials, attr, connect
 from singletable.errors import SingletableError
-from singletable.records.models import model_of
+from singletable.schema.models import model_of
 from tests.faults.actions import (
     Action,
     ApplyThenCut,
@@ -352,7 +352,7 @@ async def an_upcaster_that_is_missing(stage: Stage) -> None:
 async def a_flow_that_waits_for_something_else(stage: Stage) -> None:
     import asyncio  # noqa: TID251
 
-    from singletable.wire import drive
+    from singletable.flow import drive
 
     drive(asyncio.sleep(10, TEXT))
 

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from singletable.connecting import Options
+from singletable.connection import Options
 
 _PROGRAM = """
 import importlib, inspect, json, pkgutil, pydoc

@@ -14,8 +14,8 @@ from singletable import StaticCredentials, attr
 from singletable.errors import SingletableError
 from singletable.operations.answers import Refused
 from singletable.operations.transact import Cancelled
-from singletable.records.models import model_of
-from singletable.records.tables import first_use
+from singletable.records.first_use import first_use
+from singletable.schema.models import model_of
 from singletable.wire import RetryPolicy
 from tests.faults import opening
 from tests.faults.clock import Clock

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from hypothesis import strategies as st
 
-from singletable.records.keytext import SEPARATORS, TOP, Part, Slot, Template, enum_text
+from singletable.schema.key_text import SEPARATORS, TOP, Part, Slot, Template, enum_text
 
 
 class Role(Enum):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from singletable import Corrupt, Database, Entity, InvalidValue, connect, key_of
 from singletable.operations.answers import encode, item_decoder, read_item
-from singletable.records.models import model_of
+from singletable.schema.models import model_of
 from singletable.values import from_attribute_value, to_attribute_value
 from singletable.values.numbers import decimal_text, float_text, integer_text, read_float, read_integer
 from tests.property.shapes import Point, Sets, Shape, approximates, exacts, free, sets, shape, wholes

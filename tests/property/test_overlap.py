@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from singletable.records.keytext import Template
-from singletable.records.overlap import could_begin, could_meet
+from singletable.schema.key_text import Template
+from singletable.schema.overlap import could_begin, could_meet
 from tests.property.keys import separators, templates, values
 
 
@@ -61,7 +61,7 @@ def template(shown: str, separator: str = "#") -> Template:
     from decimal import Decimal
     from uuid import UUID
 
-    from singletable.records.keytext import Part, Slot
+    from singletable.schema.key_text import Part, Slot
     from tests.property.keys import Role, Status
 
     types = {"str": str, "int": int, "date": date, "uuid": UUID, "role": Role, "status": Status, "dec": Decimal}

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace as with_
 
 from singletable import Corrupt
-from singletable.records.keytext import Part, Template
-from singletable.records.places import Places
+from singletable.schema.key_text import Part, Template
+from singletable.schema.places import Places
 from singletable.values import Codec, json_decoder, make_field
 from tests.property.keys import near, separators, templates, text, values
 

@@ -27,7 +27,7 @@ from singletable import (
     connect,
     starting_with,
 )
-from singletable.records.keytext import Part, Range, Slot, Template, bounds
+from singletable.schema.key_text import Part, Range, Slot, Template, bounds
 from tests.property.keys import PRINTABLE, VALUES, Role, Status, near, of_slot, rank, separators, text
 
 HOWS = ("before", "after", "at_least", "at_most", "between")

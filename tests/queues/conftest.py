@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from singletable import connect, connect_async
+from singletable.flow import SQS
 from singletable.operations.queue import CreateQueue
 from singletable.queues import Queue
-from singletable.wire import SQS
 from tests.faults.fixtures import kind
 from tests.support.emulators import aws_emulator
 from tests.support.shells import Shell, disguised

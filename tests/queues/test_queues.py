@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from singletable import Corrupt, InvalidRequest, InvalidValue, NotConfigured, TooLarge
+from singletable.flow import SQS
 from singletable.operations.queue import ChangeMessageVisibility, GetQueueAttributes, GetQueueUrl
 from singletable.queues import Later, Message, Outgoing, Queue, consume, legal_id, partial_failures, send
-from singletable.wire import SQS
 from tests.queues.conftest import MakeQueue
 from tests.support.shells import Shell
 

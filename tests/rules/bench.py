@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from singletable.records.table import GUARD_TYPE
+from singletable.schema.table import GUARD_TYPE
 from tests.faults.actions import Action
 from tests.faults.clock import Clock
 from tests.faults.opening import findings

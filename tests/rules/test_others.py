@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from singletable import ConditionFailed, NotFound, OutcomeUnknown, VersionMoved, attr
-from singletable.wire import drive
+from singletable.flow import drive
 from tests.faults.actions import ApplyThen500, ApplyThen500ThenLateDuplicate, ApplyThenCut, StaleRead
 from tests.faults.opening import opened_at
 from tests.faults.rules import Match, Rule

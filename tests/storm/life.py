@@ -21,9 +21,9 @@ from singletable import (
     Timeouts,
     Unavailable,
 )
-from singletable.connecting import Options, Target, find_target
+from singletable.connection import Options, Target, find_target
 from singletable.wire import BlockingPort
-from singletable.wire.awaiting import AwaitingPort
+from singletable.wire.asyncio_port import AwaitingPort
 from tests.faults.actions import IndexFrozen
 from tests.faults.port import make_faulty
 from tests.faults.rules import Faults, Match, Rule

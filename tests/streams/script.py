@@ -11,7 +11,7 @@ import random
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from singletable.wire import Request, Response
+from singletable.flow import Request, Response
 
 ARN = "arn:aws:dynamodb:eu-central-1:123456789012:table/noted/stream/2026-11-20T00:00:00.000"
 _ITERATOR_SECONDS = 15 * 60.0

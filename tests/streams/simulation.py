@@ -18,7 +18,7 @@ from itertools import count
 from typing import Any
 
 from singletable import Database
-from singletable.wire import DYNAMODB_STREAMS, Port, Ready, Request, Service, Traits, drive
+from singletable.flow import DYNAMODB_STREAMS, Port, Ready, Request, Service, Traits, drive
 from tests.streams.script import Script
 
 _LATENCY = 0.004

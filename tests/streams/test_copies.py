@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from singletable import ANY, Database, DeclarationError, Entity, Index, Key, Table, attr, connect, field
-from singletable.records import copy_of
+from singletable.schema import copy_of
 from singletable.streams import Changes
 from singletable.streams.copies import kept_copies
 from tests.support.raw import stored

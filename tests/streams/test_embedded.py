@@ -16,8 +16,8 @@ import pytest
 from singletable import Database, NotConfigured, connect
 from singletable.errors import Unavailable
 from singletable.local import Engine, tend_streams
-from singletable.local.private import private_directory
-from singletable.local.waiting import wait_until
+from singletable.local.polling import wait_until
+from singletable.local.private_files import private_directory
 from singletable.streams import Changes, Gap, GapWarning
 from tests.streams.models import Note, Seen, noted
 
@@ -153,7 +153,7 @@ def test_its_directory_goes_when_the_owner_is_killed() -> None:
 
 
 def test_where_nothing_can_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("singletable.local.private._IN_MEMORY", tmp_path / "none")
+    monkeypatch.setattr("singletable.local.private_files._IN_MEMORY", tmp_path / "none")
     assert private_directory({"TMPDIR": str(tmp_path)}, for_data=True).parent == tmp_path
     with pytest.raises(NotConfigured, match="TMPDIR"):
         private_directory({"TMPDIR": str(tmp_path / "none")}, for_data=True)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from singletable import Database
+from singletable.flow import Request
 from singletable.operations.stream import pad_sequence_number
 from singletable.streams import Changes, Inserted, Modified
-from singletable.wire import Request
 from tests.streams.models import Note, noted
 from tests.streams.script import DAY, Script
 from tests.streams.simulation import Task, Trouble, World, simulated

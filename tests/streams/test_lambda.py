@@ -12,9 +12,9 @@ import pytest
 
 from singletable import Database, attr, connect
 from singletable.errors import InvalidRequest
+from singletable.flow import DYNAMODB_STREAMS
 from singletable.operations import TableCall
 from singletable.streams import Changes, Inserted, Modified
-from singletable.wire import DYNAMODB_STREAMS
 from tests.streams.models import Note, Seen, Ticket, noted
 from tests.support.shells import Shell
 

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from singletable import Database, connect
-from singletable.local.private import private_directory
-from singletable.local.waiting import wait_until
+from singletable.local.polling import wait_until
+from singletable.local.private_files import private_directory
 from singletable.streams import Changes
 from tests.streams.models import Note, Seen, noted
 

@@ -12,9 +12,9 @@ import pytest
 
 from singletable import Database
 from singletable.errors import NotConfigured, Throttled
+from singletable.flow import Response
 from singletable.operations.stream import DescribeStream, GetRecords, GetShardIterator, pad_sequence_number
 from singletable.streams import Changes, Inserted, Modified
-from singletable.wire import Response
 from tests.streams.models import Note, noted
 from tests.streams.script import DAY, Script
 from tests.streams.simulation import World, simulated

@@ -27,10 +27,10 @@ from singletable.errors import (
     Throttled,
     Unavailable,
 )
+from singletable.flow import Request
 from singletable.operations.stream import pad_sequence_number
 from singletable.streams import Changes, Inserted, Modified
-from singletable.streams.books import Books
-from singletable.wire import Request
+from singletable.streams.state import Books
 from tests.faults.actions import ApplyThen500, ApplyThenCut, DropBefore, PartialPage, Throttle, TruncateBody
 from tests.faults.port import make_faulty
 from tests.faults.rules import Faults, Match, Rule

@@ -8,8 +8,8 @@ import pytest
 
 from singletable import Database
 from singletable.errors import Unavailable
-from singletable.streams.tailing import Missed, Seen, Tail
-from singletable.wire import Request
+from singletable.flow import Request
+from singletable.streams.tail import Missed, Seen, Tail
 from tests.streams.models import noted
 from tests.streams.script import DAY, Script
 from tests.streams.simulation import SimulatedPort, Trouble, World

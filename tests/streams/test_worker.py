@@ -14,7 +14,7 @@ import pytest
 from singletable import Database, Meter, NotFound, attr
 from singletable.records import flows
 from singletable.streams import Changes, Inserted, Modified
-from singletable.streams.books import LeasesIn
+from singletable.streams.state import LeasesIn
 from tests.streams.models import Account, Note, Parcel, Seen, noted
 from tests.support.raw import put_raw
 from tests.support.shells import Shell

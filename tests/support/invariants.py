@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from singletable import Table
-from singletable.wire.port import Port
+from singletable.flow.port import Port
 from tests.support.raw import all_items
 
 

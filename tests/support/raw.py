@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from singletable.flow.port import Port
 from singletable.operations import GetItem, Item, PutItem, Scan, Selection
-from singletable.records.models import model_of
-from singletable.records.tables import first_use
-from singletable.wire.port import Port
+from singletable.records.first_use import first_use
+from singletable.schema.models import model_of
 
 
 class RawReader:

@@ -8,8 +8,9 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 
 from singletable import AsyncDatabase, Database, connect, connect_async
+from singletable.flow import Traits
 from singletable.operations import TableCall
-from singletable.wire import RetryPolicy, Traits
+from singletable.wire import RetryPolicy
 
 ENDPOINTS_VARIABLE = "SINGLETABLE_TEST_ENDPOINTS"
 """More engines to run the suite on: addresses, separated by commas."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from singletable.errors import InvalidRequest
 from singletable.sync import Limits
-from singletable.sync.pieces import elements, members, values_in
+from singletable.sync.body_parts import elements, members, values_in
 from singletable.sync.protocol import OtherVersion, Push, read_push
 
 TEXTS = st.text(alphabet=st.characters(codec=None), max_size=12) | st.sampled_from(

@@ -13,10 +13,10 @@ import pytest
 from singletable import AsyncDatabase, connect, connect_async
 from singletable.documents import Documents, LocalBlobs, Mutation
 from singletable.errors import Unavailable
+from singletable.flow.services import SQS
 from singletable.operations.queue import CreateQueue, GetQueueAttributes, ReceiveMessage
 from singletable.queues import Outgoing, Queue, send
 from singletable.sync import Pointer, Worker
-from singletable.wire.services import SQS
 from tests.support.emulators import aws_emulator as aws_emulator
 from tests.sync.board import Project
 from tests.sync.simulated import Client

@@ -12,12 +12,12 @@ import pytest
 
 from singletable import Table, connect_async
 from singletable.documents import BlobStore, Document, Items, Mutation, collection
+from singletable.flow import Port
 from singletable.operations import BatchWriteItem
-from singletable.records import model_of
+from singletable.schema import model_of
 from singletable.sync import Limits
 from singletable.sync.protocol import Pull, read_push
-from singletable.sync.pushing import Pushing
-from singletable.wire import Port
+from singletable.sync.push import Pushing
 from tests.sync.interrupted import Interrupted
 from tests.sync.simulated import Client
 from tests.sync.world import World

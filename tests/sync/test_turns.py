@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from singletable.sync.waiting import Bell, Turns, from_threads
+from singletable.sync.event_wait import Bell, Turns, from_threads
 
 
 @pytest.mark.parametrize("seed", range(20))

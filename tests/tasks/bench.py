@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from typing import Any, ParamSpec, overload
 
 from singletable import Entity, Key, Table, attr
+from singletable.flow import Traits, drive
 from singletable.records import Finding, flows
 from singletable.tasks import Call, Tally, TaskFunction, Tasks
-from singletable.wire import Traits, drive
 from tests.faults.clock import Clock
 from tests.support.shells import Shell
 

@@ -7,8 +7,8 @@ import threading  # noqa: TID251
 import time
 
 from singletable import Database, Entity, Key, Table, attr, connect, field
+from singletable.flow import Traits
 from singletable.tasks import Backoff, Tasks
-from singletable.wire import Traits
 
 app = Table("work", indexes=["gsi1"])
 tasks = Tasks(app, index="gsi1")

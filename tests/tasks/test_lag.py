@@ -11,7 +11,7 @@ import pytest
 
 from singletable import Meter, TransactionCancelled
 from singletable.operations import Query
-from singletable.records.writing import alone
+from singletable.records.send import alone
 from singletable.tasks import ClaimLost
 from singletable.tasks.items import instant
 from singletable.tasks.writes import Claim

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from singletable.records.writing import alone
+from singletable.records.send import alone
 from singletable.tasks.items import task_entities
 from singletable.tasks.writes import Claim, ClaimLost, Finish
 from tests.faults.clock import Clock

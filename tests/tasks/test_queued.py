@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from singletable import NotConfigured, connect, connect_async
+from singletable.flow import SQS, Traits
 from singletable.operations.queue import CreateQueue, GetQueueAttributes, ReceiveMessage
 from singletable.queues import Outgoing, Queue, send
 from singletable.tables import Index
-from singletable.wire import SQS, Traits
 from tests.faults.clock import Clock
 from tests.support.shells import disguised
 from tests.tasks.bench import Bench, make_bench, noting, seconds

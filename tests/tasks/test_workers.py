@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from singletable import Database, InvalidRequest, NotConfigured, connect
-from singletable.wire import Traits
+from singletable.flow import Traits
 from tests.support.shells import disguised
 from tests.tasks import child
 from tests.tasks.bench import LOCAL, Bench, Stop, make_bench, noting, seconds

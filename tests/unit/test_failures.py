@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from singletable.errors import Unavailable
-from singletable.failures import MOST_TEXT_CHARACTERS, error_text, is_of_function
+from singletable.failure_text import MOST_TEXT_CHARACTERS, error_text, is_of_function
 
 
 class Untellable(Exception):

@@ -7,11 +7,11 @@ from typing import Any, NoReturn
 import click
 
 from singletable import __version__
-from singletable.cli import show
+from singletable.cli import output
 from singletable.cli.demo import demo
 from singletable.cli.local import local
+from singletable.cli.pattern_commands import explain, get, query
 from singletable.cli.patterns import patterns
-from singletable.cli.reading import explain, get, query
 from singletable.cli.session import DB_VARIABLE, DEFAULT_DB, Session, options_anywhere
 from singletable.cli.stream import stream
 from singletable.cli.table import table
@@ -22,7 +22,7 @@ class Failed(click.ClickException):
     """An error of the library: one message on standard error, exit code 1."""
 
     def show(self, file: Any = None) -> None:
-        show.error(self.format_message())
+        output.error(self.format_message())
 
 
 class Program(click.Group):

@@ -15,11 +15,11 @@ from uuid import UUID
 
 import click
 
-from singletable.cli.modules import Pattern
+from singletable.cli.lookup import Pattern
 from singletable.errors import InvalidValue
-from singletable.records import after, at_least, at_most, before, between, starting_with
-from singletable.records.capture import ANY
-from singletable.records.keytext import Slot, Verbatim, enum_text
+from singletable.schema import after, at_least, at_most, before, between, starting_with
+from singletable.schema.capture import ANY
+from singletable.schema.key_text import Slot, Verbatim, enum_text
 
 RANGES: Mapping[str, Callable[[Any], Any]] = {
     "before": before,

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
-from singletable.cli import show
-from singletable.cli.modules import tables_of
+from singletable.cli import output
+from singletable.cli.lookup import tables_of
 from singletable.database import Database, connect
 
 _WALKTHROUGH = "examples.organisations.walkthrough"
@@ -46,7 +46,7 @@ def demo() -> None:
     with connect("local") as db:
         _prepare(db, started)
         steps = _run(db, walkthrough)
-    show.print_table(_TITLES, [_line(step) for step in steps])
+    output.print_table(_TITLES, [_line(step) for step in steps])
     click.echo(_summary(steps, time.perf_counter() - started))
 
 
@@ -78,11 +78,11 @@ def _prepare(db: Database, started: float) -> None:
 def _run(db: Database, walkthrough: Callable[[Database], Iterator[Step]]) -> list[Step]:
     steps: list[Step] = []
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=show.console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=output.console(stderr=True), transient=True) as progress:
         task = progress.add_task("access patterns", total=None)
         for step in walkthrough(db):
             steps.append(step)
-            progress.update(task, advance=1, description=show.clean(step.name))
+            progress.update(task, advance=1, description=output.clean(step.name))
     return steps
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from singletable.cli import show
+from singletable.cli import output
 from singletable.cli.session import DEFAULT_FILE, options_anywhere, session_of
 from singletable.local import control
 from singletable.local.control import Status
@@ -93,6 +93,6 @@ def _print(found: Status, as_json: bool) -> None:
         "pid": address.pid if address else None,
     }
     if as_json:
-        show.print_json(facts)
+        output.print_json(facts)
         return
-    show.print_table(("Engine", ""), [(name, value) for name, value in facts.items() if value is not None])
+    output.print_table(("Engine", ""), [(name, value) for name, value in facts.items() if value is not None])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 from rich.text import Text
 
-from singletable.cli import show
-from singletable.cli.modules import tables_of
+from singletable.cli import output
+from singletable.cli.lookup import tables_of
 from singletable.cli.session import options_anywhere
-from singletable.records import AccessPattern, Table, catalogue
+from singletable.schema import AccessPattern, Table, catalogue
 
 
 @click.command()
@@ -26,24 +26,24 @@ def patterns(module: str, system: bool, as_json: bool) -> None:
     """
     tables = tables_of(module)
     if as_json:
-        show.print_json([pattern for table in tables for pattern in catalogue(table, system=system)])
+        output.print_json([pattern for table in tables for pattern in catalogue(table, system=system)])
         return
     for table in tables:
         _print(table, catalogue(table, system=system))
 
 
 def _print(table: Table, found: tuple[AccessPattern, ...]) -> None:
-    entities = show.counted(sum(not model.is_system for model in table.models), "entity", "entities")
-    click.echo(f"table {show.clean(table.name)}: {entities}, {show.counted(len(found), 'access pattern')}")
+    entities = output.counted(sum(not model.is_system for model in table.models), "entity", "entities")
+    click.echo(f"table {output.clean(table.name)}: {entities}, {output.counted(len(found), 'access pattern')}")
     titles = ("Access pattern", "Keys", "Cost")
-    show.print_table(titles, [(_called(p), _keys(p), _cost(p)) for p in found], between=True)
+    output.print_table(titles, [(_called(p), _keys(p), _cost(p)) for p in found], between=True)
 
 
 def _called(pattern: AccessPattern) -> Text:
     said = Text(f"{pattern.entity}.{pattern.name}", style="bold")
     said.append(f"\n{', '.join(p.shown for p in pattern.parameters)}", style="not bold")
     for line in pattern.description.splitlines()[:1]:
-        said.append(f"\n{show.clean(line)}", style="not bold dim")
+        said.append(f"\n{output.clean(line)}", style="not bold dim")
     return said
 
 
@@ -52,7 +52,7 @@ def _keys(pattern: AccessPattern) -> Text:
     place = f"in index {pattern.index}" if pattern.index else "in the table"
     sparse = f", where {', '.join(pattern.sparse_by)} is not None" if pattern.sparse_by else ""
     sort = pattern.sort or "every item of the partition"
-    return Text(f"{show.clean(pattern.partition)}\n{show.clean(sort)}\n").append(place + sparse, style="dim")
+    return Text(f"{output.clean(pattern.partition)}\n{output.clean(sort)}\n").append(place + sparse, style="dim")
 
 
 def _cost(pattern: AccessPattern) -> Text:

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from singletable.cli import show
-from singletable.cli.modules import tables_of
+from singletable.cli import output
+from singletable.cli.lookup import tables_of
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.errors import PASSING
-from singletable.records import Table
+from singletable.schema import Table
 
 if TYPE_CHECKING:
     from singletable.streams.consumer import Start
-    from singletable.streams.tailing import Missed, Seen, Tail
+    from singletable.streams.tail import Missed, Seen, Tail
 
 _PAUSE_SECONDS = 0.25
 _PATIENCE_SECONDS = 1.0
@@ -46,8 +46,8 @@ def tail(ctx: click.Context, module: str, start: Start, once: bool, types: tuple
     The stream holds a day. Nothing is written: no worker's checkpoint is touched. A line "gap" says where changes are
     missing: they were gone from the stream before they could be read.
     """
-    from singletable.streams.tailing import Seen, Tail
-    from singletable.wire.stopping import stopping
+    from singletable.flow.stop import stopping
+    from singletable.streams.tail import Seen, Tail
 
     table = _table_with_stream(module)
     with session_of(ctx).connect_to_read() as db, stopping() as told:
@@ -56,9 +56,9 @@ def tail(ctx: click.Context, module: str, start: Start, once: bool, types: tuple
             found = db.run(watch.read()) if once else _read_patiently(db, watch, told)
             for one in found:
                 if not isinstance(one, Seen):
-                    click.echo(show.clean(_gap_as_data(one)) if as_json else _gap_line(one))
+                    click.echo(output.clean(_gap_as_data(one)) if as_json else _gap_line(one))
                 elif not types or one.type in types:
-                    click.echo(show.clean(_as_data(one)) if as_json else _line(one, table))
+                    click.echo(output.clean(_as_data(one)) if as_json else _line(one, table))
             if once and not found:
                 return
             if not found:
@@ -73,7 +73,7 @@ def _read_patiently(db: Database, watch: Tail, told: Callable[[], bool]) -> Sequ
             return db.run(watch.read())
         except PASSING as error:
             if not is_told:
-                click.echo(f"{show.clean(str(error))} Going on when it passes.", err=True)
+                click.echo(f"{output.clean(str(error))} Going on when it passes.", err=True)
             is_told = True
         _pause(db, _PATIENCE_SECONDS)
     return ()
@@ -99,13 +99,13 @@ def _line(seen: Seen, table: Table) -> str:
     """`12:30:01  modified  contact  name: Ada -> Ada Lovelace`."""
     at = datetime.fromtimestamp(seen.record.dynamodb.approximate_creation_date_time, timezone.utc)
     words = [f"{at:%H:%M:%S}", seen.what, seen.type or "(no type)", seen.error or _what_changed(seen, table)]
-    return "  ".join(show.clean(word) for word in words)
+    return "  ".join(output.clean(word) for word in words)
 
 
 def _gap_line(gap: Missed) -> str:
     where = f"in shard {gap.shard}, {'after ' + gap.after if gap.after else 'before the first that was read'}"
     at = datetime.fromtimestamp(gap.at, timezone.utc)
-    return f"{at:%H:%M:%S}  gap  changes are missing {show.clean(where)}"
+    return f"{at:%H:%M:%S}  gap  changes are missing {output.clean(where)}"
 
 
 def _gap_as_data(gap: Missed) -> Mapping[str, Any]:
@@ -120,16 +120,16 @@ def _what_changed(seen: Seen, table: Table) -> str:
         return (
             _key(seen, table)
             if one is None
-            else ", ".join(f"{n}: {show.clean(v)}" for n, v in _values(one).items() if v)
+            else ", ".join(f"{n}: {output.clean(v)}" for n, v in _values(one).items() if v)
         )
     pairs = zip(_values(old).items(), _values(new).values(), strict=True)
-    changed = [f"{name}: {show.clean(was)} -> {show.clean(now)}" for (name, was), now in pairs if was != now]
+    changed = [f"{name}: {output.clean(was)} -> {output.clean(now)}" for (name, was), now in pairs if was != now]
     return f"{_key(seen, table)}  {', '.join(changed) or 'nothing that its class declares'}"
 
 
 def _key(seen: Seen, table: Table) -> str:
     keys = seen.record.dynamodb.keys
-    return " / ".join(show.clean(keys[name]["S"]) for name in table.definition.key)
+    return " / ".join(output.clean(keys[name]["S"]) for name in table.definition.key)
 
 
 def _sides(seen: Seen) -> tuple[Any, Any]:

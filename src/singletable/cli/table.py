@@ -7,12 +7,12 @@ from typing import Any
 import click
 from rich.status import Status
 
-from singletable.cli import show
-from singletable.cli.modules import tables_of
+from singletable.cli import output
+from singletable.cli.lookup import tables_of
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.errors import NotFound
-from singletable.records import Table
+from singletable.schema import Table
 from singletable.tables import Description
 
 _module = click.argument("module", metavar="MODULE[:NAME]")
@@ -39,10 +39,10 @@ def create(ctx: click.Context, module: str, yes: bool, as_json: bool) -> None:
         if not (yes or db.target.endpoint.is_local):
             names = ", ".join(t.name for t in tables)
             raise click.UsageError(f"This creates {names} at {db.target.endpoint.url}. Say --yes to do it.")
-        with Status("creating", console=show.console(stderr=True)):
+        with Status("creating", console=output.console(stderr=True)):
             made = [_create(db, table) for table in tables]
     if as_json:
-        show.print_json([{"table": name, "created": created} for name, created in made])
+        output.print_json([{"table": name, "created": created} for name, created in made])
         return
     for name, created in made:
         click.echo(f"{name}: {'created' if created else 'is there already, as declared'}")
@@ -58,10 +58,10 @@ def describe(ctx: click.Context, module: str, as_json: bool) -> None:
     with session_of(ctx).connect_to_read() as db:
         found = [_described(db, table) for table in tables]
     if as_json:
-        show.print_json([_facts(description) for description in found])
+        output.print_json([_facts(description) for description in found])
         return
     for description in found:
-        show.print_table((description.name, ""), [(k, v) for k, v in _facts(description).items() if k != "table"])
+        output.print_table((description.name, ""), [(k, v) for k, v in _facts(description).items() if k != "table"])
 
 
 @table.command()
@@ -75,10 +75,10 @@ def diff(ctx: click.Context, module: str, as_json: bool) -> None:
         found = [(table.name, difference) for table in tables for difference in db.diff_table(table)]
     if as_json:
         lines = [{"table": n, "what": d.what, "declared": d.declared, "found": d.found} for n, d in found]
-        show.print_json(lines)
+        output.print_json(lines)
     elif found:
         titles = ("Table", "What", "Declared", "Found")
-        show.print_table(titles, [(name, d.what, d.declared, d.found) for name, d in found])
+        output.print_table(titles, [(name, d.what, d.declared, d.found) for name, d in found])
     else:
         click.echo("as declared")
     if found:

@@ -20,12 +20,12 @@ version: the one commit point), `keeping` (why a blob is there when it is reache
 from singletable.documents import flows
 from singletable.documents.blobs import BlobStore, LocalBlobs, ObjectBlobs
 from singletable.documents.bounds import Bounds
-from singletable.documents.collecting import Collected
-from singletable.documents.diffs import CollectionDiff, Diff
+from singletable.documents.context import Home
+from singletable.documents.diff import CollectionDiff, Diff
 from singletable.documents.document import Document, Draft, Items, collection
-from singletable.documents.home import Home
+from singletable.documents.garbage import Collected
 from singletable.documents.mutations import Mutation, Outcome, Ref, Submission
-from singletable.documents.replaying import Replay, Replayed
+from singletable.documents.replay import Replay, Replayed
 from singletable.documents.rows import InboxRow, Listing, Version
 from singletable.documents.service import Documents
 from singletable.documents.service_async import AsyncDocuments

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from singletable.documents.bounded import Overrun, Runner, TookTooLong, Watch
+from singletable.documents.bounded_calls import Overrun, Runner, TookTooLong, Watch
 from singletable.documents.bounds import UNBOUNDED, Bounds
 from singletable.documents.drafts import ENTRY_BYTES, Attempt, Undecided, Working, run_on_draft
 from singletable.documents.mutations import Mutation, Submission
-from singletable.documents.restoring import RESTORE, restore_draft
+from singletable.documents.restore import RESTORE, restore_draft
 from singletable.documents.rows import InboxRow
 from singletable.errors import (
     Corrupt,
@@ -28,7 +28,7 @@ from singletable.errors import (
     TooLarge,
     Unavailable,
 )
-from singletable.failures import error_text
+from singletable.failure_text import error_text
 from singletable.operations import MAX_ACTIONS
 from singletable.values import MAX_TRANSACTION_BYTES
 from singletable.values.sizes import text_size

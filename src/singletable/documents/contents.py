@@ -16,7 +16,7 @@ from functools import lru_cache
 from urllib.parse import quote
 
 from singletable.documents.blobs import BlobStore
-from singletable.documents.canonical import digest_of
+from singletable.documents.canonical_json import digest_of
 from singletable.errors import Corrupt, InvalidValue, TooLarge
 
 ARGUMENTS = "mutations"

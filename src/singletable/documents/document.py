@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Concatenate, Generic
 
 from singletable.documents.blobs import BlobStore
 from singletable.documents.bounds import Bounds
-from singletable.documents.canonical import JsonCodec
+from singletable.documents.canonical_json import JsonCodec
 from singletable.documents.rows import CollectionWords, InboxRow, Rows, Version, Words, make_rows
-from singletable.documents.upcasting import ContentCodec, Upcaster, register
+from singletable.documents.upcasters import ContentCodec, Upcaster, register
 from singletable.errors import DeclarationError, InvalidRequest, InvalidValue
-from singletable.records.entities import names_around
-from singletable.records.table import Table
+from singletable.schema.entities import names_around
+from singletable.schema.table import Table
 from singletable.values import Codec, Field, make_field
 
 if TYPE_CHECKING:

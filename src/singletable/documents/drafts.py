@@ -10,18 +10,18 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from singletable.documents.bounded import Overrun, Watch
+from singletable.documents.bounded_calls import Overrun, Watch
 from singletable.documents.bounds import Bounds
-from singletable.documents.canonical import digest_of
+from singletable.documents.canonical_json import digest_of
 from singletable.documents.contents import Content, Contents, check_size, content_of
+from singletable.documents.context import Home
 from singletable.documents.document import CollectionModel, Items
-from singletable.documents.home import Home
 from singletable.documents.mutations import Ref, Submission
 from singletable.documents.snapshots import SIDE_BY_SIDE, scalar_values
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, SingletableError, TooLarge
+from singletable.flow.calls import call_in_threads
 from singletable.values import AttributeValue, item_size
 from singletable.values.sizes import texts_size
-from singletable.wire.calling import call_in_threads
 
 T = TypeVar("T")
 

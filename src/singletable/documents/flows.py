@@ -1,11 +1,12 @@
 """The flows of documents by their verbs: what the two shells run, and what sync and other layers above stand on."""
 
-from singletable.documents.checking import check
-from singletable.documents.collecting import collect_garbage
-from singletable.documents.committing import apply, next_version, process
-from singletable.documents.creating import create
-from singletable.documents.diffs import diff, diff_hashes, diff_of
-from singletable.documents.reading import (
+from singletable.documents.check import check
+from singletable.documents.commit import apply, next_version, process
+from singletable.documents.creation import create
+from singletable.documents.diff import diff, diff_hashes, diff_of
+from singletable.documents.garbage import collect_garbage
+from singletable.documents.head_state import read_state
+from singletable.documents.read import (
     at,
     client_rows,
     hashes_of,
@@ -23,9 +24,8 @@ from singletable.documents.reading import (
     version_row,
     versions_since,
 )
-from singletable.documents.replaying import branch, replay, restore
-from singletable.documents.states import read_state
-from singletable.documents.submitting import store, submit, submit_in_order, submit_next
+from singletable.documents.replay import branch, replay, restore
+from singletable.documents.submission import store, submit, submit_in_order, submit_next
 
 __all__ = [
     "apply",

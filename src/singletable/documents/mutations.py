@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, cas
 import msgspec
 from msgspec import Struct
 
-from singletable.documents.canonical import JsonCodec, canonical
+from singletable.documents.canonical_json import JsonCodec, canonical
 from singletable.errors import DeclarationError, InvalidValue
-from singletable.values.decoding import json_decoder
+from singletable.values.decoders import json_decoder
 
 if TYPE_CHECKING:
     from singletable.documents.document import DocumentModel

@@ -20,10 +20,10 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from singletable.errors import DeclarationError
-from singletable.records.capture import ANY
-from singletable.records.entities import Entity, Special, field
-from singletable.records.patterns import BoundKey, Key
-from singletable.records.table import Table
+from singletable.schema.capture import ANY
+from singletable.schema.entities import Entity, Special, field
+from singletable.schema.patterns import BoundKey, Key
+from singletable.schema.table import Table
 
 _WRITERS = "The items of a document are written by Documents, which keeps them in step."
 _REFUSED = ("create", "put", "update", "upsert", "delete", "write_many")

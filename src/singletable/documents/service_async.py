@@ -8,19 +8,19 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from singletable.documents import flows
 from singletable.documents.blobs import BlobStore
-from singletable.documents.collecting import Collected
 from singletable.documents.contents import MAX_CONTENT_BYTES
-from singletable.documents.diffs import Diff
+from singletable.documents.context import Authorise, Home, check_awaiting, home_of
+from singletable.documents.diff import Diff
 from singletable.documents.document import Document, Items
-from singletable.documents.home import Authorise, Home, check_awaiting, home_of
+from singletable.documents.garbage import Collected
 from singletable.documents.mutations import Mutation, Outcome, Ref, Submission
-from singletable.documents.replaying import Replay
+from singletable.documents.replay import Replay
 from singletable.documents.rows import Listing, Version
 from singletable.documents.service import HasSeal
 from singletable.documents.snapshots import collection_model, names_of
-from singletable.records.checking import Finding
-from singletable.records.reading import DEFAULT_LIMIT, Page
-from singletable.wire.port import Port
+from singletable.flow.port import Port
+from singletable.records.check import Finding
+from singletable.records.read import DEFAULT_LIMIT, Page
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -7,13 +7,13 @@ from functools import cached_property
 from typing import Any, NoReturn, TypeVar
 
 from singletable.documents.contents import Content, Contents
+from singletable.documents.context import Home
 from singletable.documents.document import CollectionModel, Document, Items
-from singletable.documents.home import Home
 from singletable.documents.mutations import Ref
 from singletable.documents.rows import Version
 from singletable.errors import InvalidRequest
+from singletable.flow.calls import call_in_threads
 from singletable.values import AttributeValue, to_attribute_value
-from singletable.wire.calling import call_in_threads
 
 T = TypeVar("T")
 D = TypeVar("D", bound=Document)

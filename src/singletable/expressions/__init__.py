@@ -9,8 +9,8 @@ Begin with `conditions` (what a caller writes), then `render` (what is sent).
 
 from singletable.expressions.conditions import Attribute, Condition, Size, Update, attr, handles_in, present
 from singletable.expressions.handles import Handle, first_name, is_element, is_whole, owner_of, resolve
-from singletable.expressions.parents import Parent, parents_of
-from singletable.expressions.render import Change, Expressions, Given, Stored, encoded, words
+from singletable.expressions.parent_paths import Parent, parents_of
+from singletable.expressions.texts import Change, Expressions, Given, Stored, encoded, words
 
 __all__ = [
     "Attribute",

@@ -22,14 +22,14 @@ Begin with `nodes` and `edges` (declarations), then `linking` (what a link write
 """
 
 from singletable.graph import flows
-from singletable.graph.edge_writes import EdgeMoved
+from singletable.graph.edge_items import EdgeMoved
 from singletable.graph.edges import Edge, GraphTable
-from singletable.graph.linking import Linking, Unlinking, link
+from singletable.graph.link_writes import Linking, Unlinking, link
 from singletable.graph.members import Member, members_of
-from singletable.graph.node_writes import CAP
+from singletable.graph.node_items import CAP
 from singletable.graph.nodes import Node, node_key
 from singletable.graph.queries import EdgeQuery, Linked, NodeQuery
-from singletable.graph.reading import neighbours_of
+from singletable.graph.read import neighbours_of
 from singletable.graph.rows import NodePage, Row
 
 __all__ = [

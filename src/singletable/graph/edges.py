@@ -19,13 +19,13 @@ from typing import Any, ClassVar, Generic, ParamSpec, TypeGuard, TypeVar, cast, 
 
 from singletable.errors import DeclarationError, InvalidRequest
 from singletable.expressions import Condition, Handle
-from singletable.graph.matching import check_condition
+from singletable.graph.member_conditions import check_condition
 from singletable.graph.mirrors import mirrors_of
 from singletable.graph.nodes import Node, check_roles, check_word, end_type, kind_type, kinds_of, node_key
 from singletable.graph.queries import EdgeQuery, Linked
-from singletable.records.capture import ANY, capture_sort
-from singletable.records.entities import Entity, Special
-from singletable.records.keytext import (
+from singletable.schema.capture import ANY, capture_sort
+from singletable.schema.entities import Entity, Special
+from singletable.schema.key_text import (
     MAX_PARTITION_BYTES,
     MAX_SORT_BYTES,
     TOP,
@@ -34,9 +34,9 @@ from singletable.records.keytext import (
     Template,
     Verbatim,
 )
-from singletable.records.models import model_of
-from singletable.records.patterns import Bound, Captured, Declared, Key, KeyOf
-from singletable.records.table import IndexDecorator, Table, plain
+from singletable.schema.models import model_of
+from singletable.schema.patterns import Bound, Captured, Declared, Key, KeyOf
+from singletable.schema.table import IndexDecorator, Table, plain
 from singletable.tables import StreamView
 from singletable.values.plans import FLAG, INTEGER, Field, Scalar
 

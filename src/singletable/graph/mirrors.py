@@ -16,9 +16,9 @@ from typing import Any
 from uuid import UUID
 
 from singletable.errors import DeclarationError
-from singletable.records.capture import key_type
-from singletable.records.keytext import Part, Slot, Template
-from singletable.records.models import model_of
+from singletable.schema.capture import key_type
+from singletable.schema.key_text import Part, Slot, Template
+from singletable.schema.models import model_of
 
 _MIRRORED = (str, date, datetime, UUID)
 

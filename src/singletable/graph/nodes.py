@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self, TypeGuard, TypeVar, cast, get_args
 
 from singletable.errors import DeclarationError, InvalidValue
-from singletable.records.entities import Entity, Special
-from singletable.records.keytext import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Part, Slot, Template, Verbatim
-from singletable.records.models import model_of
-from singletable.records.patterns import Captured, Declared, KeyOf
-from singletable.records.table import Table
+from singletable.schema.entities import Entity, Special
+from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Part, Slot, Template, Verbatim
+from singletable.schema.models import model_of
+from singletable.schema.patterns import Captured, Declared, KeyOf
+from singletable.schema.table import Table
 from singletable.values import METADATA
 from singletable.values.plans import TEXT, Field, Scalar, SetPlan
 

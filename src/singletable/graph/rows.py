@@ -13,7 +13,7 @@ from singletable.graph.edges import Edge
 from singletable.graph.members import Member, has_more
 from singletable.graph.nodes import Node
 from singletable.graph.queries import Linked
-from singletable.records.reading import Page
+from singletable.records.read import Page
 
 F = TypeVar("F", bound=Node)
 N_co = TypeVar("N_co", bound=Node, covariant=True)

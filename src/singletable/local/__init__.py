@@ -13,12 +13,12 @@ it leaves undone.
 from __future__ import annotations
 
 from singletable.local import control
-from singletable.local.door import Address, Door, is_healthy
+from singletable.local.binary import ENGINE_VARIABLE, ENGINE_VERSION, engine_package, find_engine
+from singletable.local.differences import EMBEDDED, EngineTraits
 from singletable.local.engine import Engine
-from singletable.local.find import ENGINE_VARIABLE, ENGINE_VERSION, engine_package, find_engine
-from singletable.local.patience import Patience
-from singletable.local.streams import tend_streams
-from singletable.local.traps import EMBEDDED, EngineTraits
+from singletable.local.start_timeout import Patience
+from singletable.local.stream_upkeep import tend_streams
+from singletable.local.unix_endpoint import Address, Door, is_healthy
 
 __all__ = [
     "EMBEDDED",

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from singletable.errors import Unavailable
-from singletable.local.door import Address, Door, is_healthy
+from singletable.local.attachment import Held
 from singletable.local.engine import Engine, held_without_answer
-from singletable.local.holding import Held
 from singletable.local.lock import DataLock, is_locked, lock_path, published_address
-from singletable.local.patience import Patience
-from singletable.local.private import data_files, sweep
-from singletable.local.waiting import wait_until
+from singletable.local.polling import wait_until
+from singletable.local.private_files import data_files, sweep
+from singletable.local.start_timeout import Patience
+from singletable.local.unix_endpoint import Address, Door, is_healthy
 
 
 @dataclass(frozen=True, slots=True)

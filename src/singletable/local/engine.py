@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from singletable.errors import Unavailable
-from singletable.local.door import Address, Door, is_healthy
-from singletable.local.holding import Greeting, Held
+from singletable.local.attachment import Greeting, Held
 from singletable.local.launch import EXPOSED, WALLS, launch
 from singletable.local.lock import DataLock, lock_path, published_address
-from singletable.local.patience import Patience
-from singletable.local.waiting import wait_until
+from singletable.local.polling import wait_until
+from singletable.local.start_timeout import Patience
+from singletable.local.unix_endpoint import Address, Door, is_healthy
 
 
 class Engine(Door):

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from singletable.local.door import Address
-from singletable.local.find import find_engine
-from singletable.local.holding import Greeting, Held
+from singletable.local.attachment import Greeting, Held
+from singletable.local.binary import find_engine
 from singletable.local.lock import DataLock
-from singletable.local.patience import Patience
-from singletable.local.private import make_files_private, private_directory, sweep
+from singletable.local.private_files import make_files_private, private_directory, sweep
+from singletable.local.start_timeout import Patience
+from singletable.local.unix_endpoint import Address
 
 WALLS = ("namespace", "filter", "hidden")
 """What may keep others from an engine, the strongest first; the first that this system allows is taken."""

@@ -21,7 +21,7 @@ from typing import Any
 
 from singletable.errors import NotConfigured
 from singletable.local import forks
-from singletable.local.door import Address
+from singletable.local.unix_endpoint import Address
 
 if sys.platform != "win32":  # the module must import where only remote tables are used
     import fcntl

@@ -23,10 +23,10 @@ from singletable.errors import (
     SingletableError,
     TooLarge,
 )
+from singletable.flow.port import Consumed
+from singletable.flow.request import Response
 from singletable.values import AttributeValue, from_attribute_value, json_decoder
-from singletable.wire.faults import Fault, read_fault
-from singletable.wire.port import Consumed
-from singletable.wire.request import Response
+from singletable.wire.error_answers import Fault, read_fault
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

@@ -10,6 +10,8 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Raw, Struct
 
+from singletable.flow.port import Consumed
+from singletable.flow.request import Request, Response
 from singletable.operations.answers import (
     Capacity,
     Item,
@@ -21,8 +23,6 @@ from singletable.operations.answers import (
     read_items,
 )
 from singletable.operations.limits import check_items
-from singletable.wire.port import Consumed
-from singletable.wire.request import Request, Response
 
 T = TypeVar("T")
 W = TypeVar("W")

@@ -7,6 +7,8 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Raw, Struct
 
+from singletable.flow.port import Consumed
+from singletable.flow.request import Request, Response
 from singletable.operations.answers import (
     GetAnswer,
     Key,
@@ -17,8 +19,6 @@ from singletable.operations.answers import (
     read_one,
     read_units,
 )
-from singletable.wire.port import Consumed
-from singletable.wire.request import Request, Response
 
 T = TypeVar("T")
 

@@ -11,6 +11,8 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Raw, Struct
 
+from singletable.flow.port import Consumed
+from singletable.flow.request import Request, Response
 from singletable.operations.answers import (
     ItemsAnswer,
     Key,
@@ -22,8 +24,6 @@ from singletable.operations.answers import (
     read_units,
 )
 from singletable.values import AttributeValue
-from singletable.wire.port import Consumed
-from singletable.wire.request import Request, Response
 
 T = TypeVar("T")
 

@@ -13,10 +13,10 @@ import msgspec
 from msgspec import Raw, Struct
 
 from singletable.errors import Throttled
+from singletable.flow.port import Consumed
+from singletable.flow.request import Request, Response
 from singletable.operations.answers import NOTHING, encode, named
-from singletable.wire.faults import Fault, read_fault
-from singletable.wire.port import Consumed
-from singletable.wire.request import Request, Response
+from singletable.wire.error_answers import Fault, read_fault
 
 MAX_RECORDS = 1000
 """The most that one GetRecords gives; it ends at 1 MB before."""

@@ -9,6 +9,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from singletable.errors import Conflict
+from singletable.flow.port import Consumed
+from singletable.flow.request import Request, Response
 from singletable.operations.answers import (
     Capacity,
     Item,
@@ -20,9 +22,7 @@ from singletable.operations.answers import (
 from singletable.operations.get import GetItem
 from singletable.operations.limits import check_items, check_transaction, check_update
 from singletable.operations.write import PutItem, UpdateItem
-from singletable.wire.faults import Fault, read_fault
-from singletable.wire.port import Consumed
-from singletable.wire.request import Request, Response
+from singletable.wire.error_answers import Fault, read_fault
 
 T = TypeVar("T")
 

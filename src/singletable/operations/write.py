@@ -10,6 +10,8 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Raw, Struct
 
+from singletable.flow.port import Consumed
+from singletable.flow.request import Request, Response
 from singletable.operations.answers import (
     Item,
     Key,
@@ -23,8 +25,6 @@ from singletable.operations.answers import (
 )
 from singletable.operations.limits import check_items, check_update
 from singletable.values import AttributeValue
-from singletable.wire.port import Consumed
-from singletable.wire.request import Request, Response
 
 T = TypeVar("T")
 

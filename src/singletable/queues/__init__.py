@@ -8,10 +8,10 @@ Begin with `queue` (a queue and its messages), then `sending` and `consuming`. A
 `run` runs them.
 """
 
-from singletable.queues.consuming import Handle, Later, consume, partial_failures
-from singletable.queues.ids import legal_id
+from singletable.queues.consumer import Handle, Later, consume, partial_failures
+from singletable.queues.message_ids import legal_id
 from singletable.queues.queue import Message, Outgoing, Queue
-from singletable.queues.sending import send
+from singletable.queues.sender import send
 
 __all__ = [
     "Handle",

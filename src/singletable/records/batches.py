@@ -6,15 +6,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any, TypeVar
 
 from singletable.errors import Incomplete, InvalidRequest, Unavailable
+from singletable.flow.port import Port
 from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, Key, Reader
-from singletable.records.models import Model, model_for, model_of
-from singletable.records.patterns import Captured, KeyOf
+from singletable.records.conditions import check_verb
+from singletable.records.first_use import first_use
+from singletable.records.read import check_whole
 from singletable.records.readers import Place, placed_reader_of
-from singletable.records.reading import check_whole
-from singletable.records.rules import check_verb
-from singletable.records.table import Table
-from singletable.records.tables import first_use
-from singletable.wire.port import Port
+from singletable.schema.models import Model, model_for, model_of
+from singletable.schema.patterns import Captured, KeyOf
+from singletable.schema.table import Table
 
 T = TypeVar("T")
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
+from singletable.flow.request import Request
 from singletable.operations import MAX_BATCH_GET, BatchGetItem
-from singletable.records.collections import Whole
-from singletable.records.models import model_of
-from singletable.records.patterns import KeyOf, Query
-from singletable.records.reading import check_whole, get_operation
-from singletable.records.selection import ask
-from singletable.wire.request import Request
+from singletable.records.query_request import ask
+from singletable.records.read import check_whole, get_operation
+from singletable.schema.collections import Whole
+from singletable.schema.models import model_of
+from singletable.schema.patterns import KeyOf, Query
 
 Explainable = Query[Any] | Whole[Any] | Iterable[KeyOf[Any]]
 

@@ -5,29 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from singletable.errors import NotFound
+from singletable.flow.port import Port
 from singletable.later import Later
 from singletable.records.batches import get_many, write_many
-from singletable.records.collections import Whole, get_collection
-from singletable.records.patterns import KeyOf
-from singletable.records.reading import chunk, everything, get, page, scan_chunk, start
-from singletable.records.table import Table
-from singletable.records.tables import first_use, tend_stream
+from singletable.records.first_use import first_use, tend_stream
+from singletable.records.read import chunk, everything, get, get_collection, page, scan_chunk, start
+from singletable.records.send import create, delete, put, update, upsert
 from singletable.records.transactions import commit
-from singletable.records.writing import create, delete, put, update, upsert
+from singletable.schema.collections import Whole
+from singletable.schema.patterns import KeyOf
+from singletable.schema.table import Table
 from singletable.tables import Description, Difference, differences
 from singletable.tables import create as _create
 from singletable.tables import delete as _delete
 from singletable.tables import describe as _describe
 from singletable.tables import sweep as _sweep
-from singletable.wire.port import Port
 
 if TYPE_CHECKING:
-    from singletable.records import checking
+    from singletable.records import check as checking
     from singletable.records import explain as explaining
-    from singletable.records.checking import Finding
+    from singletable.records.check import Finding
     from singletable.records.explain import Explainable, Explained
 else:
-    checking, explaining = Later("singletable.records.checking"), Later("singletable.records.explain")
+    checking, explaining = Later("singletable.records.check"), Later("singletable.records.explain")
 
 __all__ = [
     "check",

@@ -15,7 +15,7 @@ from msgspec import Raw
 
 from singletable.errors import Corrupt
 from singletable.operations import Item, Reader, read_one
-from singletable.records.models import Model, model_of
+from singletable.schema.models import Model, model_of
 from singletable.values import Codec, json_decoder, wire_struct
 
 Place = tuple[str, str]

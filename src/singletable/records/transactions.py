@@ -21,22 +21,22 @@ from singletable.errors import (
     TransactionConflict,
 )
 from singletable.expressions import Condition, Update, words
+from singletable.flow.port import Port
 from singletable.operations import MAX_ACTIONS, Cancelled, Item, Reason, TransactWriteItems
 from singletable.operations.answers import is_too_large
-from singletable.records.changes import check_updates
-from singletable.records.entities import Entity
-from singletable.records.merging import merged
-from singletable.records.models import model_for, model_of
-from singletable.records.patterns import KeyOf
-from singletable.records.planning import UNREAD, Moment, Needs, Part, Write
-from singletable.records.proving import found, is_outdated, stored_read
-from singletable.records.reading import check_whole, get_operation
-from singletable.records.rewriting import NOT_STALE, fresh_after
-from singletable.records.tables import first_use
-from singletable.records.targets import brought_by, target_of
-from singletable.records.uniques import guard_actions
-from singletable.records.writes import Change, Check, Create, Put, Remove, Upsert
-from singletable.wire.port import Port
+from singletable.records.first_use import first_use
+from singletable.records.index_keys import check_updates
+from singletable.records.merge import merged
+from singletable.records.proof import found, is_outdated, stored_read
+from singletable.records.read import check_whole, get_operation
+from singletable.records.target import brought_by, target_of
+from singletable.records.unique_guards import guard_actions
+from singletable.records.upgrade import NOT_STALE, fresh_after
+from singletable.records.verbs import Change, Check, Create, Put, Remove, Upsert
+from singletable.records.write import UNREAD, Moment, Needs, Part, Write
+from singletable.schema.entities import Entity
+from singletable.schema.models import model_for, model_of
+from singletable.schema.patterns import KeyOf
 
 TRIES = 20
 """How often a write is planned anew because what it had read was changed meanwhile."""

@@ -4,8 +4,8 @@ Begin with `changes`, what an application says. `routing` turns a record into ha
 under `leases`, which `acquiring` finds and `books` stores; `lanes` keeps the order of an item's changes.
 """
 
-from singletable.streams.aside import SetAside
 from singletable.streams.changes import Changes
+from singletable.streams.dead_letters import SetAside
 from singletable.streams.events import Change, Expired, Gap, Inserted, Modified, Removed
 from singletable.streams.gaps import GapWarning
 

@@ -20,23 +20,24 @@ from typing import Any, Generic, TypeVar, overload
 
 from singletable.errors import DeclarationError
 from singletable.expressions import Handle, first_name, is_whole
-from singletable.records import Entity, Table
-from singletable.records.checking import Finding
-from singletable.records.models import model_of
-from singletable.streams import aside, worker
-from singletable.streams.aside import SetAside
-from singletable.streams.books import LeasesIn, books_of
-from singletable.streams.checking import check
+from singletable.flow.port import Port
+from singletable.flow.shells import Awaiting, Blocking
+from singletable.flow.stop import Stop, stopping
+from singletable.records.check import Finding
+from singletable.schema import Entity, Table
+from singletable.schema.models import model_of
+from singletable.streams import dead_letters, worker
+from singletable.streams.check import check
 from singletable.streams.consumer import BUFFER_BYTES, Consumer, Pace, Start
 from singletable.streams.copies import kept_copies
+from singletable.streams.dead_letters import SetAside
 from singletable.streams.events import Expired, Gap, Inserted, Modified, Removed
-from singletable.streams.lambdas import Answer, handle_event
-from singletable.streams.retrying import retry
-from singletable.streams.routing import Handler, Router, What
+from singletable.streams.lambda_handler import Answer, handle_event
+from singletable.streams.retry import retry
+from singletable.streams.router import Handler, Router, What
+from singletable.streams.state import LeasesIn, books_of
 from singletable.tables import StreamView
-from singletable.wire.port import Port
-from singletable.wire.shells import Awaiting, Blocking, refuse_async
-from singletable.wire.stopping import Stop, stopping
+from singletable.wire.shells import refuse_async
 
 E = TypeVar("E", bound=Entity)
 R = TypeVar("R")
@@ -307,7 +308,7 @@ class Changes:
     def set_aside(self, db: Any) -> Any:
         """The changes that failed too often, each with its images and its last error."""
         consumer = self.consumer
-        return db.run(aside.all_set_aside(db.port, consumer.books, consumer.name))
+        return db.run(dead_letters.all_set_aside(db.port, consumer.books, consumer.name))
 
     @overload
     def retry(self, db: Blocking, change: SetAside) -> None: ...

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from singletable.errors import InvalidRequest
-from singletable.records import Table
-from singletable.streams.books import Books
+from singletable.schema import Table
 from singletable.streams.events import Gap
-from singletable.streams.routing import Router
+from singletable.streams.router import Router
+from singletable.streams.state import Books
 
 Start = Literal["horizon", "now"]
 BUFFER_BYTES = 64 * 1024 * 1024

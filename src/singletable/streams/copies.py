@@ -14,17 +14,18 @@ from typing import Any, TypeGuard
 
 from singletable.errors import ConditionFailed, DeclarationError, NotFound
 from singletable.expressions import Condition, Update, attr, first_name
+from singletable.flow import Consumed, Request, Response
+from singletable.flow.port import Port
 from singletable.operations import Key, Refused, UpdateItem
-from singletable.records import KeyOf, Table, flows
-from singletable.records.copying import Copy, copied_version, copies_in
-from singletable.records.models import Model, model_for, model_of
-from singletable.records.patterns import Bound
-from singletable.records.planning import Moment, Part
-from singletable.records.writes import Change as Write
+from singletable.records import flows
+from singletable.records.verbs import Change as Write
+from singletable.records.write import Moment, Part
+from singletable.schema import KeyOf, Table
+from singletable.schema.copies import Copy, copied_version, copies_in
+from singletable.schema.models import Model, model_for, model_of
+from singletable.schema.patterns import Bound
 from singletable.streams.events import Inserted, Modified
-from singletable.streams.routing import Handler
-from singletable.wire import Consumed, Request, Response
-from singletable.wire.port import Port
+from singletable.streams.router import Handler
 
 
 @dataclass(frozen=True)

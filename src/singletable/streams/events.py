@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
 from singletable.operations.stream import EventName
-from singletable.records import KeyOf
+from singletable.schema import KeyOf
 
 T_co = TypeVar("T_co", covariant=True)
 

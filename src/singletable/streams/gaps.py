@@ -6,9 +6,9 @@ import warnings
 from functools import partial
 from typing import Literal
 
+from singletable.flow.port import Port
 from singletable.streams.consumer import Consumer
 from singletable.streams.events import Gap
-from singletable.wire.port import Port
 
 
 class GapWarning(UserWarning):

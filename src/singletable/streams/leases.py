@@ -13,9 +13,10 @@ from typing import Any
 
 from singletable.errors import AlreadyExists, ConditionFailed, NotFound, OutcomeUnknown
 from singletable.expressions import Update, attr
-from singletable.records import Entity, flows
-from singletable.streams.books import Books, LeaseItem
-from singletable.wire.port import Port
+from singletable.flow.port import Port
+from singletable.records import flows
+from singletable.schema import Entity
+from singletable.streams.state import Books, LeaseItem
 
 State = tuple[int, int, str]
 """What a living owner changes: fence, beats and position."""

@@ -15,17 +15,17 @@ from typing import Any
 
 from singletable.errors import PASSING, SingletableError, Unavailable
 from singletable.expressions import attr
+from singletable.flow.port import Port
 from singletable.records import flows
 from singletable.streams import leases
-from singletable.streams.acquiring import Search
-from singletable.streams.aside import set_aside
+from singletable.streams.acquisition import Search
 from singletable.streams.consumer import Consumer, Pace
+from singletable.streams.dead_letters import set_aside
+from singletable.streams.dispatch import handle_lane
 from singletable.streams.embedded import TEND_EVERY_SECONDS, tend
-from singletable.streams.lanes import handle_lane
-from singletable.streams.lineage import find_stream
-from singletable.streams.reading import Reader
-from singletable.streams.shards import Entry, HeldShard
-from singletable.wire.port import Port
+from singletable.streams.shard import Entry, HeldShard
+from singletable.streams.shard_reader import Reader
+from singletable.streams.shard_tree import find_stream
 from singletable.wire.shells import refuse_async
 
 _log = logging.getLogger("singletable.streams")

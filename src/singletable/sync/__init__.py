@@ -11,10 +11,10 @@ way in from HTTP, `pokes` the way out; `waking` and `worker` are for processors 
 
 from singletable.sync.access import READ, Access, HttpRequest
 from singletable.sync.asgi import SyncApp
-from singletable.sync.groups import declare_items
+from singletable.sync.client_groups import declare_items
 from singletable.sync.limits import Limits
-from singletable.sync.syncing import Sync
-from singletable.sync.waking import Pointer
+from singletable.sync.notifications import Pointer
+from singletable.sync.sync import Sync
 from singletable.sync.worker import Worker
 
 __all__ = ["READ", "Access", "HttpRequest", "Limits", "Pointer", "Sync", "SyncApp", "Worker", "declare_items"]

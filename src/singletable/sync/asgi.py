@@ -19,19 +19,8 @@ import msgspec
 
 from singletable.errors import Conflict, InvalidRequest, OutcomeUnknown, Unavailable
 from singletable.sync.access import HttpRequest
-from singletable.sync.limits import InFlight, Limits, Rates
-from singletable.sync.pokes import Full, Listener, Pokes
-from singletable.sync.protocol import (
-    WHOLE_BYTES,
-    OtherVersion,
-    Pull,
-    Pulled,
-    Push,
-    Refusal,
-    read_pull,
-    read_push,
-)
-from singletable.sync.replies import (
+from singletable.sync.event_wait import beside, within
+from singletable.sync.http import (
     Answered,
     Gone,
     Receive,
@@ -44,7 +33,18 @@ from singletable.sync.replies import (
     send_reply,
     start_stream,
 )
-from singletable.sync.waiting import beside, within
+from singletable.sync.limits import InFlight, Limits, Rates
+from singletable.sync.pokes import Full, Listener, Pokes
+from singletable.sync.protocol import (
+    WHOLE_BYTES,
+    OtherVersion,
+    Pull,
+    Pulled,
+    Push,
+    Refusal,
+    read_pull,
+    read_push,
+)
 
 Asked = TypeVar("Asked", Push, Pull)
 Afterwards = Callable[[], Awaitable[None]] | None

@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
 
 from singletable.errors import Unavailable
+from singletable.sync.event_wait import Bell
 from singletable.sync.limits import Limits
-from singletable.sync.waiting import Bell
 
 Head = Callable[[str], Awaitable[int]]
 """The version that a project is at; 0 before the first."""

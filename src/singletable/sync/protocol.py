@@ -20,8 +20,8 @@ import msgspec
 
 from singletable.documents.mutations import MAX_ID
 from singletable.errors import InvalidRequest
+from singletable.sync.body_parts import elements, members, values_in
 from singletable.sync.limits import Limits
-from singletable.sync.pieces import elements, members, values_in
 from singletable.sync.strict_json import Flaw, flaw_in, is_list, is_object, read_json
 
 VERSION = 1

@@ -14,12 +14,12 @@ from typing import Any, Protocol
 
 from singletable.documents import Home, Outcome
 from singletable.errors import DeclarationError, InvalidRequest
+from singletable.flow.shells import Blocking, is_of_shell
+from singletable.flow.stop import Stop, stopping
 from singletable.queues import Message, Queue, consume
 from singletable.sync.access import Authorise
-from singletable.sync.applying import Applier
-from singletable.sync.waking import Arrival, Pointer, follow, handle_event
-from singletable.wire.shells import Blocking, is_of_shell
-from singletable.wire.stopping import Stop, stopping
+from singletable.sync.apply import Applier
+from singletable.sync.notifications import Arrival, Pointer, follow, handle_event
 
 LambdaHandler = Callable[[Mapping[str, Any], Any], dict[str, list[dict[str, str]]]]
 

@@ -17,7 +17,7 @@ from singletable.tables.admin import (
 )
 from singletable.tables.capacity import Cost
 from singletable.tables.definition import Index, StreamView, TableDefinition, named_indexes
-from singletable.tables.sweep import sweep
+from singletable.tables.expiry_sweep import sweep
 
 __all__ = [
     "Cost",

@@ -8,9 +8,9 @@ from typing import Any
 from msgspec import Struct
 
 from singletable.errors import NotConfigured, Unavailable
+from singletable.flow.port import Port
 from singletable.operations import TableCall
 from singletable.tables.definition import STREAM_VIEWS, TableDefinition
-from singletable.wire.port import Port
 
 _POLL_SECONDS = 1.0
 _PATIENCE_SECONDS = 600.0

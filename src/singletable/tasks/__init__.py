@@ -16,10 +16,10 @@ under which conditions) and `working` (the worker).
 """
 
 from singletable.tasks.calls import Backoff, Call, TaskFunction
+from singletable.tasks.context import Running
 from singletable.tasks.items import DeadLetter, PlainTask
-from singletable.tasks.registry import Tasks
-from singletable.tasks.running import Running
-from singletable.tasks.working import Tally, Unfinished, UnknownTask
+from singletable.tasks.tasks import Tasks
+from singletable.tasks.worker import Tally, Unfinished, UnknownTask
 from singletable.tasks.writes import ClaimLost
 
 __all__ = [

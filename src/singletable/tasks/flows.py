@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from singletable.errors import NotFound
+from singletable.flow.port import Port
+from singletable.flow.stop import Stop, stopping
 from singletable.queues import Queue
-from singletable.records.reading import get
+from singletable.records.read import get
 from singletable.tasks.calls import TaskFunction
-from singletable.tasks.checking import check
-from singletable.tasks.finding import all_of
+from singletable.tasks.check import check
+from singletable.tasks.dispatch import send_due
+from singletable.tasks.due import all_of
 from singletable.tasks.items import DeadLetter, State, TaskEntities, TaskItem, instant
 from singletable.tasks.outcomes import apply, reviving
-from singletable.tasks.queued import QueueWorker, handle_event
-from singletable.tasks.relaying import send_due
-from singletable.tasks.working import Settings, Tally, Worker, check_functions
+from singletable.tasks.queue_worker import QueueWorker, handle_event
+from singletable.tasks.worker import Settings, Tally, Worker, check_functions
 from singletable.tasks.writes import ClaimLost
-from singletable.wire.port import Port
-from singletable.wire.stopping import Stop, stopping
 
 __all__ = ["check", "dead", "drain", "handle_event", "retry", "run", "send_due"]
 

@@ -8,13 +8,13 @@ from datetime import datetime
 from typing import Any
 
 from singletable.errors import TransactionCancelled
-from singletable.records.planning import Write
+from singletable.flow.port import Port
+from singletable.records.send import alone
 from singletable.records.transactions import commit
-from singletable.records.writing import alone
+from singletable.records.write import Write
 from singletable.tasks.items import PlainTask, State, TaskEntities, TaskItem, Turn
-from singletable.tasks.turns import bury_turn, extend_turn, finish_turn, retry_turn, revive_turn
+from singletable.tasks.ordered import bury_turn, extend_turn, finish_turn, retry_turn, revive_turn
 from singletable.tasks.writes import Advance, Finish
-from singletable.wire.port import Port
 
 
 def finishing(tasks: TaskEntities, item: TaskItem) -> list[Write]:

@@ -8,8 +8,7 @@ reader and writer, compiled). `free` holds values without a declared type, `size
 """
 
 from singletable.values.codecs import Codec, Constant, Derived, KeyText, Piece
-from singletable.values.decoding import json_decoder
-from singletable.values.free import AttributeValue, from_attribute_value, to_attribute_value
+from singletable.values.decoders import json_decoder
 from singletable.values.plans import Field, Plan, Role, wire_struct
 from singletable.values.sizes import (
     MAX_BATCH_BYTES,
@@ -20,6 +19,7 @@ from singletable.values.sizes import (
     value_size,
 )
 from singletable.values.types import METADATA, bare, make_field, plan_for, split_optional
+from singletable.values.untyped import AttributeValue, from_attribute_value, to_attribute_value
 
 __all__ = [
     "MAX_BATCH_BYTES",

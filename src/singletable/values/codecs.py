@@ -44,8 +44,8 @@ import msgspec
 from msgspec import Struct
 
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, SingletableError
-from singletable.values.free import AttributeValue
 from singletable.values.plans import Field, Source, wire_struct
+from singletable.values.untyped import AttributeValue
 
 T = TypeVar("T")
 

@@ -40,7 +40,6 @@ from singletable.values.checks import (
     text,
     uuid_text,
 )
-from singletable.values.free import AttributeValue, from_attribute_value, map_name, to_attribute_value
 from singletable.values.numbers import (
     PLAIN_INT,
     decimal_text,
@@ -49,6 +48,7 @@ from singletable.values.numbers import (
     read_float,
     read_integer,
 )
+from singletable.values.untyped import AttributeValue, from_attribute_value, map_name, to_attribute_value
 
 Role = Literal["", "unique", "expires", "version"]
 """An attribute whose value no other item may have; when its item expires; how often its item was written."""

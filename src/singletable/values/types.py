@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal, NewType, TypeGuard, Union, get_args,
 from singletable.errors import DeclarationError
 from singletable.values.checks import instance_of
 from singletable.values.codecs import Codec
-from singletable.values.free import MAX_CONTAINERS, MAX_NAME_BYTES, AttributeValue, too_deep
 from singletable.values.plans import (
     EXPIRY,
     INSTANT,
@@ -33,6 +32,7 @@ from singletable.values.plans import (
     literal_plan,
     wire_struct,
 )
+from singletable.values.untyped import MAX_CONTAINERS, MAX_NAME_BYTES, AttributeValue, too_deep
 
 METADATA = "singletable"
 """The name under which `field(...)` keeps its options in a dataclass field's metadata."""

@@ -13,8 +13,8 @@ from typing import Protocol
 from msgspec import Struct
 
 from singletable.errors import NotConfigured
-from singletable.wire.chain import AwsChain
-from singletable.wire.once import Guard
+from singletable.flow.ready import Guard
+from singletable.wire.credential_chain import AwsChain
 
 RENEW_BEFORE_SECONDS = 60.0
 """Credentials are fetched anew when less than this is left of them."""

@@ -12,10 +12,13 @@ from zlib import crc32
 
 import msgspec
 
+from singletable.flow.meter import ACTIVE, Rounds, count_answer, count_try, count_units
+from singletable.flow.port import Operation
+from singletable.flow.request import Request, Response
+from singletable.flow.services import Service
 from singletable.wire.credentials import Credentials, CredentialSource
 from singletable.wire.endpoints import Endpoint
-from singletable.wire.exchange import Answer, AnswerLost, Exchange, Timeouts, Undelivered
-from singletable.wire.faults import (
+from singletable.wire.error_answers import (
     OF_THE_CLOCK,
     Fault,
     Verdict,
@@ -25,13 +28,10 @@ from singletable.wire.faults import (
     verdict_on,
     with_code,
 )
-from singletable.wire.idle import MAX_IDLE_SECONDS
-from singletable.wire.meter import ACTIVE, Rounds, count_answer, count_try, count_units
-from singletable.wire.port import Operation
-from singletable.wire.request import Request, Response
+from singletable.wire.exchange import Answer, AnswerLost, Exchange, Timeouts, Undelivered
+from singletable.wire.idle_connections import MAX_IDLE_SECONDS
 from singletable.wire.retry import Persistence, RetryBudget, RetryPolicy, Trouble
-from singletable.wire.services import Service
-from singletable.wire.signing import Signer
+from singletable.wire.signature import Signer
 
 T = TypeVar("T")
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct, structs
 
 from singletable.errors import InvalidRequest, NotConfigured
-from singletable.wire.doors import Door
+from singletable.flow.services import Service
 from singletable.wire.hosts import Kind, account_host, host_of
 from singletable.wire.proxies import Proxy, proxy_for
 from singletable.wire.retry import RetryPolicy
-from singletable.wire.services import Service
 from singletable.wire.settings import AwsSettings
+from singletable.wire.unix_sockets import Door
 
 LOCAL_REGION = "us-east-1"
 """For a local engine when no region is said: it only has to be the same each time."""

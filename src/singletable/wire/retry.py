@@ -19,9 +19,9 @@ from singletable.errors import (
     TransactionConflict,
     Unavailable,
 )
+from singletable.flow.request import Request
 from singletable.wire.credentials import Credentials
-from singletable.wire.faults import Verdict
-from singletable.wire.request import Request
+from singletable.wire.error_answers import Verdict
 
 LONGEST_TRANSACTION_SECONDS = 300.0
 """Client tokens are remembered for ten minutes after the first try is done; half of it is left for that one."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from singletable.errors import NotConfigured
-from singletable.wire.chain import profile_of
+from singletable.wire.credential_chain import profile_of
 
 _MODES = ("preferred", "disabled", "required")
 _Sections = Mapping[str, Mapping[str, str]]

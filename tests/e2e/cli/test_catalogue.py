@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from singletable import ANY, Entity, Key, Table, Tasks
-from singletable.records import AccessPattern, Parameter, catalogue
+from singletable.schema import AccessPattern, Parameter, catalogue
 from tests.e2e.cli.conftest import Folder
 from tests.e2e.cli.shop.model import app
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from singletable.local import Door
-from singletable.local.waiting import wait_until
-from singletable.wire.doors import pass_blocking
+from singletable.local.polling import wait_until
+from singletable.wire.unix_sockets import pass_blocking
 
 SOURCE = Path(__file__).parents[3] / "src"
 LONG_SECONDS = 20.0

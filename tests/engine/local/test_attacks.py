@@ -17,8 +17,8 @@ import pytest
 
 from singletable.errors import Unavailable
 from singletable.local import Engine, is_healthy
+from singletable.local.isolation import Namespace
 from singletable.local.launch import WALLS
-from singletable.local.walls import Namespace
 from tests.engine.local.processes import LONG_SECONDS, answer_of, ask, create_table, post, request, session_of
 
 NOBODY = 65534
@@ -103,7 +103,7 @@ def test_a_user_without_rights_gets_a_network_of_its_own_or_stays_in_this_one() 
 @needs_root
 def test_a_network_that_was_given_and_doesnt_work_is_not_entered(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where a policy lets a process have namespaces and none of the rights in them."""
-    monkeypatch.setattr("singletable.local.walls._SIOCSIFFLAGS", 0)
+    monkeypatch.setattr("singletable.local.isolation._SIOCSIFFLAGS", 0)
 
     def enter() -> str:
         try:

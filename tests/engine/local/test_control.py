@@ -12,7 +12,7 @@ import pytest
 from singletable.errors import Unavailable
 from singletable.local import Engine, Patience, control
 from singletable.local.lock import DataLock, is_locked, lock_path
-from singletable.local.waiting import wait_until
+from singletable.local.polling import wait_until
 from tests.engine.local.processes import LONG_SECONDS, child_python, end, ends, line_of, runs
 
 
@@ -137,7 +137,7 @@ def test_a_crash_of_the_starter_before_the_engine_answers_leaves_no_engine(path:
 import os, signal, sys
 from pathlib import Path
 from singletable.local import control
-from singletable.local.holding import Held
+from singletable.local.attachment import Held
 def crash_when_started(held, seconds):
     while not Path(sys.argv[3]).exists(): pass
     os.kill(os.getpid(), signal.SIGKILL)

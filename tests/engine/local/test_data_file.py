@@ -13,7 +13,7 @@ import pytest
 from singletable.errors import NotConfigured, Unavailable
 from singletable.local import Engine, Patience, is_healthy
 from singletable.local.lock import DataLock, is_locked, lock_path, published_address
-from singletable.local.waiting import wait_until
+from singletable.local.polling import wait_until
 from tests.engine.local.processes import (
     LONG_SECONDS,
     call,

@@ -15,7 +15,7 @@ import pytest
 
 from singletable.errors import NotConfigured, Unavailable
 from singletable.local import Engine, Patience, find_engine, is_healthy
-from singletable.local.waiting import wait_until
+from singletable.local.polling import wait_until
 from tests.engine.local.processes import (
     LONG_SECONDS,
     child_python,

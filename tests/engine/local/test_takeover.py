@@ -28,7 +28,7 @@ from singletable import (
 )
 from singletable.local import Engine, control, is_healthy
 from singletable.local.lock import is_locked, published_address
-from singletable.local.waiting import wait_until
+from singletable.local.polling import wait_until
 from singletable.wire.exchange import AnswerLost
 from tests.engine.local.processes import LONG_SECONDS, ask, child_python, end, ends, epoch_of, line_of, runs
 from tests.support import shells

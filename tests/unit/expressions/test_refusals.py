@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from singletable import Condition, Entity, InvalidRequest, InvalidValue, Key, Table, attr, field, present
 from singletable.expressions import Expressions, handles_in, words
-from singletable.expressions.render import MAX_OPERATORS, MAX_TEXT_BYTES
+from singletable.expressions.texts import MAX_OPERATORS, MAX_TEXT_BYTES
 
 people = Table("people")
 

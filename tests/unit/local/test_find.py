@@ -77,7 +77,7 @@ def test_a_wrong_variable_is_told_and_nothing_else_is_tried(tmp_path: Path) -> N
 
 
 def test_windows_is_told_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("singletable.local.find.os.name", "nt")
+    monkeypatch.setattr("singletable.local.binary.os.name", "nt")
     with pytest.raises(NotConfigured, match="Linux and macOS only"):
         find_engine({})
 

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from singletable import ConditionFailed, InvalidRequest, InvalidValue, NotConfigured
+from singletable.flow import Response
 from singletable.operations import (
     BatchWriteItem,
     DeleteItem,
@@ -22,7 +23,6 @@ from singletable.operations import (
 )
 from singletable.operations.answers import Refused
 from singletable.operations.transact import Cancelled
-from singletable.wire import Response
 from tests.support.raw import RawReader
 
 KEY = {"pk": {"S": "a"}, "sk": {"S": "b"}}

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from singletable.errors import InvalidRequest
+from singletable.flow import Response
 from singletable.operations.stream import (
     DescribeStream,
     GetRecords,
@@ -18,7 +19,6 @@ from singletable.operations.stream import (
     pad_sequence_number,
     read_records,
 )
-from singletable.wire import Response
 
 STREAM = "arn:aws:dynamodb:eu-central-1:123456789012:table/app/stream/2026-11-20T00:00:00.000"
 LONG = "49590338271490256608559692538361571095"

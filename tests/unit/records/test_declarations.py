@@ -23,7 +23,7 @@ from singletable import (
     collect,
     field,
 )
-from singletable.records.models import model_of
+from singletable.schema.models import model_of
 
 
 def fresh(**options: Any) -> Table:

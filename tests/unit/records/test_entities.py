@@ -19,7 +19,7 @@ import pydantic
 import pytest
 
 from singletable import ANY, DeclarationError, Entity, Key, Table, field, key_of
-from singletable.records.models import model_of
+from singletable.schema.models import model_of
 
 zoo = Table("zoo", indexes=["gsi1"])
 

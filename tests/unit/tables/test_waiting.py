@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from singletable import Unavailable
+from singletable.flow import drive
 from singletable.tables import TableDefinition
 from singletable.tables.admin import wait_until_active
-from singletable.wire import drive
 from tests.faults.clock import Clock
 
 

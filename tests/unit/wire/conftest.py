@@ -8,18 +8,9 @@ from typing import Any, TypeVar
 
 import pytest
 
-from singletable.wire import (
-    BlockingPort,
-    Consumed,
-    Credentials,
-    Request,
-    Response,
-    StaticCredentials,
-    Timeouts,
-    drive,
-    endpoint_for,
-)
-from singletable.wire.awaiting import AwaitingPort
+from singletable.flow import Consumed, Request, Response, drive
+from singletable.wire import BlockingPort, Credentials, StaticCredentials, Timeouts, endpoint_for
+from singletable.wire.asyncio_port import AwaitingPort
 from tests.fakes.scripted_server import ScriptedServer
 
 T = TypeVar("T")

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from singletable import errors
-from singletable.wire import Meter, RetryPolicy, StaticCredentials, Timeouts, endpoint_for
-from singletable.wire.awaiting import AwaitingPort
+from singletable.flow import Meter
+from singletable.wire import RetryPolicy, StaticCredentials, Timeouts, endpoint_for
+from singletable.wire.asyncio_port import AwaitingPort
 from tests.fakes.scripted_server import ScriptedServer, hang
 from tests.unit.wire.conftest import SOME_CREDENTIALS, Ask
 

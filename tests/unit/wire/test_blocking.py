@@ -9,7 +9,8 @@ import threading  # noqa: TID251
 
 import pytest
 
-from singletable.wire import BlockingPort, FlowSuspended, StaticCredentials, drive, endpoint_for
+from singletable.flow import FlowSuspended, drive
+from singletable.wire import BlockingPort, StaticCredentials, endpoint_for
 from tests.fakes.scripted_server import ScriptedServer, hang
 from tests.unit.wire.conftest import SOME_CREDENTIALS, Ask
 
@@ -72,6 +73,7 @@ def test_an_interrupted_send_all_closes_its_connections(server: ScriptedServer) 
 
 FORKING = """
 import os, sys
+from singletable.flow import *
 from singletable.wire import *
 from tests.unit.wire.conftest import Ask, SOME_CREDENTIALS
 with BlockingPort(endpoint_for(sys.argv[1], environ={}), StaticCredentials(SOME_CREDENTIALS)) as port:

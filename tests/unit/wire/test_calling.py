@@ -10,18 +10,10 @@ from typing import Any
 import pytest
 
 from singletable import Meter
-from singletable.wire import (
-    DYNAMODB_STREAMS,
-    SQS,
-    BlockingPort,
-    Credentials,
-    FlowSuspended,
-    StaticCredentials,
-    drive,
-    endpoint_for,
-)
-from singletable.wire.awaiting import AwaitingPort
-from singletable.wire.meter import ACTIVE
+from singletable.flow import DYNAMODB_STREAMS, SQS, FlowSuspended, drive
+from singletable.flow.meter import ACTIVE
+from singletable.wire import BlockingPort, Credentials, StaticCredentials, endpoint_for
+from singletable.wire.asyncio_port import AwaitingPort
 
 CREDENTIALS = StaticCredentials(Credentials("id", "secret"))
 ENDPOINT = endpoint_for("http://127.0.0.1:1", environ={})

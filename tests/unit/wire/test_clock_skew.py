@@ -10,7 +10,8 @@ from email.utils import formatdate
 import pytest
 
 from singletable import errors
-from singletable.wire import DYNAMODB_STREAMS, Credentials, FetchedCredentials
+from singletable.flow import DYNAMODB_STREAMS
+from singletable.wire import Credentials, FetchedCredentials
 from tests.fakes.scripted_server import ScriptedServer, fails, http, raw
 from tests.unit.wire.conftest import Ask, Client, FakeClock
 

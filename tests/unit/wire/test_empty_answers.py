@@ -12,9 +12,10 @@ import botocore.session
 import pytest
 
 from singletable import errors
+from singletable.flow import SQS
 from singletable.operations import queue as sqs
 from singletable.queues import Later, Message, Queue, consume
-from singletable.wire import SQS, RetryPolicy
+from singletable.wire import RetryPolicy
 from tests.fakes.scripted_server import Action, ScriptedServer, answers, http, raw
 from tests.unit.wire.conftest import Ask, Client
 

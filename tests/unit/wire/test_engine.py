@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from singletable.wire import Meter
+from singletable.flow import Meter
 from tests.fakes.scripted_server import ScriptedServer
 from tests.unit.wire.conftest import Ask, Client, FakeClock
 

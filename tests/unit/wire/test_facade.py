@@ -6,8 +6,9 @@ import subprocess
 import sys
 
 from singletable import wire
-from singletable.wire import BlockingPort, Port, StaticCredentials, Traits, endpoint_for
-from singletable.wire.awaiting import AwaitingPort
+from singletable.flow import Port, Traits
+from singletable.wire import BlockingPort, StaticCredentials, endpoint_for
+from singletable.wire.asyncio_port import AwaitingPort
 from tests.unit.wire.conftest import SOME_CREDENTIALS
 
 

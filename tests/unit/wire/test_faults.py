@@ -12,7 +12,7 @@ import pytest
 from botocore.retries import standard
 
 from singletable.wire import read_fault
-from singletable.wire.faults import VERDICTS, Verdict, verdict_on
+from singletable.wire.error_answers import VERDICTS, Verdict, verdict_on
 
 
 def body(code: str, **fields: Any) -> bytes:

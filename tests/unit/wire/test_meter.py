@@ -7,8 +7,8 @@ import threading  # noqa: TID251
 
 import pytest
 
-from singletable.wire import Meter, unmetered
-from singletable.wire.meter import ACTIVE, OPERATION_NAMES_KEPT, Rounds, count_try, count_units
+from singletable.flow import Meter, unmetered
+from singletable.flow.meter import ACTIVE, OPERATION_NAMES_KEPT, Rounds, count_try, count_units
 
 
 def count_one(operation: str = "GetItem", attempt: int = 1, rounds: Rounds | None = None) -> None:

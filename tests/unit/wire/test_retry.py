@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from singletable import errors
-from singletable.wire import Request, RetryPolicy
-from singletable.wire.faults import Verdict
+from singletable.flow import Request
+from singletable.wire import RetryPolicy
+from singletable.wire.error_answers import Verdict
 from singletable.wire.retry import Persistence, RetryBudget, Trouble
 
 READ = Request("Query", b"{}", "t")

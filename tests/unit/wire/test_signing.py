@@ -13,7 +13,7 @@ import botocore.credentials
 import pytest
 
 from singletable.wire import Credentials
-from singletable.wire.signing import Signer
+from singletable.wire.signature import Signer
 
 NEW_YEAR = 1_798_761_600.0
 INSTANTS = [0.0, 1_440_938_160.0, NEW_YEAR - 1, NEW_YEAR - 0.001, NEW_YEAR, NEW_YEAR + 86_399.9, 1_790_000_000.5]

@@ -10,7 +10,8 @@ import time
 import pytest
 
 from singletable import errors
-from singletable.wire import FetchedCredentials, Meter, RetryPolicy, Timeouts, read_fault
+from singletable.flow import Meter
+from singletable.wire import FetchedCredentials, RetryPolicy, Timeouts, read_fault
 from singletable.wire.credentials import Credentials
 from tests.fakes.scripted_server import (
     Action,

@@ -1,0 +1,174 @@
+"""Finding what a command names: a module by its dotted name or its file, its tables, and their access patterns."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+
+import click
+
+from singletable.errors import SingletableError
+from singletable.schema import Entity, Query, Table, Whole, captured_of, collections_of, entity_name
+from singletable.schema.patterns import Bound, Captured
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """An access pattern as a command names it."""
+
+    entity: str
+    captured: Captured
+    call: Callable[..., Query[Any] | Whole[Any]]
+    """With the arguments, gives what is asked."""
+    name: str
+
+    @property
+    def shown(self) -> str:
+        return f"{self.entity}.{self.name}"
+
+
+def tables_of(spec: str) -> list[Table]:
+    """The tables of MODULE[:NAME]: those it names and those of the entities it names."""
+    where, name = _split(spec)
+    module = load(where)
+    found: dict[int, tuple[str, Table]] = {}
+    for variable, value in vars(module).items():
+        table = value if isinstance(value, Table) else _table_of(value)
+        if table is not None and (id(table) not in found or isinstance(value, Table)):
+            found[id(table)] = (variable, table)
+    if not found:
+        raise click.UsageError(
+            f"{where} has no table. Name the module that declares it, as in: app = Table('app') and its entities."
+        )
+    chosen = [table for variable, table in found.values() if name in (None, variable, table.name)]
+    if not chosen:
+        _unknown("table", name or "", [variable for variable, _ in found.values()], where)
+    return chosen
+
+
+def pattern_of(spec: str, named: str) -> Pattern:
+    """The access pattern `Entity.pattern` or `Collection.pattern` of a module.
+
+    A class inside another is named with it, as in `Project.Listing.by_project`, or alone where that is enough.
+    """
+    owner, _, name = named.rpartition(".")
+    owner, name = (owner, name) if owner else (name, "")
+    every = [pattern for table in tables_of(spec) for pattern in _patterns(table)]
+    entities = dict.fromkeys(p.entity for p in every)
+    chosen = [e for e in entities if e == owner] or [e for e in entities if e.rpartition(".")[2] == owner]
+    if not chosen:
+        _unknown("entity or collection", owner, entities, spec)
+    if len(chosen) > 1:
+        raise click.UsageError(f"{spec} has more than one {owner}: name {' or '.join(f'{e}.{name}' for e in chosen)}.")
+    found = [p for p in every if p.entity == chosen[0] and p.name == name]
+    if not found:
+        _unknown("access pattern", named, [p.shown for p in every if p.entity == chosen[0]], spec)
+    tables = dict.fromkeys(p.captured.owner.__table__.name for p in found)
+    if len(tables) > 1:
+        raise click.UsageError(
+            f"{spec} has {found[0].shown} in {' and in '.join(tables)}: name the table, MODULE:TABLE."
+        )
+    return found[0]
+
+
+def _patterns(table: Table) -> Iterator[Pattern]:
+    for model in table.models:
+        for captured in captured_of(model):
+            yield Pattern(entity_name(model.kind), captured, _call_of(model.kind, captured), captured.name)
+    for kind, name, bound in collections_of(table):
+        yield Pattern(entity_name(kind), bound.pattern.captured, bound, name)
+
+
+def _call_of(kind: type[Entity], captured: Captured) -> Callable[..., Query[Any]]:
+    """The pattern by its name on the class, to be called with all arguments by name."""
+    pattern = getattr(kind, captured.name)
+    if isinstance(pattern, Bound):
+        result = pattern.result
+
+        def ask(**arguments: Any) -> Query[Any]:
+            asked: Query[Any] = captured.query(result, (), arguments)
+            return asked
+
+        return ask
+    call: Callable[..., Query[Any]] = pattern
+    return call
+
+
+def load(where: str) -> ModuleType:
+    """Import a module, with the current directory at hand."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        return _load_file(Path(where)) if where.endswith(".py") else importlib.import_module(where)
+    except (SingletableError, click.ClickException):
+        raise
+    except ModuleNotFoundError as error:
+        if error.name and (where == error.name or where.startswith(f"{error.name}.")):
+            raise click.UsageError(f"There is no module {where}, neither in {here} nor installed.") from None
+        _broken(where, error)
+    except (Exception, SystemExit) as error:  # the module's own code, which may raise anything
+        _broken(where, error)
+
+
+def _load_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise click.UsageError(f"There is no file {path}.")
+    name = _dotted(path)
+    if name is not None:
+        module = importlib.import_module(name)
+        if module.__file__ and Path(module.__file__).resolve() == path.resolve():
+            return module
+    return _load_alone(path)
+
+
+def _dotted(path: Path) -> str | None:
+    """`shop/model.py` in the current directory as `shop.model`, so that its relative imports work."""
+    try:
+        parts = path.resolve().relative_to(Path.cwd().resolve()).with_suffix("").parts
+    except ValueError:
+        return None
+    return ".".join(parts) if all(part.isidentifier() for part in parts) else None
+
+
+def _load_alone(path: Path) -> ModuleType:
+    name = f"singletable_loaded_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # its annotations are looked up by this name
+    sys.path.insert(0, str(path.resolve().parent))
+    spec.loader.exec_module(module)
+    return module
+
+
+def _table_of(value: Any) -> Table | None:
+    return value.__table__ if isinstance(value, type) and issubclass(value, Entity) else None
+
+
+def _split(spec: str) -> tuple[str, str | None]:
+    where, colon, name = spec.rpartition(":")
+    return (where, name) if colon and where else (spec, None)
+
+
+def _broken(where: str, error: BaseException) -> NoReturn:
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    raise click.ClickException(
+        f"{where} can't be imported: {type(error).__name__}: {error} ({at.filename}, line {at.lineno})"
+    ) from error
+
+
+def _unknown(what: str, name: str, known: Iterable[str], where: str) -> NoReturn:
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=1)
+    said = f" Did you mean {close[0]}?" if close else f" It has: {', '.join(names) or 'none'}."
+    raise click.UsageError(f"{where} has no {what} {name!r}.{said}")

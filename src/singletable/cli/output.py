@@ -1,0 +1,144 @@
+"""What the commands print: tables and JSON on standard output, costs and errors on standard error.
+
+Values of items come from anywhere. Characters that a terminal would obey, or that turn text around, are dropped from
+tables and written as `\\uXXXX` in JSON; nothing is read as rich's markup.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+import click
+import msgspec
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from singletable.flow import Meter
+from singletable.schema import Entity, KeyOf
+
+_SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
+_TURNING = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff"
+_OBEYED = re.compile(f"[\x00-\x1f{_TURNING}\ud800-\udfff]")
+_LEFT_IN_JSON = re.compile(f"[{_TURNING}]")
+_PIPED_WIDTH = 160
+_NARROWEST_COLUMN = 12
+
+
+_sorting = msgspec.json.Encoder(decimal_format="number", order="deterministic")
+_as_it_is = msgspec.json.Encoder(decimal_format="number")
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Made for each use, so that it writes to what standard output is now. Colours and markup only on a terminal."""
+    made = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    if not made.is_terminal and "COLUMNS" not in os.environ:
+        made.width = _PIPED_WIDTH
+    return made
+
+
+def clean(value: Any) -> str:
+    """A value as one line of text, as its JSON has it."""
+    return _OBEYED.sub("", _SEQUENCE.sub("", _text(value)).replace("\n", " "))
+
+
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, KeyOf):
+        return str(value.partition)
+    if isinstance(value, (set, frozenset)):
+        members = cast("Iterable[Any]", value)
+        return ", ".join(sorted(_text(member) for member in members))
+    text = _encoded(value).decode()
+    return text[1:-1] if text.startswith('"') else text
+
+
+def rows(titles: Sequence[str], lines: Iterable[Sequence[Any]], *, between: bool = False) -> Table:
+    """A table of text; `between` draws a line between its rows."""
+    made = Table(box=box.HORIZONTALS if between else box.SIMPLE_HEAD, show_lines=between, pad_edge=False)
+    for title in titles:
+        made.add_column(title, overflow="fold")
+    for line in lines:
+        made.add_row(*(cell if isinstance(cell, Text) else Text(clean(cell)) for cell in line))
+    return made
+
+
+def print_table(titles: Sequence[str], lines: Sequence[Sequence[Any]], *, between: bool = False) -> None:
+    """A table, or a block for each line where its columns would be too narrow to read."""
+    out = console()
+    if len(titles) * _NARROWEST_COLUMN <= out.width or len(titles) <= 2:
+        out.print(rows(titles, lines, between=between))
+        return
+    for line in lines:
+        out.print(rows(("", ""), zip(titles, line, strict=True)))
+
+
+def print_items(items: Sequence[Any]) -> None:
+    """Entities of one class: a table, or one block where there is only one."""
+    if not items:
+        return
+    names = [f.name for f in dataclasses.fields(items[0])]
+    if len(items) == 1:
+        print_table((type(items[0]).__name__, ""), [(name, getattr(items[0], name)) for name in names])
+        return
+    print_table(names, [[getattr(item, name) for name in names] for item in items])
+
+
+def print_json(value: Any) -> None:
+    """Any value of the library as JSON: numbers exact, sets sorted, bytes as base64, instants as ISO text."""
+    text = msgspec.json.format(_encoded(_plain(value)), indent=2).decode()
+    # The encoder escapes C0 itself; what is left would still move a terminal's cursor or turn its text around.
+    click.echo(_LEFT_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+
+
+def _plain(value: Any) -> Any:
+    """With the ends of edges as the texts of their nodes' keys: GOAL-g1."""
+    if isinstance(value, KeyOf):
+        return value.partition
+    if isinstance(value, Entity):
+        given = {f.name: getattr(value, f.name) for f in dataclasses.fields(cast("Any", value))}
+        has_ends = any(isinstance(one, KeyOf) for one in given.values())
+        return {name: _plain(one) for name, one in given.items()} if has_ends else value
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in cast("Any", value).items()}
+    return [_plain(one) for one in cast("Any", value)] if isinstance(value, list) else value
+
+
+def _encoded(value: Any) -> bytes:
+    try:
+        return _sorting.encode(value)
+    except TypeError:  # a dict whose keys are not text has no sorted form
+        return _as_it_is.encode(value)
+
+
+def print_cost(meter: Meter, seconds: float) -> None:
+    """`1 request, 0.5 read units, 3.1 ms`."""
+    said = [counted(meter.requests, "request")]
+    if meter.round_trips != meter.requests:
+        said.append(counted(meter.round_trips, "round trip"))
+    if meter.read_units:
+        said.append(counted(meter.read_units, "read unit"))
+    if meter.write_units:
+        said.append(counted(meter.write_units, "write unit"))
+    note(", ".join([*said, f"{seconds * 1000:.1f} ms"]))
+
+
+def note(text: str) -> None:
+    """A remark beside the result."""
+    console(stderr=True).print(Text(clean(text), style="dim"), soft_wrap=True)
+
+
+def error(text: str) -> None:
+    lines = "\n".join(clean(line) for line in text.splitlines())
+    console(stderr=True).print(Text.assemble(("Error: ", "bold red"), (lines, "red")), soft_wrap=True)
+
+
+def counted(number: float, word: str, several: str = "") -> str:
+    """`1 request`, `2 requests`, `2 entities`."""
+    return f"{number:g} {word if number == 1 else several or word + 's'}"

@@ -1,0 +1,189 @@
+"""`get`, `query` and `explain`: an access pattern by its name, with the arguments as words."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+from rich.status import Status
+
+from singletable.cli import output
+from singletable.cli.arguments import arguments_of, usage
+from singletable.cli.lookup import Pattern, pattern_of
+from singletable.cli.session import options_anywhere, session_of
+from singletable.database import Database
+from singletable.records import Page, flows
+from singletable.records.first_use import first_use
+from singletable.schema import Collection, KeyOf, Query, Whole, model_of
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+_NEWS_EVERY = 100
+
+
+def _pattern_arguments(function: F) -> F:
+    words = click.argument("words", nargs=-1, metavar="[ARG | NAME=VALUE]...")
+    pattern = click.argument("pattern", metavar="ENTITY.PATTERN")
+    module = click.argument("module", metavar="MODULE[:NAME]")
+    return module(pattern(words(function)))
+
+
+_consistent = click.option("--consistent", is_flag=True, help="Read what was last written, at twice the units.")
+_newest_first = click.option("--newest-first", is_flag=True, help="In descending order of the sort key.")
+
+
+@click.command()
+@_pattern_arguments
+@_consistent
+@options_anywhere("json", "db")
+@click.pass_context
+def get(ctx: click.Context, module: str, pattern: str, words: tuple[str, ...], consistent: bool, as_json: bool) -> None:
+    """Read an entity by its key, or a whole collection.
+
+    \b
+    singletable get shop.model User.by_email ada@example.org
+    singletable get shop.model UserDetails.by_email ada@example.org --json
+
+    The exit code is 1 where there is nothing.
+    """
+    bound = pattern_of(module, pattern)
+    asked = _asked(bound, words, consistent=consistent)
+    if not isinstance(asked, Whole) and not (isinstance(asked, KeyOf) and asked.is_one_key):
+        open_ = ", or give each argument a value" if isinstance(asked, KeyOf) else ""
+        raise click.UsageError(f"{usage(bound)} can give several items: use `singletable query`{open_}.")
+    with session_of(ctx).connect_to_read() as db:
+        found = _metered(db, bound, lambda _: db.get(asked))
+    if as_json:
+        output.print_json(found)
+    elif found is not None:
+        _print_found(found)
+    if found is None:
+        output.error(f"there is nothing under {bound.shown} with these arguments")
+        ctx.exit(1)
+
+
+@click.command()
+@_pattern_arguments
+@click.option("--limit", type=click.IntRange(min=1), default=25, show_default=True, help="Items of the page.")
+@click.option("--after", metavar="CURSOR", help="Go on where the page with this cursor ended.")
+@click.option("--all", "everything", is_flag=True, help="Every item, whatever it costs.")
+@_newest_first
+@_consistent
+@options_anywhere("json", "db")
+@click.pass_context
+def query(
+    ctx: click.Context,
+    module: str,
+    pattern: str,
+    words: tuple[str, ...],
+    limit: int,
+    after: str | None,
+    everything: bool,
+    newest_first: bool,
+    consistent: bool,
+    as_json: bool,
+) -> None:
+    """Read a page of an access pattern, in key order.
+
+    \b
+    singletable query shop.model Contact.by_domain d1
+    singletable query shop.model Contact.by_domain d1 name=starting-with:A --limit 5
+    singletable query shop.model Search.by_contact c1 started_at=before:2026-01-31T09:30:00Z --newest-first
+    singletable query shop.model Membership.of TEAM-t1
+
+    An argument of the sort key takes a range: before:X, after:X, at-least:X, at-most:X, between:X,Y or starting-with:X
+    (and exactly:X for a value that begins like one). A node at an edge's end is named by its key: TEAM-t1.
+    """
+    bound = pattern_of(module, pattern)
+    asked = _asked(bound, words, newest_first=newest_first, consistent=consistent)
+    if isinstance(asked, Whole):
+        raise click.UsageError(f"{pattern} is a collection, which comes whole: use `singletable get`.")
+    if everything and after:
+        raise click.UsageError("--all begins at the beginning: leave --after out.")
+    with session_of(ctx).connect_to_read() as db:
+
+        def read(status: Status) -> Page[Any]:
+            return _everything(db, asked, status) if everything else db.page(asked, limit=limit, after=after)
+
+        _print_page(_metered(db, bound, read), as_json)
+
+
+@click.command()
+@_pattern_arguments
+@_newest_first
+@_consistent
+@options_anywhere("json")
+def explain(
+    module: str, pattern: str, words: tuple[str, ...], newest_first: bool, consistent: bool, as_json: bool
+) -> None:
+    """Show the requests of a pattern without sending them.
+
+    \b
+    singletable explain shop.model Contact.by_domain d1 name=starting-with:A
+    """
+    requests = flows.explain(_asked(pattern_of(module, pattern), words, newest_first, consistent))
+    if as_json:
+        output.print_json(requests)
+        return
+    for request in requests:
+        click.echo(output.clean(str(request)))
+        click.echo(json.dumps(request.body, indent=2))
+
+
+def _asked(
+    bound: Pattern, words: Sequence[str], newest_first: bool = False, consistent: bool = False
+) -> Query[Any] | Whole[Any]:
+    asked = bound.call(**arguments_of(bound, words))
+    if newest_first:
+        if isinstance(asked, Whole):
+            raise click.UsageError("A collection has no order to turn around.")
+        asked = asked.newest_first()
+    return asked.consistent() if consistent else asked
+
+
+def _metered(db: Database, bound: Pattern, read: Callable[[Status], T]) -> T:
+    """What is read; its cost goes to standard error, without that of finding the table on a local engine."""
+    with Status(f"reading {bound.shown}", console=output.console(stderr=True)) as status:
+        if db.target.traits.creates_tables:
+            db.run(first_use(db.port, model_of(bound.captured.owner).table))
+        started = time.perf_counter()
+        with db.meter() as meter:
+            found = read(status)
+        seconds = time.perf_counter() - started
+    output.print_cost(meter, seconds)
+    return found
+
+
+def _everything(db: Database, asked: Query[Any], status: Status) -> Page[Any]:
+    items: list[Any] = []
+    for item in db.iter(asked):
+        items.append(item)
+        if len(items) % _NEWS_EVERY == 0:
+            status.update(f"{len(items)} items")
+    return Page(items)
+
+
+def _print_page(page: Page[Any], as_json: bool) -> None:
+    if as_json:
+        output.print_json({"items": page.items, "cursor": page.cursor})
+        return
+    output.print_items(page.items)
+    if not page.items:
+        output.note("no items")
+    if page.cursor is not None:
+        output.note(f"There may be more: --after {page.cursor}")
+
+
+def _print_found(found: Any) -> None:
+    """An entity, or a collection part by part."""
+    if not isinstance(found, Collection):
+        output.print_items([found])
+        return
+    for name, place in type(found).__places__.items():
+        part: Any = getattr(found, name)
+        items: list[Any] = part if place.many else [] if part is None else [part]
+        click.echo(f"{name} ({len(items)})")
+        output.print_items(items)

@@ -1,0 +1,159 @@
+"""What a database is reached by: the embedded engine, an address, or AWS. Shared by the two shells."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+
+from singletable.errors import InvalidRequest, SingletableError
+from singletable.flow import Traits
+from singletable.records.cursors import CursorSeal
+from singletable.wire import (
+    CredentialSource,
+    Endpoint,
+    Locate,
+    RetryPolicy,
+    Timeouts,
+    beside,
+    credentials_from,
+    endpoint_behind,
+    endpoint_for,
+    locator,
+    retry_policy_for,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CURSOR_KEYS_VARIABLE = "SINGLETABLE_CURSOR_KEYS"
+_LOCAL = "local"
+
+
+class Running(Protocol):
+    """An embedded engine, which ends when nobody holds it."""
+
+    @property
+    def data(self) -> Path: ...
+
+    def stop(self) -> None: ...
+
+
+class Options(Struct, frozen=True):
+    """How a database is talked to; each has a default. Its repr shows no cursor key."""
+
+    region: str | None = None
+    credentials: CredentialSource | None = None
+    cursor_keys: Sequence[str | bytes] = ()
+    retry: RetryPolicy | None = None
+    """None: the library's own, with as many attempts as AWS_MAX_ATTEMPTS says."""
+    timeouts: Timeouts = Timeouts()
+    ca_file: str | None = None
+    checksum: bool = True
+    clock: Callable[[], float] = time.time
+    """Seconds since 1970. It decides expiry, the life of cursors, and the time of signatures."""
+
+    def __repr__(self) -> str:
+        return f"Options(region={self.region!r}, cursor_keys={len(self.cursor_keys)}, retry={self.retry!r})"
+
+
+class Target(Struct, frozen=True):
+    """A way to the service, found and ready."""
+
+    endpoint: Endpoint
+    credentials: CredentialSource
+    traits: Traits
+    seal: CursorSeal
+    locate: Locate
+    """Where the account's other services are: streams, queues."""
+    engine: Running | None = None
+    retry: RetryPolicy = RetryPolicy()
+
+
+def find_target(target: str, options: Options, environ: Mapping[str, str]) -> Target:
+    """`local`, `local:<file>`, `aws`, or an address: `http://127.0.0.1:8000`, the `unix://` of an embedded engine."""
+    if target == _LOCAL or target.startswith(f"{_LOCAL}:"):
+        return _embedded(target, options, environ)
+    if target != "aws" and "://" not in target:
+        raise InvalidRequest(
+            "the target is none that is known", hint='Use "local", "local:<file>", "aws" or "http://<host>:<port>".'
+        )
+    if target.startswith("unix://"):
+        return _behind_a_door(target, options, environ)
+    account = environ.get("AWS_ACCOUNT_ID") if options.credentials is None and "AWS_ACCESS_KEY_ID" in environ else None
+    try:
+        endpoint = endpoint_for(target, environ=environ, region=options.region, account=account)
+    except ValueError as error:
+        if isinstance(error, SingletableError):
+            raise
+        raise InvalidRequest("the target is no address", hint='As in "http://127.0.0.1:8000".') from error
+    credentials = options.credentials or credentials_from(environ, local=endpoint.is_local)
+    locate = locator(target, environ=environ, region=options.region)
+    seal = CursorSeal(_cursor_keys(options, environ))
+    retry = options.retry or (RetryPolicy() if endpoint.is_local else retry_policy_for(environ))
+    return Target(endpoint, credentials, Traits(), seal, locate, retry=retry)
+
+
+def _behind_a_door(target: str, options: Options, environ: Mapping[str, str]) -> Target:
+    """An embedded engine that another database of this user runs, and that ends with it."""
+    from singletable.local import EMBEDDED, Door  # noqa: PLC0415 for few programs
+
+    endpoint = endpoint_behind(Door.at(target), environ=environ, region=options.region)
+    credentials = options.credentials or credentials_from({}, local=True)
+    seal = CursorSeal(_cursor_keys(options, environ))
+    return Target(endpoint, credentials, Traits(counts_parts=EMBEDDED.counts_parts), seal, beside(endpoint))
+
+
+def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Target:
+    from pathlib import Path  # noqa: PLC0415 it brings urllib, 4 ms; a program on AWS never needs it
+
+    from singletable.local import EMBEDDED, Engine, tend_streams  # noqa: PLC0415 nor this
+
+    name = target.partition(":")[2]
+    if target != _LOCAL and not name:
+        raise InvalidRequest("local: without a file", hint='Use "local" for memory, or "local:data/app.db".')
+    path = Path(name) if name else None
+    if path is not None and (not path.name or path.is_dir()):
+        raise InvalidRequest(f"{target} names a directory, not a file", hint='Use "local:data/app.db".')
+    engine = Engine.start(path, environ=environ)
+    endpoint = endpoint_behind(engine, environ=environ, region=options.region)
+    credentials = options.credentials or credentials_from({}, local=True)
+    lag = 0.0 if EMBEDDED.synchronous_indexes else Traits().index_lag_seconds
+    traits = Traits(
+        creates_tables=True,
+        scan_page_limit=EMBEDDED.scan_page_limit,
+        counts_parts=EMBEDDED.counts_parts,
+        index_lag_seconds=lag,
+        tend_streams=partial(tend_streams, engine.data),
+    )
+    keys = _cursor_keys(options, environ) or [_own_key(path)]
+    return Target(
+        endpoint, credentials, traits, CursorSeal(keys), beside(endpoint), engine, options.retry or RetryPolicy()
+    )
+
+
+def _cursor_keys(options: Options, environ: Mapping[str, str]) -> Sequence[str | bytes]:
+    named = environ.get(CURSOR_KEYS_VARIABLE, "")
+    return options.cursor_keys or [key.strip() for key in named.split(",") if key.strip()]
+
+
+def _own_key(path: Path | None) -> str:
+    """A local database's own key for cursors: beside its file, for its owner's eyes; in memory, a passing one."""
+    if path is None:
+        return secrets.token_urlsafe(32)
+    kept = path.with_name(f"{path.name}.cursor-key")
+    if not kept.exists():
+        # Made whole under another name, then linked: of several processes the first one's key stands for all.
+        draft = path.with_name(f"{path.name}.cursor-key.{secrets.token_hex(4)}")
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_urlsafe(32))
+        with suppress(FileExistsError):
+            os.link(draft, kept)
+        draft.unlink()
+    return kept.read_text()

@@ -1,0 +1,159 @@
+"""Canonical JSON: one text for one value, so that its sha256 can name it.
+
+Keys sorted, nothing between them, UTF-8; bytes as base64, times as ISO 8601; NaN and infinities are refused. Two equal
+values of a type give equal bytes, in every process and on every machine: what is written is the value as it will be
+read, so that 1 and 1.0 are one text where a float is declared. Only 0.0 and -0.0 are two.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from functools import cached_property
+from typing import Any, Generic, TypeGuard, TypeVar
+
+import msgspec
+from msgspec import inspect
+
+from singletable.errors import Corrupt, DeclarationError, InvalidValue
+from singletable.values.decoders import json_decoder
+
+T = TypeVar("T")
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+
+def canonical(value: object) -> bytes:
+    """The canonical JSON of a value; InvalidValue where it has none."""
+    try:
+        data = _encode(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidValue(f"a {type(value).__name__} has no JSON: {_kind_of(error)}") from None
+    except RecursionError:
+        raise InvalidValue(f"a {type(value).__name__} is nested too deep, or holds itself") from None
+    if b"null" in data and _holds_no_number(value):
+        raise InvalidValue("NaN and infinity have no JSON")
+    return data
+
+
+def digest_of(data: bytes) -> bytes:
+    """The 32 bytes that name a content."""
+    return hashlib.sha256(data).digest()
+
+
+class JsonCodec(Generic[T]):
+    """Values of one declared type as canonical JSON, and back. What is written can be read: that is tried at once."""
+
+    def __init__(self, kind: Any, where: str) -> None:
+        self.kind, self.where = kind, where
+
+    @cached_property
+    def _decode(self) -> Any:
+        try:
+            return json_decoder(self.kind).decode
+        except (TypeError, NameError) as error:
+            raise DeclarationError(
+                f"{self.where}: its type can't be told from its JSON: {error}",
+                hint="Use a dataclass, str, int, float, bool, bytes, list, dict, or a union of which at most one "
+                "member is an object.",
+            ) from None
+
+    def encode(self, value: T) -> bytes:
+        """InvalidValue where the value is none of the type, or has no JSON."""
+        data = canonical(value)
+        try:
+            return canonical(self._read(data))
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+            said = "" if isinstance(error, RecursionError) else _path_of(error)
+            raise InvalidValue(f"the value is not of its declared type{said}", attribute=self.where) from None
+
+    def decode(self, data: bytes) -> T:
+        """Corrupt where the JSON is none of the type."""
+        try:
+            value: T = self._read(data)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+            raise Corrupt(
+                f"a stored value is not of its declared type{_path_of(error)}",
+                attribute=self.where,
+                hint="Give new fields of the type a default, and keep those that stored values have.",
+            ) from None
+        return value
+
+    def _read(self, data: bytes) -> Any:
+        value = self._decode(data)
+        if self._may_lack_fields:
+            _complete(value)
+        return value
+
+    @cached_property
+    def _may_lack_fields(self) -> bool:
+        """msgspec gives a dataclass's object no attribute for a field that the JSON leaves to its default."""
+        return any(
+            isinstance(each, inspect.DataclassType) and not all(field.required for field in each.fields)
+            for each in _types_in(inspect.type_info(self.kind), set())
+        )
+
+
+def _types_in(info: Any, seen: set[int]) -> Iterator[Any]:
+    """A type as msgspec describes it, and all that it is made of."""
+    if is_array(info):
+        for each in info:
+            yield from _types_in(each, seen)
+    elif isinstance(info, (inspect.Type, inspect.Field)) and id(info) not in seen:
+        seen.add(id(info))
+        yield info
+        for name in info.__struct_fields__:
+            yield from _types_in(getattr(info, name), seen)
+
+
+def _complete(value: Any) -> None:
+    """Give every dataclass's object in a value the defaults that stand on its class alone."""
+    parts: Iterable[Any] = ()
+    if is_object(value):
+        parts = value.values()
+    elif is_array(value):
+        parts = value
+    elif is_dataclass(value):
+        names = [field.name for field in fields(value)]
+        own: dict[str, Any] | None = getattr(value, "__dict__", None)
+        if own is not None:  # with slots there is no default on the class, and msgspec sets them all
+            own |= {name: getattr(value, name) for name in names if name not in own}
+        parts = [getattr(value, name) for name in names]
+    for part in parts:
+        _complete(part)
+
+
+def _holds_no_number(value: object) -> bool:
+    """Whether a float without JSON stands anywhere: msgspec writes it as null."""
+    return _any_not_finite(msgspec.to_builtins(value))
+
+
+def _any_not_finite(value: Any) -> bool:
+    if isinstance(value, float):
+        return value != value or value in (float("inf"), float("-inf"))
+    if is_object(value):
+        return any(map(_any_not_finite, value.values()))
+    return is_array(value) and any(map(_any_not_finite, value))
+
+
+def is_object(value: object) -> TypeGuard[Mapping[str, Any]]:
+    """An object of JSON that was decoded."""
+    return isinstance(value, dict)
+
+
+def is_array(value: object) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, (list, tuple))
+
+
+def _kind_of(error: Exception) -> str:
+    """Our own words: the library's quote the value."""
+    if isinstance(error, UnicodeEncodeError):
+        return "a text holds a lone surrogate"
+    return "it holds a number that is too large" if isinstance(error, OverflowError) else "a type that JSON can't say"
+
+
+def _path_of(error: Exception) -> str:
+    """Where in the value, as msgspec says it: `$.points[0]`. The rest of its message may quote."""
+    _, found, path = str(error).partition(" - at `")
+    return f", at {path.partition('`')[0]}" if found else ""

@@ -1,0 +1,216 @@
+"""Check: the invariants of a document, as a flow over all of its items and blobs. It changes nothing.
+
+* versions are gapless from 0, their times rise, and each names collection versions that are there in all their parts
+* a collection's versions are gapless from 1, and each belongs to a version of the document
+* each mutation has one record, in the version that names it; a client's are gapless, in order, and end at its last id
+* every content that is reached is in the blob store, and is what its name says
+* nothing that is reached is being deleted
+* nothing in the inbox is behind its client's last id, waits for an id that is missing for more than a minute, or for a
+  program that has a mutation of its name
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby, pairwise
+from typing import Any, TypeVar
+
+from singletable.documents.contents import ARGUMENTS, Content, Contents, content_of
+from singletable.documents.context import Home
+from singletable.documents.head_state import waits_for_a_name
+from singletable.documents.read import ready
+from singletable.documents.rows import (
+    ClientRecord,
+    CollectionVersion,
+    Condemned,
+    GcEpoch,
+    InboxRow,
+    MutationRecord,
+    Row,
+    Version,
+)
+from singletable.documents.submission import refs_in
+from singletable.errors import Corrupt
+from singletable.flow.port import Port
+from singletable.operations import Key
+from singletable.records.check import Finding
+from singletable.records.query_request import ask
+from singletable.schema.capture import ANY
+from singletable.schema.models import model_for
+from singletable.schema.patterns import Query
+
+R = TypeVar("R", bound=Row)
+
+READ_AT_ONCE = 256
+GAP_SECONDS = 60.0
+"""For a mutation to wait for one before it that is on its way still."""
+
+
+async def check(port: Port, home: Home[Any], project: str) -> list[Finding]:
+    """Everything of a document that is not as it should be; nothing for a sound one. Reads all of it, blobs too.
+
+    Not beside writers: what is written while it reads can look wrong.
+    """
+    await ready(port, home)
+    rows = home.model.rows
+    versions: list[Version] = await _all(port, rows.version.by_number(project, ANY))
+    records: list[MutationRecord] = await _all(port, rows.mutation.by_id(project, ANY))
+    clients: list[ClientRecord] = await _all(port, rows.client.by_client(project, ANY))
+    inbox: list[InboxRow] = await _all(port, rows.inbox.by_id(project, ANY))
+    condemned: list[Condemned] = await _all(port, rows.condemned.by_content(project, ANY))
+    epochs: list[GcEpoch] = await _all(port, rows.epoch.by_project(project))
+    parts = {name: await _all(port, kind.by_number(project, ANY)) for name, kind in rows.collections.items()}
+    found = [*_versions(versions, epochs), *_mutations(versions, records, clients)]
+    for name, own in parts.items():
+        found += _collection(name, versions, own)
+    found += [*_waiting(home, inbox, clients, port.now())]
+    if versions:
+        contents = home.contents(versions[0].organisation, project)
+        reached = await _reached(port, home, contents, parts, [*records, *inbox])
+        found += await _contents(port, contents, reached)
+        found += _condemned(condemned, reached)
+    return found
+
+
+async def _all(port: Port, query: Query[R]) -> list[R]:
+    asked = ask(query.consistent(), port.now())
+    found: list[R] = []
+    position: Key | None = None
+    while True:
+        page = await port.send(asked.operation(position, None))
+        found += page.items
+        position = page.after
+        if position is None:
+            return found
+
+
+def _finding(code: str, what: str, row: Row) -> Finding:
+    model = model_for(row)
+    return Finding(code, what, model.type, model.place_of(row))
+
+
+def _versions(versions: Sequence[Version], epochs: Sequence[GcEpoch]) -> Iterator[Finding]:
+    for expected, version in enumerate(versions):
+        if version.number != expected:
+            yield _finding("version.gap", f"it follows version {expected - 1}", version)
+            return
+    for one, other in pairwise(versions):
+        if other.time <= one.time:
+            yield _finding("version.time", "it is not later than the version before", other)
+        if other.organisation != one.organisation:
+            yield _finding("version.organisation", "it is of another organisation than the version before", other)
+        for name, number in one.collections.items():
+            if not 0 <= other.collections.get(name, 0) - number <= 1:
+                yield _finding("version.collection", f"{name} goes from {number} to another but the next", other)
+    if versions and len(epochs) != 1:
+        yield _finding("epoch.missing", "the document has no epoch of garbage collection", versions[0])
+
+
+def _collection(name: str, versions: Sequence[Version], parts: Sequence[CollectionVersion]) -> Iterator[Finding]:
+    by_number: dict[int, list[CollectionVersion]] = {}
+    for part in parts:
+        by_number.setdefault(part.number, []).append(part)
+    named = {version.collections[name]: version for version in reversed(versions) if name in version.collections}
+    for number, version in named.items():
+        own = by_number.get(number, [])
+        if not own or [part.spill for part in own] != list(range(own[0].spills)):
+            yield _finding("collection.parts", f"version {number} of {name} is not there in all its parts", version)
+    for number, own in by_number.items():
+        if number not in named:
+            yield _finding("collection.orphan", "no version of the document names it", own[0])
+
+
+def _mutations(
+    versions: Sequence[Version], records: Sequence[MutationRecord], clients: Sequence[ClientRecord]
+) -> Iterator[Finding]:
+    stored = {(record.client, record.id): record for record in records}
+    named: dict[tuple[str, int], int] = {}
+    last: dict[str, tuple[int, int]] = {}
+    for version in versions:
+        for each in version.mutations:
+            place = each.client, each.id
+            record = stored.get(place)
+            if place in named:
+                yield _finding("mutation.twice", f"version {named[place]} names a mutation of it too", version)
+            named[place] = version.number
+            if record is None or record.version != version.number or (record.error is not None) != each.rejected:
+                yield _finding("mutation.record", "a mutation of it has no record, or another's", version)
+            if each.id != last.get(each.client, (0, 0))[0] + 1:
+                yield _finding("mutation.order", "a client's mutation does not follow the one before", version)
+            last[each.client] = each.id, version.number
+    for place, record in stored.items():
+        if place not in named:
+            yield _finding("mutation.orphan", "no version names it", record)
+    for client in clients:
+        if last.pop(client.client, None) != (client.last_id, client.version):
+            yield _finding("client.last", "it is not what the versions have applied", client)
+    for name, (id, number) in last.items():
+        yield _finding(
+            "client.missing", "a client has mutations and no last id", stored.get((name, id), versions[number])
+        )
+
+
+def _waiting(
+    home: Home[Any], inbox: Sequence[InboxRow], clients: Sequence[ClientRecord], now: float
+) -> Iterator[Finding]:
+    """What of the inbox is not applied by the next processor that comes."""
+    last = {client.client: client.last_id for client in clients}
+    for client, rows in groupby(inbox, key=lambda row: row.client):
+        wanted = last.get(client, 0) + 1
+        for row in rows:
+            if row.id < wanted:
+                yield _finding("inbox.dead", "its client is past it; it goes when the document is processed", row)
+            elif row.id > wanted:
+                if row.at is None or now - row.at.timestamp() > GAP_SECONDS:
+                    yield _finding("inbox.gap", f"it and those after it wait for the client's mutation {wanted}", row)
+                break
+            elif waits_for_a_name(home, row, now):
+                yield _finding("inbox.unknown", f"it waits for a program that has the mutation {row.name!r}", row)
+                break
+            else:
+                wanted += 1
+
+
+async def _reached(
+    port: Port,
+    home: Home[Any],
+    contents: Contents,
+    parts: Mapping[str, Sequence[CollectionVersion]],
+    rows: Sequence[MutationRecord | InboxRow],
+) -> set[Content]:
+    folders = {name: model.folder for name, model in home.model.collections.items()}
+    reached = {
+        Content(folders[name], digest) for name, own in parts.items() for part in own for digest in part.items.values()
+    }
+    blobs = {Content(ARGUMENTS, row.arguments_blob) for row in rows if row.arguments_blob is not None}
+    texts = [row.arguments for row in rows if row.arguments is not None]
+    wanted = [Content(ARGUMENTS, r.arguments_blob) for r in rows if r.arguments_blob is not None and r.refers]
+    calls: list[Callable[[], bytes]] = [partial(contents.read, content) for content in wanted]
+    texts += [data.decode() for data in (await port.call_all(calls) if calls else [])]
+    return reached | blobs | {ref for text in texts for ref in refs_in(text)}
+
+
+async def _contents(port: Port, contents: Contents, reached: set[Content]) -> list[Finding]:
+    ordered = sorted(reached, key=lambda content: (content.folder, content.digest))
+    found: list[Finding] = []
+    for i in range(0, len(ordered), READ_AT_ONCE):
+        calls: list[Callable[[], Finding | None]] = [
+            partial(_content, contents, c) for c in ordered[i : i + READ_AT_ONCE]
+        ]
+        found += [finding for finding in await port.call_all(calls) if finding is not None]
+    return found
+
+
+def _content(contents: Contents, content: Content) -> Finding | None:
+    try:
+        contents.read(content)
+    except Corrupt as error:
+        return Finding("blob.wrong", error.what, "blob", (contents.prefix, contents.path(content)))
+    return None
+
+
+def _condemned(rows: Sequence[Condemned], reached: set[Content]) -> Iterator[Finding]:
+    for row in rows:
+        if row.deleting and content_of(row.folder, row.sha256) in reached:
+            yield _finding("blob.deleting", "a content that is reached is being deleted", row)

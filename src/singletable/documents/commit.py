@@ -1,0 +1,255 @@
+"""Processing: mutations of the inbox become a version, in one transaction, which is the only commit point.
+
+    read        the newest version, the epoch of garbage collection, the inbox; then the clients and the collections
+    run         up to 40 mutations on a draft, each client's in the order of its ids
+    keep        put the contents that are new
+    commit      put the version, every changed collection in all its parts, a record for each mutation (each only if
+                absent), each client's last id (only if it is what was read), and check the epoch
+    clear       delete the rows of the inbox
+
+Reads are consistent and hang on the version's number, so a lost race is a fresh start, never a merge. Any number of
+processors may work on one document: they are only slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from singletable.documents.batches import Batch, Ended
+from singletable.documents.conditional_put import clear
+from singletable.documents.contents import ARGUMENTS, Content, Contents
+from singletable.documents.context import Home
+from singletable.documents.drafts import Working
+from singletable.documents.head_state import State, read_state
+from singletable.documents.inbox_log import tell_once
+from singletable.documents.mutations import Mutation, Outcome, Submission
+from singletable.documents.read import hashes_of, outcomes, ready
+from singletable.documents.retention import keep
+from singletable.documents.rows import InboxRow
+from singletable.documents.snapshots import scalars_of
+from singletable.documents.submission import refs_in, submit
+from singletable.documents.version_transaction import actions_of
+from singletable.errors import Corrupt, InvalidRequest, OutcomeUnknown, TransactionConflict, Unavailable
+from singletable.flow.port import Port
+from singletable.operations import Cancelled, TransactWriteItems
+
+TRIES = 60
+"""Fresh starts of one version before the document is said to be contended."""
+_LONGEST_WAIT_SECONDS = 0.5
+_SETTLED = frozenset({"None", "ConditionalCheckFailed", "TransactionConflict", "ThrottlingError"})
+
+
+async def process(port: Port, home: Home[Any], project: str) -> list[Outcome]:
+    """Apply what waits in the inbox until nothing can be applied; gives what this call applied or rejected.
+
+    For each version of up to 40 mutations two round trips of reads, one of blobs, and one transaction: two units for
+    each KB of a changed collection's hashes, and two for each mutation, client, the version and the check; then a unit
+    for each row of the inbox. NotFound; Unavailable leaves everything in the inbox.
+    Corrupt is raised last, when nothing waits but what needs the contents that can't be read.
+    """
+    return await _process(port, home, project, None)
+
+
+async def _process(port: Port, home: Home[Any], project: str, wanted: set[tuple[str, int]] | None) -> list[Outcome]:
+    """Version after version, until nothing can be applied or, where some are wanted, all of those are done."""
+    done: list[Outcome] = []
+    while wanted is None or wanted:
+        more = await next_version(port, home, project)
+        if not more:
+            break
+        done += more
+        if wanted is not None:
+            wanted -= {(outcome.client, outcome.id) for outcome in more}
+    return done
+
+
+async def apply(
+    port: Port, home: Home[Any], project: str, submissions: Sequence[Submission], *, own: bool = False
+) -> list[Outcome]:
+    """Submit and process; gives what became of each, in order."""
+    first = await submit(port, home, project, submissions, own=own)
+    if all(outcome.status != "waiting" for outcome in first):
+        return first
+    wanted = {(o.client, o.id) for o in first if o.status == "waiting"}
+    known = {(o.client, o.id): o for o in await _process(port, home, project, wanted)}
+    places = [(o.client, o.id) for o in first]
+    rest = [place for place, o in zip(places, first, strict=True) if o.status == "waiting" and place not in known]
+    if rest:  # another processor was first, or an id before it is missing
+        known |= {(o.client, o.id): o for o in await outcomes(port, home, project, rest) if o is not None}
+    return [known.get(place, o) for place, o in zip(places, first, strict=True)]
+
+
+async def next_version(port: Port, home: Home[Any], project: str) -> list[Outcome]:
+    """One version of what waits; nothing where nothing can be applied."""
+    await ready(port, home)
+    unknown: OutcomeUnknown | None = None
+    attempted: list[Ended] = []
+    held: dict[str, Corrupt] = {}
+    for tried in range(TRIES):
+        if unknown is not None:
+            settled = await _settled(port, home, project, attempted, unknown)
+            if settled is not None:
+                return settled
+            unknown = None
+        state, attempted, working = await _run_what_can_be(port, home, project, held)
+        if working is None:
+            if held:
+                raise next(iter(held.values()))
+            return []
+        actions = actions_of(home, state, working, attempted, port.now())
+        await keep(port, home, state.epoch, working.contents, working.needed())
+        try:
+            await port.send(TransactWriteItems(actions, port.token()))
+        except Cancelled as lost:
+            _check_refusal(home, lost)
+            await port.sleep(port.random() * min(_LONGEST_WAIT_SECONDS, 0.005 * 2**tried))
+        except OutcomeUnknown as error:
+            unknown = error
+        else:
+            await clear(port, home, _rows_of(state, attempted))
+            return _outcomes(state, attempted)
+    raise TransactionConflict(
+        f"others wrote versions between each of {TRIES} tries to write one",
+        table=home.model.table.name,
+        operation="process",
+        hint="What was submitted is in the inbox; process again, with fewer processors.",
+    )
+
+
+async def _settled(
+    port: Port, home: Home[Any], project: str, attempted: Sequence[Ended], unknown: OutcomeUnknown
+) -> list[Outcome] | None:
+    """Whether a commit whose answer was lost has happened: its records tell. None where it has not, so far."""
+    try:
+        found = await outcomes(port, home, project, [(e.submission.client, e.submission.id) for e in attempted])
+    except Unavailable:
+        raise unknown from None
+    done = [outcome for outcome in found if outcome is not None]
+    return done if len(done) == len(found) else None
+
+
+async def _run_what_can_be(
+    port: Port, home: Home[Any], project: str, held: dict[str, Corrupt]
+) -> tuple[State, list[Ended], Working | None]:
+    """What could be run of what waits, and on what. Clients that are held back are added to those that were."""
+    while True:
+        state = await read_state(port, home, project, held)
+        await clear(port, home, state.dead)
+        for row in state.unknown:
+            place = (id(home.store), project, row.client, row.id)
+            tell_once(place, f"the mutation {row.name!r} waits: this program has none of its name")
+        if not state.waiting:
+            return state, [], None
+        attempted, working, more = await _run(port, home, state)
+        for client, fault in more.items():
+            tell_once((id(home.store), project, client, fault.what), f"a client's mutations wait: {fault}")
+        held |= more
+        if attempted or not more:
+            return state, attempted, working
+
+
+# --- running ----------------------------------------------------------------------------------------------------------
+async def _run(port: Port, home: Home[Any], state: State) -> tuple[list[Ended], Working, dict[str, Corrupt]]:
+    """What was run, on what, and the clients that are held back as a content can't be read."""
+    version = state.version
+    contents = home.contents(version.organisation, version.project)
+    hashes = await hashes_of(port, home, version, tuple(home.model.collections))
+    texts, lost = await _texts(port, contents, state.waiting)
+    rows = [row for row in state.waiting if row.client not in lost]
+    submissions = [_submission(row, texts) for row in rows]
+    present = await _present(port, home, contents, submissions, hashes)
+    working = Working(
+        home, contents, version.organisation, version.project, scalars_of(version), hashes, frozenset(present)
+    )
+    batch = Batch(working, held=lost)
+    await port.call_all([lambda: batch.run(rows, submissions)])
+    return batch.ended, working, batch.held
+
+
+async def _texts(
+    port: Port, contents: Contents, rows: Sequence[InboxRow]
+) -> tuple[dict[bytes, bytes], dict[str, Corrupt]]:
+    """Arguments that lie in blobs, read side by side, and the clients of those that can't be read."""
+    wanted = sorted({row.arguments_blob for row in rows if row.arguments_blob is not None})
+    calls = [_reading(contents, Content(ARGUMENTS, each)) for each in wanted]
+    read: Sequence[bytes | Corrupt] = await port.call_all(calls) if calls else []
+    found: dict[bytes, bytes] = {}
+    faults: dict[bytes | None, Corrupt] = {}
+    for digest, data in zip(wanted, read, strict=True):
+        if isinstance(data, Corrupt):
+            faults[digest] = data
+        else:
+            found[digest] = data
+    return found, {row.client: faults[row.arguments_blob] for row in rows if row.arguments_blob in faults}
+
+
+def _submission(row: InboxRow, texts: Mapping[bytes, bytes]) -> Submission:
+    arguments = row.arguments or texts[row.arguments_blob or b""].decode()
+    return Submission(Mutation(row.name, arguments), row.client, row.id, row.principal)
+
+
+def _reading(contents: Contents, content: Content) -> Callable[[], bytes | Corrupt]:
+    def read() -> bytes | Corrupt:
+        try:
+            return contents.read(content)
+        except Corrupt as fault:
+            return fault
+
+    return read
+
+
+async def _present(
+    port: Port,
+    home: Home[Any],
+    contents: Contents,
+    submissions: Sequence[Submission],
+    hashes: Mapping[str, Mapping[str, bytes]],
+) -> set[Content]:
+    """Which of the contents that arguments refer to are in the store; those of the newest version are."""
+    refs = {ref for each in submissions for ref in refs_in(each.mutation.arguments)}
+    if not refs:
+        return set()
+    folders = {name: model.folder for name, model in home.model.collections.items()}
+    reached = refs & {Content(folders[name], digest) for name, own in hashes.items() for digest in own.values()}
+    wanted = sorted(refs - reached, key=lambda content: (content.folder, content.digest))
+    if not wanted:
+        return reached
+    there = await port.call_all([_having(contents, content) for content in wanted])
+    return reached | {content for content, is_there in zip(wanted, there, strict=True) if is_there}
+
+
+def _having(contents: Contents, content: Content) -> Any:
+    return lambda: contents.has(content)
+
+
+# --- afterwards -------------------------------------------------------------------------------------------------------
+def _rows_of(state: State, ended: Sequence[Ended]) -> list[InboxRow]:
+    places = {(e.submission.client, e.submission.id) for e in ended}
+    return [row for row in state.waiting if (row.client, row.id) in places]
+
+
+def _outcomes(state: State, ended: Sequence[Ended]) -> list[Outcome]:
+    number = state.version.number + 1
+    return [
+        Outcome(
+            e.submission.client,
+            e.submission.id,
+            e.submission.mutation.name,
+            "applied" if e.error is None else "rejected",
+            number,
+            e.error,
+        )
+        for e in ended
+    ]
+
+
+def _check_refusal(home: Home[Any], lost: Cancelled) -> None:
+    """A lost race is no error; anything else that DynamoDB says of the transaction is."""
+    wrong = {reason.code for reason in lost.reasons} - _SETTLED
+    if wrong:
+        raise InvalidRequest(
+            f"DynamoDB refused the commit: {', '.join(sorted(wrong))}",
+            table=home.model.table.name,
+            operation="process",
+        ) from lost

@@ -1,0 +1,46 @@
+"""Putting rows: only where there is none, and where being refused is no error. And taking them out of the inbox."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from singletable.documents.context import Home
+from singletable.documents.rows import InboxRow
+from singletable.errors import OutcomeUnknown, Unavailable
+from singletable.flow.port import Consumed, Port
+from singletable.flow.request import Response
+from singletable.operations import MAX_BATCH_WRITE, BatchWriteItem, PutItem, Refused
+from singletable.records.conditions import is_absent, plain_guard
+from singletable.schema.models import model_for, model_of
+
+
+def put_if_absent(row: Any) -> PutItem:
+    """The put of a row that must not be there yet."""
+    model = model_for(row)
+    return PutItem(model.table.name, model.item(row), plain_guard(model, is_absent))
+
+
+class Yielding:
+    """A put that gives way: what stands there and refuses it stays, and is no error."""
+
+    def __init__(self, put: PutItem) -> None:
+        self.put = put
+        self.request = put.request
+
+    def answer(self, response: Response) -> tuple[None, Consumed]:
+        try:
+            return self.put.answer(response)
+        except Refused:
+            return None, Consumed()
+
+
+async def clear(port: Port, home: Home[Any], rows: Sequence[InboxRow]) -> None:
+    """Take rows out of the inbox. What is left, for the table's rate or a crash, is dead and goes the next time."""
+    model = model_of(home.model.rows.inbox)
+    keys = [model.key_item(model.key_of(row)) for row in rows]
+    batches = [keys[i : i + MAX_BATCH_WRITE] for i in range(0, len(keys), MAX_BATCH_WRITE)]
+    if batches:
+        with suppress(Unavailable, OutcomeUnknown):
+            await port.send_all([BatchWriteItem(model.table.name, deletes=batch) for batch in batches])

@@ -1,0 +1,102 @@
+"""Where the documents of one class are at home: what every flow over them needs to know, besides a port."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+from singletable.documents.blobs import BlobStore
+from singletable.documents.contents import MAX_CONTENT_BYTES, Contents, prefix_of
+from singletable.documents.document import Document, DocumentModel, document_model
+from singletable.documents.mutations import Submission
+from singletable.errors import InvalidRequest, NotConfigured
+from singletable.flow.shells import is_of_shell
+from singletable.records.cursors import CursorSeal
+
+D = TypeVar("D", bound=Document)
+
+Authorise = Callable[[Submission, Any], None]
+"""Called before a mutation is run, with it and the draft; raising rejects it."""
+_VERBS = ("put", "get", "has", "list", "delete")
+"""Of a blob store."""
+
+
+@dataclass(frozen=True)
+class Home(Generic[D]):
+    """A document class, its blob store and what the application has chosen."""
+
+    kind: type[D]
+    store: BlobStore
+    seal: CursorSeal
+    most: int = MAX_CONTENT_BYTES
+    """Bytes of one content, uncompressed."""
+    authorise: Authorise | None = None
+    is_direct: bool = True
+    """A snapshot reads contents itself. Not in an event loop, which that would hold up."""
+
+    @cached_property
+    def model(self) -> DocumentModel:
+        return document_model(self.kind)
+
+    def contents(self, organisation: str, project: str) -> Contents:
+        return Contents(self.store, prefix_of(organisation, self.model.words.plural, project), self.most)
+
+
+def home_of(
+    kind: type[D],
+    blobs: BlobStore | None,
+    seal: CursorSeal,
+    most: int = MAX_CONTENT_BYTES,
+    authorise: Authorise | None = None,
+    is_direct: bool = True,
+) -> Home[D]:
+    """NotConfigured without a blob store on the class or here; InvalidRequest for what is none."""
+    model = document_model(kind)
+    store = blobs if blobs is not None else model.blobs
+    if store is None:
+        raise NotConfigured(
+            f"{kind.__name__} has no blob store",
+            hint=f'Give one: Documents(db, {kind.__name__}, blobs=LocalBlobs("data/blobs")), '
+            f"or class {kind.__name__}(Document, ..., blobs=...).",
+        )
+    _check_store(kind, store)
+    return Home(kind, store, seal, most, authorise, is_direct)
+
+
+def check_blocking(db: object) -> None:
+    """InvalidRequest unless it is a `Database`."""
+    if not is_of_shell(db, awaiting=False):
+        raise InvalidRequest(
+            f"Documents stand on the Database that connect() gives, not on {_named(db)}",
+            hint="Over the AsyncDatabase of connect_async() use AsyncDocuments.",
+        )
+
+
+def check_awaiting(db: object) -> None:
+    """InvalidRequest unless it is an `AsyncDatabase`."""
+    if not is_of_shell(db, awaiting=True):
+        raise InvalidRequest(
+            f"AsyncDocuments stand on the AsyncDatabase that connect_async() gives, not on {_named(db)}",
+            hint="Over the Database of connect() use Documents.",
+        )
+
+
+def _check_store(kind: type[Any], store: Any) -> None:
+    name = _named(store)
+    missing = [verb for verb in _VERBS if not callable(getattr(store, verb, None))]
+    if isinstance(store, (str, os.PathLike)):
+        hint = "For contents in a directory say blobs=LocalBlobs(directory)."
+    elif missing:
+        hint = "Say blobs=LocalBlobs(directory), or blobs=ObjectBlobs(store) for a store of obstore."
+    elif isinstance(store, type):
+        hint = "Make one: LocalBlobs(directory)."
+    else:
+        return
+    raise InvalidRequest(f"{name} is no blob store of {kind.__name__}", hint=hint)
+
+
+def _named(given: object) -> str:
+    return f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__

@@ -1,0 +1,75 @@
+"""The difference of two versions, from their items in the table alone: no content is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from singletable.documents.context import Home
+from singletable.documents.read import hashes_of_all, version_rows
+from singletable.documents.rows import Version
+from singletable.documents.snapshots import Hashes, scalar_values, scalars_of
+from singletable.flow.port import Port
+
+
+@dataclass(frozen=True)
+class CollectionDiff:
+    """Item ids, each list in order."""
+
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.changed or self.removed)
+
+
+@dataclass(frozen=True)
+class Diff:
+    """What differs from one version to another; false where nothing does."""
+
+    before: int
+    after: int
+    scalars: Mapping[str, tuple[Any, Any]]
+    """Name to the two values."""
+    collections: Mapping[str, CollectionDiff]
+    """Only those that differ."""
+
+    def __bool__(self) -> bool:
+        return bool(self.scalars or self.collections)
+
+
+async def diff(port: Port, home: Home[Any], project: str, before: int, after: int) -> Diff:
+    """What differs between two versions of a document. Two round trips; collections of the same version aren't read."""
+    one, other = await version_rows(port, home, project, (before, after))
+    return await diff_of(port, home, one, other)
+
+
+async def diff_of(port: Port, home: Home[Any], one: Version, other: Version) -> Diff:
+    """The same for versions that were read, which may be of two documents."""
+    same_document = one.project == other.project
+    names = [
+        name
+        for name in home.model.collections
+        if not same_document or one.collections.get(name) != other.collections.get(name)
+    ]
+    old, new = await hashes_of_all(port, home, ((one, names), (other, names)))
+    changes = {name: diff_hashes(old[name], new[name]) for name in names}
+    return Diff(
+        one.number, other.number, _scalars(home, one, other), {name: own for name, own in changes.items() if own}
+    )
+
+
+def diff_hashes(before: Hashes, after: Hashes) -> CollectionDiff:
+    """What differs between two maps of item ids to hashes."""
+    return CollectionDiff(
+        tuple(sorted(id for id in after if id not in before)),
+        tuple(sorted(id for id, digest in after.items() if before.get(id, digest) != digest)),
+        tuple(sorted(id for id in before if id not in after)),
+    )
+
+
+def _scalars(home: Home[Any], one: Version, other: Version) -> dict[str, tuple[Any, Any]]:
+    old, new = scalar_values(home, scalars_of(one)), scalar_values(home, scalars_of(other))
+    return {name: (old[name], new[name]) for name in new if old[name] != new[name]}

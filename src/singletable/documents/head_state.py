@@ -1,0 +1,118 @@
+"""What a version is made from: the newest version, the epoch, the clients, and what can be applied now.
+
+All reads are consistent. They are no snapshot: whatever was committed between them makes the transaction that is built
+on them fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from singletable.documents.batches import MAX_MUTATIONS
+from singletable.documents.context import Home
+from singletable.documents.read import client_rows, newest_operation, not_found
+from singletable.documents.rows import ClientRecord, GcEpoch, InboxRow, Version
+from singletable.flow.port import Port
+from singletable.operations import Key
+from singletable.records.query_request import ask
+from singletable.records.read import get_operation
+from singletable.schema.capture import ANY
+from singletable.schema.patterns import Query
+
+
+@dataclass(frozen=True)
+class State:
+    """What a version is made from."""
+
+    version: Version
+    epoch: GcEpoch
+    clients: dict[str, ClientRecord]
+    waiting: list[InboxRow]
+    """Those that can be applied now, in the order in which they will be."""
+    dead: list[InboxRow]
+    """Those that a version has already."""
+    unknown: list[InboxRow]
+    """Those that wait for a program that knows their names."""
+
+
+async def read_state(port: Port, home: Home[Any], project: str, held: Collection[str] = ()) -> State:
+    """The newest version, and what can be applied to it, of all clients but those that are held back.
+
+    Two round trips, more where much can't be applied yet.
+    """
+    rows, now = home.model.rows, port.now()
+    inbox: Query[InboxRow] = rows.inbox.by_id(project, ANY)
+    waiting = ask(inbox.consistent(), port.now())
+    first: list[Any] = [
+        newest_operation(port, home, project).operation(None, 1),
+        get_operation(rows.epoch.by_project(project), consistent=True),
+        waiting.operation(None, None),
+    ]
+    version, epoch, page = await port.send_all(first)
+    if not version.items or epoch is None:
+        raise not_found(home, project)
+    clients: dict[str, ClientRecord] = {}
+    found: list[InboxRow] = []
+    dead: list[InboxRow] = []
+    while True:
+        clients |= await client_rows(port, home, project, [r.client for r in page.items if r.client not in clients])
+        for row in page.items:
+            (dead if row.id <= _last_id(clients, row.client) else found).append(row)
+        chosen, unknown = in_turns(found, clients, lambda row: waits_for_a_name(home, row, now), held)
+        after: Key | None = page.after
+        if after is None or len(chosen) >= MAX_MUTATIONS:
+            return State(version.items[0], epoch, clients, chosen[:MAX_MUTATIONS], dead, unknown)
+        page = await port.send(waiting.operation(after, None))
+
+
+def in_turns(
+    rows: Sequence[InboxRow],
+    clients: dict[str, ClientRecord],
+    is_unknown: Callable[[InboxRow], bool] = lambda row: False,
+    held: Collection[str] = (),
+) -> tuple[list[InboxRow], list[InboxRow]]:
+    """Those without a gap before them: every client's first, then every client's second, and so on.
+
+    And those of unknown names, at which their clients stop.
+    """
+    turns: list[tuple[int, str, InboxRow]] = []
+    unknown: list[InboxRow] = []
+    expected: dict[str, int] = {}
+    for row in rows:
+        last = _last_id(clients, row.client)
+        if row.client in held or row.id != expected.setdefault(row.client, last + 1):
+            continue
+        if is_unknown(row):
+            unknown.append(row)
+        else:
+            turns.append((row.id - last, row.client, row))
+            expected[row.client] += 1
+    return [row for _, _, row in sorted(turns, key=lambda turn: turn[:2])], unknown
+
+
+def behind_gaps(rows: Sequence[InboxRow], clients: dict[str, ClientRecord]) -> list[InboxRow]:
+    """Those that wait for an id that is missing."""
+    found: list[InboxRow] = []
+    expected: dict[str, int] = {}
+    for row in rows:
+        if row.id == expected.setdefault(row.client, _last_id(clients, row.client) + 1):
+            expected[row.client] += 1
+        elif row.id > expected[row.client]:
+            found.append(row)
+    return found
+
+
+def waits_for_a_name(home: Home[Any], row: InboxRow, now: float) -> bool:
+    """Whether another program may know the mutation, and there is time for it still.
+
+    Not where the name is the library's own, which no program can have, or the row is a replay's or an older library's.
+    """
+    if row.name in home.model.mutators or row.name.startswith("$") or row.own or row.at is None:
+        return False
+    return now - row.at.timestamp() < home.model.bounds.unknown_seconds
+
+
+def _last_id(clients: dict[str, ClientRecord], client: str) -> int:
+    return clients[client].last_id if client in clients else 0

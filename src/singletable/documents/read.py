@@ -1,0 +1,351 @@
+"""Flows that read documents: versions, collections, contents, history. Nothing here changes anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple, TypeVar
+
+from singletable.documents.context import Home
+from singletable.documents.document import Document, Items
+from singletable.documents.mutations import Outcome
+from singletable.documents.rows import ClientRecord, CollectionVersion, GcEpoch, Listing, MutationRecord, Version
+from singletable.documents.snapshots import StoredItems, snapshot_of
+from singletable.errors import Corrupt, InvalidRequest, InvalidValue, NotFound
+from singletable.flow.port import Port
+from singletable.operations import Key
+from singletable.records.batches import get_many
+from singletable.records.first_use import first_use
+from singletable.records.query_request import Asked, ask
+from singletable.records.read import Page, page
+from singletable.records.read import get as get_row
+from singletable.schema.capture import ANY
+from singletable.schema.patterns import KeyOf, Query
+
+T = TypeVar("T")
+R = TypeVar("R")
+D = TypeVar("D", bound=Document)
+
+PROBES = 15
+"""Versions looked at side by side in the search for a time."""
+
+
+async def ready(port: Port, home: Home[Any]) -> None:
+    if port.traits.creates_tables:
+        await first_use(port, home.model.table)
+
+
+# --- snapshots --------------------------------------------------------------------------------------------------------
+async def head(port: Port, home: Home[D], project: str, collections: Sequence[str] | None = None) -> D:
+    """The newest version. Two round trips: its item, and the hashes of its collections; one without collections.
+
+    NotFound where there is no such document.
+    """
+    return await _snapshot(port, home, await newest(port, home, project), collections)
+
+
+async def at(
+    port: Port,
+    home: Home[D],
+    project: str,
+    version: int | None = None,
+    time: datetime | None = None,
+    collections: Sequence[str] | None = None,
+) -> D:
+    """A version by its number, or the one that was the newest at a time. NotFound.
+
+    A time takes a round trip for each four bits of the number of versions, and those of `head`.
+    """
+    if (version is None) == (time is None):
+        raise InvalidRequest("at() takes a version or a time", operation="at")
+    if time is not None and time.tzinfo is None:
+        raise InvalidValue("a time without its zone is none", attribute="time", operation="at")
+    found = await _at_time(port, home, project, time) if time is not None else None
+    if version is not None:
+        found = await version_row(port, home, project, version)
+    assert found is not None
+    return await _snapshot(port, home, found, collections)
+
+
+async def _snapshot(port: Port, home: Home[D], version: Version, collections: Sequence[str] | None) -> D:
+    names = home.model.collections if collections is None else _known(home, collections)
+    return snapshot_of(home, version, await hashes_of(port, home, version, tuple(names)))
+
+
+def _known(home: Home[Any], names: Sequence[str]) -> Sequence[str]:
+    for name in names:
+        if name not in home.model.collections:
+            raise InvalidRequest(f"{home.kind.__name__} has no collection {name!r}", operation="read")
+    return names
+
+
+async def newest(port: Port, home: Home[Any], project: str) -> Version:
+    """The newest version's item, consistently. One request. NotFound."""
+    await ready(port, home)
+    found = await port.send(newest_operation(port, home, project).operation(None, 1))
+    if not found.items:
+        raise not_found(home, project)
+    version: Version = found.items[0]
+    return version
+
+
+def newest_operation(port: Port, home: Home[Any], project: str) -> Asked:
+    versions: Query[Version] = home.model.rows.version.by_number(project, ANY)
+    return ask(versions.newest_first().consistent(), port.now())
+
+
+async def version_row(port: Port, home: Home[Any], project: str, number: int) -> Version:
+    """One version's item. One request. NotFound."""
+    _check_number(number)
+    key: KeyOf[Version] = home.model.rows.version.by_number(project, number)
+    found = await get_row(port, key.consistent())
+    if found is None:
+        raise not_found(home, project, f"version {number}")
+    return found
+
+
+def _check_number(number: int) -> None:
+    if number < 0:
+        raise InvalidRequest(f"versions are numbered from 0, not {number}", operation="at")
+
+
+def not_found(home: Home[Any], project: str, what: str = "document") -> NotFound:
+    table = home.model.table.name
+    key = home.model.rows.version.by_number(project, 0)
+    kind = home.kind.__name__
+    if what != "document":
+        return NotFound(
+            f"this {kind} has no {what}", table=table, key=key, operation="read", hint="history() lists its versions."
+        )
+    hint = "create(organisation, project) makes one."
+    return NotFound(f"there is no {kind} of this id", table=table, key=key, operation="read", hint=hint)
+
+
+async def version_rows(port: Port, home: Home[Any], project: str, numbers: Sequence[int]) -> list[Version]:
+    """Some versions' items, in the order of their numbers. One round trip. NotFound."""
+    await ready(port, home)
+    for number in numbers:
+        _check_number(number)
+    keys = [home.model.rows.version.by_number(project, number) for number in numbers]
+    found: list[Version] = await get_many(port, keys, consistent=True)
+    if [row.number for row in found] != list(numbers):
+        missing = next(number for number in numbers if number not in {row.number for row in found})
+        raise not_found(home, project, f"version {missing}")
+    return found
+
+
+async def hashes_of(port: Port, home: Home[Any], version: Version, names: Sequence[str]) -> dict[str, dict[str, bytes]]:
+    """The hashes of some collections as a version has them. One round trip for up to 1 MB of each."""
+    return (await hashes_of_all(port, home, [(version, names)]))[0]
+
+
+async def hashes_of_all(
+    port: Port, home: Home[Any], versions: Sequence[tuple[Version, Sequence[str]]]
+) -> list[dict[str, dict[str, bytes]]]:
+    """The same for several versions together."""
+    found: list[dict[str, dict[str, bytes]]] = [{name: {} for name in names} for _, names in versions]
+    wanted = [
+        (i, name, CollectionKey(version.project, name, version.collections[name]))
+        for i, (version, names) in enumerate(versions)
+        for name in names
+        if name in version.collections
+    ]
+    parts = await parts_of(port, home, [key for _, _, key in wanted])
+    for (i, name, key), own in zip(wanted, parts, strict=True):
+        found[i][name] = merged(own, name, key.number)
+    return found
+
+
+class CollectionKey(NamedTuple):
+    """A version of a collection."""
+
+    project: str
+    name: str
+    number: int
+
+
+async def parts_of(port: Port, home: Home[Any], wanted: Sequence[CollectionKey]) -> list[list[CollectionVersion]]:
+    """The items of some collection versions, each in all its parts."""
+    rows = home.model.rows.collections
+    queries = [rows[key.name].by_number(key.project, key.number, ANY) for key in wanted]
+    asked = [ask(query.consistent(), port.now()) for query in queries]
+    found: list[list[CollectionVersion]] = [[] for _ in asked]
+    after: dict[int, Key | None] = dict.fromkeys(range(len(asked)))
+    while after:
+        answers = await port.send_all([asked[i].operation(position, None) for i, position in after.items()])
+        for i, answer in zip(list(after), answers, strict=True):
+            found[i] += answer.items
+            after[i] = answer.after
+        after = {i: position for i, position in after.items() if position is not None}
+    return found
+
+
+def merged(parts: Sequence[CollectionVersion], name: str, number: int) -> dict[str, bytes]:
+    """The hashes of a collection version; Corrupt where a part is not there."""
+    if not parts or [part.spill for part in parts] != list(range(parts[0].spills)):
+        raise Corrupt(
+            f"version {number} of {name} has {len(parts)} of its parts",
+            attribute=name,
+            hint="Restore the table from a backup: a version's items are written together.",
+        )
+    found = dict(parts[0].items)
+    for part in parts[1:]:
+        found |= part.items
+    return found
+
+
+async def items_of(port: Port, home: Home[Any], project: str, name: str) -> Items[Any]:
+    """The newest version of one collection, without its document's. One request for up to 1 MB.
+
+    Right because a collection's version is only written in the transaction that makes it visible.
+    """
+    await ready(port, home)
+    (name,) = _known(home, [name])
+    model, row = home.model.collections[name], home.model.rows.collections[name]
+    query: Query[CollectionVersion] = row.by_number(project, ANY)
+    found = await port.send(ask(query.newest_first().consistent(), port.now()).operation(None, 1))
+    if not found.items:
+        version = await newest(port, home, project)
+        return await _items(port, home, version, name)
+    last: CollectionVersion = found.items[0]
+    key = CollectionKey(project, name, last.number)
+    parts = [last] if last.spills == 1 else (await parts_of(port, home, [key]))[0]
+    contents = home.contents(last.organisation, project)
+    return StoredItems(model, contents, merged(parts, name, last.number), home.is_direct)
+
+
+async def _items(port: Port, home: Home[Any], version: Version, name: str) -> Items[Any]:
+    found = await hashes_of(port, home, version, [name])
+    contents = home.contents(version.organisation, version.project)
+    return StoredItems(home.model.collections[name], contents, found[name], home.is_direct)
+
+
+async def load(port: Port, items: Items[T], ids: Sequence[str] | None = None) -> dict[str, T]:
+    """Contents of a collection that was read, side by side: all of them, or those of some ids. KeyError."""
+    stored = _stored(items)
+    wanted = list(stored) if ids is None else list(ids)
+    for id in wanted:
+        stored.hash_of(id)
+    calls: list[Callable[[], T]] = [_reading(stored, id) for id in wanted]
+    values = await port.call_all(calls) if calls else []
+    return dict(zip(wanted, values, strict=True))
+
+
+def _stored(items: Items[T]) -> StoredItems[T]:
+    if not isinstance(items, StoredItems):
+        raise InvalidRequest("load() takes a collection of a version that was read", operation="load")
+    return items
+
+
+def _reading(items: StoredItems[T], id: str) -> Callable[[], T]:
+    return lambda: items.read(id)
+
+
+async def _at_time(port: Port, home: Home[Any], project: str, time: datetime) -> Version:
+    """The newest version that is not later than a time: versions' times rise with their numbers."""
+    last = await newest(port, home, project)
+    if last.time <= time:
+        return last
+    low, high, found = 0, last.number, None
+    while low < high:  # what is wanted lies in low..high - 1, if anywhere
+        step = max(1, (high - low) // (PROBES + 1))
+        numbers = list(range(low, high, step))[: PROBES + 2]
+        rows = await _versions(port, home, project, numbers)
+        past = [row for row in rows if row.time <= time]
+        if not past:
+            high = low
+            break
+        found = past[-1]
+        low = found.number + 1
+        high = min((row.number for row in rows if row.time > time), default=high)
+    if found is None:
+        raise not_found(home, project, "version as old as that")
+    return found
+
+
+async def _versions(port: Port, home: Home[Any], project: str, numbers: Sequence[int]) -> list[Version]:
+    keys = [home.model.rows.version.by_number(project, number) for number in numbers]
+    found: list[Version] = await get_many(port, keys, consistent=True)
+    if len(found) < len(numbers):
+        raise Corrupt(f"a version before the newest of {home.kind.__name__} is not there", operation="at")
+    return found
+
+
+# --- lists ------------------------------------------------------------------------------------------------------------
+async def history(
+    port: Port, home: Home[Any], project: str, limit: int, after: str | None, principal: str | None = None
+) -> Page[Version]:
+    """Some versions, newest first. One request."""
+    versions: Query[Version] = home.model.rows.version.by_number(project, ANY)
+    return await page(port, versions.newest_first().consistent(), limit, after, home.seal, principal)
+
+
+async def projects(
+    port: Port, home: Home[Any], organisation: str, limit: int, after: str | None, principal: str | None = None
+) -> Page[Listing]:
+    """Some documents of an organisation, by their ids. One request."""
+    listed: Query[Listing] = home.model.rows.listing.by_organisation(organisation, ANY)
+    return await page(port, listed.consistent(), limit, after, home.seal, principal)
+
+
+async def organisation_of(port: Port, home: Home[Any], project: str) -> str:
+    """The organisation of a document. One request. NotFound."""
+    return (await epoch_row(port, home, project)).organisation
+
+
+async def epoch_row(port: Port, home: Home[Any], project: str) -> GcEpoch:
+    """What a commit holds. One request. NotFound."""
+    found: GcEpoch | None = await get_row(port, home.model.rows.epoch.by_project(project).consistent())
+    if found is None:
+        raise not_found(home, project)
+    return found
+
+
+async def last_ids(port: Port, home: Home[Any], project: str, clients: Sequence[str]) -> dict[str, int]:
+    """The last id of each client, 0 for one that is not known. One round trip."""
+    known = await client_rows(port, home, project, clients)
+    return {client: known[client].last_id if client in known else 0 for client in clients}
+
+
+async def client_rows(port: Port, home: Home[Any], project: str, clients: Sequence[str]) -> dict[str, ClientRecord]:
+    keys = [home.model.rows.client.by_client(project, client) for client in dict.fromkeys(clients)]
+    found: list[ClientRecord] = await get_many(port, keys, consistent=True) if keys else []
+    return {row.client: row for row in found}
+
+
+async def outcomes(port: Port, home: Home[Any], project: str, ids: Sequence[tuple[str, int]]) -> list[Outcome | None]:
+    """What became of some mutations, from their records; None for those without one. One round trip."""
+    found = await record_rows(port, home, project, ids)
+    known = {(row.client, row.id): outcome_of(row) for row in found}
+    return [known.get(id) for id in ids]
+
+
+async def record_rows(
+    port: Port, home: Home[Any], project: str, ids: Sequence[tuple[str, int]]
+) -> list[MutationRecord]:
+    """The records of some mutations, in order; those that have none are left out. One round trip."""
+    keys = [home.model.rows.mutation.by_id(project, client, id) for client, id in ids]
+    found: list[MutationRecord] = await get_many(port, keys, consistent=True) if keys else []
+    return found
+
+
+def outcome_of(row: MutationRecord) -> Outcome:
+    status: Any = "applied" if row.error is None else "rejected"
+    return Outcome(row.client, row.id, row.name, status, row.version, row.error)
+
+
+async def versions_since(port: Port, home: Home[Any], project: str, version: int, until: int) -> list[Version]:
+    """Every version after one, up to another, in order. One request for each MB."""
+    return await _range(port, home, project, version + 1, until)
+
+
+async def _range(port: Port, home: Home[Any], project: str, first: int, last: int) -> list[Version]:
+    numbers = range(first, last + 1)
+    if not numbers:
+        return []
+    return await _versions(port, home, project, numbers)
+
+
+def mutations_after(versions: Sequence[Version]) -> Mapping[str, int]:
+    """The last id of each client that some versions applied."""
+    return {applied.client: applied.id for version in versions for applied in version.mutations}

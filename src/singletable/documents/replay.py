@@ -1,0 +1,207 @@
+"""Time travel that writes: restore a version, branch off a document, replay mutations onto another state."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from singletable.documents.commit import apply, process
+from singletable.documents.contents import ARGUMENTS, Content, Contents
+from singletable.documents.context import Home
+from singletable.documents.creation import create_with
+from singletable.documents.diff import Diff, diff_of
+from singletable.documents.document import Document
+from singletable.documents.mutations import Mutation, Outcome, Submission
+from singletable.documents.read import (
+    hashes_of,
+    last_ids,
+    newest,
+    outcome_of,
+    outcomes,
+    record_rows,
+    version_row,
+    versions_since,
+)
+from singletable.documents.restore import restoration
+from singletable.documents.rows import MutationRecord, Version
+from singletable.documents.snapshots import scalar_values, scalars_of
+from singletable.documents.submission import refs_in, submit_next
+from singletable.errors import InvalidRequest, NotFound
+from singletable.flow.port import Port
+
+D = TypeVar("D", bound=Document)
+
+AT_ONCE = 40
+"""Mutations that are submitted together in a replay."""
+VERSIONS_AT_ONCE = 100
+COPIES = 5
+"""How often contents are copied, where garbage collection takes them before they are submitted."""
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A mutation in its own document, and what became of it on the other."""
+
+    original: Outcome
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What a replay did: every mutation that was applied in the one document, with its outcome on the other."""
+
+    onto: str
+    before: int
+    after: int
+    mutations: tuple[Replayed, ...]
+    skipped: int
+    """Mutations that had been rejected already."""
+    diff: Diff
+    """What the replay changed, from the version before it to the one after it."""
+
+    @property
+    def rejected(self) -> tuple[Replayed, ...]:
+        return tuple(each for each in self.mutations if each.outcome.status != "applied")
+
+
+async def restore(
+    port: Port, home: Home[Any], project: str, version: int, client: str, principal: str | None = None
+) -> Outcome:
+    """Make a document what it was in a version, as the client's next mutation; gives its outcome.
+
+    Its arguments refer to every item's content: a blob of some 45 bytes an item. No content is written.
+    """
+    found = await version_row(port, home, project, version)
+    hashes = await hashes_of(port, home, found, tuple(home.model.collections))
+    mutation = restoration(home.model, found, hashes)
+    submission = await submit_next(port, home, project, client, mutation, principal, own=True)
+    place = submission.client, submission.id
+    own = {(o.client, o.id): o for o in await process(port, home, project)}
+    stored = [own[place]] if place in own else await outcomes(port, home, project, [place])
+    return stored[0] or Outcome(client, submission.id, mutation.name, "waiting")
+
+
+async def branch(
+    port: Port,
+    home: Home[D],
+    project: str,
+    new: str,
+    version: int | None = None,
+    organisation: str | None = None,
+) -> D:
+    """A new document that begins as a version of another was. AlreadyExists.
+
+    Its version 0 is that one's state; its contents are copied to its own place among the blobs, side by side.
+    """
+    found = await (newest(port, home, project) if version is None else version_row(port, home, project, version))
+    hashes = await hashes_of(port, home, found, tuple(home.model.collections))
+    target = organisation or found.organisation
+    folders = {name: model.folder for name, model in home.model.collections.items()}
+    wanted = {Content(folders[name], digest) for name, own in hashes.items() for digest in own.values()}
+    await copy(port, home.contents(found.organisation, project), home.contents(target, new), wanted)
+    return await create_with(port, home, target, new, scalar_values(home, scalars_of(found)), hashes)
+
+
+async def replay(
+    port: Port,
+    home: Home[Any],
+    project: str,
+    since: int,
+    onto: str,
+    until: int | None = None,
+    client: str | None = None,
+) -> Replay:
+    """Apply to another document the mutations that a document's versions after one applied, in the same order.
+
+    Each is submitted under a client of the replay's own, numbered by its place: called again, after a crash or when
+    there are more versions, it goes on where it stopped. Contents that arguments refer to are copied.
+    """
+    if onto == project:
+        raise InvalidRequest("a replay goes onto another document", operation="replay", hint="branch() it first.")
+    last = (await newest(port, home, project)).number if until is None else until
+    source = await _contents(port, home, project)
+    begun = await newest(port, home, onto)
+    target = home.contents(begun.organisation, onto)
+    name = client or f"replay-{project}-{since}"
+    records, skipped = await _records(port, home, project, since, last)
+    (done,) = (await last_ids(port, home, onto, [name])).values()
+    found: list[Outcome] = []
+    for i in range(0, len(records), AT_ONCE):
+        part = records[i : i + AT_ONCE]
+        mutations = await _mutations(port, source, part)
+        rest = mutations if i + len(part) > done else []
+        refs = {ref for each in rest for ref in refs_in(each.arguments)}
+        numbered = [each.by(name, i + k, principal=part[k - 1].principal) for k, each in enumerate(mutations, 1)]
+        found += await _applied(port, home, onto, numbered, partial(copy, port, source, target, refs))
+    pairs = tuple(Replayed(outcome_of(record), own) for record, own in zip(records, found, strict=True))
+    return await _report(port, home, onto, begun, pairs, skipped)
+
+
+async def _applied(
+    port: Port,
+    home: Home[Any],
+    onto: str,
+    numbered: Sequence[Submission],
+    copy_contents: Callable[[], Awaitable[None]],
+) -> list[Outcome]:
+    """Nothing keeps what was copied until it is submitted: where garbage was collected in between, once more."""
+    for _ in range(COPIES - 1):
+        await copy_contents()
+        try:
+            return await apply(port, home, onto, numbered, own=True)
+        except NotFound:
+            continue
+    await copy_contents()
+    return await apply(port, home, onto, numbered, own=True)
+
+
+async def _report(
+    port: Port, home: Home[Any], onto: str, begun: Version, pairs: tuple[Replayed, ...], skipped: int
+) -> Replay:
+    ended = await newest(port, home, onto)
+    return Replay(onto, begun.number, ended.number, pairs, skipped, await diff_of(port, home, begun, ended))
+
+
+async def _contents(port: Port, home: Home[Any], project: str) -> Contents:
+    return home.contents((await newest(port, home, project)).organisation, project)
+
+
+async def _records(
+    port: Port, home: Home[Any], project: str, since: int, last: int
+) -> tuple[list[MutationRecord], int]:
+    """The records of what was applied in some versions, in order; and how many others there are."""
+    found: list[MutationRecord] = []
+    skipped = 0
+    for first in range(since, last, VERSIONS_AT_ONCE):
+        versions = await versions_since(port, home, project, first, min(last, first + VERSIONS_AT_ONCE))
+        applied = [each for version in versions for each in version.mutations]
+        wanted = [(each.client, each.id) for each in applied if not each.rejected]
+        skipped += len(applied) - len(wanted)
+        found += await record_rows(port, home, project, wanted)
+    return found, skipped
+
+
+async def _mutations(port: Port, source: Contents, records: Sequence[MutationRecord]) -> list[Mutation]:
+    """The calls again; arguments that lie in blobs are read side by side."""
+    blobs = [Content(ARGUMENTS, r.arguments_blob) for r in records if r.arguments_blob is not None]
+    calls: list[Callable[[], bytes]] = [partial(source.read, content) for content in blobs]
+    texts = iter(await port.call_all(calls) if calls else [])
+    return [Mutation(record.name, _arguments(record, texts)) for record in records]
+
+
+def _arguments(record: MutationRecord, texts: Iterator[bytes]) -> str:
+    return record.arguments if record.arguments is not None else next(texts).decode()
+
+
+async def copy(port: Port, source: Contents, target: Contents, contents: set[Content]) -> None:
+    """Copy blobs between two documents, side by side; what is there already stays."""
+    calls: list[Callable[[], None]] = [partial(_copy, source, target, content) for content in contents]
+    if calls:
+        await port.call_all(calls)
+
+
+def _copy(source: Contents, target: Contents, content: Content) -> None:
+    if not target.has(content):
+        target.write(content, source.read(content))

@@ -1,0 +1,63 @@
+"""The library's own mutation: a document becomes what it was in some version.
+
+Its arguments hold the whole state: scalars as they are stored, and a reference to each item's content. So it is data
+like any other mutation: it is applied once, in its client's order, and can be replayed onto another document. Only the
+library submits it: under its name, a client's JSON is a mutation that nobody knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from singletable.documents.canonical_json import canonical
+from singletable.documents.document import DocumentModel
+from singletable.documents.mutations import Mutation, Ref
+from singletable.documents.rows import Version
+from singletable.documents.snapshots import Hashes, scalars_of
+from singletable.errors import InvalidValue
+from singletable.values import AttributeValue
+from singletable.values.decoders import json_decoder
+
+RESTORE = "$restore"
+
+
+class State(Struct, frozen=True):
+    """A version's whole content, as arguments."""
+
+    version: int
+    """Which it was: for people who read the history."""
+    scalars: dict[str, AttributeValue]
+    items: dict[str, dict[str, Ref[Any]]]
+
+
+_decoder = json_decoder(State)
+
+
+def restoration(model: DocumentModel, version: Version, hashes: Mapping[str, Hashes]) -> Mutation:
+    """The mutation that makes a document what a version was."""
+    items = {
+        name: {id: Ref[Any](f"{model.collections[name].folder}/{digest.hex()}") for id, digest in own.items()}
+        for name, own in hashes.items()
+    }
+    return Mutation(RESTORE, canonical(State(version.number, scalars_of(version), items)).decode())
+
+
+def restore_draft(model: DocumentModel, draft: Any, arguments: str) -> None:
+    """Run it. What the class does not know any more is left out; what it knows newly gets its default."""
+    try:
+        state: State = _decoder.decode(arguments)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        raise InvalidValue("the arguments are no state of a document", operation=RESTORE) from None
+    for name, value in model.scalars.load(state.scalars).__dict__.items():
+        setattr(draft, name, value)
+    for name in model.collections:
+        items, wanted = getattr(draft, name), state.items.get(name, {})
+        for id in [id for id in items if id not in wanted]:
+            del items[id]
+        for id, ref in wanted.items():
+            if id not in items or f"{model.collections[name].folder}/{items.hash_of(id)}" != ref.blob:
+                items.refer(id, ref)

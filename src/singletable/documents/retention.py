@@ -1,0 +1,92 @@
+"""Keeping blobs: what a commit will reach is in the store, and no garbage collection can take it before the commit.
+
+A commit holds the `GcEpoch` that its processor began in. In an epoch that garbage collection has opened, a blob may be
+condemned: then its row is removed under the condition that nobody is deleting it, and the blob is put again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from singletable.documents.contents import Content, Contents
+from singletable.documents.context import Home
+from singletable.documents.rows import Condemned, GcEpoch
+from singletable.errors import NotFound, Unavailable
+from singletable.expressions import Condition, Given, Stored
+from singletable.flow.port import Port
+from singletable.operations import CheckItem, DeleteItem, Refused
+from singletable.operations.answers import RAW
+from singletable.records.batches import get_many
+from singletable.records.conditions import guard
+from singletable.schema.models import model_for, model_of
+
+_TRIES = 40
+_LONGEST_WAIT_SECONDS = 1.0
+
+
+async def keep(
+    port: Port, home: Home[Any], epoch: GcEpoch, contents: Contents, needed: Mapping[Content, bytes | None]
+) -> None:
+    """Put every content that is given; one that is None must be there already: NotFound.
+
+    Puts are side by side. Two round trips more for contents that garbage collection has condemned.
+    """
+    if epoch.open is not None:
+        await _pardon(port, home, epoch.project, needed)
+    calls: list[Callable[[], None]] = [_keeping(contents, content, data) for content, data in needed.items()]
+    if calls:
+        await port.call_all(calls)
+
+
+def _keeping(contents: Contents, content: Content, data: bytes | None) -> Callable[[], None]:
+    return partial(_must_be_there, contents, content) if data is None else partial(contents.write, content, data)
+
+
+def _must_be_there(contents: Contents, content: Content) -> None:
+    if not contents.has(content):
+        raise NotFound(
+            f"the content {content.sha256} of {content.folder} is not in the blob store",
+            operation="submit",
+            hint="Store it again, and submit what refers to it soon after: until then nothing keeps it.",
+        )
+
+
+def holds(home: Home[Any], epoch: GcEpoch) -> CheckItem:
+    """The condition of a transaction that nothing was condemned since its processor began."""
+    model = model_for(epoch)
+    same = Condition("=", (Stored("epoch"), Given({"N": str(epoch.epoch)})))
+    return CheckItem(home.model.table.name, model.key_item(model.key_of(epoch)), guard(model, same))
+
+
+async def _pardon(port: Port, home: Home[Any], project: str, needed: Mapping[Content, bytes | None]) -> None:
+    """Remove the rows of condemned contents; wait for those that are being deleted until they are gone."""
+    kind = home.model.rows.condemned
+    keys = [kind.by_content(project, content.folder, content.sha256) for content in needed]
+    for tried in range(_TRIES):
+        rows: list[Condemned] = await get_many(port, keys, consistent=True)
+        for row in rows:
+            if not row.deleting:
+                await _remove(port, home, row)
+        if not rows:
+            return
+        if any(row.deleting for row in rows):
+            await port.sleep(min(_LONGEST_WAIT_SECONDS, 0.01 * 2**tried))
+    raise Unavailable(
+        "a blob that is needed is being deleted by a garbage collection that does not end",
+        table=home.model.table.name,
+        operation="process",
+        hint="Nothing was done, and nothing is lost. If that collection has died, run one with take_over=True.",
+    )
+
+
+async def _remove(port: Port, home: Home[Any], row: Condemned) -> None:
+    """Unless somebody began to delete it meanwhile: the caller looks again."""
+    model = model_of(type(row))
+    undisturbed = guard(model, Condition("=", (Stored("deleting"), Given({"BOOL": False}))))
+    operation = DeleteItem(home.model.table.name, model.key_item(model.key_of(row)), undisturbed, RAW)
+    try:
+        await port.send(operation)
+    except Refused:
+        return

@@ -1,0 +1,306 @@
+"""Submitting: a mutation becomes a row of the inbox, durable when the call returns.
+
+A row is put only if absent and only above the client's last id; what is at or below it is answered from the record.
+Arguments that are too large for a row lie in a blob, and rows that need blobs hold the epoch of garbage collection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any, TypeGuard, TypeVar
+
+import msgspec
+
+from singletable.documents.canonical_json import digest_of, is_array, is_object
+from singletable.documents.conditional_put import Yielding, put_if_absent
+from singletable.documents.contents import ARGUMENTS, Content, Contents, check_size, content_of
+from singletable.documents.context import Home
+from singletable.documents.document import CollectionModel
+from singletable.documents.inbox_limits import check_ahead, check_room, first_missing, last_of
+from singletable.documents.mutations import Mutation, Mutator, Outcome, Ref, Submission
+from singletable.documents.read import client_rows, epoch_row, not_found, outcomes, ready
+from singletable.documents.retention import holds, keep
+from singletable.documents.rows import ClientRecord, GcEpoch, InboxRow
+from singletable.errors import InvalidRequest, TransactionConflict
+from singletable.flow.port import Consumed, Port
+from singletable.operations import Cancelled, TransactWriteItems
+from singletable.records.batches import get_many
+from singletable.records.query_request import ask
+from singletable.schema.capture import ANY
+from singletable.schema.patterns import Query
+
+T = TypeVar("T")
+
+MAX_INLINE_BYTES = 512
+"""Arguments over this lie in a blob, compressed: they are written twice otherwise, as a row of the inbox and as a
+record, each of which stays within one write unit with these."""
+TRIES = 50
+_EXAMPLE = 'rename(name="x").by("client", 1)'
+
+
+async def submit(
+    port: Port, home: Home[Any], project: str, submissions: Sequence[Submission], *, own: bool = False
+) -> list[Outcome]:
+    """Take mutations into the inbox; gives what became of each so far, in their order. NotFound without a document.
+
+    A name of the library's own, `$restore`, is taken like any name that nobody knows, and rejected when it is its turn:
+    refused at once, it would hold up its client's next. `own`: it is the library that submits.
+
+    Nothing is taken where one is too far ahead of its client's last (InvalidRequest), or could not be applied now and
+    too many of those wait already (Unavailable).
+
+    Durable when it returns: `waiting` for those that are in the inbox now, the stored outcome for those that are past.
+    Two round trips, and one of blobs for large arguments. A unit for each KB of a row; with blobs, it is a transaction.
+    """
+    done, _ = await _submit(port, home, project, submissions, own=own, takes_gaps=True)
+    return [done.get((s.client, s.id)) or Outcome(s.client, s.id, s.mutation.name, "waiting") for s in submissions]
+
+
+async def submit_in_order(
+    port: Port, home: Home[Any], project: str, submissions: Sequence[Submission]
+) -> list[Submission]:
+    """As `submit`, and gives those that were left out: after an id that is missing, or too far ahead."""
+    _, left = await _submit(port, home, project, submissions, own=False, takes_gaps=False)
+    return left
+
+
+async def _submit(
+    port: Port, home: Home[Any], project: str, submissions: Sequence[Submission], *, own: bool, takes_gaps: bool
+) -> tuple[dict[tuple[str, int], Outcome], list[Submission]]:
+    """The outcomes of what is past, and what was left out."""
+    _check_submissions(submissions)
+    await ready(port, home)
+    given = {(each.client, each.id): each for each in submissions}
+    if len(given) < len(submissions):
+        raise InvalidRequest("a mutation is given twice: a client's id names one", operation="submit")
+    epoch, known = await _known(port, home, project, [each.client for each in submissions])
+    new = [s for s in submissions if s.id > last_of(known, s.client)]
+    left: list[Submission] = []
+    if not own:
+        missing = await first_missing(port, home, project, new, known)
+        if not takes_gaps:
+            left = [s for s in new if _is_out(home, s, known, missing)]
+            new = [s for s in new if not _is_out(home, s, known, missing)]
+        check_ahead(home, new, known)
+        await check_room(port, home, project, new, has_gap=takes_gaps and bool(missing))
+    await _take_in(port, home, epoch, new, own)
+    taken = {(each.client, each.id) for each in [*new, *left]}
+    old = [place for place in given if place not in taken]
+    found = await outcomes(port, home, project, old)
+    return {place: outcome for place, outcome in zip(old, found, strict=True) if outcome is not None}, left
+
+
+def _is_out(home: Home[Any], each: Submission, known: Mapping[str, ClientRecord], missing: Mapping[str, int]) -> bool:
+    is_ahead = each.id - last_of(known, each.client) > home.model.bounds.ahead
+    return is_ahead or (each.client in missing and each.id > missing[each.client])
+
+
+def _check_submissions(given: object) -> None:
+    if not _is_list(given):
+        raise InvalidRequest(
+            "mutations are submitted as a list", operation="submit", hint=f"Write [{_EXAMPLE}], with the brackets."
+        )
+    for each in given:
+        if not isinstance(each, Submission):
+            what = f"the mutation {each.name}" if isinstance(each, (Mutation, Mutator)) else type(each).__name__
+            raise InvalidRequest(
+                f"{what} says no client and number", operation="submit", hint=f"Write {_EXAMPLE}, or submit_next()."
+            )
+
+
+def _is_list(given: object) -> TypeGuard[Sequence[Any]]:
+    return isinstance(given, Sequence) and not isinstance(given, str)
+
+
+async def _known(
+    port: Port, home: Home[Any], project: str, clients: Sequence[str]
+) -> tuple[GcEpoch, dict[str, ClientRecord]]:
+    """The document's epoch and how far its clients have come. One request for up to 99 clients. NotFound."""
+    rows = home.model.rows
+    keys = [rows.client.by_client(project, client) for client in dict.fromkeys(clients)]
+    found: list[Any] = await get_many(port, [rows.epoch.by_project(project), *keys], consistent=True)
+    if not found or not isinstance(found[0], GcEpoch):
+        raise not_found(home, project)
+    return found[0], {row.client: row for row in found[1:]}
+
+
+async def _take_in(port: Port, home: Home[Any], epoch: GcEpoch, new: Sequence[Submission], own: bool) -> None:
+    project = epoch.project
+    for _ in range(TRIES):
+        contents = home.contents(epoch.organisation, project)
+        needed: dict[Content, bytes | None] = {}
+        rows = [_row(home, contents, project, each, needed, own, _instant(port)) for each in new]
+        await keep(port, home, epoch, contents, needed)
+        if await _put(port, home, epoch, rows):
+            return
+        epoch = await epoch_row(port, home, project)
+    raise TransactionConflict(
+        f"garbage was collected between each of {TRIES} tries", table=home.model.table.name, operation="submit"
+    )
+
+
+def _instant(port: Port) -> datetime:
+    return datetime.fromtimestamp(int(port.now()), timezone.utc)
+
+
+def _row(
+    home: Home[Any],
+    contents: Contents,
+    project: str,
+    each: Submission,
+    needed: dict[Content, bytes | None],
+    own: bool,
+    at: datetime,
+) -> tuple[InboxRow, bool]:
+    """The row of a mutation, and whether it needs blobs; those are added to what is needed."""
+    mutation = each.mutation
+    refs = refs_in(mutation.arguments)
+    needed.update(dict.fromkeys(refs))
+    data = mutation.arguments.encode()
+    digest = None
+    if len(data) > MAX_INLINE_BYTES:
+        check_size(data, contents.most)
+        digest = digest_of(data)
+        needed[Content(ARGUMENTS, digest)] = data
+    row = home.model.rows.inbox(
+        project=project,
+        client=each.client,
+        id=each.id,
+        name=mutation.name,
+        arguments=mutation.arguments if digest is None else None,
+        arguments_blob=digest,
+        refers=True if refs and digest is not None else None,
+        principal=each.principal,
+        own=own or None,
+        at=at,
+    )
+    return row, bool(refs) or digest is not None
+
+
+async def _put(port: Port, home: Home[Any], epoch: GcEpoch, rows: Sequence[tuple[InboxRow, bool]]) -> bool:
+    """Put the rows that are not there, side by side; False where the epoch has passed for one that needs blobs."""
+    plain = [put_if_absent(row) for row, needs_blobs in rows if not needs_blobs]
+    held = [
+        TransactWriteItems([put_if_absent(row), holds(home, epoch)], port.token())
+        for row, needs_blobs in rows
+        if needs_blobs
+    ]
+    if plain:
+        await port.send_all([Yielding(put) for put in plain])
+    if not held:
+        return True
+    return all(await port.send_all([_IfHeld(transaction) for transaction in held]))
+
+
+async def submit_next(
+    port: Port,
+    home: Home[Any],
+    project: str,
+    client: str,
+    mutation: Mutation,
+    principal: str | None = None,
+    *,
+    own: bool = False,
+) -> Submission:
+    """Take a mutation into the inbox under the client's next free id. NotFound without a document.
+
+    Four round trips. For clients that keep no count of their own: two that submit at once get two ids.
+    """
+    _check_mutation(mutation)
+    await ready(port, home)
+    for _ in range(TRIES):
+        epoch = await epoch_row(port, home, project)
+        submission = mutation.by(client, await _next_id(port, home, project, client), principal=principal)
+        contents = home.contents(epoch.organisation, project)
+        needed: dict[Content, bytes | None] = {}
+        row, _ = _row(home, contents, project, submission, needed, own, _instant(port))
+        await keep(port, home, epoch, contents, needed)
+        try:
+            # As a transaction, whose token settles a lost answer: an id that is taken is another's.
+            await port.send(TransactWriteItems([put_if_absent(row), holds(home, epoch)], port.token()))
+        except Cancelled:
+            continue
+        return submission
+    raise TransactionConflict(
+        f"others took the client's next id at each of {TRIES} tries",
+        table=home.model.table.name,
+        operation="submit",
+        hint="Give each writer a client of its own.",
+    )
+
+
+def _check_mutation(given: Any) -> None:
+    if not isinstance(given, Mutation):
+        raise InvalidRequest(
+            f"submit_next takes a mutation, not {type(given).__name__}",
+            operation="submit_next",
+            hint="Call the mutation, as in rename(name=...), without by(): it finds the number.",
+        )
+
+
+async def _next_id(port: Port, home: Home[Any], project: str, client: str) -> int:
+    """One after the last of a client that is applied or waits."""
+    # The inbox first: a row that is gone from it by then is counted by the record that is read afterwards.
+    waiting: Query[InboxRow] = home.model.rows.inbox.by_id(project, client, ANY)
+    newest = await port.send(ask(waiting.newest_first().consistent(), port.now()).operation(None, 1))
+    known = await client_rows(port, home, project, [client])
+    ids = [row.id for row in newest.items] + [row.last_id for row in known.values()]
+    return max(ids, default=0) + 1
+
+
+class _IfHeld:
+    """A put with a check of the epoch: True where the row is there afterwards, False where the epoch has passed."""
+
+    def __init__(self, transaction: TransactWriteItems) -> None:
+        self._transaction = transaction
+        self.request = transaction.request
+
+    def answer(self, response: Any) -> Any:
+        try:
+            _, consumed = self._transaction.answer(response)
+        except Cancelled as cancelled:
+            row, _ = cancelled.reasons
+            return row.code == "ConditionalCheckFailed", Consumed()
+        return True, consumed
+
+
+async def store(
+    port: Port, home: Home[Any], project: str, collection: CollectionModel[T], values: Sequence[T]
+) -> list[Ref[T]]:
+    """Put contents that mutations will refer to, side by side. Until one that does is submitted, nothing keeps them."""
+    await ready(port, home)
+    epoch = await epoch_row(port, home, project)
+    named: list[Content] = []
+    needed: dict[Content, bytes | None] = {}
+    for value in values:
+        data = collection.codec.encode(value)
+        named.append(Content(collection.folder, digest_of(data)))
+        needed[named[-1]] = data
+    await keep(port, home, epoch, home.contents(epoch.organisation, project), needed)
+    return [Ref(f"{content.folder}/{content.sha256}") for content in named]
+
+
+def refs_in(arguments: str) -> set[Content]:
+    """The contents that arguments refer to."""
+    if '"$blob"' not in arguments:
+        return set()
+    return {content for blob in _refs(msgspec.json.decode(arguments)) if (content := _named(blob)) is not None}
+
+
+def _named(blob: str) -> Content | None:
+    folder, _, sha256 = blob.partition("/")
+    return content_of(folder, sha256)
+
+
+def _refs(value: Any) -> Iterator[str]:
+    """Without recursion: how deep the arguments may be must not hang on who asks."""
+    rest = [value]
+    while rest:
+        each = rest.pop()
+        if is_object(each):
+            if list(each) == ["$blob"] and isinstance(each["$blob"], str):
+                yield each["$blob"]
+            rest += each.values()
+        elif is_array(each):
+            rest += each

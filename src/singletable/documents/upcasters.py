@@ -1,0 +1,109 @@
+"""Contents of a collection whose type has changed: each says of which version it is, older ones are brought up on read.
+
+    shapes: Items[Shape] = collection(version=2)
+
+    @Project.shapes.upcast(1)
+    def with_colour(stored): return {**stored, "colour": "black"}
+
+A content of version 1 is its JSON alone, as of a collection that never had another. One of a later version stands in an
+envelope, `{"$":<the content>,"$v":2}`, so that a program that doesn't know the version sees that it doesn't.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from singletable.documents.canonical_json import JsonCodec, canonical
+from singletable.errors import Corrupt, DeclarationError, InvalidValue
+
+T = TypeVar("T")
+Upcaster = Callable[[Any], Any]
+"""From what JSON says of a content of one version to what it says of the next."""
+
+_BEGINS = b'{"$":'
+_ENVELOPE = re.compile(rb',"\$v":([1-9][0-9]{0,8})\}\Z')
+
+
+class ContentCodec(Generic[T]):
+    """The contents of one collection: values of its type to the bytes of blobs, and back."""
+
+    def __init__(self, json: JsonCodec[T], version: int, upcasters: dict[int, Upcaster]) -> None:
+        self._json, self._version, self._upcasters = json, version, upcasters
+
+    def encode(self, value: T) -> bytes:
+        """InvalidValue where the value is none of the type, or has no JSON."""
+        data = self._json.encode(value)
+        if self._version > 1:
+            return b'%s%s,"$v":%d}' % (_BEGINS, data, self._version)
+        if _opened(data)[0] != 1:
+            raise InvalidValue(
+                "an object of '$' and '$v' alone is the envelope of a content",
+                attribute=self._json.where,
+                hint="Name the two otherwise.",
+            )
+        return data
+
+    def decode(self, data: bytes) -> T:
+        """Corrupt where it is none of the type, of a version that this program doesn't know, or can't be brought up."""
+        return self._json.decode(self.json_of(data))
+
+    def json_of(self, data: bytes) -> bytes:
+        """The JSON of a content as the current version has it."""
+        version, inner = _opened(data)
+        if version == self._version:
+            return inner
+        if version > self._version:
+            raise Corrupt(
+                f"a content has version {version}, this program knows {self._version}",
+                attribute=self._json.where,
+                hint="Deploy the program that knows it.",
+            )
+        return canonical(self._json.decode(canonical(self._upcast(msgspec.json.decode(inner), version))))
+
+    def _upcast(self, stored: Any, version: int) -> Any:
+        for step in range(version, self._version):
+            upcaster = self._upcasters.get(step)
+            if upcaster is None:
+                raise Corrupt(
+                    f"a content has version {step}, and nothing turns it into {step + 1}",
+                    attribute=self._json.where,
+                    hint=f"Write one: @{self._json.where}.upcast({step}).",
+                )
+            stored = upcaster(stored)
+        return stored
+
+
+def register(where: str, version: int, upcasters: dict[int, Upcaster], step: int) -> Callable[[Upcaster], Upcaster]:
+    """The decorator of the upcaster from one version to the next; DeclarationError where there can be none."""
+
+    def enter(upcaster: Upcaster) -> Upcaster:
+        if not 1 <= step < version or step in upcasters:
+            raise DeclarationError(
+                f"{where}.upcast({step}): the collection is of version {version}",
+                hint="One upcaster for each version before it: collection(version=2).",
+            )
+        upcasters[step] = upcaster
+        return upcaster
+
+    return enter
+
+
+def _opened(data: bytes) -> tuple[int, bytes]:
+    """The version of a content and its JSON."""
+    found = _ENVELOPE.search(data, max(0, len(data) - 20)) if data.startswith(_BEGINS) else None
+    if found is None or not _is_json(inner := data[len(_BEGINS) : found.start()]):
+        return 1, data
+    return int(found[1]), inner
+
+
+def _is_json(data: bytes) -> bool:
+    """Whether what stands in an envelope is one value: of a larger object, the first of several attributes would do."""
+    try:
+        msgspec.json.decode(data, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True

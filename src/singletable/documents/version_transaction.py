@@ -1,0 +1,128 @@
+"""The transaction that makes a version: the one commit point.
+
+The version, every changed collection in all its parts and a record for each mutation, each only if absent; each
+client's last id, only if it is what was read; and a check of the epoch of garbage collection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from singletable.documents.batches import SPILL_BYTES, Ended
+from singletable.documents.conditional_put import put_if_absent
+from singletable.documents.context import Home
+from singletable.documents.drafts import ENTRY_BYTES, Working, entries_size
+from singletable.documents.head_state import State
+from singletable.documents.retention import holds
+from singletable.documents.rows import Applied
+from singletable.expressions import Condition, Given, Stored
+from singletable.operations import Action, PutItem
+from singletable.records.conditions import guard
+from singletable.schema.models import model_of
+from singletable.values import from_attribute_value
+from singletable.values.sizes import text_size
+
+
+def actions_of(home: Home[Any], state: State, working: Working, ended: Sequence[Ended], now: float) -> list[Action]:
+    """Everything of the transaction. At most 100 actions and 4 MB, which the batch has seen to."""
+    before = state.version
+    number = before.number + 1
+    numbers = {**before.collections, **{name: before.collections.get(name, 0) + 1 for name in working.changed}}
+    version = home.model.rows.version(
+        project=before.project,
+        organisation=before.organisation,
+        number=number,
+        time=_time_after(before.time, now),
+        scalars={name: from_attribute_value(value) for name, value in working.scalars.items()},
+        collections=numbers,
+        mutations=[
+            Applied(e.submission.client, e.submission.id, e.submission.mutation.name, e.error is not None)
+            for e in ended
+        ],
+    )
+    actions: list[Action] = [put_if_absent(version)]
+    for name in working.changed:
+        hashes = working.hashes_now(name)
+        actions += collection_actions(home, before.project, before.organisation, name, numbers[name], hashes)
+    actions += [_record(home, before.project, number, each) for each in ended]
+    actions += _clients(home, state, number, ended)
+    return [*actions, holds(home, state.epoch)]
+
+
+def collection_actions(
+    home: Home[Any], project: str, organisation: str, name: str, number: int, hashes: dict[str, bytes]
+) -> list[Action]:
+    """The parts of one version of a collection: as few as its entries need."""
+    parts = parts_of(hashes)
+    kind = home.model.rows.collections[name]
+    return [
+        put_if_absent(
+            kind(
+                project=project,
+                organisation=organisation,
+                number=number,
+                spill=spill,
+                spills=len(parts),
+                items=part,
+            )
+        )
+        for spill, part in enumerate(parts)
+    ]
+
+
+def parts_of(hashes: dict[str, bytes]) -> list[dict[str, bytes]]:
+    """A map in pieces that fit an item each, in the order of the ids; as it is where it fits into one."""
+    if entries_size(hashes) <= SPILL_BYTES:
+        return [hashes]
+    parts: list[dict[str, bytes]] = [{}]
+    size = 0
+    for id in sorted(hashes):
+        size += text_size(id) + ENTRY_BYTES
+        if size > SPILL_BYTES:
+            parts.append({})
+            size = text_size(id) + ENTRY_BYTES
+        parts[-1][id] = hashes[id]
+    return parts
+
+
+def _record(home: Home[Any], project: str, number: int, ended: Ended) -> Action:
+    each = ended.submission
+    return put_if_absent(
+        home.model.rows.mutation(
+            project=project,
+            client=each.client,
+            id=each.id,
+            name=each.mutation.name,
+            arguments=None if ended.arguments_blob is not None else each.mutation.arguments,
+            arguments_blob=ended.arguments_blob,
+            refers=ended.refers,
+            principal=each.principal,
+            version=number,
+            error=ended.error,
+        )
+    )
+
+
+def _clients(home: Home[Any], state: State, number: int, ended: Sequence[Ended]) -> list[Action]:
+    """Each client's last id, under the one that was read."""
+    last = {each.submission.client: each.submission.id for each in ended}
+    project, model = state.version.project, model_of(home.model.rows.client)
+    found: list[Action] = []
+    for client, id in last.items():
+        row = home.model.rows.client(project=project, client=client, last_id=id, version=number)
+        if client in state.clients:
+            expected = Given({"N": str(state.clients[client].last_id)})
+            held = guard(model, Condition("=", (Stored("last_id"), expected)))
+            found.append(PutItem(model.table.name, model.item(row), held))
+        else:
+            found.append(put_if_absent(row))
+    return found
+
+
+def _time_after(before: datetime, now: float) -> datetime:
+    """Now, to the millisecond, or a millisecond after the version before where the clock is behind that."""
+    at = datetime.fromtimestamp(now, timezone.utc)
+    at = at.replace(microsecond=at.microsecond // 1000 * 1000)
+    return max(at, before + timedelta(milliseconds=1))

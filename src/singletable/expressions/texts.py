@@ -1,0 +1,352 @@
+"""From conditions and updates to DynamoDB's texts, names and values.
+
+One `Expressions` serves all texts of a request: a name used twice has one placeholder. Limits (AWS, "Quotas"): 4 KB a
+text, 300 operators and functions, 100 values of IN, 32 steps of a path. Nothing here recurses: a condition may be as
+deep as it has operators, whatever is left of the caller's stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from msgspec import Struct
+
+from singletable.errors import InvalidRequest, InvalidValue
+from singletable.expressions.comparisons import (
+    ORDERINGS,
+    check_between,
+    check_ordered,
+    check_prefix,
+    check_sized,
+)
+from singletable.expressions.conditions import Condition, Size, Update
+from singletable.expressions.handles import Handle, Path, resolve
+from singletable.values import AttributeValue, Plan
+from singletable.values.plans import INTEGER, TEXT, ListPlan, Source
+
+MAX_TEXT_BYTES = 4096
+MAX_OPERATORS = 300
+MAX_IN = 100
+MAX_STEPS = 32
+"""Of a path into an attribute, the attribute itself among them."""
+_COMPARISONS = frozenset({"=", "<>", *ORDERINGS})
+_JOINS = frozenset({"AND", "OR"})
+
+
+class Stored(Struct, frozen=True):
+    """An attribute by its stored name, or what lies `inside` one: for what the library itself asks of items."""
+
+    name: str
+    inside: tuple[str | int, ...] = ()
+
+
+class Given(Struct, frozen=True):
+    """An attribute value as it is."""
+
+    value: AttributeValue
+
+
+class Expressions:
+    """Collects the placeholders of one request and renders its texts."""
+
+    def __init__(self, kinds: tuple[type[Any], ...] = ()) -> None:
+        self.kinds = kinds
+        """The entity classes whose attributes may be named; empty for any."""
+        self._names: dict[str, str] = {}
+        self._values: dict[str, AttributeValue] = {}
+        self._operators = 0
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """Placeholder to stored name."""
+        return {placeholder: name for name, placeholder in self._names.items()}
+
+    @property
+    def values(self) -> Mapping[str, AttributeValue]:
+        return self._values
+
+    def name(self, stored: str) -> str:
+        return self._names.setdefault(stored, f"#{len(self._names)}")
+
+    def value(self, value: AttributeValue) -> str:
+        placeholder = f":{len(self._values)}"
+        self._values[placeholder] = value
+        return placeholder
+
+    def path(self, steps: Sequence[str | int]) -> str:
+        text = ""
+        for step in steps:
+            text += f"[{step}]" if isinstance(step, int) else f"{'.' if text else ''}{self.name(step)}"
+        return text
+
+    def condition(self, condition: Condition) -> str:
+        """The text of a condition, checked against the limits."""
+        self._operators = 0
+        return _checked("".join(self._texts(condition)), "a condition")
+
+    def update(self, updates: Iterable[Update], extra: Iterable[Change] = ()) -> str:
+        """The text of an update: the caller's changes and the library's own."""
+        self._operators = 0
+        clauses: dict[str, list[str]] = {"SET": [], "REMOVE": [], "ADD": [], "DELETE": []}
+        seen: list[tuple[str | int, ...]] = []
+        for update, path in self._in_order(updates):
+            _refuse_overlap(update.path, path.stored, seen)
+            verb, text = self._update(update, path)
+            clauses[verb].append(text)
+        for change in extra:
+            if change.value is None:
+                clauses["REMOVE"].append(self.name(change.name))
+            else:
+                clauses["SET"].append(f"{self.name(change.name)} = {change.text(self)}")
+        text = " ".join(f"{verb} {', '.join(parts)}" for verb, parts in clauses.items() if parts)
+        self._count(text.count(" + ") + text.count("("))  # and functions: if_not_exists, list_append
+        return _checked(text, "an update")
+
+    def projection(self, stored: Iterable[str]) -> str:
+        return _checked(", ".join(self.name(name) for name in stored), "a list of attributes")
+
+    def _count(self, operators: int) -> None:
+        self._operators += operators
+        if self._operators > MAX_OPERATORS:
+            raise InvalidRequest(
+                f"an expression of more than {MAX_OPERATORS} operators and functions, which is what DynamoDB takes",
+                hint="Split the call.",
+            )
+
+    # --- conditions -------------------------------------------------------------------------------------------------
+    def _texts(self, condition: Condition) -> Iterator[str]:
+        """The parts of a condition's text, one after the other; it ends early where there are too many."""
+        waiting: list[str | Condition] = [condition]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, str):
+                yield part
+            elif part.how in _JOINS:
+                self._count(len(part.operands) - 1)
+                between = [x for c in part.operands for x in (f" {part.how} ", c)][1:]
+                waiting += [")", *reversed(between), "("]
+            elif part.how == "NOT":
+                self._count(1)
+                waiting += self._negated(part.operands[0])
+                yield "NOT "
+            else:
+                yield self._test(part)
+
+    def _negated(self, inner: Condition) -> list[str | Condition]:
+        """What follows a NOT, the last first: in parentheses, but not in two pairs, which DynamoDB refuses."""
+        if inner.how in _JOINS:
+            return [inner]
+        if inner.how == "NOT":
+            return [")", inner, "("]
+        text = self._test(inner)
+        return [text if text.startswith("(") else f"({text})"]
+
+    def _test(self, condition: Condition) -> str:
+        """One comparison or function."""
+        how, operands = condition.how, condition.operands
+        self._count(1)
+        left, plan, optional = self._left(operands[0])
+        if how in _COMPARISONS:
+            return self._comparison(how, left, plan, optional, operands)
+        if how == "BETWEEN":
+            low, high = (self._given(v, plan, operands[0]) for v in operands[1:])
+            check_between(low, high, _shown(operands[0]))
+            return f"{left} BETWEEN {self.value(low)} AND {self.value(high)}"
+        if how == "IN":
+            return self._is_in(left, plan, operands)
+        if how in ("attribute_exists", "attribute_not_exists"):
+            return f"{how}({left})"
+        if how == "contains":
+            plan = getattr(plan, "element", plan)
+        value = self._given(operands[1], plan, operands[0])
+        if how == "begins_with":
+            check_prefix(value, _shown(operands[0]))
+        return f"{how}({left}, {self.value(value)})"
+
+    def _left(self, operand: Any) -> tuple[str, Plan, bool]:
+        if isinstance(operand, Handle):
+            path = resolve(operand, self.kinds)
+            return self._inside(operand, path.stored), path.plan, path.optional
+        if isinstance(operand, Size):
+            self._count(1)
+            sized, plan, _ = self._left(operand.handle)
+            check_sized(plan, _shown(operand.handle))
+            return f"size({sized})", INTEGER, False
+        assert isinstance(operand, Stored)
+        return self.path((operand.name, *operand.inside)), TEXT, False
+
+    def _inside(self, handle: Handle, steps: tuple[str | int, ...]) -> str:
+        if len(steps) > MAX_STEPS:
+            raise InvalidRequest(
+                f"a path of {len(steps)} steps; DynamoDB takes {MAX_STEPS}",
+                attribute=repr(handle),
+                hint="Change or compare a part of the attribute that lies less deep.",
+            )
+        return self.path(steps)
+
+    def _comparison(self, how: str, left: str, plan: Plan, optional: bool, operands: tuple[Any, ...]) -> str:
+        handle, value = operands
+        absent = value is None or (plan.is_set and not value)
+        if absent and how == "=":
+            self._count(2)
+            return f"(attribute_not_exists({left}) OR attribute_type({left}, {self.value({'S': 'NULL'})}))"
+        if absent and how == "<>":
+            self._count(3)
+            return f"(attribute_exists({left}) AND NOT attribute_type({left}, {self.value({'S': 'NULL'})}))"
+        given = self._given(value, plan, None)
+        if how in ORDERINGS:
+            check_ordered(how, given, _shown(handle))
+        return f"{left} {how} {self.value(given)}"
+
+    def _is_in(self, left: str, plan: Plan, operands: tuple[Any, ...]) -> str:
+        values = operands[1:]
+        if not 1 <= len(values) <= MAX_IN:
+            raise InvalidRequest(f"is_in() takes 1 to {MAX_IN} values, not {len(values)}", attribute=repr(operands[0]))
+        return f"{left} IN ({', '.join(self._operand(v, plan, operands[0]) for v in values)})"
+
+    def _operand(self, value: Any, plan: Plan, handle: Any) -> str:
+        return self.value(self._given(value, plan, handle))
+
+    def _given(self, value: Any, plan: Plan, handle: Any) -> AttributeValue:
+        return value.value if isinstance(value, Given) else encoded(plan, value, handle)
+
+    # --- updates ----------------------------------------------------------------------------------------------------
+    def _update(self, update: Update, path: Path) -> tuple[str, str]:
+        verb, value, left = update.verb, update.value, self._inside(update.path, path.stored)
+        if verb == "REMOVE" and not path.removable:
+            raise InvalidValue("only an attribute that may be None can be removed", attribute=repr(update.path))
+        if verb == "REMOVE" or (verb == "SET" and _is_absence(update, path)):
+            return "REMOVE", left
+        if verb == "APPEND":
+            if not isinstance(path.plan, ListPlan):
+                raise InvalidRequest("only a list can be appended to", attribute=repr(update.path))
+            return "SET", self._append(left, encoded(path.plan, value, update.path))
+        if path.plan.is_set and verb in ("ADD", "DELETE"):
+            return verb, self._members(update, path, left)
+        if verb == "ADD" and not path.is_top:
+            zero = self.value({"N": "0"})
+            return "SET", f"{left} = if_not_exists({left}, {zero}) + {self._operand(value, path.plan, update.path)}"
+        text = self._operand(value, path.plan, update.path)
+        return verb, f"{left} {text}" if verb == "ADD" else f"{left} = {text}"
+
+    def _in_order(self, updates: Iterable[Update]) -> list[tuple[Update, Path]]:
+        """The last of a list's elements first: numbers are those before the update, and an engine that removes one
+        after the other then finds each where it was."""
+        found = [(update, resolve(update.path, self.kinds)) for update in updates]
+        if any(isinstance(step, int) for _, path in found for step in path.stored):
+            found.sort(key=lambda pair: [(isinstance(step, int), step) for step in pair[1].stored], reverse=True)
+        return found
+
+    def _append(self, left: str, value: AttributeValue) -> str:
+        empty = self.value({"L": []})
+        return f"{left} = list_append(if_not_exists({left}, {empty}), {self.value(value)})"
+
+    def _members(self, update: Update, path: Path, left: str) -> str:
+        if not path.is_top:
+            raise InvalidRequest(
+                "DynamoDB adds to and takes from a set at the top of an item only", attribute=repr(update.path)
+            )
+        if not update.value:
+            raise InvalidRequest("include() and exclude() take at least one member", attribute=repr(update.path))
+        return f"{left} {self._operand(update.value, path.plan, update.path)}"
+
+
+class Change(Struct, frozen=True):
+    """A change of the library's own: an index key, a version. A value of None removes the attribute."""
+
+    name: str
+    value: AttributeValue | None
+    plus: AttributeValue | None = None
+    """Added to the stored number, or to `value` where there is none."""
+    keep: bool = False
+    """Only where the attribute is not there yet."""
+
+    def text(self, expressions: Expressions) -> str:
+        assert self.value is not None
+        if self.plus is not None or self.keep:
+            there = f"if_not_exists({expressions.name(self.name)}, {expressions.value(self.value)})"
+            return f"{there} + {expressions.value(self.plus)}" if self.plus is not None else there
+        return expressions.value(self.value)
+
+
+def encoded(plan: Plan, value: Any, handle: Any = None) -> AttributeValue:
+    """A value as its attribute stores it; InvalidValue names the attribute."""
+    try:
+        return _writer(plan)(value)  # type: ignore[no-any-return]
+    except InvalidValue as error:
+        if handle is not None and error.attribute is None:
+            error.attribute = repr(handle)
+        raise
+
+
+def words(condition: Condition) -> str:
+    """A condition for people, its values left out: `User.age >= ... and not (User.email = ...)`."""
+    said: list[str] = []
+    waiting: list[str | Condition] = [condition]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str):
+            said.append(part)
+        elif part.how in _JOINS:
+            spelled = [x for c in part.operands for x in (f" {part.how.lower()} ", *_grouped(c))][1:]
+            waiting += reversed(spelled)
+        elif part.how == "NOT":
+            waiting += [")", part.operands[0], "not ("]
+        else:
+            said.append(_test_words(part))
+    return "".join(said)
+
+
+def _grouped(condition: Condition) -> tuple[str | Condition, ...]:
+    return ("(", condition, ")") if condition.how in _JOINS else (condition,)
+
+
+def _test_words(condition: Condition) -> str:
+    how, operands = condition.how, condition.operands
+    left = _shown(operands[0])
+    if how == "attribute_exists":
+        return f"{left} exists"
+    if how == "attribute_not_exists":
+        return f"{left} does not exist"
+    return f"{left} {how.replace('begins_with', 'starts with').lower()} {'None' if operands[1] is None else '...'}"
+
+
+def _shown(operand: Any) -> str:
+    if isinstance(operand, Stored):
+        return operand.name
+    return f"size of {_shown(operand.handle)}" if isinstance(operand, Size) else repr(operand)
+
+
+@cache
+def _writer(plan: Plan) -> Any:
+    source = Source()
+    text = plan.write(source, "value")
+    return eval(f"lambda value: {text}", source.names)  # noqa: S307 our own text
+
+
+def _checked(text: str, what: str) -> str:
+    if len(text) > MAX_TEXT_BYTES:
+        raise InvalidRequest(
+            f"{what} of {len(text)} bytes; DynamoDB takes {MAX_TEXT_BYTES} bytes", hint="Split the call."
+        )
+    return text
+
+
+def _is_absence(update: Update, path: Path) -> bool:
+    if update.value is None and path.plan.holds_none and not path.optional:
+        return False
+    if update.value is None and not path.optional:
+        raise InvalidValue("None is for an attribute that may be None", attribute=repr(update.path))
+    return update.value is None or (path.plan.is_set and not update.value)
+
+
+def _refuse_overlap(handle: Handle, path: tuple[str | int, ...], seen: list[tuple[str | int, ...]]) -> None:
+    for other in seen:
+        shorter = min(len(path), len(other))
+        if path[:shorter] == other[:shorter]:
+            raise InvalidRequest(
+                "two changes of the same attribute in one update", attribute=repr(handle), hint="Merge them."
+            )
+    seen.append(path)

@@ -1,0 +1,56 @@
+"""The application's own functions, called side by side: in threads, or in the running event loop."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextvars import copy_context
+from typing import Any, TypeVar, cast
+
+from singletable.errors import InvalidRequest
+from singletable.flow.driver import drive
+
+T = TypeVar("T")
+Call = Callable[[], T | Awaitable[T]]
+_SLICE_SECONDS = 0.2
+
+
+def call_in_threads(calls: Sequence[Call[T]], at_once: int) -> list[T]:
+    """Each in a thread with the caller's context, so that meters count what it sends; one alone stays in this one."""
+    if len(calls) == 1:
+        return [_result_of(calls[0])]
+    with ThreadPoolExecutor(max(1, min(at_once, len(calls))), "singletable") as pool:
+        done = [pool.submit(copy_context().run, _result_of, call) for call in calls]
+        # In slices: a main thread that only waits for others doesn't hear a signal that one of them was interrupted by.
+        while wait(done, _SLICE_SECONDS).not_done:
+            continue
+    return [one.result() for one in done]
+
+
+def _result_of(call: Call[T]) -> T:
+    """A flow among the calls runs here as anywhere; whatever else is async has no loop to run in."""
+    result: Any = call()
+    if inspect.iscoroutine(result):
+        return cast("T", drive(result))
+    if inspect.isawaitable(result):
+        raise InvalidRequest(
+            "an async function can't run in the blocking shell", hint="Write it without async, or use connect_async."
+        )
+    return cast("T", result)
+
+
+async def call_in_loop(calls: Sequence[Call[T]], at_once: int) -> list[T]:
+    """Plain functions in threads, async ones in the loop."""
+    import asyncio  # noqa: PLC0415, TID251 for the awaiting shell alone
+
+    turn = asyncio.Semaphore(at_once)
+
+    async def call_one(call: Call[T]) -> T:
+        async with turn:
+            result: Any = call() if inspect.iscoroutinefunction(call) else await asyncio.to_thread(call)
+            return cast("T", await result if inspect.isawaitable(result) else result)
+
+    running = [asyncio.ensure_future(call_one(call)) for call in calls]
+    await asyncio.gather(*running, return_exceptions=True)
+    return [one.result() for one in running]

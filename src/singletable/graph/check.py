@@ -1,0 +1,116 @@
+"""Check: the invariants of a graph, as a flow over a whole table. It reads everything and changes nothing.
+
+* a node's edge set and counters equal its listed edges, and are complete unless the node says `overflow`
+* no edge without both its nodes
+* no node whose deletion has not ended: edges to it may be there, which only a sweep finds
+* the rows of every index equal the edges, at a second look where an index may be behind its table
+
+It compares what it reads one after the other: what is written meanwhile may look wrong.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from singletable.flow.port import Port
+from singletable.graph.edge_items import counter_of, listing_of
+from singletable.graph.edge_removal import partition_pages
+from singletable.graph.edges import GraphTable, is_edge
+from singletable.graph.full_scan import Place, ends_of, entity_at, fetch, pages, place_of
+from singletable.graph.members import texts_of
+from singletable.graph.nodes import OVERFLOW, TOMBSTONE, Node
+from singletable.operations import Item
+from singletable.records.check import Finding
+from singletable.schema.models import model_for, model_of
+
+
+async def check_graph(port: Port, table: GraphTable) -> list[Finding]:
+    """Everything of a graph that is not as it should be; nothing for a sound one."""
+    found: list[Finding] = []
+    rows: Counter[str] = Counter()
+    async for items in pages(port, table):
+        ends = await fetch(port, table, {end for item in items for end in ends_of(entity_at(table, item))})
+        for item in items:
+            found += await _findings(port, table, item, ends)
+            rows.update(index for index in table.definition.indexes if index in item)
+    for index in table.definition.indexes:
+        found += await _of_index(port, table, index, rows[index])
+    return found
+
+
+async def _findings(port: Port, table: GraphTable, item: Item, ends: Mapping[Place, Item]) -> list[Finding]:
+    entity, place = entity_at(table, item), place_of(item)
+    if isinstance(entity, Node):
+        return list(await _of_node(port, table, entity, item))
+    word = item.get(table.definition.type_attribute, {}).get("S", "")
+    if TOMBSTONE in item and place[0] == place[1]:
+        what = "its deletion has not ended: delete_node() takes its edges away, sweep_table() ends it"
+        return [Finding("node.deleting", what, word, place)]
+    what = "a node that it joins is gone: unlink() it"
+    return [Finding("edge.orphan", what, word, place) for end in ends_of(entity) if end not in ends]
+
+
+async def _of_index(port: Port, table: GraphTable, index: str, wanted: int) -> list[Finding]:
+    """Looked at again after the time that an index mostly needs, where it differs and may be behind its table."""
+    found = await _differing_rows(port, table, index, wanted)
+    if found and port.traits.index_lag_seconds:
+        await port.sleep(port.traits.index_lag_seconds)
+        found = await _differing_rows(port, table, index, wanted)
+    return found
+
+
+async def _differing_rows(port: Port, table: GraphTable, index: str, wanted: int) -> list[Finding]:
+    """Each row of an index is its item, and there are as many rows as items that are in it."""
+    unsure = ", or the index has not caught up" if port.traits.index_lag_seconds else ""
+    found: list[Finding] = []
+    count = 0
+    async for rows in pages(port, table, index):
+        count += len(rows)
+        items = await fetch(port, table, {place_of(row) for row in rows})
+        for row in rows:
+            if items.get(place_of(row)) != row:
+                what = f"its row in {index} is another than the edge{unsure}"
+                found.append(Finding("edge.index", what, "", place_of(row)))
+    if count != wanted:
+        what = f"{index} has {count} rows for {wanted} items{unsure}"
+        found.append(Finding("edge.index", what, "", (table.name, index)))
+    return found
+
+
+async def _of_node(port: Port, table: GraphTable, node: Node, item: Item) -> Iterator[Finding]:
+    """Its sets and counters against the edges in its partition."""
+    items = [one async for several in partition_pages(port, table, item["source"]["S"]) for one in several]
+    listed: dict[str, set[str]] = {}
+    unlisted: set[str] = set()
+    for edge in (entity_at(table, each) for each in items):
+        if not is_edge(edge) or edge.__mirrors__ is None:
+            continue
+        listing, word = listing_of(edge), model_for(edge).type
+        if listing.listed:
+            listed.setdefault(word, set()).add(f"{listing.attribute} {listing.member}")
+        else:
+            unlisted.add(word)
+    return iter(_differences(table, node, item, listed, unlisted))
+
+
+def _differences(
+    table: GraphTable, node: Node, item: Item, listed: dict[str, set[str]], unlisted: set[str]
+) -> list[Finding]:
+    place = place_of(item)
+    kind = model_of(type(node)).type
+    found: list[Finding] = []
+    said = {f"{name} {m}" for name in ("edges0", "edges1") for m in item.get(name, {}).get("SS", ())}
+    real = {member for members in listed.values() for member in members}
+    if said != real:
+        what = f"{len(said - real)} members have no edge, {len(real - said)} listed edges are no members"
+        found.append(Finding("edge-set.wrong", what, kind, place))
+    if len(texts_of(node)) != len(said):
+        found.append(Finding("edge-set.twice", "a member stands in both halves", kind, place))
+    if missing := unlisted - set(item.get(OVERFLOW, {}).get("SS", ())):
+        found.append(Finding("edge-set.incomplete", f"it does not say that {min(missing)} overflowed", kind, place))
+    for edge in table.edge_types():
+        counted = int(item.get(counter_of(edge), {"N": "0"})["N"])
+        if edge.__mirrors__ is not None and counted != len(listed.get(model_of(edge).type, ())):
+            found.append(Finding("edge-set.count", f"{counter_of(edge)} is not the number of its edges", kind, place))
+    return found

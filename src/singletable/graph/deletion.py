@@ -1,0 +1,103 @@
+"""Deleting a node with all its edges, in both directions. It can stop anywhere, and goes on when it is called again.
+
+A tombstone on the node comes first: readers take the node as gone, and links refuse it, so that from then on no edge
+to it can come. Then its edges go: the outgoing ones, which a consistent read of its own partition finds, and the
+incoming ones, which only an index finds. An index may be behind its table for any time, so it never proves that no
+edge is left: where it can be behind, the node is buried at the end, its tombstone stays, and `sweeping` removes it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from singletable.errors import InvalidRequest, TransactionCancelled
+from singletable.flow.port import Port
+from singletable.graph.edge_removal import Removed, partition_pages, remove_edges
+from singletable.graph.edges import Edge, GraphTable, is_edge
+from singletable.graph.nodes import BURIED, TOMBSTONE, Node, is_key_of, node_key
+from singletable.graph.queries import EdgeQuery
+from singletable.graph.read import incoming
+from singletable.graph.tombstones import BuryNode, HoldTombstone, RemoveNode, claimed_by, is_ended, set_tombstone
+from singletable.operations import Item
+from singletable.records.first_use import first_use
+from singletable.records.read import chunk, start
+from singletable.records.transactions import commit
+from singletable.schema.models import Model, model_of
+
+
+async def delete_node(port: Port, node: Any) -> bool:
+    """Delete a node and all its edges; False where there is no such node. Called again, it goes on where it stopped.
+
+    Two requests, a transaction for each 48 edges, and at least one read of them all: its partition, and its partition
+    of an index for each edge type that comes to it; twice where an index may lag. There the node's key stays taken
+    until sweep_graph(), unless no edge type comes to its class.
+    """
+    key = node_key(node)
+    if not is_key_of(key, Node):
+        raise InvalidRequest("a node or its key is wanted", operation="delete_node", hint="unlink() takes edges away.")
+    model: Model[Any] = model_of(key.kinds[0])
+    if port.traits.creates_tables:
+        await first_use(port, model.table)
+    item = await set_tombstone(port, model, key)
+    if item is None:
+        return False
+    try:
+        await _delete(port, HoldTombstone(model, key, item[TOMBSTONE]["N"]), item)
+    except TransactionCancelled as cancelled:
+        if not is_ended(cancelled):
+            raise
+    return BURIED not in item
+
+
+async def _delete(port: Port, node: HoldTombstone, item: Item) -> None:
+    model, key, mark = node.model, node.key, node.mark
+    owner = claimed_by(model, item)
+    is_buried = BURIED in item
+    types = _incoming_types(model)
+    lag = port.traits.index_lag_seconds if types else 0.0
+    left = await _remove_found(port, node, types, 0.0 if is_buried else lag)
+    if not lag and not left:
+        await commit(port, [RemoveNode(model, key, mark)], {0: owner})
+    elif not is_buried:
+        await commit(port, [BuryNode(model, key, mark)], {0: owner})
+
+
+def _incoming_types(model: Model[Any]) -> list[type[Edge[Any, Any]]]:
+    table: Any = model.table
+    assert isinstance(table, GraphTable)
+    return [edge for edge in table.edge_types() if model.kind in edge.__targets__]
+
+
+async def _remove_found(port: Port, node: HoldTombstone, types: list[type[Edge[Any, Any]]], lag: float) -> int:
+    """Pass after pass until one finds nothing, one of them after the time that an index mostly needs; gives how many
+    items of its partition this program can't take away."""
+    is_settled = not lag
+    while True:
+        found = await _remove_outgoing(port, node)
+        for edge in types:
+            found += await _remove_incoming(port, incoming(edge, node.key), node)
+        if is_settled and not found.there:
+            return found.left
+        if not is_settled:
+            await port.sleep(lag)
+            is_settled = True
+
+
+async def _remove_outgoing(port: Port, node: HoldTombstone) -> Removed:
+    table, total = node.model.table, Removed()
+    async for items in partition_pages(port, table, node.key.partition):
+        models = [table.model_of_type(item.get(table.definition.type_attribute, {}).get("S", "")) for item in items]
+        loaded = [model.load(item) for model, item in zip(models, items, strict=True) if model is not None]
+        total += await remove_edges(port, [edge for edge in loaded if is_edge(edge)], node)
+        total += Removed(left=models.count(None))
+    return total
+
+
+async def _remove_incoming(port: Port, query: EdgeQuery[Any], node: HoldTombstone) -> Removed:
+    asked, after, total = await start(port, query), None, Removed()
+    while True:
+        page = await chunk(port, asked, after)
+        total += await remove_edges(port, page.items, node)
+        after = page.after
+        if after is None:
+            return total

@@ -1,0 +1,155 @@
+"""The writes of an edge's own item, and what its member in the source's edge set is made of.
+
+An edge carries a `revision`; its member lies in `edges0` when that is even, in `edges1` when odd, because one update
+can't add to and take from the same set. A revision begins anywhere, so that an edge that was unlinked and linked again
+is another; what the member is made of is held beside it, so that a changed object can't take another's member.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from os import urandom
+from typing import Any, ClassVar, TypeVar
+
+from singletable.errors import AlreadyExists, Conflict, NotFound, SingletableError
+from singletable.expressions import Condition, Given, Stored
+from singletable.graph.edges import LISTED, REVISION, Edge
+from singletable.graph.members import form_of
+from singletable.graph.nodes import EDGE_SETS
+from singletable.operations import DeleteItem, Item, PutItem
+from singletable.operations.answers import RAW
+from singletable.records.conditions import guard
+from singletable.records.write import Moment, Part, Write
+from singletable.schema.models import Model, model_of
+from singletable.schema.patterns import KeyOf
+
+D = TypeVar("D", bound=Edge[Any, Any])
+
+
+def counter_of(edge: type[Edge[Any, Any]]) -> str:
+    """The node's attribute that counts its listed edges of a type."""
+    return f"n_{model_of(edge).type}"
+
+
+def first_revision() -> int:
+    """An even number that no earlier edge between the same nodes has had."""
+    return int.from_bytes(urandom(5)) & ~1
+
+
+@dataclass
+class Listing:
+    """Whether and where an edge's member stands, decided together by the writes of its edge and its node."""
+
+    edge: Edge[Any, Any]
+    listed: bool = True
+    revision: int = field(default_factory=first_revision)
+
+    @property
+    def member(self) -> str:
+        return form_of(type(self.edge)).text(self.edge)
+
+    @property
+    def attribute(self) -> str:
+        return EDGE_SETS[self.revision % 2]
+
+
+@dataclass(eq=False)
+class PutEdge(Write):
+    """The item of an edge: new, or in the place of the revision `before`."""
+
+    verb: ClassVar[str] = "link"
+    model: Model[Any]
+    key: KeyOf[Any]
+    listing: Listing
+    before: Listing | None = None
+    where: Condition | None = None
+
+    def main(self, current: Any, moment: Moment) -> Part:
+        item = self.model.item(self.listing.edge)
+        item[REVISION] = {"N": str(self.listing.revision)}
+        if not self.listing.listed:
+            item[LISTED] = {"BOOL": False}
+        absent = Condition("attribute_not_exists", (Stored(self.model.key_attributes[0]),))
+        condition = absent if self.before is None else is_as_read(self.before)
+        action = PutItem(self.model.table.name, item, guard(self.model, condition))
+        return Part(action, self._refusal, refusal_needs_item=self.before is not None)
+
+    def _refusal(self, stored: Item | None) -> SingletableError:
+        if self.before is None:
+            return AlreadyExists(
+                f"there is such a {self.model.kind.__name__} already",
+                key=self.key,
+                table=self.model.table.name,
+                operation=self.verb,
+                hint="relink() it to change its data.",
+            )
+        return edge_moved(self.model, self.key, "relink", stored)
+
+    def done(self) -> None:
+        """The caller's edge is as it would be read."""
+        note(self.listing)
+
+
+@dataclass(eq=False)
+class DeleteEdge(Write):
+    """Take an edge away, as it was read."""
+
+    verb: ClassVar[str] = "unlink"
+    model: Model[Any]
+    key: KeyOf[Any]
+    listing: Listing
+    where: Condition | None = None
+
+    def main(self, current: Any, moment: Moment) -> Part:
+        condition = is_as_read(self.listing)
+        key = self.model.key_item(self.key)
+        action = DeleteItem(self.model.table.name, key, guard(self.model, condition), RAW)
+        return Part(action, lambda stored: edge_moved(self.model, self.key, self.verb, stored))
+
+
+def listing_of(edge: Edge[Any, Any]) -> Listing:
+    """Where the member of an edge, as it was read, stands."""
+    return Listing(edge, getattr(edge, "_listed", True), getattr(edge, "_revision", 0))
+
+
+def was_read(edge: Edge[Any, Any]) -> bool:
+    return hasattr(edge, "_revision")
+
+
+def edge_key(edge: Edge[Any, Any]) -> KeyOf[Any]:
+    return model_of(type(edge)).key_of(edge)
+
+
+def note(listing: Listing) -> None:
+    listing.edge.__dict__.update(_revision=listing.revision, _listed=listing.listed)
+
+
+def is_as_read(listing: Listing) -> Condition:
+    """The edge has its revision still, and the member that it was read with."""
+    edge, listed = type(listing.edge), Stored(LISTED)
+    condition = Condition("=", (Stored(REVISION), Given({"N": str(listing.revision)})))
+    if listing.listed:
+        condition = condition & Condition("attribute_not_exists", (listed,))
+    else:
+        condition = condition & Condition("=", (listed, Given({"BOOL": False})))
+    for name in edge.__mirrors__ or ():
+        condition = condition & Condition("=", (getattr(edge, name), getattr(listing.edge, name)))
+    return condition
+
+
+class EdgeMoved(Conflict):
+    """The edge was changed or taken away since it was read."""
+
+    code = "conflict.edge-moved"
+
+
+def edge_moved(model: Model[Any], key: KeyOf[Any], verb: str, stored: Item | None) -> SingletableError:
+    if stored is None:
+        return NotFound(f"there is no such {model.kind.__name__}", key=key, table=model.table.name, operation=verb)
+    return EdgeMoved(
+        f"the {model.kind.__name__} was changed since it was read",
+        key=key,
+        table=model.table.name,
+        operation=verb,
+        hint="Read it again, then decide.",
+    )

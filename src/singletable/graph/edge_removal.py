@@ -1,0 +1,140 @@
+"""Taking away the edges of a node that is being deleted, 48 a transaction, each transaction holding the tombstone.
+
+An outgoing edge's member goes with the node; an incoming one's stands on another node, and goes with the edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from singletable.errors import NotFound, SingletableError, TransactionCancelled
+from singletable.expressions import Condition, Stored
+from singletable.flow.port import Port
+from singletable.graph.edge_items import DeleteEdge, EdgeMoved, edge_key, listing_of
+from singletable.graph.edges import Edge
+from singletable.graph.link_writes import Unlinking
+from singletable.graph.tombstones import HoldTombstone, is_ended
+from singletable.operations import CheckItem, Item, Key, Query, Selection
+from singletable.operations.answers import RAW
+from singletable.records.conditions import guard
+from singletable.records.read import get_operation
+from singletable.records.transactions import commit
+from singletable.records.write import Moment, Part, Write
+from singletable.schema.models import Model, model_of
+from singletable.schema.patterns import KeyOf
+from singletable.schema.table import Table
+
+EDGES_A_TRANSACTION = 48
+"""Each is an edge and, at most, its source, besides the node itself: 97 of the 100 items of a transaction."""
+
+
+@dataclass(frozen=True)
+class Removed:
+    """What came of looking for edges."""
+
+    there: int = 0
+    """How many there were."""
+    left: int = 0
+    """How many there are still: changed by others again and again, or of a type that this program doesn't know."""
+
+    def __add__(self, other: Removed) -> Removed:
+        return Removed(self.there + other.there, self.left + other.left)
+
+
+async def remove_edges(port: Port, edges: Sequence[Edge[Any, Any]], node: HoldTombstone) -> Removed:
+    """Take edges away, as they were found or as they are by now. TransactionCancelled where the deletion has ended."""
+    total = Removed()
+    for i in range(0, len(edges), EDGES_A_TRANSACTION):
+        total += await _remove_some(port, edges[i : i + EDGES_A_TRANSACTION], node)
+    return total
+
+
+async def _remove_some(port: Port, edges: Sequence[Edge[Any, Any]], node: HoldTombstone) -> Removed:
+    """Some edges in one transaction; one by one, read anew, where some were changed meanwhile."""
+    try:
+        await commit(port, [*(write for edge in edges for write in _writes(edge, node)), node])
+    except TransactionCancelled as cancelled:
+        _raise_others(cancelled)
+    else:
+        return Removed(there=len(edges))
+    total = Removed()
+    for edge in edges:
+        total += await _remove_one(port, edge_key(edge), node)
+    return total
+
+
+async def _remove_one(port: Port, key: KeyOf[Any], node: HoldTombstone) -> Removed:
+    """An edge as it is now. What was changed again meanwhile is left."""
+    edge: Any = await port.send(get_operation(key, consistent=True))
+    if edge is None:
+        return Removed()  # an index showed what is gone
+    try:
+        await commit(port, [*_writes(edge, node), node])
+    except TransactionCancelled as cancelled:
+        _raise_others(cancelled)
+        is_missing = any(isinstance(failure.error, NotFound) for failure in cancelled.failures)
+        # It, or its source: an edge without its source has no member to take away.
+        if not is_missing or not await _remove_orphan(port, edge, node):
+            return Removed(there=1, left=1)
+    return Removed(there=1)
+
+
+async def _remove_orphan(port: Port, edge: Edge[Any, Any], node: HoldTombstone) -> bool:
+    try:
+        await commit(port, [*without_source(edge), node])
+    except TransactionCancelled as cancelled:
+        _raise_others(cancelled)
+        return False
+    return True
+
+
+def without_source(edge: Edge[Any, Any]) -> list[Write]:
+    """An edge whose source is not there goes alone."""
+    return [DeleteEdge(model_of(type(edge)), edge_key(edge), listing_of(edge)), HoldAbsence(edge.source)]
+
+
+def _writes(edge: Edge[Any, Any], node: HoldTombstone) -> Sequence[Write]:
+    if edge.source.partition == node.key.partition:
+        return [DeleteEdge(model_of(type(edge)), edge_key(edge), listing_of(edge))]
+    return Unlinking(edge).writes()
+
+
+def _raise_others(cancelled: TransactionCancelled) -> None:
+    changed = all(isinstance(failure.error, (EdgeMoved, NotFound)) for failure in cancelled.failures)
+    if not changed or is_ended(cancelled):
+        raise cancelled
+
+
+class HoldAbsence(Write):
+    """There is no such node."""
+
+    verb = "unlink"
+
+    def __init__(self, key: KeyOf[Any]) -> None:
+        self.key = key
+        self.model: Model[Any] = model_of(key.kinds[0])
+        self.where: Condition | None = None
+
+    def main(self, current: Any, moment: Moment) -> Part:
+        absent = Condition("attribute_not_exists", (Stored(self.model.key_attributes[0]),))
+        action = CheckItem(self.model.table.name, self.model.key_item(self.key), guard(self.model, absent))
+        return Part(action, self._refusal, refusal_needs_item=False)
+
+    def _refusal(self, stored: Item | None) -> SingletableError:
+        kind, table = self.model.kind.__name__, self.model.table.name
+        return EdgeMoved(f"there is a {kind} by now", key=self.key, table=table, operation=self.verb)
+
+
+async def partition_pages(port: Port, table: Table, source: str) -> AsyncIterator[list[Item]]:
+    """What lies in a node's partition beside the node, read consistently, a page of up to 1 MB at a time."""
+    after: Key | None = None
+    partition, sort = table.definition.key
+    while True:
+        selection = Selection(names={"#0": partition}, values={":0": {"S": source}}, after=after, consistent=True)
+        page = await port.send(Query(table.name, "#0 = :0", selection, RAW))
+        yield [item for item in page.items if item[partition] != item[sort]]
+        after = page.after
+        if after is None:
+            return

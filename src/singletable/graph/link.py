@@ -1,0 +1,150 @@
+"""Flows that write edges: link, relink and unlink, each one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from singletable.errors import InvalidRequest, NotFound, TransactionCancelled, TransactionConflict
+from singletable.expressions import Update
+from singletable.flow.port import Port
+from singletable.graph.edge_items import EdgeMoved, edge_key, was_read
+from singletable.graph.edge_removal import without_source
+from singletable.graph.edges import Edge, is_edge
+from singletable.graph.link_writes import Linking, Relinking, Target, Unlinking
+from singletable.graph.nodes import is_key_of, node_key
+from singletable.records.index_keys import applied
+from singletable.records.read import get
+from singletable.records.transactions import HasWrites, commit
+from singletable.records.write import Write
+from singletable.schema.models import model_for, model_of
+from singletable.schema.patterns import KeyOf
+
+D = TypeVar("D", bound=Edge[Any, Any])
+
+_TRIES = 20
+
+
+async def link(port: Port, edge: Edge[Any, Any], target: Target = "checked") -> None:
+    """A new edge, with its member in the source's edge set. AlreadyExists; NotFound where a node is not there.
+
+    One request; a second where the edge type is at its cap on the node, and the edge is written unlisted.
+    """
+    await _send(port, [Linking(edge, target)])
+
+
+async def unlink(port: Port, edge: Any) -> bool:
+    """Take an edge away, given as it was read or by its key; False where there is none. One request, or a read more.
+
+    An edge whose source is not there goes too, by one request more.
+    """
+    found: Any = None
+    for _ in range(_TRIES):
+        found = await _as_read(port, edge)
+        if found is None:
+            return False
+        try:
+            await _unlink(port, found)
+        except NotFound:
+            return False
+        except EdgeMoved:
+            edge = edge_key(found)
+        else:
+            return True
+    raise _contended(found, "unlink")
+
+
+async def _unlink(port: Port, edge: Any) -> None:
+    try:
+        await commit(port, Unlinking(edge).writes())
+    except TransactionCancelled as cancelled:
+        failure = cancelled.failures[0]
+        if failure.key != edge.source:
+            raise failure.error from None
+        await _commit(port, without_source(edge))
+
+
+async def relink(port: Port, edge: Any, updates: tuple[Update, ...], target: Any = None) -> Any:
+    """Change an edge's data, given as it was read or by its key; gives the edge as it is then. NotFound, EdgeMoved.
+
+    Its index keys and its member change with it. Another `target` is an unlink and a link in one transaction. One
+    request, or a read more for a key.
+    """
+    found: Any = None
+    for _ in range(_TRIES):
+        found = await _as_read(port, edge)
+        if found is None:
+            raise _missing(edge)
+        after = _after(found, updates, target)
+        try:
+            await _send(port, _moves(found, after))
+        except EdgeMoved:
+            if not isinstance(edge, KeyOf):
+                raise
+        else:
+            return after
+    raise _contended(found, "relink")
+
+
+def _moves(found: Any, after: Any) -> list[HasWrites]:
+    if edge_key(after).low == edge_key(found).low:
+        return [Relinking(found, after)]
+    return [Unlinking(found), Linking(after)]
+
+
+def _after(edge: Any, updates: tuple[Update, ...], target: Any) -> Any:
+    model = model_for(edge)
+    if not updates and target is None:
+        raise InvalidRequest("relink() changes at least one attribute, or the target", operation="relink")
+    after = applied(model, edge, updates) if updates else replace(edge)
+    if target is not None:
+        after.target = node_key(target)
+    if edge_key(after).partition != edge_key(edge).partition:
+        raise InvalidRequest("an edge stays with its source", operation="relink", hint="unlink() it, and link another.")
+    return after
+
+
+async def _as_read(port: Port, edge: Any) -> Any:
+    """The edge as it is stored, read where only its key, or an object of the caller's own, is given."""
+    if is_edge(edge) and was_read(edge):
+        return edge
+    return await get(port, _key(edge).consistent())
+
+
+async def _send(port: Port, values: Sequence[HasWrites]) -> None:
+    await _commit(port, [write for value in values for write in value.writes()])
+
+
+async def _commit(port: Port, writes: Sequence[Write]) -> None:
+    """A transaction of one graph operation: its first failure is raised as it is, a missing node before all others, as
+    an edge to a node that is being deleted may be there still."""
+    try:
+        await commit(port, writes)
+    except TransactionCancelled as cancelled:
+        errors = [failure.error for failure in cancelled.failures]
+        raise next((error for error in errors if isinstance(error, NotFound)), errors[0]) from None
+
+
+def _missing(edge: Any) -> NotFound:
+    key = _key(edge)
+    model = model_of(key.kinds[0])
+    return NotFound(f"there is no such {model.kind.__name__}", key=key, table=model.table.name, operation="relink")
+
+
+def _key(edge: Any) -> KeyOf[Any]:
+    if is_edge(edge):
+        return edge_key(edge)
+    if is_key_of(edge, Edge):
+        return edge
+    raise InvalidRequest(f"an edge or its key is wanted, not a {type(edge).__name__}", hint="As in Edge.between(...).")
+
+
+def _contended(edge: Any, operation: str) -> TransactionConflict:
+    return TransactionConflict(
+        f"the edge was changed by others between each of {_TRIES} reads and writes",
+        key=edge_key(edge),
+        table=model_for(edge).table.name,
+        operation=operation,
+        hint="Try again later.",
+    )

@@ -1,0 +1,108 @@
+"""Writing edges: the edge, its source's edge set and counter, and both nodes' existence, in one transaction.
+
+    link     put the edge, only if absent; ADD its member and 1 to the node's counter of the type, only if the node is
+             there, not being deleted, and under the cap; check that the target is there and not being deleted
+    relink   put the edge under its revision; move its member to the node's other set, where a mirrored value changed
+    unlink   delete the edge under its revision; take its member from the node's set, and 1 from the counter
+
+One request, nothing read. Over the cap an edge is written with `listed` false and the node says so in `overflow`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+from singletable.graph.edge_items import DeleteEdge, Listing, PutEdge, edge_key, listing_of
+from singletable.graph.edge_items import EdgeMoved as EdgeMoved
+from singletable.graph.edges import Edge
+from singletable.graph.node_items import HoldNode
+from singletable.records.write import Write
+from singletable.schema.models import Model, model_of
+from singletable.schema.patterns import KeyOf
+
+D = TypeVar("D", bound=Edge[Any, Any])
+
+Target = Literal["checked", "unchecked"]
+
+
+@dataclass(frozen=True)
+class Linking(Generic[D]):
+    """A link to be made: `db.link(edge)` makes it alone, `tx.add(link(edge))` with the rest of a transaction."""
+
+    edge: D
+    target: Target = "checked"
+
+    def writes(self) -> Sequence[Write]:
+        edge, listing = self.edge, Listing(self.edge)
+        held = type(edge).__mirrors__ is not None
+        found: list[Write] = [
+            PutEdge(model_of(type(edge)), edge_key(edge), listing),
+            HoldNode(_model(edge.source), edge.source, (listing,) if held else ()),
+        ]
+        if self.target == "checked":
+            found.append(HoldNode(_model(edge.target), edge.target))
+        return found
+
+
+@dataclass(frozen=True)
+class Unlinking(Generic[D]):
+    """An edge, as it was read, to be taken away."""
+
+    edge: D
+
+    def writes(self) -> Sequence[Write]:
+        edge, listing = self.edge, listing_of(self.edge)
+        found: list[Write] = [DeleteEdge(model_of(type(edge)), edge_key(edge), listing)]
+        if type(edge).__mirrors__ is not None and listing.listed:
+            found.append(HoldNode(_model(edge.source), edge.source, goes=(listing,), keeps=False))
+        return found
+
+
+@dataclass(frozen=True)
+class Relinking(Generic[D]):
+    """An edge, as it was read, to become another between the same nodes."""
+
+    before: D
+    after: D
+
+    def writes(self) -> Sequence[Write]:
+        old = listing_of(self.before)
+        moves = old.listed and type(self.before).__mirrors__ is not None and _mirrors_differ(self.before, self.after)
+        # An unmoved member stays in its half of the set: the revision keeps its parity.
+        new = Listing(self.after, old.listed, old.revision + (1 if moves else 2))
+        found: list[Write] = [PutEdge(model_of(type(self.after)), edge_key(self.after), new, old)]
+        if moves:
+            source = self.after.source
+            found.append(_Moving(_model(source), source, (new,), (old,)))
+        return found
+
+
+@dataclass(eq=False)
+class _Moving(HoldNode):
+    """A member that changes: it leaves one half of the set and comes into the other; the counter stays."""
+
+    verb: ClassVar[str] = "relink"
+
+    def _counts(self) -> dict[type[Edge[Any, Any]], int]:
+        return {edge: step for edge, step in super()._counts().items() if step}
+
+    def _update_text(self, counted: dict[type[Edge[Any, Any]], int]) -> bool:
+        return True
+
+
+def link(edge: D, *, target: Target = "checked") -> Linking[D]:
+    """A new edge. `target="unchecked"` leaves out the check of the target, for nodes that are never deleted.
+
+    Links to one checked target conflict with each other, as each holds it.
+    """
+    return Linking(edge, target)
+
+
+def _mirrors_differ(one: Edge[Any, Any], other: Edge[Any, Any]) -> bool:
+    return any(getattr(one, n) != getattr(other, n) for n in type(one).__mirrors__ or ())
+
+
+def _model(key: KeyOf[Any]) -> Model[Any]:
+    return model_of(key.kinds[0])

@@ -1,0 +1,56 @@
+"""Choosing: which members of a node's edge set are asked for, and by what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from singletable.graph.edges import Edge
+from singletable.graph.members import Meaning, Member, MemberForm, Tail, form_of, texts_of
+from singletable.graph.nodes import Node
+from singletable.graph.queries import Linked
+from singletable.schema.models import model_of
+from singletable.schema.patterns import KeyOf
+
+
+class Chooser:
+    """Lays members with those that ask for them. What a tail means, and who takes it, is found out once: a page has
+    hundreds of members, and few tails."""
+
+    def __init__(self, linked: Sequence[Linked[Any]]) -> None:
+        self._linked = linked
+        edges = dict.fromkeys(each.edge for each in linked)
+        self._forms = [(form_of(edge), dict[Tail, _Takers]()) for edge in edges]
+
+    def of(self, node: Node) -> dict[Linked[Any], list[Member]]:
+        """A node's members by what asks for them, in the order of their texts."""
+        chosen: list[list[Member]] = [[] for _ in self._linked]
+        texts = sorted(texts_of(node))
+        for form, known in self._forms:
+            for parts in form.parts(texts):
+                meaning, takers = known.get(parts[1:]) or self._judge(form, known, parts[1:])
+                for taker in takers:
+                    chosen[taker].append(Member(parts[0], meaning))
+        return dict(zip(self._linked, chosen, strict=True))
+
+    def _judge(self, form: MemberForm, known: dict[Tail, _Takers], tail: Tail) -> _Takers:
+        meaning = form.meaning(tail)
+        known[tail] = meaning, [i for i, each in enumerate(self._linked) if asks_for(each, meaning)]
+        return known[tail]
+
+
+_Takers = tuple[Meaning, list[int]]
+"""What a tail means, and the numbers of those that ask for such members."""
+
+
+def asks_for(linked: Linked[Any], meaning: Meaning) -> bool:
+    is_kind = linked.edge is meaning.edge and linked.kind is meaning.kind
+    return is_kind and all(test(meaning.values) for test in linked.tests)
+
+
+def member_of(edge: Edge[Any, Any]) -> Member:
+    """An edge that was read, as its source's edge set would have it."""
+    names = [name for name in model_of(type(edge)).by_name if not name.startswith("_")]
+    target: KeyOf[Any] = edge.target
+    values = {name: getattr(edge, name) for name in names}
+    return Member(target.partition, Meaning(type(edge), target.kinds[0], values))

@@ -1,0 +1,171 @@
+"""The write of a node that keeps its edge set in step with the edges of the same transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from msgspec import structs
+
+from singletable.errors import InvalidRequest, NotFound, SingletableError
+from singletable.expressions import Condition, Expressions, Given, Stored
+from singletable.graph.edge_items import Listing, counter_of
+from singletable.graph.edges import Edge
+from singletable.graph.nodes import EDGE_SETS, OVERFLOW, TOMBSTONE
+from singletable.operations import CheckItem, Guard, Item, PutItem, UpdateItem
+from singletable.operations.answers import RAW
+from singletable.records.conditions import both, guard, is_type
+from singletable.records.verbs import Create
+from singletable.records.write import Moment, Part, Write
+from singletable.schema.models import Model, model_of
+from singletable.schema.patterns import KeyOf
+
+CAP = 100
+"""Members of one edge type in a node's edge set: at 100 a link costs 20 write units, at 1,000 it would cost 140."""
+
+
+@dataclass(eq=False)
+class HoldNode(Write):
+    """What a transaction does to one node: members that come and go, or only that it has to be there."""
+
+    verb: ClassVar[str] = "link"
+    model: Model[Any]
+    key: KeyOf[Any]
+    comes: tuple[Listing, ...] = ()
+    goes: tuple[Listing, ...] = ()
+    keeps: bool = True
+    """The node has to be there and must not be being deleted."""
+    where: Condition | None = None
+
+    def joined_with(self, other: Write) -> Write | None:
+        if isinstance(other, Create):
+            return CreateHeld(other.model, other.entity, other.where, other.origin).joined_with(self)
+        if not isinstance(other, HoldNode):
+            return None
+        joined = replace(
+            self,
+            comes=self.comes + other.comes,
+            goes=self.goes + other.goes,
+            keeps=self.keeps or other.keeps,
+        )
+        joined.settle_sets()
+        return joined
+
+    def settle_sets(self) -> None:
+        """Give new members the set that no member leaves; InvalidRequest where members leave both."""
+        left = {gone.attribute for gone in self.goes if gone.listed}
+        for new in self.comes:
+            if new.attribute in left:
+                new.revision += 1
+            if new.attribute in left:
+                raise InvalidRequest(
+                    "members come into and leave both halves of a node's edge set in one transaction",
+                    key=self.key,
+                    table=self.model.table.name,
+                    operation="link",
+                    hint="Do it in two transactions.",
+                )
+
+    def main(self, current: Any, moment: Moment) -> Part:
+        name, key = self.model.table.name, self.model.key_item(self.key)
+        counted = self._counts()
+        conditions: Condition | None = is_type(self.model)
+        if self.keeps:
+            conditions = both(conditions, Condition("attribute_not_exists", (Stored(TOMBSTONE),)))
+        for edge, more in counted.items():
+            if more > 0:
+                conditions = both(conditions, is_under_cap(edge, more))
+        text = self._update_text(counted)
+        if not text:
+            return Part(CheckItem(name, key, guard(self.model, conditions)), self._refusal)
+        expressions = Expressions((self.model.kind,))
+        update = self._rendered(expressions, counted)
+        assert conditions is not None
+        held = Guard(expressions.condition(conditions), expressions.names, expressions.values)
+        return Part(UpdateItem(name, key, update, held, RAW), self._refusal)
+
+    def contents(self) -> dict[str, Any]:
+        """What its edges make of a new node: the sets and the counters. A transaction has fewer edges than the cap."""
+        found: dict[str, Any] = {}
+        for attribute in EDGE_SETS:
+            if members := sorted({x.member for x in self.comes if x.listed and x.attribute == attribute}):
+                found[attribute] = {"SS": members}
+        found |= {counter_of(edge): {"N": str(count)} for edge, count in self._counts().items()}
+        return found
+
+    def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
+        """Whether the node is at its cap: then the edges are written unlisted."""
+        if stored is None or not self.model.is_mine(stored) or (self.keeps and TOMBSTONE in stored):
+            return False
+        full = False
+        for edge, more in self._counts().items():
+            has = int(stored.get(counter_of(edge), {"N": "0"})["N"])
+            if more > 0 and has + more > CAP:
+                room = max(0, CAP - has)
+                for listing in [new for new in self.comes if type(new.edge) is edge and new.listed][room:]:
+                    listing.listed, full = False, True
+        return full
+
+    def _counts(self) -> dict[type[Edge[Any, Any]], int]:
+        counts: dict[type[Edge[Any, Any]], int] = {}
+        for listings, step in ((self.comes, 1), (self.goes, -1)):
+            for listing in listings:
+                if listing.listed:
+                    counts[type(listing.edge)] = counts.get(type(listing.edge), 0) + step
+        return counts
+
+    def _update_text(self, counted: dict[type[Edge[Any, Any]], int]) -> bool:
+        return bool(counted or any(not new.listed for new in self.comes))
+
+    def _rendered(self, expressions: Expressions, counted: dict[type[Edge[Any, Any]], int]) -> str:
+        adds, deletes = list[str](), list[str]()
+        for attribute in EDGE_SETS:
+            new = sorted({x.member for x in self.comes if x.listed and x.attribute == attribute})
+            gone = sorted({x.member for x in self.goes if x.listed and x.attribute == attribute})
+            if new:
+                adds.append(f"{expressions.name(attribute)} {expressions.value({'SS': new})}")
+            if gone:
+                deletes.append(f"{expressions.name(attribute)} {expressions.value({'SS': gone})}")
+        for edge, step in counted.items():
+            if step:
+                adds.append(f"{expressions.name(counter_of(edge))} {expressions.value({'N': str(step)})}")
+        unlisted = sorted({model_of(type(x.edge)).type for x in self.comes if not x.listed})
+        if unlisted:
+            adds.append(f"{expressions.name(OVERFLOW)} {expressions.value({'SS': unlisted})}")
+        clauses = (("ADD", adds), ("DELETE", deletes))
+        return " ".join(f"{verb} {', '.join(parts)}" for verb, parts in clauses if parts)
+
+    def _refusal(self, stored: Item | None) -> SingletableError:
+        kind, table = self.model.kind.__name__, self.model.table.name
+        if stored is not None and self.model.is_mine(stored) and TOMBSTONE in stored:
+            what, hint = f"the {kind} is being deleted", "Link to another."
+        else:
+            what, hint = f"there is no such {kind}", "Create the node first."
+        return NotFound(what, hint=hint, key=self.key, table=table, operation=self.verb)
+
+
+@dataclass(eq=False)
+class CreateHeld(Create):
+    """A new node that is linked in the transaction that creates it: its edge set is written with it."""
+
+    held: HoldNode | None = None
+
+    def joined_with(self, other: Write) -> Write | None:
+        if not isinstance(other, HoldNode) or other.goes:
+            return None
+        held = other if self.held is None else self.held.joined_with(other)
+        assert isinstance(held, HoldNode)
+        return CreateHeld(self.model, self.entity, self.where, self.origin, held)
+
+    def main(self, current: Any, moment: Moment) -> Part:
+        part = super().main(current, moment)
+        assert isinstance(part.action, PutItem)
+        assert self.held is not None
+        whole = structs.replace(part.action, item={**part.action.item, **self.held.contents()})
+        return structs.replace(part, action=whole)
+
+
+def is_under_cap(edge: type[Edge[Any, Any]], more: int) -> Condition:
+    counter = Stored(counter_of(edge))
+    room = Condition("<=", (counter, Given({"N": str(CAP - more)})))
+    return Condition("attribute_not_exists", (counter,)) | room

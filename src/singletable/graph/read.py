@@ -1,0 +1,205 @@
+"""Flows that read a graph: a page of nodes with their neighbours, walks, counts.
+
+1  the edges of the page, through an index or the source's partition
+2  their nodes, one batch
+3  the neighbours that the nodes' edge sets name, each once, one batch for each hundred, side by side
+4  for each level below, and for nodes whose set overflowed with `complete=True`: one round trip more
+
+A step that sends more than 16 requests together is a round trip for each 16 of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from singletable.errors import InvalidRequest
+from singletable.flow.port import Port
+from singletable.graph.edges import Edge, inverse_of
+from singletable.graph.member_selection import Chooser, asks_for, member_of
+from singletable.graph.members import Member, has_more, knows_edges, members_of
+from singletable.graph.nodes import Node, node_key, stored_key
+from singletable.graph.queries import EdgeQuery, Linked, NodeQuery
+from singletable.graph.rows import Neighbours, NodePage, Row
+from singletable.operations import Found
+from singletable.records.batches import get_at, get_many
+from singletable.records.cursors import CursorSeal
+from singletable.records.query_request import ask
+from singletable.records.read import Position, everything, page
+from singletable.records.readers import placed_reader_of
+from singletable.schema.key_text import TOP
+from singletable.schema.models import model_of
+from singletable.schema.patterns import KeyOf
+from singletable.schema.table import Table
+
+F = TypeVar("F", bound=Node)
+N = TypeVar("N", bound=Node)
+
+MAX_WALKED = 1000
+
+
+async def page_of_nodes(
+    port: Port,
+    query: NodeQuery[N],
+    limit: int,
+    after: str | None,
+    seal: CursorSeal,
+    principal: str | None = None,
+) -> NodePage[N]:
+    """A page of nodes with their neighbours. Three round trips up to 100 nodes; one more for each level below.
+
+    Nodes that are gone are left out and counted: a page is never refilled.
+    """
+    edges = await page(port, query.edges, limit, after, seal, principal)
+    rows = await rows_of(port, edges.items, query)
+    position: Position | None = edges.position
+    return NodePage(rows, position, len(edges) - len(rows))
+
+
+async def rows_of(port: Port, edges: Sequence[Any], query: NodeQuery[N]) -> list[Row[N]]:
+    keys: list[KeyOf[Any]] = [getattr(edge, query.end) for edge in edges]
+    nodes = await _nodes(port, {key.partition: key.kinds[0] for key in keys})
+    starts = [(nodes[key.partition], edge) for key, edge in zip(keys, edges, strict=True) if key.partition in nodes]
+    neighbours = await _neighbours(port, [node for node, _ in starts], query.linked, query.complete)
+    return [Row(node, edge, neighbours[i]) for i, (node, edge) in enumerate(starts)]
+
+
+async def including(
+    port: Port, nodes: Sequence[N], linked: tuple[Linked[Any], ...], complete: bool = False
+) -> list[Row[N]]:
+    """Nodes that were read, with their neighbours: one round trip for each level."""
+    neighbours = await _neighbours(port, nodes, linked, complete)
+    return [Row(node, None, neighbours[i]) for i, node in enumerate(nodes)]
+
+
+async def walk(
+    port: Port, start: Any, via: Sequence[Linked[Any]], hops: int, limit: int = MAX_WALKED
+) -> list[tuple[int, Node]]:
+    """Every node within some hops of one, nearest first, each once, with its distance. A round trip a hop, one more
+    where an edge set does not hold all.
+
+    InvalidRequest past `limit` nodes.
+    """
+    key = node_key(start)
+    nodes: list[Any] = await get_many(port, [key])
+    found: dict[str, tuple[int, Node]] = {node_key(n).partition: (0, n) for n in nodes}
+    for hop in range(1, hops + 1):
+        chosen = await _members(port, nodes, tuple(via), complete=True)
+        members = [m for by_spec in chosen for found_by in by_spec.values() for m in found_by]
+        wanted = {m.text: m.kind for m in members if m.text not in found}
+        if len(found) + len(wanted) > limit:
+            raise InvalidRequest(
+                f"a walk of more than {limit} nodes", operation="walk", hint="Fewer hops, or a higher limit."
+            )
+        if not wanted:
+            break
+        there = await _nodes(port, wanted)
+        nodes = list(there.values())
+        found |= {text: (hop, node) for text, node in there.items()}
+    return list(found.values())
+
+
+async def count_edges(port: Port, source: Any, edge: type[Edge[Any, Any]]) -> int:
+    """How many edges of a type a node has: from its edge set, for nothing, where a node is given whose set has all;
+    else by reading them."""
+    if isinstance(source, Node) and knows_edges(source) and not has_more(source, edge):
+        return sum(1 for _ in members_of(source, [edge]))
+    return len(await everything(port, edge.of(source), max_pages=10_000))
+
+
+def neighbours_of(node: Node, linked: Linked[F]) -> list[KeyOf[F]]:
+    """The keys of a node's neighbours, from its edge set: no request."""
+    return [member.target for member in Chooser((linked,)).of(node)[linked]]
+
+
+def incoming(edge: type[Edge[Any, Any]], target: Any) -> EdgeQuery[Any]:
+    """Every edge of a type that goes to a node, through the index that holds all of them."""
+    captured = inverse_of(edge)
+    partition = captured.templates[0].write({"target": node_key(target)})
+    return EdgeQuery((edge,), captured, partition, "", TOP, 0)
+
+
+# --- neighbours -------------------------------------------------------------------------------------------------------
+async def _neighbours(
+    port: Port, nodes: Sequence[Node], linked: tuple[Linked[Any], ...], complete: bool
+) -> list[Neighbours]:
+    """For each node, those of each spec; all of one level in one round trip."""
+    if not linked or not nodes:
+        return [Neighbours({each: [] for each in linked}, {}, {}) for _ in nodes]
+    chosen = await _members(port, nodes, linked, complete)
+    wanted = {m.text: m.kind for by_spec in chosen for ms in by_spec.values() for m in ms}
+    there = await _nodes(port, wanted)
+    below = await _levels(port, linked, chosen, there, complete)
+    return [Neighbours(by_spec, there, below) for by_spec in chosen]
+
+
+async def _members(
+    port: Port, nodes: Sequence[Node], linked: tuple[Linked[Any], ...], complete: bool
+) -> list[dict[Linked[Any], list[Member]]]:
+    """For each node, the members of each spec: from its edge set, and from its edges where that is asked for."""
+    chooser = Chooser(linked)
+    chosen = [chooser.of(node) for node in nodes]
+    if complete:
+        await _complete(port, nodes, linked, chosen)
+    return chosen
+
+
+async def _levels(
+    port: Port,
+    linked: tuple[Linked[Any], ...],
+    chosen: Sequence[Mapping[Linked[Any], Sequence[Member]]],
+    there: Mapping[str, Node],
+    complete: bool,
+) -> dict[tuple[Linked[Any], str], Neighbours]:
+    """The neighbours of neighbours: the specs of a level together, so that a level is one round trip."""
+    inner = tuple(dict.fromkeys(deeper for spec in linked for deeper in spec.within))
+    if not inner:
+        return {}
+    texts = [
+        (spec, m.text)
+        for by_spec in chosen
+        for spec, members in by_spec.items()
+        for m in members
+        if spec.within and m.text in there
+    ]
+    unique = list(dict.fromkeys(texts))
+    found = await _neighbours(port, [there[text] for _, text in unique], inner, complete)
+    return {place: found[i].only(place[0].within) for i, place in enumerate(unique)}
+
+
+async def _complete(
+    port: Port,
+    nodes: Sequence[Node],
+    linked: tuple[Linked[Any], ...],
+    chosen: list[dict[Linked[Any], list[Member]]],
+) -> None:
+    """Read the edges themselves where a set does not hold them all: their queries go side by side."""
+    places = [(i, spec) for i, node in enumerate(nodes) for spec in linked if has_more(node, spec.edge)]
+    asked = [ask(spec.edge.of(nodes[i], spec.kind), port.now()) for i, spec in places]
+    after: list[Any] = [None] * len(places)
+    found: list[list[Any]] = [[] for _ in places]
+    waiting: list[int] = list(range(len(places)))
+    while waiting:
+        pages: list[Found[Any]] = await port.send_all([asked[w].operation(after[w], None) for w in waiting])
+        for w, got in zip(waiting, pages, strict=True):
+            found[w] += got.items
+            after[w] = got.after
+        waiting = [w for w in waiting if after[w] is not None]
+    for (i, spec), edges in zip(places, found, strict=True):
+        members = [member_of(edge) for edge in edges]
+        chosen[i][spec] = [member for member in members if asks_for(spec, member.meaning)]
+
+
+async def _nodes(port: Port, wanted: Mapping[str, type[Node]]) -> dict[str, Any]:
+    """The nodes under key texts, each of a class, in their order; one round trip for each of their tables."""
+    by_table: dict[Table, list[str]] = {}
+    for text, kind in wanted.items():
+        by_table.setdefault(model_of(kind).table, []).append(text)
+    found: dict[str, Any] = {}
+    for table, texts in by_table.items():
+        reader = placed_reader_of(tuple(dict.fromkeys([wanted[text] for text in texts])))
+        places = [(text, text) for text in texts]
+        there = await get_at(port, table, places, reader, lambda place: stored_key(wanted[place[0]], place[0]))
+        found |= {place[0]: node for place, node in there}
+    nodes = [(text, found.get(text)) for text in wanted]
+    return {text: node for text, node in nodes if node.__class__ is wanted[text]}

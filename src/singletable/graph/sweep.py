@@ -1,0 +1,170 @@
+"""Sweeping: the end of every deletion, proven by the table itself, as an index may be behind it for any time.
+
+Once a node has a tombstone no edge to it can come, and the edges that there are lie in the table, whatever an index
+shows. So a consistent scan that begins after the tombstone was seen meets every one of them: what it meets goes, and a
+node that nothing leads to any more is removed.
+
+1  a scan finds the tombstones
+2  another, begun after, finds the edges from and to them
+3  the nodes go, each under its tombstone of 1, unless something was left in 2
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from singletable.errors import NotFound, SingletableError, TransactionCancelled
+from singletable.flow.port import Port
+from singletable.graph.edge_items import EdgeMoved
+from singletable.graph.edge_removal import HoldAbsence, remove_edges, without_source
+from singletable.graph.edges import Edge, GraphTable, is_edge
+from singletable.graph.full_scan import Place, ends_of, entity_at, fetch, model_at, pages, place_of
+from singletable.graph.link_writes import Unlinking
+from singletable.graph.nodes import TOMBSTONE, Node, stored_key
+from singletable.graph.tombstones import HoldTombstone, RemoveNode, claimed_by, is_ended
+from singletable.operations import Item
+from singletable.records.first_use import first_use
+from singletable.records.transactions import commit
+from singletable.records.write import Write
+
+_REMEMBERED = 50_000
+"""Nodes that were seen to be there, and are not asked for again in a look for orphans."""
+
+
+async def sweep_graph(port: Port, table: GraphTable, *, orphans: bool = False) -> int:
+    """End every deletion that delete_node() left; gives how many nodes went, and how many orphans.
+
+    One consistent scan of the table, a second where it found a node that is being deleted; a transaction for each 48
+    edges of such nodes, and one for each node. Beside writers, readers and other sweeps; broken off, begun anew.
+
+    `orphans` removes edges without both nodes, too: one request more for each hundred nodes that edges lead to. They
+    come of target="unchecked", and of loads that were broken off; and as a load that is under way looks the same, never
+    beside one.
+    """
+    if port.traits.creates_tables:
+        await first_use(port, table)
+    deletions = {each.node.key.partition: each async for each in _deletions(port, table)}
+    ended = 0
+    if deletions or orphans:
+        seen: set[Place] = set()
+        async for items in pages(port, table):
+            rest = await _remove_strays(port, table, items, deletions)
+            ended += await _remove_orphans(port, table, rest, seen) if orphans else 0
+    for each in deletions.values():
+        ended += await _end(port, each)
+    return ended
+
+
+@dataclass
+class _Deletion:
+    """One that is to end."""
+
+    node: HoldTombstone
+    owner: Any
+    """The node as it was, where it holds unique values still."""
+    is_clear: bool = True
+    """Nothing was met that still leads from it or to it."""
+
+
+async def _deletions(port: Port, table: GraphTable) -> AsyncIterator[_Deletion]:
+    async for items in pages(port, table, having=TOMBSTONE):
+        for item in items:
+            model = model_at(table, item)
+            if model is None or not issubclass(model.kind, Node):
+                continue
+            node = HoldTombstone(model, stored_key(model.kind, item["source"]["S"]), item[TOMBSTONE]["N"])
+            try:
+                yield _Deletion(node, claimed_by(model, item))
+            except SingletableError:
+                continue  # written by a newer program, which can end it; check() tells it until then
+
+
+async def _end(port: Port, deletion: _Deletion) -> int:
+    node = deletion.node
+    if not deletion.is_clear:
+        return 0
+    try:
+        await commit(port, [RemoveNode(node.model, node.key, node.mark)], {0: deletion.owner})
+    except TransactionCancelled as cancelled:
+        if not is_ended(cancelled):
+            raise
+        return 0  # another call was first
+    return 1
+
+
+# --- edges of nodes that are being deleted ----------------------------------------------------------------------------
+@dataclass
+class _Stray:
+    """What leads from or to nodes that are being deleted."""
+
+    edge: Any
+    """None where this program can't read it."""
+    deletions: list[_Deletion] = field(default_factory=list[_Deletion])
+
+
+async def _remove_strays(
+    port: Port, table: GraphTable, items: Sequence[Item], deletions: dict[str, _Deletion]
+) -> list[Item]:
+    """Take them away; gives the other items."""
+    rest: list[Item] = []
+    groups: dict[str, list[_Stray]] = {}
+    for item in items:
+        touched = _touched(item, deletions)
+        if not touched:
+            rest.append(item)
+        else:
+            first = touched[0].node.key.partition
+            groups.setdefault(first, []).append(_Stray(entity_at(table, item), touched))
+    for text, strays in groups.items():
+        edges = [stray.edge for stray in strays if is_edge(stray.edge)]
+        if len(edges) < len(strays) or not await _are_removed(port, edges, deletions[text].node):
+            for each in (deletion for stray in strays for deletion in stray.deletions):
+                each.is_clear = False
+    return rest
+
+
+def _touched(item: Item, deletions: dict[str, _Deletion]) -> list[_Deletion]:
+    """The deletions whose nodes an item joins, of whatever type it is: its sort key is a word and its target's key."""
+    source, target = place_of(item)
+    if source == target:
+        return []
+    found = (deletions.get(text) for text in dict.fromkeys((source, target.partition("-")[2])))
+    return [deletion for deletion in found if deletion is not None]
+
+
+async def _are_removed(port: Port, edges: Sequence[Edge[Any, Any]], node: HoldTombstone) -> bool:
+    try:
+        removed = await remove_edges(port, edges, node)
+    except TransactionCancelled as cancelled:
+        if not is_ended(cancelled):
+            raise
+        return False
+    return not removed.left
+
+
+# --- orphans ----------------------------------------------------------------------------------------------------------
+async def _remove_orphans(port: Port, table: GraphTable, items: Sequence[Item], seen: set[Place]) -> int:
+    edges = [edge for edge in (entity_at(table, item) for item in items) if is_edge(edge)]
+    wanted = {place for edge in edges for place in ends_of(edge)} - seen
+    there = seen | (await fetch(port, table, wanted)).keys()
+    count = 0
+    for edge in edges:
+        if missing := [end for end in (edge.source, edge.target) if (end.partition, end.low) not in there]:
+            count += await _remove_orphan(port, edge, missing)
+    seen |= there if len(there) <= _REMEMBERED else set()
+    return count
+
+
+async def _remove_orphan(port: Port, edge: Edge[Any, Any], missing: Sequence[Any]) -> int:
+    writes: list[Write] = [*Unlinking(edge).writes(), HoldAbsence(edge.target)]
+    if edge.source in missing:
+        writes = without_source(edge)
+    try:
+        await commit(port, writes)
+    except TransactionCancelled as cancelled:
+        if not all(isinstance(failure.error, (EdgeMoved, NotFound)) for failure in cancelled.failures):
+            raise
+        return 0  # it was changed since it was read, or its node came: the next look will tell
+    return 1

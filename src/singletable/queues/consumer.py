@@ -1,0 +1,248 @@
+"""Consuming: messages are handled, then deleted; what fails comes back.
+
+Messages of one group are handled one after the other, and after one that fails none of its group. While messages are
+handled they are kept invisible to others. A message is handled at least once.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from singletable.errors import PASSING, InvalidRequest
+from singletable.failure_text import is_of_function
+from singletable.flow.port import Port
+from singletable.flow.services import SQS
+from singletable.flow.stop import Stop
+from singletable.operations.queue import (
+    MAX_BATCH_MESSAGES,
+    MAX_VISIBILITY_SECONDS,
+    MAX_WAIT_SECONDS,
+    ChangeMessageVisibility,
+    DeleteMessageBatch,
+    Received,
+    ReceiveMessage,
+)
+from singletable.queues.queue import Message, Queue, message_of, message_of_record
+
+T = TypeVar("T")
+
+Handle = Callable[[Message[T]], Awaitable[object] | object]
+"""What is done with a message: the application's own function, or a flow. An error gives the message back."""
+
+MAX_AT_ONCE = 15
+_SLICE_SECONDS = 0.2
+
+log = logging.getLogger("singletable.queues")
+
+
+class Later(Exception):
+    """Raised by a handler: not now. The message is given back, to be received after some seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"not for {seconds:g} s")
+        self.seconds = seconds
+
+
+@dataclass(eq=False)
+class _Consumer(Generic[T]):
+    port: Port
+    there: Port
+    queue: Queue[T]
+    handle: Handle[T]
+    stop: Stop
+    visibility_seconds: int
+    wait_seconds: int
+    _receipts: dict[str, float] = field(default_factory=dict[str, float])
+    """What is held, with the time from which it is invisible, by the clock of intervals."""
+    _lanes: set[int] = field(default_factory=set[int])
+    _broken: bool = False
+
+    async def run(self, at_once: int) -> int:
+        self._lanes = set(range(at_once))
+        lanes: list[Callable[[], Any]] = [partial(self._lane, number) for number in range(at_once)]
+        counts: list[int] = await self.port.call_all([self._beat, *lanes])
+        return sum(counts)
+
+    async def _lane(self, number: int) -> int:
+        handled = 0
+        try:
+            while not (self._broken or self.stop()):
+                try:
+                    handled += await self._receive_and_handle()
+                except PASSING as error:
+                    log.warning("the consumer of %s goes on after %s", self.queue.name, type(error).__name__)
+                    await self.port.sleep(_SLICE_SECONDS)
+            return handled
+        except BaseException:
+            self._broken = True
+            raise
+        finally:
+            self._lanes.discard(number)
+
+    async def _receive_and_handle(self) -> int:
+        """One request's messages: those of a group in order, each kept until it is handled, then deleted together."""
+        ask = ReceiveMessage(self.queue.url, MAX_BATCH_MESSAGES, self.wait_seconds, self.visibility_seconds)
+        received = await self.there.send(ask)
+        self._receipts |= dict.fromkeys((each.receipt_handle for each in received), self.port.monotonic())
+        done: list[str] = []
+        stopped: set[str] = set()
+        try:
+            for each in received:
+                group = each.attributes.get("MessageGroupId", "") if self.queue.is_fifo else each.message_id
+                if group in stopped or self.stop():
+                    await self._give_back(each.receipt_handle, 0)
+                elif await self._handle_one(each):
+                    done.append(each.receipt_handle)
+                else:
+                    stopped.add(group)
+        finally:
+            for each in received:
+                self._receipts.pop(each.receipt_handle, None)
+            if done:
+                await self.there.send(DeleteMessageBatch(self.queue.url, done))
+        return len(done)
+
+    async def _handle_one(self, received: Received) -> bool:
+        """Whether it was handled. What fails is received again when its visibility ends, or when the handler says."""
+        error = await handled(self.port, self.queue, self.handle, partial(message_of, self.queue, received))
+        if error is None:
+            return True
+        if isinstance(error, Later):
+            await self._give_back(received.receipt_handle, error.seconds)
+        return False
+
+    async def _give_back(self, receipt: str, seconds: float) -> None:
+        self._receipts.pop(receipt, None)
+        whole = min(MAX_VISIBILITY_SECONDS, max(0, -int(-seconds // 1)))
+        await self.there.send(ChangeMessageVisibility(self.queue.url, receipt, whole))
+
+    async def _beat(self) -> int:
+        """Keep what is held invisible, for as long as there are lanes."""
+        third = self.visibility_seconds / 3
+        try:
+            while self._lanes:
+                await self.port.sleep(min(_SLICE_SECONDS, third / 2))
+                now = self.port.monotonic()
+                late = [receipt for receipt, since in self._receipts.copy().items() if now - since >= third]
+                for receipt in late:
+                    await self._keep(receipt, now)
+        except BaseException:
+            self._broken = True
+            raise
+        return 0
+
+    async def _keep(self, receipt: str, now: float) -> None:
+        try:
+            await self.there.send(ChangeMessageVisibility(self.queue.url, receipt, self.visibility_seconds))
+        except PASSING as error:
+            log.warning("a message of %s was not kept: %s", self.queue.name, type(error).__name__)
+        if receipt in self._receipts:
+            self._receipts[receipt] = now
+
+
+async def consume(
+    port: Port,
+    queue: Queue[T],
+    handle: Handle[T],
+    *,
+    stop: Stop,
+    at_once: int = 4,
+    visibility_seconds: int = 30,
+    wait_seconds: int = 5,
+) -> int:
+    """Handle the messages of a queue until it is to stop; gives how many were handled and deleted.
+
+    `at_once` lanes receive up to ten messages each and handle them one after the other. A message whose handler raises
+    comes back when its visibility ends; one that is no JSON of the queue's type does too, and the queue's own
+    dead-letter rule is what ends that. `wait_seconds`, of a poll that finds nothing, stays below the read timeout.
+    """
+    if not 1 <= at_once <= MAX_AT_ONCE or not 0 <= wait_seconds <= MAX_WAIT_SECONDS or visibility_seconds < 1:
+        raise InvalidRequest(
+            f"at_once is 1 to {MAX_AT_ONCE}, wait_seconds 0 to {MAX_WAIT_SECONDS}, visibility_seconds 1 or more"
+        )
+    there = port.to(SQS, queue.url)
+    if wait_seconds >= there.traits.read_seconds:
+        raise InvalidRequest(
+            f"wait_seconds={wait_seconds} is not below the read timeout of {there.traits.read_seconds:g} s: a poll "
+            "that finds nothing would never be answered in time",
+            operation="consume",
+            hint=f"Wait for less, or connect(..., timeouts=Timeouts(read={wait_seconds + 5})).",
+        )
+    return await _Consumer(port, there, queue, handle, stop, visibility_seconds, wait_seconds).run(at_once)
+
+
+async def partial_failures(
+    port: Port,
+    queue: Queue[T],
+    handle: Handle[T],
+    event: Mapping[str, Any],
+    has_time: Callable[[], bool] = lambda: True,
+) -> dict[str, list[dict[str, str]]]:
+    """Handle the messages of a Lambda event, and answer which of them failed, as ReportBatchItemFailures has it.
+
+    Messages of different groups are handled side by side; of one group in order, and after a failure none: the failed
+    one and all that follow are given back. Nothing is begun any more when `has_time` says no.
+    """
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for record in event["Records"]:
+        attributes = record.get("attributes", {})
+        group = attributes.get("MessageGroupId", "") if queue.is_fifo else record["messageId"]
+        groups.setdefault(group, []).append(record)
+
+    async def run(records: Sequence[Mapping[str, Any]]) -> list[str]:
+        for number, record in enumerate(records):
+            make = partial(message_of_record, queue, record)
+            if not has_time() or await handled(port, queue, handle, make) is not None:
+                return [left["messageId"] for left in records[number:]]
+        return []
+
+    failed: list[list[str]] = await port.call_all([partial(run, records) for records in groups.values()])
+    return {"batchItemFailures": [{"itemIdentifier": id} for ids in failed for id in ids]}
+
+
+async def handled(
+    port: Port, queue: Queue[T], handle: Handle[T], make: Callable[[], Message[T]]
+) -> BaseException | None:
+    """Handle one message; gives the error that it ended with, whatever that is."""
+    error: BaseException | None
+    try:
+        (error,) = await port.call_all([_attempt(handle, make())])
+    except Exception as unreadable:
+        error = unreadable
+    if error is not None and not isinstance(error, Later):
+        log.warning("a message of queue %s was not handled: %s", queue.name, type(error).__name__)
+    return error
+
+
+def _attempt(handle: Handle[T], message: Message[T]) -> Callable[[], Any]:
+    """A call that gives the handler's error as a value: a SystemExit that left a thread would end the loop too."""
+
+    async def settle(result: Awaitable[object]) -> BaseException | None:
+        try:
+            await result
+        except BaseException as error:
+            if not is_of_function(error):
+                raise
+            return error
+        return None
+
+    def call() -> Any:
+        try:
+            result = handle(message)
+        except BaseException as error:
+            if not is_of_function(error):
+                raise
+            return error
+        return settle(result) if inspect.isawaitable(result) else None
+
+    async def call_in_loop() -> BaseException | None:
+        outcome: Any = call()
+        error: BaseException | None = await outcome if inspect.isawaitable(outcome) else outcome
+        return error
+
+    return call_in_loop if inspect.iscoroutinefunction(handle) else call

@@ -1,0 +1,236 @@
+"""What every write holds as a condition, and what its refusal means: the write rules, in one place.
+
+create  missing: writes. Other type: AlreadyExists. Version: 1. Unique: a guard item in the same transaction. Expired:
+        overwritten, as if absent. Answer lost: settled by a write id on the item.
+put     missing: writes. Other type: refused, where key texts can meet. Version: must equal the entity's. Unique: reads
+        the old value, then a transaction. Expired: overwritten. Answer lost: repeated, the last writer wins.
+update  missing, other type, expired: NotFound, never a ghost. Version: one more always; compared when an entity or
+        `expected=` is given. Unique: reads the old value when that attribute changes. Answer lost: `set` of constants
+        is repeated; `add` and `append` are OutcomeUnknown, or `exactly_once=True`.
+upsert  missing, expired: writes whole, all keys. Other type: refused. The rest as update; unique as put.
+delete  missing, other type, expired: None. Version: compared when given. Unique: reads the value, removes the guard.
+        Answer lost: repeated.
+write_many  refused for entities with a version or unique attributes, and for overlap="guard". Answer lost: repeated.
+
+A repeat that meets a refused condition after a lost answer can't tell its own effect from another writer's, unless
+the item carries its write id: OutcomeUnknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from singletable.errors import (
+    AlreadyExists,
+    ConditionFailed,
+    InvalidRequest,
+    MissingPath,
+    NotFound,
+    OutcomeUnknown,
+    SingletableError,
+    VersionMoved,
+)
+from singletable.expressions import Condition, Expressions, Given, Parent, Stored, words
+from singletable.operations import Guard, Item
+from singletable.schema.models import Model
+
+
+def check_verb(model: Model[Any], verb: str) -> None:
+    """InvalidRequest for a verb that would break what a layer above keeps in the item."""
+    instead = model.refuses.get(verb)
+    if instead is not None:
+        raise InvalidRequest(
+            f"{verb} is not for a {model.kind.__name__}", table=model.table.name, operation=verb, hint=instead
+        )
+
+
+def guard(model: Model[Any], condition: Condition | None) -> Guard:
+    """A condition as a request takes it."""
+    if condition is None:
+        return Guard()
+    expressions = Expressions((model.kind,))
+    return Guard(expressions.condition(condition), expressions.names, expressions.values)
+
+
+def both(one: Condition | None, other: Condition | None) -> Condition | None:
+    """Both conditions, where there are two."""
+    if one is None or other is None:
+        return one if other is None else other
+    return one & other
+
+
+@cache
+def is_type(model: Model[Any]) -> Condition:
+    """There is an item, and it is of this type."""
+    return Condition("=", (Stored(model.table.definition.type_attribute), Given({"S": model.type})))
+
+
+@cache
+def is_schema(model: Model[Any]) -> Condition:
+    """The item has this class's schema version; one without is of the first."""
+    attribute = Stored(model.table.definition.version_attribute)
+    same = Condition("=", (attribute, Given({"N": str(model.version)})))
+    return same | _missing(attribute) if model.version == 1 else same
+
+
+@cache
+def is_schema_or_older(model: Model[Any]) -> Condition:
+    """An overwrite may replace an item of an older schema version, never one of a newer."""
+    attribute = Stored(model.table.definition.version_attribute)
+    return _missing(attribute) | Condition("<=", (attribute, Given({"N": str(model.version)})))
+
+
+def is_alive(model: Model[Any], now: float) -> Condition | None:
+    """The item has not expired, and is not being deleted."""
+    if model.tombstone:
+        return _missing(Stored(model.tombstone))
+    if model.expires is None:
+        return None
+    attribute = Stored(model.expires.stored)
+    return _missing(attribute) | Condition(">", (attribute, Given({"N": str(int(now))})))
+
+
+def is_overwritable(model: Model[Any]) -> Condition:
+    """There is no item, or one that this program knows: an older program never destroys what a newer one wrote."""
+    condition = is_schema_or_older(model)
+    if model.table.guards_overlap:
+        condition = condition & (is_absent(model) | is_type(model))
+    return condition
+
+
+def is_removable(model: Model[Any]) -> Condition:
+    """There is no item, or one of this type that this program knows."""
+    return is_absent(model) | (is_type(model) & is_schema_or_older(model))
+
+
+@cache
+def plain_guard(model: Model[Any], condition: Callable[[Model[Any]], Condition]) -> Guard:
+    """The condition of a write that has none of the caller's: the same for every item of a class."""
+    return guard(model, condition(model))
+
+
+def is_absent(model: Model[Any]) -> Condition:
+    return _missing(Stored(model.key_attributes[0]))
+
+
+def is_gone(model: Model[Any], now: float) -> Condition:
+    """There is no item, or one that has expired."""
+    absent = is_absent(model)
+    if model.expires is None:
+        return absent
+    return absent | Condition("<=", (Stored(model.expires.stored), Given({"N": str(int(now))})))
+
+
+def is_count(model: Model[Any], expected: int | None) -> Condition | None:
+    """The item was written as often as expected; 0 for one that was never counted."""
+    if model.counter is None or expected is None:
+        return None
+    attribute = Stored(model.counter.stored)
+    same = Condition("=", (attribute, Given({"N": str(expected)})))
+    return same | _missing(attribute) if expected == 0 else same
+
+
+def is_not_write(model: Model[Any], write_id: str) -> Condition:
+    """The item was not last written by this very write."""
+    attribute = Stored(model.table.definition.write_id_attribute)
+    return _missing(attribute) | Condition("<>", (attribute, Given({"S": write_id})))
+
+
+def carries(model: Model[Any], stored: Item | None, write_id: str) -> bool:
+    """Whether a stored item was last written by this very write."""
+    return stored is not None and stored.get(model.table.definition.write_id_attribute) == {"S": write_id}
+
+
+def already_exists(model: Model[Any], key: Any, stored: Item | None) -> AlreadyExists:
+    mine = stored is None or model.is_mine(stored)
+    what = f"a {model.kind.__name__} is there already" if mine else "an item of another type has the key"
+    hint = "Use put() to overwrite it, or upsert() to change it." if mine else "Give the entities keys of their own."
+    if mine and stored is not None and model.tombstone in stored:
+        what = f"a {model.kind.__name__} of this key is being deleted"
+        hint = "delete_node() goes on with that, sweep_table() ends it."
+    return AlreadyExists(what, of_another_type=not mine, key=key, table=model.table.name, hint=hint)
+
+
+def not_found(model: Model[Any], key: Any, operation: str) -> NotFound:
+    return NotFound(
+        f"there is no {model.kind.__name__} under the key",
+        key=key,
+        table=model.table.name,
+        operation=operation,
+        hint="create() it first, or use upsert().",
+    )
+
+
+def refused(
+    model: Model[Any], key: Any, operation: str, where: Condition | None, expected: int | None, stored: Item | None
+) -> SingletableError:
+    """What a failed condition on an item that is there, alive and of the type, means."""
+    version = model.version_of(stored) if stored is not None else 0
+    if version > model.version:
+        return model.newer(version)
+    found: Any = loaded(model, stored)
+    counter = model.counter
+    if counter is not None and expected is not None and getattr(found, counter.name, None) != expected:
+        return VersionMoved(
+            f"the {model.kind.__name__} was written since version {expected} was read",
+            stored=found,
+            key=key,
+            table=model.table.name,
+            operation=operation,
+            hint="Read it again, apply the change to what is there now, then try again.",
+        )
+    said = f" that {words(where)}" if where is not None else ""
+    return ConditionFailed(
+        f"the condition{said} does not hold",
+        stored=found,
+        key=key,
+        table=model.table.name,
+        operation=operation,
+        hint="The stored item is on the error as `stored`: decide by it, then try again.",
+    )
+
+
+def missing_path(model: Model[Any], key: Any, operation: str, parent: Parent, found: ConditionFailed) -> MissingPath:
+    """The item lacks what a changed path lies in."""
+    return MissingPath(
+        f"the item has no {parent.shown}, which the changed path lies in",
+        stored=found.stored,
+        key=key,
+        table=model.table.name,
+        attribute=repr(parent.handle),
+        operation=operation,
+        hint="Set the outer attribute as a whole first, as in attr(User.address).set(...). Nothing was written.",
+    )
+
+
+def outcome_unknown(model: Model[Any], key: Any, operation: str) -> OutcomeUnknown:
+    return OutcomeUnknown(
+        "the answer to an earlier try was lost, and the condition fails now: by our own write or by another's",
+        key=key,
+        table=model.table.name,
+        operation=operation,
+        hint="Read the item, then decide; or put the write in a transaction, which is settled by its token.",
+    )
+
+
+def loaded(model: Model[Any], stored: Item | None) -> Any:
+    """The entity of a stored item for an error, or None where it can't be read as one."""
+    try:
+        return model.load(stored) if stored is not None else None
+    except SingletableError:
+        return None
+
+
+def is_there(model: Model[Any], stored: Item | None, now: float) -> bool:
+    """Whether a stored item is of the type and alive."""
+    if stored is None or not model.is_mine(stored) or model.tombstone in stored:
+        return False
+    if model.expires is None or model.expires.stored not in stored:
+        return True
+    return int(stored[model.expires.stored].get("N", "0")) > now
+
+
+def _missing(attribute: Stored) -> Condition:
+    return Condition("attribute_not_exists", (attribute,))

@@ -1,0 +1,175 @@
+"""Planning an update: the caller's changes, and the index keys that must change with them.
+
+Each index key is a function of some attributes. A change of one of them gives a new text for the whole key, so its
+other parts must be known: from the primary key, from the change itself, or from the item as it was read. What was read
+is held as a condition, so that a key can't be written from values that are stale by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from msgspec import Struct
+
+from singletable.errors import InvalidRequest, InvalidValue
+from singletable.expressions import Change, Condition, Update, first_name, is_element, is_whole, owner_of
+from singletable.records.conditions import both
+from singletable.schema.models import Model
+from singletable.schema.patterns import Captured, KeyOf
+
+_NOT_REPEATABLE = frozenset({"APPEND"})
+
+
+class KeysNeeded(Struct, frozen=True):
+    """The attributes whose stored values an update must know, to write an index key whole."""
+
+    names: frozenset[str]
+
+
+class Planned(Struct, frozen=True):
+    """The changes of index keys that an update brings, and the conditions under which they are right."""
+
+    changes: tuple[Change, ...] = ()
+    held: Condition | None = None
+    held_names: frozenset[str] = frozenset()
+
+
+def plan_keys(
+    model: Model[Any], key: KeyOf[Any], updates: tuple[Update, ...], current: Any | None
+) -> Planned | KeysNeeded:
+    """The index keys after an update. `current` is the item as it was read, or None where it was not."""
+    changed = {first_name(u.path): u for u in updates if first_name(u.path) in model.feeds}
+    if not changed:
+        return _NOTHING
+    values, held = _known(model, key, changed, current)
+    affected = dict.fromkeys(c for name in changed for c in model.feeds[name])
+    missing = {n for c in affected for n in _parts_needed(model, c, changed, values) if n not in values}
+    if missing:
+        return KeysNeeded(frozenset(missing))
+    changes = tuple(change for c in affected for change in _rewrite(model, c, changed, values))
+    used = {n for c in affected for n in _parts_needed(model, c, changed, values)} & held
+    conditions = None
+    for name in sorted(used):
+        conditions = both(conditions, Condition("=", (getattr(model.kind, name), getattr(current, name))))
+    return Planned(changes, conditions, frozenset(used))
+
+
+def check_updates(model: Model[Any], updates: tuple[Update, ...]) -> None:
+    """InvalidRequest for an update of another class's attribute, or of one that the primary key is made of."""
+    if not updates:
+        raise InvalidRequest("an update changes at least one attribute", hint="As in attr(User.name).set(...).")
+    for update in updates:
+        if not issubclass(model.kind, owner_of(update.path)):
+            raise InvalidRequest(f"{update.path!r} is no attribute of {model.kind.__name__}")
+        if first_name(update.path) in model.identity:
+            raise InvalidRequest(
+                f"{update.path!r} is part of the primary key, which never changes",
+                attribute=repr(update.path),
+                hint="Create an item under the new key and delete the old one, in one transaction.",
+            )
+        if model.roles.get(first_name(update.path)) == "version":
+            raise InvalidRequest(f"{update.path!r} is counted by the library", attribute=repr(update.path))
+
+
+def is_repeatable(model: Model[Any], updates: tuple[Update, ...]) -> bool:
+    """Whether applying the updates twice changes nothing more: constants and members of sets, no sums, no appends.
+
+    Nor removed elements of lists: a second time it is the next one that goes.
+    """
+    return not any(
+        u.verb in _NOT_REPEATABLE
+        or (u.verb == "ADD" and not u.is_of_members)
+        or (u.verb == "REMOVE" and is_element(u.path))
+        for u in updates
+    )
+
+
+def applied(model: Model[Any], entity: Any, updates: tuple[Update, ...]) -> Any:
+    """The entity as it would be after the updates, computed here; only for whole attributes."""
+    check_updates(model, updates)
+    values: dict[str, Any] = {}
+    for update in updates:
+        name = first_name(update.path)
+        if not is_whole(update.path):
+            raise InvalidRequest(f"{update.path!r}: an upsert changes whole attributes", attribute=repr(update.path))
+        values[name] = _after(getattr(entity, name), update)
+    return replace(entity, **values)
+
+
+def _after(value: Any, update: Update) -> Any:
+    if update.verb == "SET":
+        return update.value
+    if update.verb == "REMOVE":
+        return None
+    if update.verb == "APPEND":
+        return [*(value or ()), *update.value]
+    if update.is_of_members:
+        members: set[Any] = set(value)
+        return members | update.value if update.verb == "ADD" else members - update.value
+    return update.value if value is None else value + update.value
+
+
+_NOTHING = Planned()
+
+
+def _known(
+    model: Model[Any], key: KeyOf[Any], changed: Mapping[str, Update], current: Any | None
+) -> tuple[dict[str, Any], set[str]]:
+    """The values of attributes after the update, as far as they are known, and the names taken from `current`."""
+    values, held = model.key_values(key), set[str]()
+    if current is not None:
+        feeding = {n for n in model.feeds if n not in values}
+        values |= {n: getattr(current, n) for n in feeding}
+        held = feeding - {n for n, u in changed.items() if u.verb in ("SET", "REMOVE")}
+    for name, update in changed.items():
+        if not is_whole(update.path):
+            raise InvalidRequest(f"{update.path!r} lies inside an attribute that a key is made of", attribute=name)
+        if update.verb == "SET":
+            values[name] = update.value
+        elif update.verb == "REMOVE":
+            values[name] = None
+        elif name in values:
+            values[name] = _after(values[name], update)
+    return values, held
+
+
+def _parts_needed(
+    model: Model[Any], captured: Captured, changed: Mapping[str, Update], values: Mapping[str, Any]
+) -> Iterator[str]:
+    """The attributes that must be known to rewrite an index key: those of the texts a change touches.
+
+    Where an attribute may be None, the item leaves the index or comes into it, and both texts are needed.
+    """
+    names = {n for t in captured.templates for n in t.names}
+    if any(n in values and values[n] is None for n in names & changed.keys()):
+        return
+    sparse = any(model.by_name[n].optional for n in names)
+    for template in captured.templates:
+        if sparse or changed.keys() & set(template.names):
+            yield from template.names
+
+
+def _rewrite(
+    model: Model[Any], captured: Captured, changed: Mapping[str, Update], values: Mapping[str, Any]
+) -> Iterator[Change]:
+    attributes = model.table.definition.index_keys(captured.index)
+    names = {n for t in captured.templates for n in t.names}
+    absent = any(n in values and values[n] is None for n in names)
+    sparse = any(model.by_name[n].optional for n in names)
+    for attribute, template in zip(attributes, captured.templates, strict=True):
+        if attribute in model.key_attributes:
+            continue  # an index keyed by the table's own key: that never changes
+        if absent:
+            yield Change(attribute, None)
+        elif sparse or changed.keys() & set(template.names):
+            yield Change(attribute, {"S": _text(captured, template, values)})
+
+
+def _text(captured: Captured, template: Any, values: Mapping[str, Any]) -> str:
+    try:
+        return str(template.write(values))
+    except InvalidValue as error:
+        error.operation = captured.shown
+        raise

@@ -1,0 +1,51 @@
+"""Two writes of one item in a transaction as one, or a refusal by name: DynamoDB takes one action an item."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from singletable.errors import InvalidRequest
+from singletable.records.conditions import both, is_type
+from singletable.records.index_keys import applied
+from singletable.records.verbs import Change, Check, Create, Put, Remove, Upsert
+from singletable.records.write import Write
+
+
+def merged(one: Write, other: Write) -> Write:
+    """Two writes of one item as one; InvalidRequest where no one action says both."""
+    joined = one.joined_with(other) or other.joined_with(one)
+    if joined is not None:
+        return joined
+    if isinstance(one, Check):
+        if isinstance(other, Check):
+            return replace(one, where=both(one.where, other.where))
+        if isinstance(other, (Change, Remove, Put)):
+            where = both(one.where, other.where)
+            return replace(other, where=is_type(one.model) if where is None else where)
+    if isinstance(other, Check) and isinstance(one, (Change, Remove, Put)):
+        return merged(other, one)
+    if isinstance(one, Change) and isinstance(other, Change):
+        return _joined(one, other)
+    if (
+        isinstance(one, (Create, Put, Upsert))
+        and isinstance(other, Change)
+        and other.where is None
+        and other.expected in (None, one.count)
+    ):
+        after = applied(one.model, one.entity, other.updates)
+        return replace(one, entity=after, origin=one.entity if one.origin is None else one.origin)
+    raise InvalidRequest(
+        f"{one.verb} and {other.verb} of the same item in one transaction",
+        key=other.key,
+        table=other.model.table.name,
+        operation="transaction",
+        hint="Say in one operation what is to become of the item.",
+    )
+
+
+def _joined(one: Change, other: Change) -> Change:
+    expected = {e for e in (one.expected, other.expected) if e is not None}
+    if len(expected) > 1:
+        raise InvalidRequest("two versions are expected of the same item", key=one.key, operation="transaction")
+    updates, where = (*one.updates, *other.updates), both(one.where, other.where)
+    return replace(one, updates=updates, where=where, expected=next(iter(expected), None))

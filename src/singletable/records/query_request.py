@@ -1,0 +1,150 @@
+"""From a query, as a value, to what DynamoDB is asked: key condition, filter, projection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from singletable.errors import InvalidRequest
+from singletable.expressions import Condition, Expressions, Given, Stored, first_name, handles_in, resolve
+from singletable.operations import Key, Query, Reader, Selection
+from singletable.records.conditions import both, is_alive
+from singletable.records.readers import reader_of
+from singletable.schema.key_text import TOP
+from singletable.schema.models import Model, model_of
+from singletable.schema.patterns import Query as PatternQuery
+from singletable.schema.table import Table
+from singletable.schema.type_filter import needs_type_filter
+
+
+class Asked(Struct, frozen=True):
+    """A query made ready: everything but where to begin and how much."""
+
+    table: Table
+    key_condition: str
+    filter: str | None
+    projection: str | None
+    expressions: Expressions
+    reader: Reader[Any]
+    query: PatternQuery[Any]
+
+    def operation(self, after: Key | None, limit: int | None) -> Query[Any]:
+        selection = Selection(
+            self.query.index,
+            self.filter,
+            self.projection,
+            self.expressions.names,
+            self.expressions.values,
+            limit,
+            after,
+            self.query.strong,
+        )
+        return Query(self.table.name, self.key_condition, selection, self.reader, not self.query.descending)
+
+    def key_names(self) -> tuple[str, ...]:
+        """The attributes that say where an item lies: of the table's key and of the index's."""
+        definition = self.table.definition
+        return tuple(dict.fromkeys((*definition.key, *definition.index_keys(self.query.index))))
+
+
+def ask(query: PatternQuery[Any], now: float) -> Asked:
+    """Make a query ready for a time, which tells expired items. InvalidRequest for a condition on what is not read."""
+    model = model_of(query.captured.owner)
+    table = model.table
+    if any(model_of(kind).table is not table for kind in query.kinds):
+        raise InvalidRequest("a query reads the entities of one table", operation=query.captured.shown)
+    _check_projection(query, table)
+    _check_filter(query, table)
+    expressions = Expressions(query.kinds)
+    condition = _key_condition(query, expressions, table)
+    filter = _filter(query, table, now)
+    return Asked(
+        table,
+        condition,
+        expressions.condition(filter) if filter is not None else None,
+        _projection(query, expressions, table),
+        expressions,
+        reader_of(query.kinds, query.attributes),
+        query,
+    )
+
+
+def _check_projection(query: PatternQuery[Any], table: Table) -> None:
+    """What is read and filtered has to be in the index: an attribute that is not would only seem to be absent."""
+    if query.index is None or table.definition.indexes[query.index].projection == "all":
+        return
+    index = table.definition.indexes[query.index]
+    held = {*table.definition.reserved, *(index.projection if index.projection != "keys" else ())}
+    for model in map(model_of, query.kinds):
+        names = query.attributes or tuple(model.by_name)
+        filtered = () if query.filter is None else map(first_name, handles_in(query.filter))
+        expires = () if model.expires is None else (model.expires.name,)
+        missing = [
+            n for n in (*names, *filtered, *expires) if n in model.by_name and model.by_name[n].stored not in held
+        ]
+        if missing:
+            raise InvalidRequest(
+                f"index {query.index} holds a part of the items, without {model.kind.__name__}.{missing[0]}",
+                operation=query.captured.shown,
+                hint="Ask for what it holds with only(...), then get_many() the rest; or let the index project all.",
+            )
+
+
+def _check_filter(query: PatternQuery[Any], table: Table) -> None:
+    """What the query's own key is made of is no filter for the service, which reads a range of it."""
+    keys = table.definition.index_keys(query.index)
+    for handle in () if query.filter is None else handles_in(query.filter):
+        if resolve(handle).stored[0] in keys:
+            raise InvalidRequest(
+                f"{handle!r} is part of the key that {query.captured.shown} reads by, and can't be filtered on",
+                attribute=repr(handle),
+                operation=query.captured.shown,
+                hint="Give it as an argument of the pattern, or leave out what you don't want when you have it.",
+            )
+
+
+def _key_condition(query: PatternQuery[Any], expressions: Expressions, table: Table) -> str:
+    partition, sort_name = table.definition.index_keys(query.index)
+    text = f"{expressions.name(partition)} = {expressions.value({'S': query.partition})}"
+    low, high = query.low, query.high
+    if not low and high == TOP:
+        return text
+    sort = expressions.name(sort_name)
+    if low == high:
+        return f"{text} AND {sort} = {expressions.value({'S': low})}"
+    if not low:
+        return f"{text} AND {sort} <= {expressions.value({'S': high})}"
+    if high == TOP:
+        return f"{text} AND {sort} >= {expressions.value({'S': low})}"
+    # Never begins_with: an inclusive BETWEEN says the same, and engines agree on it.
+    return f"{text} AND {sort} BETWEEN {expressions.value({'S': low})} AND {expressions.value({'S': high})}"
+
+
+def _filter(query: PatternQuery[Any], table: Table, now: float) -> Condition | None:
+    filter = query.filter
+    expiring = next((m for m in map(model_of, query.kinds) if m.expires is not None), None)
+    if expiring is not None:
+        filter = both(is_alive(expiring, now), filter)
+    if not needs_type_filter(query):
+        return filter
+    types = tuple(Given({"S": model_of(kind).type}) for kind in query.kinds)
+    return both(Condition("IN", (Stored(table.definition.type_attribute), *types)), filter)
+
+
+def _projection(query: PatternQuery[Any], expressions: Expressions, table: Table) -> str | None:
+    if not query.attributes:
+        return None
+    keys = (*table.definition.key, *table.definition.index_keys(query.index))
+    return expressions.projection(projected(map(model_of, query.kinds), query.attributes, keys))
+
+
+def projected(models: Iterable[Model[Any]], attributes: tuple[str, ...], keys: tuple[str, ...]) -> list[str]:
+    """The stored names to load for some attributes: the keys, type, schema version and expiry are always among them."""
+    names = dict.fromkeys(keys)
+    for model in models:
+        expires = () if model.expires is None else (model.expires.name,)
+        names |= dict.fromkeys(c.stored for c in model.constants)
+        names |= dict.fromkeys(model.by_name[name].stored for name in (*attributes, *expires))
+    return list(names)

@@ -1,0 +1,267 @@
+"""Flows that read: one item, a page, every page, a scan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
+
+from singletable.errors import Corrupt, InvalidRequest
+from singletable.expressions import Condition, Expressions, Given, Stored
+from singletable.flow.meter import note_estimate
+from singletable.flow.port import Port
+from singletable.operations import Found, GetItem, Item, Key, Scan, Selection, keys_in
+from singletable.records.conditions import is_alive
+from singletable.records.cursors import Binding, CursorSeal
+from singletable.records.first_use import first_use
+from singletable.records.query_request import Asked, ask, projected
+from singletable.records.readers import reader_of
+from singletable.schema.collections import Collection, Whole
+from singletable.schema.models import Model, model_of
+from singletable.schema.patterns import KeyOf, Query
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+C = TypeVar("C", bound=Collection)
+
+DEFAULT_LIMIT = 100
+DEFAULT_MAX_PAGES = 100
+_FILTERED_MARGIN = 4
+_LARGEST_LOOK = 1000
+_LARGEST_LIMIT = 2**31 - 1
+"""The service's number is 32 bits wide. A page of its own is far smaller."""
+
+
+class Position(Struct, frozen=True):
+    """Where a page ended, and how to seal it."""
+
+    key: Key
+    binding: Binding
+    seal: CursorSeal
+    now: float
+
+    def __repr__(self) -> str:
+        return "<Position>"
+
+
+@dataclass(frozen=True)
+class Page(Generic[T_co]):
+    """Some of a query's items, in key order. `cursor` is None on the last page."""
+
+    items: Sequence[T_co]
+    position: Position | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def cursor(self) -> str | None:
+        """What `page(..., after=)` takes for the next page: encrypted, bound to the query, good for a day.
+
+        NotConfigured where no cursor key is (on AWS, without `cursor_keys`).
+        """
+        at = self.position
+        return None if at is None else at.seal.seal(at.key, at.binding, at.now)
+
+    def __iter__(self) -> Iterator[T_co]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+async def get(port: Port, key: KeyOf[T]) -> T | None:
+    """The entity under a key, or None. One request: half a read unit each 4 KB, a whole one when consistent."""
+    model: Model[Any] = model_of(key.captured.owner)
+    if port.traits.creates_tables:
+        await first_use(port, model.table)
+    found = await port.send(get_operation(key, whole=port.traits.counts_parts))
+    return None if found is None or model.is_expired(found, port.now()) else found
+
+
+def get_operation(key: KeyOf[Any], *, consistent: bool = False, whole: bool = False) -> GetItem[Any]:
+    """The request for one item. `whole` fetches all of it, also where only(...) leaves out what is not made of it."""
+    model: Model[Any] = model_of(key.captured.owner)
+    check_whole(key)
+    if not key.attributes:
+        return GetItem(model.table.name, model.key_item(key), model, key.strong or consistent)
+    reader = reader_of(key.kinds, key.attributes)
+    if whole:
+        return GetItem(model.table.name, model.key_item(key), reader, key.strong)
+    expressions = Expressions()
+    projection = expressions.projection(projected((model,), key.attributes, model.key_attributes))
+    return GetItem(model.table.name, model.key_item(key), reader, key.strong, projection, expressions.names)
+
+
+def check_whole(key: Query[Any]) -> None:
+    """A single item is named by its whole primary key; InvalidRequest for any other query."""
+    if not isinstance(key, KeyOf) or not key.is_one_key or len(key.kinds) != 1:
+        raise InvalidRequest(
+            f"{key.captured.shown} does not name one item here: a value of its key is left open",
+            hint="Give every argument one value, or use page(), iter() or all().",
+        )
+    if key.filter is not None or key.descending:
+        raise InvalidRequest(
+            f"{key.captured.shown} names one item, which has no filter and no order",
+            hint="Read it and look, or give the write a where=.",
+        )
+
+
+async def page(
+    port: Port,
+    query: Query[T],
+    limit: int,
+    after: str | None,
+    seal: CursorSeal,
+    principal: str | None = None,
+    max_pages: int = DEFAULT_MAX_PAGES,
+) -> Page[T]:
+    """Up to `limit` items from where a cursor stands. One request, unless a filter leaves out most of what is read."""
+    if limit < 1:
+        raise InvalidRequest(f"a page has at least one item, not {limit}", operation=query.captured.shown)
+    asked = await _ready(port, query)
+    binding = _binding(query, asked.table.name, principal)
+    position = _resume(asked, seal.open(after, binding, port.now())) if after is not None else None
+    if position is _BEYOND:
+        return Page(())
+    items: list[Any] = []
+    for _ in range(max_pages):
+        found: Found[Any] = await port.send(asked.operation(position, _look(asked, limit - len(items))))
+        items += found.items
+        position = found.after
+        if len(items) > limit:
+            position = _key_of_item(asked, found, len(found.items) - (len(items) - limit) - 1)
+            del items[limit:]
+        if position is None or len(items) >= limit:
+            break
+    ended = Position(position, binding, seal, port.now()) if position is not None else None
+    return Page(items, ended)
+
+
+async def chunk(port: Port, asked: Asked, after: Key | None) -> Found[Any]:
+    """One page of the service's own size, up to 1 MB, for iterating."""
+    found: Found[Any] = await port.send(asked.operation(after, None))
+    return found
+
+
+async def start(port: Port, query: Query[Any]) -> Asked:
+    """Make a query ready for `chunk`."""
+    return await _ready(port, query)
+
+
+async def everything(port: Port, query: Query[T], max_pages: int = DEFAULT_MAX_PAGES) -> list[T]:
+    """All items of a query; InvalidRequest when they take more than `max_pages` pages of up to 1 MB."""
+    asked = await _ready(port, query)
+    items: list[T] = []
+    position: Key | None = None
+    for _ in range(max_pages):
+        found = await chunk(port, asked, position)
+        items += found.items
+        position = found.after
+        if position is None:
+            return items
+    raise InvalidRequest(
+        f"more than {max_pages} pages: {len(items)} items were read, and there are more",
+        operation=query.captured.shown,
+        hint="Raise max_pages, or use iter() or page(), which hold one page at a time.",
+    )
+
+
+async def scan_chunk(
+    port: Port, kind: type[T], segment: int, segments: int, after: Key | None, consistent: bool
+) -> Found[T]:
+    """One page of one segment of a table's scan, only the items of a class."""
+    model: Model[Any] = model_of(kind)
+    if port.traits.creates_tables:
+        await first_use(port, model.table)
+    limit = port.traits.scan_page_limit
+    if limit is not None:
+        note_estimate("Scan", f"pages of {limit} items are rounded up one by one; AWS rounds up pages of 1 MB")
+    operation: Scan[Any] = scan_operation(model, segment, segments, after, consistent, limit, port.now())
+    return await port.send(operation)
+
+
+def scan_operation(
+    model: Model[Any], segment: int, segments: int, after: Key | None, consistent: bool, limit: int | None, now: float
+) -> Scan[Any]:
+    if not 0 <= segment < segments <= 1_000_000:
+        raise InvalidRequest(f"segment {segment} of {segments}: segments are numbered from 0")
+    expressions = Expressions()
+    of_type = Condition("=", (Stored(model.table.definition.type_attribute), Given({"S": model.type})))
+    alive = is_alive(model, now)
+    filter = expressions.condition(of_type if alive is None else of_type & alive)
+    selection = Selection(None, filter, None, expressions.names, expressions.values, limit, after, consistent)
+    return Scan(model.table.name, selection, model, segment, segments)
+
+
+async def _ready(port: Port, query: Query[Any]) -> Asked:
+    asked = ask(query, port.now())
+    if port.traits.creates_tables:
+        await first_use(port, asked.table)
+    return asked
+
+
+def _look(asked: Asked, wanted: int) -> int:
+    """How many items to look at for so many wanted: more of them behind a filter, to save round trips."""
+    wanted = min(wanted, _LARGEST_LIMIT)
+    return wanted if asked.filter is None else max(wanted, min(wanted * _FILTERED_MARGIN, _LARGEST_LOOK))
+
+
+def _binding(query: Query[Any], table: str, principal: str | None) -> Binding:
+    direction = "down" if query.descending else "up"
+    return (table, query.index or "", query.captured.shown, query.partition, direction, principal or "")
+
+
+_BEYOND: Key = {}
+"""A position behind the last item of this call's range."""
+
+
+def _resume(asked: Asked, position: Key) -> Key | None:
+    """Where to go on: None for the beginning, where the position lies before this call's range."""
+    query = asked.query
+    at = position[asked.table.definition.index_keys(query.index)[1]]["S"].encode()
+    low, high = query.low.encode(), query.high.encode()
+    if query.descending:
+        return _BEYOND if at < low else None if at > high else position
+    return _BEYOND if at > high else None if at < low else position
+
+
+def _key_of_item(asked: Asked, found: Found[Any], number: int) -> Key:
+    """The key of the item that became the page's last, to go on after it."""
+    types = {model_of(kind).type for kind in asked.query.kinds}
+    attribute = asked.table.definition.type_attribute
+    own: list[Item] = [raw for raw in keys_in(found.body) if raw.get(attribute, {}).get("S") in types]
+    return {name: dict(own[number][name]) for name in asked.key_names()}
+
+
+async def get_collection(port: Port, whole: Whole[C], max_pages: int = DEFAULT_MAX_PAGES) -> C | None:
+    """A partition as a collection; None where one of the single items it needs is not there.
+
+    One request for each MB of the partition.
+    """
+    items: list[Any] = await everything(port, whole.query, max_pages)
+    by_kind: dict[type[Any], list[Any]] = {}
+    for item in items:
+        kind: type[Any] = item.__class__
+        by_kind.setdefault(kind, []).append(item)
+    values: dict[str, Any] = {}
+    for name, place in whole.kind.__places__.items():
+        found = by_kind.get(place.kind, [])
+        if place.many:
+            values[name] = found
+        elif found:
+            values[name] = _single(whole, name, found)
+        elif place.optional:
+            values[name] = None
+        else:
+            return None
+    return whole.kind(**values)  # type: ignore[no-any-return]
+
+
+def _single(whole: Whole[Any], name: str, found: list[Any]) -> Any:
+    if len(found) > 1:
+        raise Corrupt(
+            f"{len(found)} items where {whole.kind.__name__}.{name} holds one",
+            key=whole,
+            hint=f"Declare it as list[{type(found[0]).__name__}].",
+        )
+    return found[0]

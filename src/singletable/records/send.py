@@ -1,0 +1,246 @@
+"""Flows that write one item alone. What each verb sends is in `writes`, what a refusal means in `rules`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from singletable.errors import (
+    AlreadyExists,
+    Applied,
+    InvalidRequest,
+    NotFound,
+    SingletableError,
+    TooLarge,
+    TransactionCancelled,
+    TransactionConflict,
+)
+from singletable.expressions import Condition, Update
+from singletable.flow.port import Port
+from singletable.operations import Item, Refused
+from singletable.operations.answers import applied
+from singletable.records.conditions import is_there, outcome_unknown
+from singletable.records.first_use import first_use
+from singletable.records.index_keys import applied as entity_after
+from singletable.records.index_keys import check_updates
+from singletable.records.proof import found, is_outdated, stored_read
+from singletable.records.read import get_operation
+from singletable.records.target import brought_by, target_of
+from singletable.records.transactions import TRIES, commit
+from singletable.records.upgrade import NOT_STALE, fresh_after
+from singletable.records.verbs import Change, Create, Put, Remove, Upsert
+from singletable.records.write import Moment, Needs, Part, Write, settles_nothing
+from singletable.schema.models import Model, model_for
+from singletable.schema.patterns import KeyOf
+
+
+async def create(port: Port, entity: Any) -> None:
+    """Write an item where there is none; AlreadyExists, NotUnique. One request."""
+    await alone(port, Create(model_for(entity), entity))
+
+
+async def put(port: Port, entity: Any, where: Condition | None = None) -> None:
+    """Write an item over what is there; ConditionFailed, VersionMoved, NotUnique.
+
+    One request; with unique attributes a read and a transaction.
+    """
+    await alone(port, Put(model_for(entity), entity, where))
+
+
+async def update(
+    port: Port,
+    target: Any,
+    updates: tuple[Update, ...],
+    where: Condition | None = None,
+    expected: int | None = None,
+    exactly_once: bool = False,
+) -> Any:
+    """Change attributes of an item that is there, named by its key or itself; gives it as it is then.
+
+    NotFound, ConditionFailed, VersionMoved, NotUnique. One request; one read more where an index key or a guard needs
+    values that neither the target nor the updates hold, and before NotFound, as only a read proves absence.
+    `exactly_once` makes it a transaction and a read.
+    """
+    model, key, expected = target_of(target, expected)
+    check_updates(model, updates)
+    return await alone(port, Change(model, key, updates, where, expected, brought_by(target, model)), exactly_once)
+
+
+async def upsert(port: Port, entity: Any, updates: tuple[Update, ...], exactly_once: bool = False) -> Any:
+    """Where there is an item, apply the updates to it; where there is none, write the entity with them applied. Without
+    updates, give the item all of the entity's attributes. Gives the item as it is then.
+
+    One request; with updates, one more where there is no item.
+    """
+    model = model_for(entity)
+    if not updates:
+        written = await alone(port, Upsert(model, entity))
+        if written is None:  # over an expired item, as create: the item is the entity
+            if model.counter is not None:
+                setattr(entity, model.counter.name, 1)
+            return entity
+        return written
+    key = model.key_of(entity)
+    fresh = entity_after(model, entity, updates)
+    proves = False  # create() tells soon enough
+    for _ in range(TRIES):
+        try:
+            return await alone(port, Change(model, key, updates), exactly_once, proves)
+        except NotFound:
+            try:
+                await create(port, fresh)
+            except AlreadyExists as taken:
+                if taken.of_another_type:
+                    raise
+                proves = True
+            else:
+                return fresh
+    raise _contended(model, key, "upsert")
+
+
+async def delete(port: Port, target: Any, where: Condition | None = None, expected: int | None = None) -> Any:
+    """Remove an item, named by its key or itself; gives it as it was, None where there was none.
+
+    ConditionFailed, VersionMoved. One request; with unique attributes a read and a transaction. A read more where a
+    condition is given and there is no item.
+    """
+    model, key, expected = target_of(target, expected)
+    try:
+        gone: Any = await alone(port, Remove(model, key, where, expected))
+    except NotFound:
+        return None
+    return None if gone is None or model.is_expired(gone, port.now()) else gone
+
+
+async def alone(port: Port, write: Write, exactly_once: bool = False, proves: bool = True) -> Any:
+    """Send one write: as a single request, or as a transaction where it has guards or is to happen exactly once.
+
+    A refusal without the item takes a read more, to tell whether there is one; with `proves` off it is taken for none.
+    """
+    if port.traits.creates_tables:
+        await first_use(port, write.model.table)
+    if exactly_once or (write.model.uniques and not isinstance(write, Change)):
+        return await _transacted(port, write)
+    moment = Moment(port.now(), port.token())
+    current: Any = write.brought
+    for _ in range(TRIES):
+        part = write.main(current, moment)
+        if isinstance(part, Needs):
+            current = await read_current(port, write, moment.now)
+            continue
+        if any(True for _ in write.claims(current)):
+            return await _transacted(port, write, {0: current})
+        try:
+            answer = await port.send(_operation(part))
+        except Refused as refused:
+            evidence = await _evidence(port, write, part, refused, proves)
+            if part.settles(evidence.stored):
+                write.done()
+                return _settled(write, evidence.stored or {})
+            current = await _after_refusal(port, write, part, current, evidence, moment)
+        except Applied as error:
+            write.done()
+            error.key = write.key
+            raise
+        except (InvalidRequest, TooLarge) as error:
+            error.key = write.key
+            raise
+        else:
+            write.done()
+            return answer
+    raise _contended(write.model, write.key, write.verb)
+
+
+async def read_current(port: Port, write: Write, now: float) -> Any:
+    """The entity of a write's item as it is; None where there is none, or it has expired."""
+    entity: Any = await port.send(get_operation(write.key, consistent=True))
+    return None if entity is None or write.model.is_expired(entity, now) else entity
+
+
+class Evidence(Struct, frozen=True):
+    """What is known of a refusal."""
+
+    stored: Item | None
+    unsettled: bool
+    """The answer to an earlier try was lost."""
+    was_read: bool
+    """The item did not come with the refusal; it was read after it."""
+
+
+async def _evidence(port: Port, write: Write, part: Part, refused: Refused, proves: bool) -> Evidence:
+    stored = found(refused.stored)
+    may_settle = refused.unsettled and (part.refusal_needs_item or part.settles is not settles_nothing)
+    if stored is not None or not (may_settle or (proves and part.refusal_needs_item)):
+        return Evidence(stored, refused.unsettled, was_read=False)
+    try:
+        return Evidence(await port.send(stored_read(write)), refused.unsettled, was_read=True)
+    except SingletableError as error:
+        if refused.unsettled:
+            raise outcome_unknown(write.model, write.key, write.verb) from error
+        raise
+
+
+async def _after_refusal(port: Port, write: Write, part: Part, current: Any, known: Evidence, moment: Moment) -> Any:
+    """The item to plan anew with; or raise what the refusal means."""
+    model, stored = write.model, known.stored
+    fresh = await fresh_after(port, write, current, stored, moment.now)
+    if fresh is not NOT_STALE:
+        return fresh
+    gone = isinstance(write, Remove) and not is_there(model, stored, moment.now)
+    if known.unsettled and not part.certain and not gone:
+        raise outcome_unknown(model, write.key, write.verb) from None
+    error = part.refusal(stored)
+    if known.was_read and is_outdated(write, error, stored, moment.now):
+        return current
+    raise error from None
+
+
+async def _transacted(port: Port, write: Write, read: Mapping[int, Any] | None = None) -> Any:
+    """One write as a transaction: its guards with it, or for a token that settles a lost answer."""
+    try:
+        known = await commit(port, [write], read)
+    except TransactionCancelled as cancelled:
+        raise cancelled.failures[0].error from None
+    if isinstance(write, (Change, Upsert)):
+        return await _read_back(port, write)
+    return known.get(0) if isinstance(write, Remove) else None
+
+
+async def _read_back(port: Port, write: Write) -> Any:
+    """The item that a transaction wrote; Applied where it can't be read."""
+    try:
+        item = await port.send(stored_read(write))
+    except SingletableError as error:
+        raise _applied(write, None, error) from error
+    return None if item is None else _settled(write, item)
+
+
+def _settled(write: Write, item: Item) -> Any:
+    """The entity of an item that was written, read apart from the write."""
+    try:
+        return write.model.load(item)
+    except Exception as error:  # also from the class's own code
+        raise _applied(write, item, error) from error
+
+
+def _applied(write: Write, item: Item | None, error: Exception) -> Applied:
+    raised = applied(item, error, write.verb, write.model.table.name)
+    raised.key = write.key
+    return raised
+
+
+def _operation(part: Part) -> Any:
+    """The part's action as a request of its own."""
+    return part.action
+
+
+def _contended(model: Model[Any], key: KeyOf[Any], operation: str) -> TransactionConflict:
+    return TransactionConflict(
+        f"the item was changed by others between each of {TRIES} reads and writes",
+        key=key,
+        table=model.table.name,
+        operation=operation,
+        hint="Try again later, or write to this item less often.",
+    )

@@ -1,0 +1,438 @@
+"""The verbs that write, as values: each says what it needs to know, what it sends, and what a refusal means.
+
+A write alone is sent as one request where it has one part; with unique attributes it has more, and goes as a
+transaction. Inside a transaction the same values stand beside each other. The rules are in `rules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from singletable.errors import ConditionFailed, SingletableError
+from singletable.expressions import Change as AttributeChange
+from singletable.expressions import Condition, Expressions, Update, first_name, is_whole, parents_of
+from singletable.operations import CheckItem, DeleteItem, Guard, Item, PutItem, UpdateItem
+from singletable.operations.limits import check_item
+from singletable.records.conditions import (
+    already_exists,
+    both,
+    carries,
+    check_verb,
+    guard,
+    is_absent,
+    is_alive,
+    is_count,
+    is_gone,
+    is_not_write,
+    is_overwritable,
+    is_removable,
+    is_schema,
+    is_schema_or_older,
+    is_there,
+    is_type,
+    missing_path,
+    not_found,
+    plain_guard,
+    refused,
+)
+from singletable.records.index_keys import KeysNeeded, Planned, applied, is_repeatable, plan_keys
+from singletable.records.unique_guards import Claim
+from singletable.records.write import NEEDS, UNREAD, Moment, Needs, Part, Write
+from singletable.schema.models import Model
+from singletable.schema.patterns import KeyOf
+
+
+def writes_entity(model: Model[Any], entity: Any, count: int | None, write_id: str) -> dict[str, Any]:
+    """The item of an entity, with its count of writes and, where it is needed, a write id."""
+    item = model.item(entity)
+    if model.counter is not None and count is not None:
+        item[model.counter.stored] = {"N": str(count)}
+    if write_id:
+        item[model.table.definition.write_id_attribute] = {"S": write_id}
+    return item
+
+
+@dataclass(eq=False)
+class EntityWrite(Write):
+    """A write of a whole entity."""
+
+    model: Model[Any]
+    entity: Any
+    where: Condition | None = None
+    origin: Any = None
+    """The caller's own entity, where another stands in its place."""
+    key: KeyOf[Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        check_verb(self.model, self.verb)
+        self.key = self.model.key_of(self.entity)
+
+    @property
+    def count(self) -> int | None:
+        """The entity's own count of writes, where it has one."""
+        counter = self.model.counter
+        return None if counter is None else int(getattr(self.entity, counter.name))
+
+    def claims(self, current: Any) -> Iterator[Claim]:
+        expires = self.model.expires
+        ends = self.model.item(self.entity).get(expires.stored) if expires is not None else None
+        for unique in self.model.uniques:
+            known = current is not None and current is not UNREAD
+            old = getattr(current, unique.name) if known else None
+            renew = (
+                known and expires is not None and getattr(current, expires.name) != getattr(self.entity, expires.name)
+            )
+            yield Claim(self.model, unique, self.key, old, getattr(self.entity, unique.name), ends, renew)
+
+    def _moves_expiry(self, current: Any) -> bool:
+        name = self.model.expires.name if self.model.expires is not None else ""
+        return bool(name) and getattr(current, name) != getattr(self.entity, name)
+
+    def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
+        return _uniques_moved(self.model, current, stored, now)
+
+    def done(self) -> None:
+        """The entity has the count that the item has now."""
+        self.set_count((self.count or 0) + 1)
+
+    def set_count(self, count: int) -> None:
+        if self.model.counter is not None:
+            for entity in (e for e in (self.entity, self.origin) if e is not None):
+                setattr(entity, self.model.counter.name, count)
+
+
+class Create(EntityWrite):
+    """Where there is no item yet, or an expired one."""
+
+    verb: ClassVar[str] = "create"
+
+    def main(self, current: Any, moment: Moment) -> Part:
+        model = self.model
+        count = None if model.counter is None else 1
+        item = writes_entity(model, self.entity, count, moment.write_id)
+        expiring = model.expires is not None
+        held = guard(model, is_gone(model, moment.now)) if expiring else plain_guard(model, is_absent)
+        action = PutItem(model.table.name, item, held)
+        return Part(
+            action,
+            lambda stored: already_exists(model, self.key, stored),
+            lambda stored: carries(model, stored, moment.write_id),
+        )
+
+    def claims(self, current: Any) -> Iterator[Claim]:
+        return super().claims(None)
+
+    def done(self) -> None:
+        self.set_count(1)
+
+
+class Put(EntityWrite):
+    """Over what is there."""
+
+    verb: ClassVar[str] = "put"
+
+    def main(self, current: Any, moment: Moment) -> Part | Needs:
+        model = self.model
+        if model.uniques and current is UNREAD:
+            return NEEDS
+        counted = None if self.count is None else self.count + 1
+        item = writes_entity(model, self.entity, counted, moment.write_id if counted else "")
+        condition = both(self._condition(moment.now), _held_uniques(model, current, moment.now))
+        plain = condition is None
+        held = plain_guard(model, is_overwritable) if plain else guard(model, both(is_overwritable(model), condition))
+        action = PutItem(model.table.name, item, held)
+        certain = self.where is None and counted is None
+        return Part(
+            action,
+            lambda stored: self._refusal(stored, moment.now),
+            lambda stored: counted is not None and carries(model, stored, moment.write_id),
+            certain,
+        )
+
+    def _condition(self, now: float) -> Condition | None:
+        model, condition = self.model, self.where
+        if condition is not None:
+            condition = both(is_type(model) & condition, is_alive(model, now))
+        same = is_count(model, self.count)
+        if same is None:
+            return condition
+        if self.count == 0:
+            return both(condition, is_gone(model, now) | same)
+        return both(condition, same)
+
+    def _refusal(self, stored: Item | None, now: float) -> SingletableError:
+        model = self.model
+        if stored is not None and not model.is_mine(stored):
+            return already_exists(model, self.key, stored)
+        return refused(model, self.key, self.verb, self.where, self.count, stored)
+
+
+class Upsert(EntityWrite):
+    """Give the item, there or not, all of the entity's attributes; those that no class declares stay."""
+
+    verb: ClassVar[str] = "upsert"
+
+    def main(self, current: Any, moment: Moment) -> Part | Needs:
+        model = self.model
+        if model.uniques and current is UNREAD:
+            return NEEDS
+        if model.expires is not None and current is None:
+            return self._whole(moment)
+        expressions = Expressions((model.kind,))
+        text = expressions.update((), list(self._changes(moment)))
+        condition = both(self._condition(moment), _held_uniques(model, current, moment.now))
+        assert condition is not None
+        conditions = Guard(expressions.condition(condition), expressions.names, expressions.values)
+        key = model.key_item(self.key)
+        action = UpdateItem(model.table.name, key, text, conditions, model, repeatable=True)
+        return Part(
+            action,
+            lambda stored: self._refusal(stored),
+            lambda stored: model.counter is not None and carries(model, stored, moment.write_id),
+        )
+
+    def _whole(self, moment: Moment) -> Part:
+        """Over an expired item: as create, so that nothing of the old one stays."""
+        model = self.model
+        item = writes_entity(model, self.entity, None if model.counter is None else 1, moment.write_id)
+        action = PutItem(model.table.name, item, guard(model, is_gone(model, moment.now)))
+        return Part(
+            action,
+            lambda stored: self._refusal(stored),
+            lambda stored: carries(model, stored, moment.write_id),
+        )
+
+    def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
+        ended = stored is not None and self.model.is_mine(stored) and not is_there(self.model, stored, now)
+        return (ended and current is UNREAD) or super().is_stale(current, stored, now)
+
+    def _condition(self, moment: Moment) -> Condition:
+        model = self.model
+        mine = is_type(model) & is_schema_or_older(model)
+        alive = is_alive(model, moment.now)
+        mine = mine if alive is None else mine & alive
+        if model.counter is not None and moment.write_id:
+            mine = mine & is_not_write(model, moment.write_id)
+        return is_absent(model) | mine
+
+    def _changes(self, moment: Moment) -> Iterator[AttributeChange]:
+        model, definition = self.model, self.model.table.definition
+        item = model.item(self.entity)
+        check_item(item, self.verb, definition.name)
+        names = {f.stored for f in model.fields if f.is_written} | set(definition.reserved)
+        for name in sorted(names - {*model.key_attributes, definition.write_id_attribute}):
+            if model.counter is None or name != model.counter.stored:
+                yield AttributeChange(name, item.get(name))
+        if model.counter is not None:
+            yield from _counted(model, moment)
+
+    def _refusal(self, stored: Item | None) -> SingletableError:
+        model = self.model
+        if stored is not None and model.is_mine(stored) and model.tombstone not in stored:
+            return model.newer(model.version_of(stored))
+        return already_exists(model, self.key, stored)
+
+    def done(self) -> None:
+        """The count that the item has now is on the entity that the shell gives back."""
+
+
+@dataclass(eq=False)
+class Change(Write):
+    """Change some attributes of an item that is there."""
+
+    model: Model[Any]
+    key: KeyOf[Any]
+    updates: tuple[Update, ...]
+    where: Condition | None = None
+    expected: int | None = None
+    brought: Any = UNREAD
+    verb: ClassVar[str] = "update"
+
+    def __post_init__(self) -> None:
+        check_verb(self.model, self.verb)
+
+    def main(self, current: Any, moment: Moment) -> Part | Needs:
+        model = self.model
+        if current is None:
+            raise not_found(model, self.key, self.verb)
+        planned = self._plan(current)
+        if isinstance(planned, KeysNeeded):
+            return NEEDS
+        expressions = Expressions((model.kind,))
+        counted = () if model.counter is None else _counted(model, moment)
+        text = expressions.update(self.updates, (*planned.changes, *counted))
+        condition = self._condition(planned, current, moment)
+        conditions = Guard(expressions.condition(condition), expressions.names, expressions.values)
+        repeatable = is_repeatable(model, self.updates)
+        action = UpdateItem(model.table.name, model.key_item(self.key), text, conditions, model, repeatable)
+        return Part(
+            action,
+            lambda stored: self._refusal(stored, moment.now),
+            lambda stored: model.counter is not None and carries(model, stored, moment.write_id),
+            certain=self.where is None and self.expected is None and not self._touches_expiry,
+        )
+
+    def claims(self, current: Any) -> Iterator[Claim]:
+        changed = {first_name(u.path) for u in self.updates}
+        expires = self.model.expires
+        ends_change = expires is not None and expires.name in changed
+        if not self._touches_uniques:
+            return
+        after = applied(self.model, current, tuple(u for u in self.updates if is_whole(u.path)))
+        ends = self.model.item(after).get(expires.stored) if expires is not None else None
+        for unique in self.model.uniques:
+            old, new = getattr(current, unique.name), getattr(after, unique.name)
+            if ends_change or old != new:
+                yield Claim(self.model, unique, self.key, old, new, ends, ends_change)
+
+    @property
+    def _touches_expiry(self) -> bool:
+        """Its own success may be what makes the item as good as gone."""
+        expires = self.model.expires
+        return expires is not None and any(first_name(u.path) == expires.name for u in self.updates)
+
+    @property
+    def _touches_uniques(self) -> bool:
+        changed = {first_name(u.path) for u in self.updates}
+        moving = {f.name for f in self.model.uniques}
+        if moving and self.model.expires is not None:
+            moving.add(self.model.expires.name)
+        return bool(changed & moving)
+
+    def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
+        if current is UNREAD or current is None or not is_there(self.model, stored, now):
+            return False
+        assert stored is not None
+        found: Any = self.model.load(stored)
+        planned = self._plan(current)
+        names = set(planned.held_names) if isinstance(planned, Planned) else set[str]()
+        if self._touches_uniques:
+            names |= {f.name for f in self.model.uniques}
+        return any(getattr(found, n) != getattr(current, n) for n in names)
+
+    def _plan(self, current: Any) -> Planned | KeysNeeded:
+        if self._touches_uniques and current is UNREAD:
+            return KeysNeeded(frozenset(f.name for f in self.model.uniques))
+        return plan_keys(self.model, self.key, self.updates, None if current is UNREAD else current)
+
+    def _condition(self, planned: Planned, current: Any, moment: Moment) -> Condition:
+        model = self.model
+        condition: Condition | None = is_type(model) & is_schema(model)
+        held = _held_uniques(model, current, moment.now) if self._touches_uniques else None
+        for more in (is_alive(model, moment.now), is_count(model, self.expected), planned.held, held, self.where):
+            condition = both(condition, more)
+        for parent in parents_of(self.updates):
+            condition = both(condition, parent.condition)
+        if model.counter is not None and moment.write_id:
+            condition = both(condition, is_not_write(model, moment.write_id))
+        assert condition is not None
+        return condition
+
+    def _refusal(self, stored: Item | None, now: float) -> SingletableError:
+        if not is_there(self.model, stored, now):
+            return not_found(self.model, self.key, self.verb)
+        found = refused(self.model, self.key, self.verb, self.where, self.expected, stored)
+        if type(found) is not ConditionFailed:
+            return found
+        missing = (p for p in parents_of(self.updates) if stored is not None and not p.is_in(stored))
+        return next((missing_path(self.model, self.key, self.verb, p, found) for p in missing), found)
+
+
+@dataclass(eq=False)
+class Remove(Write):
+    """Remove an item. Alone, and without a condition, an item that is not there is no error."""
+
+    model: Model[Any]
+    key: KeyOf[Any]
+    where: Condition | None = None
+    expected: int | None = None
+    verb: ClassVar[str] = "delete"
+
+    def __post_init__(self) -> None:
+        check_verb(self.model, self.verb)
+
+    @property
+    def needs_item(self) -> bool:
+        """Whether the item has to be there for the write to hold."""
+        return self.where is not None or self.expected is not None
+
+    def main(self, current: Any, moment: Moment) -> Part | Needs:
+        model = self.model
+        if model.uniques and current is UNREAD:
+            return NEEDS
+        condition: Condition | None = None
+        if self.needs_item:
+            there = is_type(model) & is_schema_or_older(model)
+            for more in (is_count(model, self.expected), is_alive(model, moment.now), self.where):
+                condition = both(there if condition is None else condition, more)
+        condition = both(condition, _held_uniques(model, current, moment.now))
+        plain = condition is None
+        held = plain_guard(model, is_removable) if plain else guard(model, both(is_removable(model), condition))
+        action = DeleteItem(model.table.name, model.key_item(self.key), held, model)
+        return Part(action, lambda stored: self._refusal(stored, moment.now), certain=not self.needs_item)
+
+    def claims(self, current: Any) -> Iterator[Claim]:
+        if current is not None and current is not UNREAD:
+            for unique in self.model.uniques:
+                yield Claim(self.model, unique, self.key, getattr(current, unique.name), None)
+
+    def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
+        return _uniques_moved(self.model, current, stored, now)
+
+    def _refusal(self, stored: Item | None, now: float) -> SingletableError:
+        if not is_there(self.model, stored, now):
+            return not_found(self.model, self.key, self.verb)
+        return refused(self.model, self.key, self.verb, self.where, self.expected, stored)
+
+
+@dataclass(eq=False)
+class Check(Write):
+    """An item is there, of its type, alive, and meets a condition. Only inside a transaction."""
+
+    model: Model[Any]
+    key: KeyOf[Any]
+    where: Condition | None = None
+    verb: ClassVar[str] = "check"
+
+    def main(self, current: Any, moment: Moment) -> Part:
+        model = self.model
+        condition = both(both(is_type(model), is_alive(model, moment.now)), self.where)
+        action = CheckItem(model.table.name, model.key_item(self.key), guard(model, condition))
+        return Part(action, lambda stored: self._refusal(stored, moment.now))
+
+    def _refusal(self, stored: Item | None, now: float) -> SingletableError:
+        if not is_there(self.model, stored, now):
+            return not_found(self.model, self.key, self.verb)
+        return refused(self.model, self.key, self.verb, self.where, None, stored)
+
+
+def _counted(model: Model[Any], moment: Moment) -> Iterator[AttributeChange]:
+    """One more write, and which: a repeat of the same write finds its own id and stops there."""
+    assert model.counter is not None
+    yield AttributeChange(model.counter.stored, {"N": "0"}, plus={"N": "1"})
+    if moment.write_id:
+        yield AttributeChange(model.table.definition.write_id_attribute, {"S": moment.write_id})
+
+
+def _held_uniques(model: Model[Any], current: Any, now: float) -> Condition | None:
+    """The unique values are still what they were when they were read."""
+    if not model.uniques or current is UNREAD:
+        return None
+    if current is None:
+        return is_gone(model, now)
+    condition: Condition | None = None
+    for unique in model.uniques:
+        same = Condition("=", (getattr(model.kind, unique.name), getattr(current, unique.name)))
+        condition = both(condition, same)
+    return condition
+
+
+def _uniques_moved(model: Model[Any], current: Any, stored: Item | None, now: float) -> bool:
+    if current is UNREAD or not model.uniques:
+        return False
+    found: Any = model.load(stored) if stored is not None and is_there(model, stored, now) else None
+    if found is None or current is None:
+        return found is not current
+    return any(getattr(found, f.name) != getattr(current, f.name) for f in model.uniques)

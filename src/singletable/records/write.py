@@ -1,0 +1,89 @@
+"""What a write is to the flows that send it: planned with what is known, as one part that may be refused."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+from msgspec import Struct
+
+from singletable.errors import SingletableError
+from singletable.expressions import Condition
+from singletable.operations import Action, Item
+from singletable.records.unique_guards import Claim
+from singletable.schema.models import Model
+from singletable.schema.patterns import KeyOf
+
+
+class _Unread:
+    def __repr__(self) -> str:
+        return "UNREAD"
+
+
+UNREAD: Any = _Unread()
+"""The item of a write was not read; None says that it was, and is not there."""
+
+
+class Moment(Struct, frozen=True):
+    """What a write is planned with, besides itself."""
+
+    now: float
+    write_id: str = ""
+    """A fresh text, the same for all tries of the write; none in a transaction, which its token settles."""
+
+
+def settles_nothing(_: Item | None) -> bool:
+    return False
+
+
+class Part(Struct, frozen=True):
+    """One action of a write. `refusal` says what its failed condition means, given the stored item."""
+
+    action: Action
+    refusal: Callable[[Item | None], SingletableError]
+    settles: Callable[[Item | None], bool] = settles_nothing
+    """Whether a stored item shows that this part was done by an earlier try."""
+    certain: bool = True
+    """Whether a refusal after a lost answer can't come from the part's own earlier success."""
+    refusal_needs_item: bool = True
+    """Whether `refusal` says different things of different stored items, and of none: then it is asked with proof."""
+
+
+class Needs:
+    """A write can't be planned before its item is read."""
+
+
+NEEDS = Needs()
+
+
+class Write(ABC):
+    """One write of one item."""
+
+    verb: ClassVar[str]
+    model: Model[Any]
+    key: KeyOf[Any]
+    where: Condition | None
+    brought: Any = UNREAD
+    """The item as the caller has it, in place of a read: what the plan takes from it is held as conditions."""
+    number: int = 1
+    """Its place among the caller's operations in a transaction, from 1; of merged ones, the first's."""
+
+    @abstractmethod
+    def main(self, current: Any, moment: Moment) -> Part | Needs:
+        """The action on the item itself. `current` is UNREAD, None or the entity as it was read."""
+
+    def claims(self, current: Any) -> Iterator[Claim]:
+        """What becomes of the guards of its unique attributes."""
+        return iter(())
+
+    def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
+        """Whether a refusal came only from what was read before: then it is planned anew with what is stored."""
+        return False
+
+    def joined_with(self, other: Write) -> Write | None:
+        """This and another write of the same item as one, for kinds of writes that know how."""
+        return None
+
+    def done(self) -> None:  # noqa: B027 most writes have nothing to note
+        """The write has happened."""

@@ -1,0 +1,71 @@
+"""The schema: what an application declares. Entities, key templates, access patterns, collections; nothing is sent.
+
+    class User(Entity, table=app, type="user"):
+        email: str
+
+        @app.key
+        @staticmethod
+        def by_email(email: str) -> Key:
+            return f"user#{email}", "user"
+
+Begin with `entities` (a declaration), then `patterns` (a call of it) and `models` (all that is known of one class).
+`key_text` holds the rule of key texts, `overlap` says which keys two classes could share, and `catalogue` lists every
+access pattern of a table.
+"""
+
+from singletable.schema.capture import ANY
+from singletable.schema.catalogue import (
+    AccessPattern,
+    Parameter,
+    PatternKind,
+    captured_of,
+    catalogue,
+    collections_of,
+    entity_name,
+)
+from singletable.schema.collections import Collection, Whole, collect
+from singletable.schema.copies import copy_of
+from singletable.schema.entities import Entity, field, key_of
+from singletable.schema.models import Model, model_of
+from singletable.schema.patterns import (
+    Key,
+    KeyOf,
+    Query,
+    after,
+    at_least,
+    at_most,
+    before,
+    between,
+    starting_with,
+)
+from singletable.schema.table import Table
+
+__all__ = [
+    "ANY",
+    "AccessPattern",
+    "Collection",
+    "Entity",
+    "Key",
+    "KeyOf",
+    "Model",
+    "Parameter",
+    "PatternKind",
+    "Query",
+    "Table",
+    "Whole",
+    "after",
+    "at_least",
+    "at_most",
+    "before",
+    "between",
+    "captured_of",
+    "catalogue",
+    "collect",
+    "collections_of",
+    "copy_of",
+    "entity_name",
+    "field",
+    "key_of",
+    "model_of",
+    "starting_with",
+]

@@ -1,0 +1,193 @@
+"""The catalogue: every access pattern of a table as a value, for people, documentation and tools. Sends nothing.
+
+for pattern in catalogue(app):
+    print(pattern.shown, pattern.partition, pattern.sort, pattern.requests)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from inspect import cleandoc
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from singletable.schema.capture import ANY
+from singletable.schema.collections import BoundCollection, Collection
+from singletable.schema.key_text import TOP, Slot
+from singletable.schema.models import Model, model_of
+from singletable.schema.patterns import Captured, Query
+from singletable.schema.table import Table
+from singletable.schema.type_filter import needs_type_filter
+
+PatternKind = Literal["key", "index", "collection"]
+
+
+class Parameter(Struct, frozen=True):
+    """One argument of an access pattern."""
+
+    name: str
+    type: str
+    takes_range: bool
+    """Part of the sort key: `before(x)`, `between(x, y)` and the others may stand in its place."""
+    may_be_open: bool
+    """It may be left out, for every value."""
+
+    @property
+    def shown(self) -> str:
+        return f"{self.name}: {self.type} = ANY" if self.may_be_open else f"{self.name}: {self.type}"
+
+
+class AccessPattern(Struct, frozen=True):
+    """One named way to read: what it is called with, which key it reads by, and what that costs."""
+
+    entity: str
+    """The class, as its module names it: `User`, or `Project.Listing` for one inside another."""
+    name: str
+    kind: PatternKind
+    table: str
+    index: str | None
+    partition: str
+    """The template of the partition key: `user#{email}`."""
+    sort: str
+    parameters: tuple[Parameter, ...]
+    requests: str
+    capacity: str
+    may_be_consistent: bool
+    needs_type_filter: bool
+    """Items of other classes can lie in its range: a filter leaves them out, and they are paid for."""
+    sparse_by: tuple[str, ...]
+    """Attributes without which an item is not in the index."""
+    description: str
+
+    @property
+    def shown(self) -> str:
+        """`User.by_email(email: str)`."""
+        return f"{self.entity}.{self.name}({', '.join(p.shown for p in self.parameters)})"
+
+
+def catalogue(table: Table, *, system: bool = False) -> tuple[AccessPattern, ...]:
+    """The patterns of a table's entities in the order of their declaration, then those of its collections.
+
+    `system`: those of the library's own items as well, such as tasks.
+    """
+    models = (model for model in table.models if system or not model.is_system)
+    of_entities = (_of_entity(model, captured) for model in models for captured in captured_of(model))
+    of_collections = (_of_collection(kind, name, bound) for kind, name, bound in collections_of(table))
+    return (*of_entities, *of_collections)
+
+
+def captured_of(model: Model[Any]) -> tuple[Captured, ...]:
+    """The patterns of one entity: by its key, by its indexes, and those that its layer gives it."""
+    return (model.key, *model.indexes.values(), *model.kind.__readers__())
+
+
+def entity_name(kind: type[Any]) -> str:
+    """What a class is called from its module: `User`, or `Project.Listing` for one inside another."""
+    return kind.__qualname__.rpartition("<locals>.")[2]
+
+
+def collections_of(table: Table) -> Iterator[tuple[type[Collection], str, BoundCollection[..., Any]]]:
+    """The collections that read a table, with the name of each of their patterns."""
+    kinds = {(kind.__module__, kind.__qualname__): kind for kind in _subclasses(Collection)}
+    for kind in kinds.values():
+        for name in dict.fromkeys(n for base in reversed(kind.__mro__) for n in vars(base)):
+            bound = getattr(kind, name, None)
+            if isinstance(bound, BoundCollection) and model_of(bound.pattern.captured.owner).table is table:
+                yield kind, name, bound
+
+
+def _of_entity(model: Model[Any], captured: Captured) -> AccessPattern:
+    open_ = _first_open(captured)
+    at = len(captured.templates[1].parts) if open_ is None else open_
+    widest: Query[Any] = Query((captured.owner,), captured, "", "", TOP, at)
+    pages = captured.index is not None or captured is not model.key
+    is_query = pages or open_ is not None
+    partition, sort = captured.templates
+    return AccessPattern(
+        entity_name(model.kind),
+        captured.name,
+        "key" if captured.index is None else "index",
+        model.table.name,
+        captured.index,
+        partition.shown,
+        sort.shown,
+        _parameters(captured),
+        "1 request a page" if pages else _requests(open_ is not None),
+        _capacity(captured.index is None, is_query),
+        captured.index is None,
+        is_query and needs_type_filter(widest),
+        _sparse_by(model, captured),
+        cleandoc(captured.function.__doc__ or ""),
+    )
+
+
+def _of_collection(kind: type[Collection], name: str, bound: BoundCollection[..., Any]) -> AccessPattern:
+    captured = bound.pattern.captured
+    kinds = tuple(place.kind for place in kind.__places__.values())
+    whole: Query[Any] = Query(kinds, captured, "", "", TOP, -1)
+    return AccessPattern(
+        entity_name(kind),
+        name,
+        "collection",
+        model_of(captured.owner).table.name,
+        captured.index,
+        captured.templates[0].shown,
+        "",
+        tuple(p for p in _parameters(captured) if not p.may_be_open),
+        "1 request for each MB of the partition",
+        _capacity(captured.index is None, True),
+        captured.index is None,
+        needs_type_filter(whole),
+        (),
+        _own_doc(kind),
+    )
+
+
+def _first_open(captured: Captured) -> int | None:
+    """The first part of the sort key whose value may be left out."""
+    for i, part in enumerate(captured.templates[1].parts):
+        if part.slot and captured.parameters[part.slot.name].default is ANY:
+            return i
+    return None
+
+
+def _parameters(captured: Captured) -> tuple[Parameter, ...]:
+    partition, sort = captured.templates
+    slots = {p.slot.name: p.slot for t in (sort, partition) for p in t.parts if p.slot}
+    return tuple(
+        Parameter(name, _type_name(slots[name]), name not in partition.names, parameter.default is ANY)
+        for name, parameter in captured.parameters.items()
+    )
+
+
+def _type_name(slot: Slot) -> str:
+    return slot.type.__name__
+
+
+def _requests(may_be_open: bool) -> str:
+    return "1 request; left open, 1 a page" if may_be_open else "1 request"
+
+
+def _capacity(on_table: bool, is_query: bool) -> str:
+    cost = "0.5 read units for each 4 KB" + (" of a page" if is_query else "")
+    return f"{cost}; consistent, 1" if on_table else cost
+
+
+def _sparse_by(model: Model[Any], captured: Captured) -> tuple[str, ...]:
+    if captured.index is None:
+        return ()
+    names = dict.fromkeys(n for t in captured.templates for n in t.names)
+    return tuple(n for n in names if model.by_name[n].optional)
+
+
+def _own_doc(kind: type[Any]) -> str:
+    """A class's docstring, without the one that `dataclass` makes of the signature."""
+    said = kind.__doc__ or ""
+    return "" if said.startswith(f"{kind.__name__}(") else cleandoc(said)
+
+
+def _subclasses(kind: type[Collection]) -> Iterator[type[Collection]]:
+    for sub in kind.__subclasses__():
+        yield sub
+        yield from _subclasses(sub)

@@ -1,0 +1,351 @@
+"""Entities: a class declaration becomes a dataclass, its attributes handles, its key functions access patterns."""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import inspect
+import sys
+from abc import ABCMeta
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, dataclass_transform, overload
+
+import msgspec
+from msgspec import Struct
+
+from singletable.errors import DeclarationError
+from singletable.expressions import Handle
+from singletable.schema.capture import key_type, sortable
+from singletable.schema.copies import check_copies, copy_of, version_fields
+from singletable.schema.models import Model, Upcaster, model_for, model_of
+from singletable.schema.patterns import Bound, Captured, Declared, KeyOf
+from singletable.schema.table import Table
+from singletable.values import METADATA, Field, Role, make_field
+
+T = TypeVar("T")
+E = TypeVar("E", bound="Entity")
+
+
+@overload
+def field(
+    *, default: T, unique: bool = False, expires: bool = False, version: bool = False, name: str | None = None
+) -> T: ...
+@overload
+def field(*, default_factory: Callable[[], T], name: str | None = None) -> T: ...
+@overload
+def field(*, unique: bool = False, expires: bool = False, version: bool = False, name: str | None = None) -> Any: ...
+def field(
+    *,
+    default: Any = dataclasses.MISSING,
+    default_factory: Any = dataclasses.MISSING,
+    unique: bool = False,
+    expires: bool = False,
+    version: bool = False,
+    name: str | None = None,
+) -> Any:
+    """An attribute with options.
+
+    `unique`: no other item of its type may have its value; a guard item, written in the same transaction, holds it.
+    `expires`: the datetime, kept to the second, from which the item is as good as gone; DynamoDB removes it later.
+    `version`: an int that counts the item's writes; a write of an entity that is out of date is refused.
+    `name`: what DynamoDB stores it as.
+    """
+    given: dict[Role, bool] = {"unique": unique, "expires": expires, "version": version}
+    roles = [role for role, on in given.items() if on]
+    if len(roles) > 1:
+        raise DeclarationError(f"one attribute can't be {' and '.join(roles)}")
+    if expires and name is not None:
+        raise DeclarationError(
+            "an attribute that expires is stored under the table's TTL attribute", hint="Table(..., ttl_attribute=...)."
+        )
+    options = {METADATA: {"name": name, "role": roles[0] if roles else ""}}
+    if default_factory is not dataclasses.MISSING:
+        return dataclasses.field(default_factory=default_factory, metadata=options)
+    return dataclasses.field(default=default, metadata=options)
+
+
+class MixinPattern(DeclarationError, AttributeError):
+    """An access pattern asked of a mixin. An AttributeError too, which `help` and `inspect` pass over."""
+
+
+if TYPE_CHECKING:  # with a metaclass in sight, neither type checker would look at the class keywords
+    EntityType = type
+else:
+
+    class EntityType(ABCMeta):
+        """`User.age` is a handle, made when asked for: an object left on the class would make every read of an
+        instance's attribute several times slower, as CPython could no longer specialize it."""
+
+        def __getattr__(cls, name: str) -> Handle:
+            if name in cls.__dict__.get("__dataclass_fields__", ()):
+                return Handle(cls, name)
+            if isinstance(inspect.getattr_static(cls, name, None), Declared):
+                raise MixinPattern(
+                    f"{cls.__name__} is a mixin: {name} belongs to the classes made with a table and type"
+                )
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+
+        def __dir__(cls) -> list[str]:
+            return [*super().__dir__(), *cls.__dict__.get("__dataclass_fields__", ())]
+
+
+class Special(Struct, frozen=True):
+    """What a layer above says of an entity class of its own kind, besides its declaration."""
+
+    types: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    """The key types of attributes whose declared type is none."""
+    fields: Mapping[str, Field] = msgspec.field(default_factory=dict[str, Field])
+    """How attributes are stored that are not by the rule of their type."""
+    extra: Callable[[], Sequence[Field]] = tuple
+    """What is read from an item besides the declared attributes."""
+    key: Captured | None = None
+    """The primary key, where it is not a function of the class."""
+    refuses: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
+    """Verbs that would break what the layer keeps in an item, each with what to do instead."""
+    tombstone: str = ""
+    """The stored attribute that marks an item as being deleted: readers take it as gone."""
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(field, copy_of, dataclasses.field))
+class Entity(metaclass=EntityType):
+    """A keyword-only dataclass whose objects are items of a table.
+
+        class User(Entity, table=app, type="user"):
+            email: str
+
+            @app.key
+            @staticmethod
+            def by_email(email: str) -> Key:
+                return f"user#{email}", "user"
+
+    `type` is stored with each item and guards every read; `version` is the schema's, raised together with an
+    `upcast`. A subclass without `table` and `type` is a mixin. Raises DeclarationError when the class is made.
+    """
+
+    __model__: ClassVar[Model[Any] | None] = None
+    __table__: ClassVar[Table | None] = None
+    __patterns__: ClassVar[Mapping[str, Bound[..., Any]]] = {}
+
+    def __init_subclass__(cls, *, table: Table | None = None, type: str | None = None, version: int = 1) -> None:
+        super().__init_subclass__()
+        _make_dataclass(cls)
+        cls.__table__ = table or cls.__table__
+        cls.__model__ = None
+        if type is None:
+            return
+        if cls.__table__ is None:
+            raise DeclarationError(
+                f"{cls.__name__} has a type and no table", hint="Say class X(Entity, table=..., type=...)."
+            )
+        _make_model(cls, cls.__table__, type, version, names_around(cls))
+
+    def __repr__(self) -> str:
+        shown = (
+            f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(cast(Any, self)) if f.name in vars(self)
+        )
+        return f"{builtins.type(self).__qualname__}({', '.join(shown)})"
+
+    @classmethod
+    def upcast(cls, version: int) -> Callable[[Upcaster], Upcaster]:
+        """`@User.upcast(1)` over a pure function from version 1's stored attributes, as a dict, to version 2's.
+
+        It runs on read. Filters, conditions and index keys see what is stored: a version that changes an attribute
+        which one of those uses needs its items written anew before that use.
+        """
+
+        def register(upcaster: Upcaster) -> Upcaster:
+            model = model_of(cls)
+            if not 1 <= version < model.version or version in model.upcasters:
+                raise DeclarationError(
+                    f"{cls.__name__}.upcast({version}): the class is of version {model.version}",
+                    hint="One upcaster for each version before it: class X(Entity, ..., version=2).",
+                )
+            model.upcasters[version] = upcaster
+            return upcaster
+
+        return register
+
+    @classmethod
+    def __special__(cls, table: Table, type: str) -> Special:
+        """What a layer above has to say of its kind of entities."""
+        return Special()
+
+    @classmethod
+    def __readers__(cls) -> Sequence[Captured]:
+        """Ways to read its items that a layer above gives the class, besides its keys; each is a method of its name."""
+        return ()
+
+    @classmethod
+    def __field__(cls, name: str) -> Field:
+        found = model_of(cls).by_name.get(name)
+        if found is None:
+            raise DeclarationError(f"{cls.__name__} has no attribute {name!r}")
+        return found
+
+    @classmethod
+    def __pattern__(cls, name: str) -> Bound[..., Any]:
+        found = cls.__patterns__.get(name)
+        if found is None:
+            raise AttributeError(name)  # and the metaclass says why
+        return found
+
+
+def key_of(entity: E) -> KeyOf[E]:
+    """The primary key of what you hold."""
+    return model_for(entity).key_of(entity)
+
+
+def _make_dataclass(cls: type[Any]) -> None:
+    """Turn the class into a dataclass, without leaving defaults where handles are to be."""
+    for name in inspect.get_annotations(cls):  # redeclared without a default: not the parent's
+        if name not in cls.__dict__ and isinstance(getattr(cls, name, None), Handle):
+            setattr(cls, name, dataclasses.field())
+    dataclasses.dataclass(kw_only=True, repr=False)(cls)
+    for f in dataclasses.fields(cls):
+        if f.name in vars(cls):
+            delattr(cls, f.name)  # the default; the field remembers it
+        if any(f.name in vars(base) for base in cls.__mro__):  # a plain dataclass mixed in
+            setattr(cls, f.name, Handle(cls, f.name))
+
+
+def _make_model(cls: type[Entity], table: Table, type: str, version: int, names: dict[str, Any]) -> None:
+    special = cls.__special__(table, type)
+    declared = {f.name: k for f, k in _evaluated(cls, names, strict=False)}
+    types: dict[str, Any] = {**declared, **special.types}
+    found = dict(_captured(cls, table, types))
+    primary = [c for c in found.values() if c.index is None]
+    primary += [special.key] if special.key is not None else []
+    if len(primary) != 1:
+        raise DeclarationError(f"{cls.__name__} has {len(primary)} functions under @{table.name}.key; it needs one")
+    indexes: dict[str, Captured] = {}
+    for captured in found.values():
+        if captured.index is None:
+            continue
+        if captured.index in indexes:
+            raise DeclarationError(
+                f"{captured.shown}: {cls.__name__} is in {captured.index} already; an item has one key in it"
+            )
+        indexes[captured.index] = captured
+
+    def make_fields() -> list[Field]:
+        evaluated = _evaluated(cls, names, strict=True)
+        declared = [special.fields.get(f.name) or _field(cls, table, f, k) for f, k in evaluated]
+        return [*declared, *special.extra(), *version_fields(cls)]
+
+    check_copies(cls, table, declared)
+    roles = _roles(cls)
+    uniques = {n: sortable(n, types[n], f"{cls.__name__}.{n}") for n, role in roles.items() if role == "unique"}
+    model = Model(
+        cls,
+        table,
+        type,
+        version,
+        primary[0],
+        indexes,
+        make_fields,
+        roles,
+        uniques,
+        types,
+        special.refuses,
+        special.tombstone,
+    )
+    cls.__model__ = model
+    cls.__patterns__ = {name: _declared(cls, name).bound(captured) for name, captured in found.items()}
+    table.admit(model)
+
+
+def _field(cls: type[Any], table: Table, declared: dataclasses.Field[Any], kind: Any) -> Field:
+    try:
+        made = make_field(declared.name, kind, declared)
+        return dataclasses.replace(made, stored=table.ttl_name) if made.role == "expires" else made
+    except DeclarationError as error:
+        error.attribute = f"{cls.__name__}.{declared.name}"
+        raise
+
+
+def _roles(cls: type[Entity]) -> dict[str, Role]:
+    """The attributes that the library has a part in, by name."""
+    declared = dataclasses.fields(cast(Any, cls))
+    roles: dict[str, Role] = {f.name: f.metadata.get(METADATA, {}).get("role", "") for f in declared}
+    found: dict[str, Role] = {name: role for name, role in roles.items() if role}
+    single: tuple[Role, Role] = ("expires", "version")
+    for role in single:
+        if list(found.values()).count(role) > 1:
+            raise DeclarationError(f"{cls.__name__} has more than one attribute that is {role}=True")
+    return found
+
+
+def _captured(cls: type[Entity], table: Table, types: Mapping[str, Any]) -> list[tuple[str, Captured]]:
+    found: list[tuple[str, Captured]] = []
+    for name in dict.fromkeys(n for base in reversed(cls.__mro__) for n in vars(base)):
+        declared = inspect.getattr_static(cls, name)
+        where = f"{cls.__name__}.{name}"
+        if isinstance(declared, staticmethod) and isinstance(declared.__func__, Declared):
+            raise DeclarationError(
+                f"{where}: @staticmethod stands above @{table.name}.key or @{table.name}.index",
+                hint="Put it below, next to the function.",
+            )
+        if isinstance(declared, Declared):
+            templates, signature = declared.capture(types, table.separator, where)
+            _check_types(declared.function, types, where)
+            found.append((name, Captured(cls, name, declared.function, declared.index, templates, signature)))
+    return found
+
+
+def _declared(cls: type[Any], name: str) -> Declared[Any]:
+    return cast("Declared[Any]", inspect.getattr_static(cls, name))
+
+
+def _check_types(function: Callable[..., Any], types: Mapping[str, Any], where: str) -> None:
+    """A parameter's type is its attribute's: no type checker can see that."""
+    for name, annotation in inspect.get_annotations(function).items():
+        if name not in types or isinstance(types[name], str):
+            continue
+        said = _evaluate(annotation, function.__module__, {})
+        if isinstance(said, str):
+            continue
+        one, other = key_type(said), key_type(types[name])
+        if one is not other:
+            raise DeclarationError(f"{where}: {name} is {_named(one)} here and {_named(other)} as an attribute")
+
+
+def _evaluated(cls: type[Any], names: dict[str, Any], *, strict: bool) -> list[tuple[dataclasses.Field[Any], Any]]:
+    """Each field with its type; a type that is not there yet stays a text, or is refused when `strict`."""
+    types: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        for name, annotation in inspect.get_annotations(base).items():
+            types[name] = _evaluate(annotation, base.__module__, {**names, cls.__name__: cls})
+    found = [(f, types[f.name]) for f in dataclasses.fields(cls)]
+    missing = [(f.name, kind) for f, kind in found if isinstance(kind, str)]
+    if strict and missing:
+        name, kind = missing[0]
+        raise DeclarationError(
+            f"{kind!r}, the type of {cls.__name__}.{name}, can't be found",
+            hint="Import it outside `if TYPE_CHECKING`, or define it in the module.",
+        )
+    return found
+
+
+def _evaluate(annotation: Any, module: str, names: dict[str, Any]) -> Any:
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return eval(annotation, {**vars(sys.modules[module]), **names})  # noqa: S307 the annotation's own text
+    except (NameError, AttributeError, TypeError):
+        return annotation
+
+
+def _named(kind: Any) -> str:
+    return getattr(kind, "__name__", str(kind))
+
+
+def names_around(cls: type[Any]) -> dict[str, Any]:
+    """The names around a class statement that is being run, for classes made in a function."""
+    frame = inspect.currentframe()
+    ours = ("names_around", "__init_subclass__")
+    # Between them and the class statement stands the `__new__` of the metaclass's own parent, in abc.
+    while frame is not None and (frame.f_code.co_name in ours or frame.f_globals.get("__name__") == "abc"):
+        frame = frame.f_back
+    if frame is None or frame.f_locals is frame.f_globals or cls.__module__ != frame.f_globals.get("__name__"):
+        return {}
+    return dict(frame.f_locals)

@@ -1,0 +1,290 @@
+"""A model: all that the library knows of one entity class, compiled when it is first used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Generic, Literal, TypeVar
+
+from singletable.errors import Corrupt, DeclarationError, InvalidRequest
+from singletable.operations import Item, Key
+from singletable.schema.key_text import Template
+from singletable.schema.patterns import Captured, KeyOf
+from singletable.schema.places import Places
+from singletable.schema.table import Table
+from singletable.values import (
+    Codec,
+    Constant,
+    Derived,
+    Field,
+    Role,
+    from_attribute_value,
+    to_attribute_value,
+    wire_struct,
+)
+
+T = TypeVar("T")
+Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
+"""From the stored attributes of one schema version to those of the next; pure."""
+
+
+@dataclass(eq=False)
+class Model(Generic[T]):
+    """One entity class: its table, type, keys, fields and codec."""
+
+    kind: type[T]
+    table: Table
+    type: str
+    version: int
+    key: Captured
+    indexes: Mapping[str, Captured]
+    make_fields: Callable[[], list[Field]]
+    roles: Mapping[str, Role] = field(default_factory=dict[str, Role])
+    unique_types: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The attributes that are unique, with the type of the text that a guard's key holds."""
+    types: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The attributes' declared types, as they were when the class was made."""
+    refuses: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The verbs that would break what a layer above keeps in the item, each with what to do instead."""
+    tombstone: str = ""
+    """The stored attribute that marks an item as being deleted; none for most."""
+    upcasters: dict[int, Upcaster] = field(default_factory=dict[int, Upcaster])
+
+    @property
+    def is_system(self) -> bool:
+        """Whether a layer of the library made the class for its own items: such types begin with an underscore."""
+        return self.type.startswith("_")
+
+    @cached_property
+    def fields(self) -> tuple[Field, ...]:
+        """Made at first use, when classes named later in the module are there."""
+        fields = tuple(self.make_fields())
+        reserved = {*self.table.definition.reserved, self.table.ttl_name}
+        stored = [f.stored for f in fields]
+        for f in fields:
+            taken = f.stored in reserved and f.role != "expires" and f.is_written
+            if taken or stored.count(f.stored) > 1:
+                raise DeclarationError(
+                    f"{self.kind.__name__}.{f.name} is stored as {f.stored!r}, which is taken",
+                    table=self.table.name,
+                    hint='Store it under another name: field(name="...").',
+                )
+        return fields
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Field]:
+        return {f.name: f for f in self.fields}
+
+    @cached_property
+    def expires(self) -> Field | None:
+        """The attribute that says when an item is as good as gone."""
+        return next((f for f in self.fields if f.role == "expires"), None)
+
+    @cached_property
+    def counter(self) -> Field | None:
+        """The attribute that counts an item's writes."""
+        return next((f for f in self.fields if f.role == "version"), None)
+
+    @cached_property
+    def uniques(self) -> tuple[Field, ...]:
+        """The attributes whose values no two items may share."""
+        return tuple(f for f in self.fields if f.role == "unique")
+
+    def is_expired(self, entity: T, now: float) -> bool:
+        """Whether an entity is as good as gone at a time."""
+        if self.expires is None:
+            return False
+        ends = getattr(entity, self.expires.name)
+        return ends is not None and ends.timestamp() <= now
+
+    @cached_property
+    def codec(self) -> Codec[T]:
+        return Codec(self.kind, self.fields, self.constants, self._derived(), self.places.key_texts(self.by_name))
+
+    @cached_property
+    def places(self) -> Places:
+        """Where its items have to lie."""
+        fields = self.by_name
+        return Places(self.kind, self.table.name, self.key_attributes, self.key.templates, fields)
+
+    @cached_property
+    def constants(self) -> tuple[Constant, Constant]:
+        """The type and the schema version, as every item carries them."""
+        definition = self.table.definition
+        type_wire = wire_struct("S", Literal[self.type])
+        version_wire = wire_struct("N", Literal[self.version])
+        return (
+            Constant(definition.type_attribute, {"S": self.type}, type_wire),
+            Constant(definition.version_attribute, {"N": str(self.version)}, version_wire),
+        )
+
+    @cached_property
+    def key_attributes(self) -> tuple[str, str]:
+        return self.table.definition.key
+
+    @cached_property
+    def feeds(self) -> Mapping[str, tuple[Captured, ...]]:
+        """Attribute name to the indexes whose keys hold its value."""
+        found: dict[str, tuple[Captured, ...]] = {}
+        for captured in self.indexes.values():
+            for name in {n for t in captured.templates for n in t.names}:
+                found[name] = (*found.get(name, ()), captured)
+        return found
+
+    @cached_property
+    def identity(self) -> frozenset[str]:
+        """The attributes whose values make the primary key: they never change."""
+        return frozenset(n for t in self.key.templates for n in t.names)
+
+    # --- Reader ------------------------------------------------------------------------------------------------------
+    @property
+    def wire(self) -> Any:
+        return self.codec.wire
+
+    @property
+    def build(self) -> Callable[[Any], T]:
+        return self.codec.build  # itself, as a call in between would be a tenth of an item's time
+
+    def load(self, item: Item) -> T | None:
+        """An item by the slow path: None for another type, upcast where it is of an older version.
+
+        Corrupt where it can't be read, or lies elsewhere than its attributes say.
+        """
+        entity = self.load_anywhere(item)
+        if entity is not None:
+            self.places.check(entity, item)
+        return entity
+
+    def load_anywhere(self, item: Item) -> T | None:
+        """The same, wherever it lies. Attributes that it has in its key only are read from there."""
+        if not self.is_mine(item) or self.tombstone in item:
+            return None
+        known = self.places.known_from(item)
+        version = self.version_of(item)
+        if version < self.version:
+            item = self.upcast(item, version)
+        elif version > self.version:
+            raise self.newer(version)
+        return self.codec.load(item, known)
+
+    def is_mine(self, item: Item) -> bool:
+        return item.get(self.table.definition.type_attribute) == {"S": self.type}
+
+    def version_of(self, item: Item) -> int:
+        """The schema version of an item; one without is of the first."""
+        stored = item.get(self.table.definition.version_attribute, {"N": "1"})
+        return int(stored.get("N", "1"))
+
+    def newer(self, version: int) -> Corrupt:
+        return Corrupt(
+            f"an item of {self.kind.__name__} has schema version {version}, this program knows {self.version}",
+            table=self.table.name,
+            hint="Deploy the program that knows it.",
+        )
+
+    def upcast(self, item: Item, version: int) -> Item:
+        """The item as the current version stores it, by the chain of upcasters."""
+        values = {name: from_attribute_value(value) for name, value in item.items()}
+        for step in range(version, self.version):
+            upcaster = self.upcasters.get(step)
+            if upcaster is None:
+                raise Corrupt(
+                    f"an item of {self.kind.__name__} has schema version {step}, and nothing turns it into {step + 1}",
+                    table=self.table.name,
+                    hint=f"Write one: @{self.kind.__name__}.upcast({step}).",
+                )
+            values = upcaster(dict(values))
+        return {name: to_attribute_value(value) for name, value in values.items() if value is not None}
+
+    # --- keys --------------------------------------------------------------------------------------------------------
+    def item(self, entity: T) -> dict[str, Any]:
+        """The whole item of an entity, keys, type and version included."""
+        return self.codec.dump(entity)
+
+    def place_of(self, entity: T) -> tuple[str, str]:
+        """The two texts of an entity's primary key."""
+        write_partition, write_sort = self._key_writers
+        try:
+            return write_partition(entity), write_sort(entity)
+        except AttributeError:
+            partition, sort = self.key.templates
+            missing = next((n for n in (*partition.names, *sort.names) if not hasattr(entity, n)), "its key")
+            raise InvalidRequest(
+                f"{self.kind.__name__}.{missing} was not loaded, and is part of the key",
+                hint="Name it in only(...) as well.",
+            ) from None
+
+    @cached_property
+    def _key_writers(self) -> tuple[Callable[[object], str], Callable[[object], str]]:
+        partition, sort = self.key.templates
+        return partition.write_of, sort.write_of
+
+    def key_of(self, entity: T) -> KeyOf[Any]:
+        text, whole = self.place_of(entity)
+        return KeyOf((self.kind,), self.key, text, whole, whole, len(self.key.templates[1].parts))
+
+    def key_item(self, key: KeyOf[Any]) -> Key:
+        """A key's attributes."""
+        partition, sort = self.key_attributes
+        return {partition: {"S": key.partition}, sort: {"S": key.low}}
+
+    def key_values(self, key: KeyOf[Any]) -> dict[str, Any]:
+        """The attributes that a key's texts were written from."""
+        partition, sort = self.key.templates
+        return {**(partition.read(key.partition) or {}), **(sort.read(key.low) or {})}
+
+    def _derived(self) -> list[Derived]:
+        made = self._key_texts(self.key, self.key_attributes)
+        for name, captured in self.indexes.items():
+            made += self._key_texts(captured, self.table.definition.index_keys(name))
+        return made
+
+    def _key_texts(self, captured: Captured, attributes: tuple[str, str]) -> list[Derived]:
+        names = {n for t in captured.templates for n in t.names}
+        optional = tuple(sorted(n for n in names if self.by_name[n].optional))
+        if captured.index is None and optional:
+            raise DeclarationError(
+                f"{captured.shown}: {optional[0]} may be None, and a primary key is always whole",
+                hint="Declare it without None.",
+            )
+        changing = next((n for n in sorted(names) if self.roles.get(n) in ("expires", "version")), None)
+        if captured.index is None and changing:
+            role = self.roles[changing]
+            raise DeclarationError(
+                f"{captured.shown}: {changing} is {role}=True, and a primary key never changes",
+                hint="A count changes with each write, and a time of expiry is kept to the second: leave it out.",
+            )
+        pairs = zip(attributes, captured.templates, strict=True)
+        # An index may be keyed by the table's own key, which is written once.
+        own = () if captured.index is None else self.key_attributes
+        return [Derived(n, _text_writer(t, optional), bool(optional)) for n, t in pairs if n not in own]
+
+
+def _text_writer(template: Template, optional: tuple[str, ...]) -> Callable[[Any], str | None]:
+    """The function that gives an object's key text, or None where one of the `optional` attributes is None."""
+    write = template.write_of
+    if not optional:
+        return write
+
+    def sparse(entity: Any) -> str | None:
+        return None if any(getattr(entity, name) is None for name in optional) else write(entity)
+
+    return sparse
+
+
+def model_for(entity: object) -> Model[Any]:
+    """The model of an entity's class."""
+    kind: Any = type(entity)
+    return model_of(kind)
+
+
+def model_of(kind: type[T]) -> Model[T]:
+    """The model of an entity class; DeclarationError for a class without a table or type."""
+    model: Any = getattr(kind, "__model__", None)
+    if model.__class__ is not Model:
+        name = getattr(kind, "__name__", str(kind))
+        raise DeclarationError(
+            f"{name} is no entity of a table", hint='Declare it: class X(Entity, table=..., type="x").'
+        )
+    return model

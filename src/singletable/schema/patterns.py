@@ -1,0 +1,318 @@
+"""Access patterns: a key function is run once, with placeholders, and its f-strings become key templates.
+
+`Contact.by_domain("d1")` then is a typed call that gives a `Query`, an immutable value: no request is made until a
+database is asked for it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from singletable.errors import InvalidRequest, InvalidValue
+from singletable.expressions import Condition, Handle
+from singletable.schema.capture import ANY, capture
+from singletable.schema.key_text import TOP, Range, Slot, Template, bounds
+
+if TYPE_CHECKING:
+    from singletable.schema.entities import Entity
+
+P = ParamSpec("P")
+T = TypeVar("T")
+E = TypeVar("E", bound="Entity")
+F = TypeVar("F", bound="Entity")
+E_co = TypeVar("E_co", covariant=True)
+Key = tuple[str, str]
+"""What a key function returns: the texts of the partition key and of the sort key."""
+KeyWriter = Callable[[Mapping[str, Any]], str]
+
+
+# --- ranges ride in the argument: T -> T keeps the call typed ---------------------------------------------------------
+def before(value: T) -> T:
+    """Less than the value."""
+    return cast(T, Range("before", high=value))
+
+
+def after(value: T) -> T:
+    """Greater than the value."""
+    return cast(T, Range("after", low=value))
+
+
+def at_least(value: T) -> T:
+    return cast(T, Range("at_least", low=value))
+
+
+def at_most(value: T) -> T:
+    return cast(T, Range("at_most", high=value))
+
+
+def between(low: T, high: T) -> T:
+    """Both ends included."""
+    return cast(T, Range("between", low, high))
+
+
+def starting_with(prefix: str) -> str:
+    return cast(str, Range("starting_with", low=prefix))
+
+
+# --- what a call of a pattern gives -----------------------------------------------------------------------------------
+class Query(Struct, Generic[E_co], frozen=True, gc=False):
+    """The items of one partition, of a table or of one of its indexes, whose sort key lies in a range. A value."""
+
+    kinds: tuple[type[Any], ...]
+    captured: Captured
+    partition: str
+    low: str
+    high: str
+    bound: int
+    """How many parts of the sort key are given; the range is over the next."""
+    filter: Condition | None = None
+    descending: bool = False
+    strong: bool = False
+    attributes: tuple[str, ...] = ()
+
+    @property
+    def index(self) -> str | None:
+        return self.captured.index
+
+    @property
+    def shown(self) -> str:
+        """For errors and logs: the pattern, without the values."""
+        return f"{self.captured.shown} {' / '.join(t.shown for t in self.captured.templates)}"
+
+    def __repr__(self) -> str:
+        """Without the values, as logs and errors show it."""
+        return f"<{type(self).__name__} {self.shown}>"
+
+    @property
+    def is_one_key(self) -> bool:
+        return self.low == self.high
+
+    def where(self, condition: Condition) -> Query[E_co]:
+        """Only those that also meet a condition. A filter: what it leaves out is read and paid for all the same."""
+        both = condition if self.filter is None else self.filter & condition
+        return replace(self, filter=both)
+
+    def newest_first(self) -> Query[E_co]:
+        """In descending order of the sort key."""
+        return replace(self, descending=True)
+
+    def consistent(self) -> Self:
+        """Read what was last written, at twice the units; only on the table itself, never on an index."""
+        if self.index is not None:
+            raise InvalidRequest(
+                f"{self.captured.shown} reads index {self.index}, which is never consistent",
+                hint="Read through the table's own key, or go on without consistent().",
+            )
+        return replace(self, strong=True)
+
+    def only(self, *attributes: Any) -> Self:
+        """Load these attributes only: `only(User.name)`. The others raise AttributeError when read."""
+        names = tuple(_attribute_name(a, self.kinds) for a in attributes)
+        if not names:
+            raise InvalidRequest("only() takes at least one attribute")
+        return replace(self, attributes=names)
+
+    def also(self, kind: type[F]) -> Query[E_co | F]:
+        """The whole partition: these, and that partition's items of `kind`, in key order."""
+        return replace(self, kinds=(*self.kinds, kind), low="", high=TOP, bound=-1)
+
+
+class KeyOf(Query[E_co], frozen=True, gc=False):
+    """The primary key of one item (and, with ANY or a range in its sort key, a query)."""
+
+
+def _attribute_name(attribute: Any, kinds: tuple[type[Any], ...]) -> str:
+    if not isinstance(attribute, Handle):
+        raise InvalidRequest("only() takes attributes of the class, as in only(User.name)")
+    owner, path = attribute.__dict__["_owner"], attribute.__dict__["_path"]
+    if len(path) != 1 or not all(issubclass(kind, owner) for kind in kinds):
+        raise InvalidRequest(f"{attribute!r} is not an attribute of what is read", attribute=repr(attribute))
+    return str(path[0])
+
+
+class Captured(Struct, frozen=True, eq=False, dict=True):
+    """A pattern on one class: what `explain`, `patterns` and the docs look at."""
+
+    owner: type[Any]
+    name: str
+    function: Callable[..., Key | str]
+    index: str | None
+    templates: tuple[Template, Template]
+    signature: inspect.Signature
+
+    @property
+    def shown(self) -> str:
+        return f"{self.owner.__name__}.{self.name}"
+
+    @property
+    def parameters(self) -> Mapping[str, inspect.Parameter]:
+        return self.signature.parameters
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.parameters)
+
+    def query(self, result: type[Query[Any]], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        given = self._bind(args, kwargs)
+        try:
+            for value in given.values():
+                if value is ANY or value.__class__ is Range:
+                    return self._open(result, given)
+            partition, sort = self.templates
+            text, whole = partition.write(given), sort.write(given)
+        except InvalidValue as error:
+            if error.operation is None:
+                error.operation = self.shown
+            if error.attribute in self.parameters:
+                error.attribute = f"{self.owner.__name__}.{error.attribute}"
+            raise
+        return result((self.owner,), self, text, whole, whole, len(sort.parts))
+
+    def direct(self, result: type[Query[Any]]) -> Callable[[tuple[Any, ...]], Any]:
+        """`query` for a value of every parameter, in order: all looked up once, as it is what a program does most."""
+        write_partition, write_sort = (template.writer_at(self.names) for template in self.templates)
+        kinds = (self.owner,)
+        bound = len(self.templates[1].parts)
+
+        def make(args: tuple[Any, ...]) -> Any:
+            try:
+                text, whole = write_partition(args), write_sort(args)
+            except InvalidValue:  # a range, ANY, or a mistake: `query` knows which
+                return self.query(result, args, {})
+            return result(kinds, self, text, whole, whole, bound)
+
+        return make
+
+    def _open(self, result: type[Query[Any]], given: dict[str, Any]) -> Query[Any]:
+        """With a range, or every value, for some part of the sort key."""
+        partition, sort = self.templates
+        open_ = [name for name, value in given.items() if value is ANY or value.__class__ is Range]
+        for name in partition.names:
+            if name in open_:
+                raise InvalidRequest(f"{self.shown}: {name} is part of the partition key and must be one value")
+        text = partition.write(given)
+        low, high, bound = self._range(given, sort, next(name for name in sort.names if name in open_))
+        return result((self.owner,), self, text, low, high, bound)
+
+    def _range(self, given: dict[str, Any], sort: Template, open_: str) -> tuple[str, str, int]:
+        at = sort.names.index(open_)
+        for later in sort.names[at + 1 :]:
+            if given[later] is not ANY:
+                ordered = ", then ".join(sort.names)
+                raise InvalidRequest(
+                    f"{self.shown}: {later} needs {open_} before it, as one value: keys sort by {ordered}"
+                )
+        known = {n: given[n] for n in sort.names[:at]}
+        parts = next(i for i, p in enumerate(sort.parts) if p.slot and p.slot.name == open_)
+        if not isinstance(given[open_], Range):
+            prefix = sort.prefix(known)
+            return prefix, prefix + TOP, parts
+        slot = sort.parts[parts].slot
+        assert slot
+        self._check_ordered(sort, slot, given[open_])
+        low, high = bounds(sort, known, slot, given[open_])
+        if given[open_].how == "between" and low.encode() > high.encode():
+            raise InvalidRequest(f"{self.shown}: between() takes the lower value of {open_} first")
+        return low, high, parts
+
+    def _check_ordered(self, sort: Template, slot: Slot, wanted: Range) -> None:
+        if slot.type is str and not sort.is_last(slot) and sort.separator != "#" and wanted.how != "starting_with":
+            raise InvalidRequest(
+                f"{self.shown}: with {sort.separator!r} as separator a str that is not the last part has no order",
+                hint="Use a table with '#', or put the text last in the key.",
+            )
+
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by name, those left out as ANY: what `Signature.bind` does, at a tenth of its time."""
+        names = self.names
+        given = dict(zip(names, args, strict=False))
+        if kwargs:
+            for name in kwargs:
+                if name in given or name not in self.parameters:
+                    raise TypeError(f"{self.shown}() has no use for the argument {name!r}")
+            given |= kwargs
+        if len(args) > len(names):
+            raise TypeError(f"{self.shown}() takes {len(names)} arguments, not {len(args)}")
+        if len(given) < len(names):
+            for name, parameter in self.parameters.items():
+                if name not in given:
+                    if parameter.default is parameter.empty:
+                        raise TypeError(f"{self.shown}() needs the argument {name!r}")
+                    given[name] = ANY
+        return given
+
+
+class Bound(Generic[P, E_co]):
+    """`Contact.by_domain`: call it for a query."""
+
+    result: type[Query[Any]] = Query
+
+    def __init__(self, captured: Captured) -> None:
+        self.captured = captured
+        self.__name__, self.__doc__ = captured.name, captured.function.__doc__
+        self.__qualname__ = f"{captured.owner.__qualname__}.{captured.name}"
+        self.__module__ = captured.owner.__module__
+        answer = f"{self.result.__name__}[{captured.owner.__name__}]"
+        self.__signature__ = captured.signature.replace(return_annotation=answer)
+        self._count = len(captured.parameters)
+        self._direct: Callable[[tuple[Any, ...]], Any] = self._first
+
+    def __repr__(self) -> str:
+        return f"<{self.__qualname__}{self.__signature__}>"
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Query[E_co]:
+        whole = not kwargs and len(args) == self._count
+        made: Query[E_co] = self._direct(args) if whole else self.captured.query(self.result, args, kwargs)
+        return made
+
+    def _first(self, args: tuple[Any, ...]) -> Any:
+        """The first call makes the way for all others: many patterns of a program are never called."""
+        self._direct = self.captured.direct(self.result)
+        return self._direct(args)
+
+
+class BoundKey(Bound[P, E_co]):
+    """`Contact.by_id`: call it for a key."""
+
+    result = KeyOf
+
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> KeyOf[E_co]: ...
+
+
+class Declared(Generic[P]):
+    """What `@app.index("gsi1")` leaves in the class body; reading it on the class gives a `Bound`."""
+
+    bound: type[Any] = Bound
+
+    def __init__(self, function: Callable[P, Any], index: str | None) -> None:
+        self.function, self.index = function, index
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self.name = name
+
+    def capture(
+        self, types: Mapping[str, Any], separator: str, where: str
+    ) -> tuple[tuple[Template, Template], inspect.Signature]:
+        """The templates of its key, and the signature of its call; DeclarationError. `types` are the attributes."""
+        templates = capture(self.function, types, separator, where, primary=self.index is None)
+        return templates, inspect.signature(self.function)
+
+    def __get__(self, instance: object, owner: type[E]) -> Bound[P, E]:
+        found: Any = owner.__patterns__.get(self.name) or owner.__pattern__(self.name)
+        return found  # type: ignore[no-any-return]
+
+
+class DeclaredKey(Declared[P]):
+    bound = BoundKey
+
+    def __get__(self, instance: object, owner: type[E]) -> BoundKey[P, E]:
+        found: Any = owner.__patterns__.get(self.name) or owner.__pattern__(self.name)
+        return found  # type: ignore[no-any-return]

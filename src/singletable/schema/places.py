@@ -1,0 +1,132 @@
+"""Where an item lies, held against what its attributes say: an object is never read from under another's key.
+
+Tables that others wrote may hold such items, and items whose id stands in the key only. The first would be written
+back under a second key; they are Corrupt. The others have the id read from their key.
+
+The compiled reader of `values.codecs` compares the texts as it builds an object; here is what it compares with, and
+the slow path, which explains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from itertools import pairwise
+from typing import Any
+
+from singletable.errors import Corrupt, SingletableError
+from singletable.operations import Item
+from singletable.schema.key_text import Slot, Template, Verbatim, must_escape
+from singletable.values import Field, KeyText, Piece
+
+_ABSENT: Mapping[str, Any] = {}
+
+
+class Places:
+    """The primary key of one class: the texts that its items' key attributes have to hold."""
+
+    def __init__(
+        self,
+        kind: type[Any],
+        table: str,
+        attributes: tuple[str, str],
+        templates: tuple[Template, Template],
+        fields: Mapping[str, Field],
+    ) -> None:
+        self._kind, self._table, self._fields = kind, table, fields
+        self._templates = dict(zip(attributes, templates, strict=True))
+        self._partition = attributes[0]
+        self._repeated = {a: b for a, b in pairwise((*attributes, attributes[0])) if self._repeats(a, b)}
+        self._writers = {
+            attribute: _lenient_writer(template)
+            for attribute, template in self._templates.items()
+            if attribute not in self._repeated and not self._is_read_from(template, attribute)
+        }
+
+    def key_texts(self, loaded: Collection[str]) -> list[KeyText]:
+        """What the compiled reader compares, as far as the attributes that it loads say it."""
+        held = [a for a in (*self._writers, *self._repeated) if {*self._templates[a].names} <= {*loaded}]
+        return [self._key_text(attribute) for attribute in held]
+
+    def known_from(self, item: Item) -> Mapping[str, Any]:
+        """The values of attributes that an item has in its key only."""
+        known: dict[str, Any] = {}
+        for attribute, template in self._templates.items():
+            text = item.get(attribute, _ABSENT).get("S")
+            if isinstance(text, str) and any(self._fields[name].stored not in item for name in template.names):
+                known |= template.read(text) or {}
+        return known
+
+    def check(self, entity: Any, item: Item) -> None:
+        """Corrupt where an item lies elsewhere than its attributes say. What was not loaded is not looked at."""
+        for attribute, write in self._writers.items():
+            loaded = all(hasattr(entity, name) for name in self._templates[attribute].names)
+            if loaded and attribute in item and item[attribute] != {"S": _said(write, entity)}:
+                raise self._misplaced(attribute)
+        for attribute, other in self._repeated.items():
+            if item.get(attribute) != item.get(other):
+                raise self._misplaced(attribute)
+
+    def _is_read_from(self, template: Template, attribute: str) -> bool:
+        """Whether the values of a key text are read from an attribute of the key, as a node's id is."""
+        return bool(template.names) and all(self._fields[name].stored == attribute for name in template.names)
+
+    def _repeats(self, attribute: str, other: str) -> bool:
+        """Whether a key text can only be told from the other, which is the same."""
+        template = self._templates[attribute]
+        return self._is_read_from(template, other) and template.parts == self._templates[other].parts
+
+    def _key_text(self, attribute: str) -> KeyText:
+        if attribute in self._repeated:
+            return KeyText(attribute, (), "", _misplaced, same_as=self._repeated[attribute])
+        template, write = self._templates[attribute], self._writers[attribute]
+        pieces, end = template.pieces
+
+        def check(entity: Any, text: str) -> None:
+            if text != _said(write, entity):
+                _misplaced(entity, text)
+
+        made = tuple(_piece(literal, slot, template) for literal, slot in pieces)
+        return KeyText(attribute, made, end, check, is_shared=attribute == self._partition)
+
+    def _misplaced(self, attribute: str) -> Corrupt:
+        template = self._templates[attribute]
+        made = ", ".join(dict.fromkeys(template.names)) or "the class"
+        return Corrupt(
+            f"an item of {self._kind.__name__} lies under another {attribute} than {made} makes ({template.shown})",
+            table=self._table,
+            attribute=attribute,
+            hint="Declare the key as it is stored; or write the item anew under its key and delete this one. "
+            "`db.check(table)` finds all such items.",
+        )
+
+
+def _misplaced(entity: Any, text: str) -> None:
+    """Sends the item to the slow path, which says what is wrong."""
+    raise ValueError("the item lies elsewhere than its attributes say")
+
+
+def _lenient_writer(template: Template) -> Callable[[object], str]:
+    """`write_of` for what is stored already: no identifier is refused for its form, no number for its width."""
+    lenient = Template(template.parts, template.separator)
+    pieces, end = lenient.pieces
+    writers = [
+        (literal, slot.name, f"%0{slot.width}d".__mod__ if slot.width else lenient.writer_of(slot))
+        for literal, slot in pieces
+    ]
+    return lambda entity: "".join([text + write(getattr(entity, name)) for text, name, write in writers]) + end
+
+
+def _said(write: Callable[[Any], str], entity: Any) -> str | None:
+    """The text that an entity's attributes make; None where they make none."""
+    try:
+        return write(entity)
+    except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError):
+        return None
+
+
+def _piece(literal: str, slot: Slot, template: Template) -> Piece:
+    if slot.type is str:
+        return Piece(literal, slot.name, "" if slot.rest else must_escape(template.separator, template.is_last(slot)))
+    if slot.width and not issubclass(slot.type, Verbatim):
+        return Piece(literal, slot.name, width=slot.width)
+    return Piece(literal, slot.name, write=template.writer_of(slot))

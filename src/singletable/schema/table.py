@@ -1,0 +1,157 @@
+"""The table an application declares: its definition, the decorators for key functions, and the entities it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, cast
+
+from singletable.errors import DeclarationError
+from singletable.schema.key_text import SEPARATORS, Part, Slot, Template
+from singletable.schema.overlap import could_meet
+from singletable.schema.patterns import Declared, DeclaredKey, Key
+from singletable.tables import Index, StreamView, TableDefinition, named_indexes
+
+if TYPE_CHECKING:
+    from singletable.schema.models import Model
+
+P = ParamSpec("P")
+
+GUARD_TYPE = "_unique"
+"""The type of the items that hold unique values, the first part of their key, and the whole of their sort key."""
+_GUARD_SORT = Template((Part(GUARD_TYPE),))
+
+
+class IndexDecorator:
+    """`@app.index("gsi1")`, above `@staticmethod`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, function: Callable[P, Key]) -> Declared[P]:
+        return Declared(plain(function), self.name)
+
+
+class Table:
+    """One DynamoDB table, and the entities in it.
+
+    `indexes` are names, each with the attributes `<name>pk` and `<name>sk`, or names with their attributes or an
+    `Index`. `separator` stands between the parts of a key: '#' keeps every type in order, '/' and '-' all but a str
+    that is not a key's last part. `overlap="guard"` allows entities whose keys could be equal, at the price of a
+    condition in every write. `stream` says what stream records hold; none by default.
+
+    Raises DeclarationError. Makes no request: `db.create_table(table)` does, or first use on the local engine.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        indexes: Sequence[str] | Mapping[str, Index | tuple[str, str]] = (),
+        key: tuple[str, str] = ("pk", "sk"),
+        separator: str = "#",
+        type_attribute: str = "_type",
+        version_attribute: str = "_v",
+        write_id_attribute: str = "_w",
+        ttl_attribute: str | None = None,
+        overlap: Literal["refuse", "guard"] = "refuse",
+        stream: StreamView | None = None,
+        deletion_protection: bool = False,
+        encryption_key: str | None = None,
+    ) -> None:
+        if len(separator) != 1 or separator not in SEPARATORS:
+            raise DeclarationError(
+                f"{separator!r} is no separator for keys",
+                table=name,
+                hint=f"Use one of {' '.join(SEPARATORS)}, which sort before digits and letters.",
+            )
+        self.definition = TableDefinition(
+            name,
+            key,
+            named_indexes(indexes),
+            type_attribute,
+            version_attribute,
+            write_id_attribute,
+            ttl_attribute,
+            stream,
+            deletion_protection,
+            encryption_key,
+        )
+        self.ttl_name = ttl_attribute or "_ttl"
+        """Where the attribute that expires is stored."""
+        self.name = name
+        self.separator = separator
+        self.guards_overlap = overlap == "guard"
+        self._models: dict[str, Model[Any]] = {}
+
+    def __repr__(self) -> str:
+        return f"<Table {self.name}: {', '.join(m.kind.__name__ for m in self.models) or 'no entities'}>"
+
+    @property
+    def models(self) -> tuple[Model[Any], ...]:
+        """Its entities, in the order of their declaration."""
+        return tuple(self._models.values())
+
+    def model_of_type(self, type_name: str) -> Model[Any] | None:
+        return self._models.get(type_name)
+
+    def key(self, function: Callable[P, Key]) -> DeclaredKey[P]:
+        """The primary key of an entity: `@app.key` above `@staticmethod`."""
+        return DeclaredKey(plain(function), None)
+
+    def index(self, name: str) -> IndexDecorator:
+        """The key of an entity in one of the table's indexes: `@app.index("gsi1")` above `@staticmethod`."""
+        if name not in self.definition.indexes:
+            known = ", ".join(self.definition.indexes) or "none"
+            raise DeclarationError(
+                f"table {self.name} has no index {name!r}; it has {known}", hint=f'Say Table(..., indexes=["{name}"]).'
+            )
+        return IndexDecorator(name)
+
+    def admit(self, model: Model[Any]) -> None:
+        """Take an entity in; refused where its type is taken or its keys could be those of another, or of a guard."""
+        self._refuse_guards(model)
+        for other in self.models:
+            if (other.kind.__module__, other.kind.__qualname__) == (model.kind.__module__, model.kind.__qualname__):
+                continue  # the same class, declared again: a reload, a notebook's cell
+            if other.type == model.type:
+                raise DeclarationError(
+                    f"{model.kind.__name__} and {other.kind.__name__} are both of type {model.type!r}",
+                    table=self.name,
+                    hint='Give each its own: class X(Entity, ..., type="x"), or class X(Document, ..., word="X").',
+                )
+            if not self.guards_overlap:
+                self._refuse_overlap(model, other)
+        if "expires" in model.roles.values():
+            self.definition = replace(self.definition, ttl_attribute=self.ttl_name)
+        self._models[model.type] = model
+
+    def _refuse_guards(self, model: Model[Any]) -> None:
+        guards = Template((Part(GUARD_TYPE), Part("", Slot("rest", str, rest=True))), self.separator), _GUARD_SORT
+        if model.type == GUARD_TYPE or all(map(could_meet, model.key.templates, guards)):
+            raise DeclarationError(
+                f"{model.kind.__name__} could have the key or the type of a guard of unique values, {GUARD_TYPE!r}",
+                table=self.name,
+                hint="Begin the key with another literal.",
+            )
+
+    def _refuse_overlap(self, model: Model[Any], other: Model[Any]) -> None:
+        texts = [could_meet(a, b) for a, b in zip(model.key.templates, other.key.templates, strict=True)]
+        if None in texts:
+            return
+        example = " / ".join(cast("list[str]", texts))
+        raise DeclarationError(
+            f"{model.kind.__name__} and {other.kind.__name__} could have the same key, as in {example}",
+            table=self.name,
+            hint=f'Give one of them a literal of its own, as in f"{model.type}{self.separator}{{...}}", or say '
+            f'Table(..., overlap="guard").',
+        )
+
+    def sharing(self, index: str | None) -> Iterator[Model[Any]]:
+        """The entities that are in an index, or in the table itself."""
+        return (m for m in self.models if index is None or index in m.indexes)
+
+
+def plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function inside a staticmethod."""
+    return cast("Callable[..., Any]", getattr(function, "__func__", function))

@@ -1,0 +1,30 @@
+"""Whether a query has to filter on the type: decided from the templates of all classes of the table."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from singletable.schema.models import Model, model_of
+from singletable.schema.overlap import could_begin, could_meet
+from singletable.schema.patterns import Captured, Query
+
+
+def needs_type_filter(query: Query[Any]) -> bool:
+    """Whether items of other classes could lie in the range: then, and only then, a filter leaves them out."""
+    table = model_of(query.captured.owner).table
+    return _shared(query.captured, query.bound, query.kinds, table.models)
+
+
+@cache
+def _shared(captured: Captured, bound: int, kinds: tuple[type[Any], ...], models: tuple[Model[Any], ...]) -> bool:
+    partition, sort = captured.templates
+    for model in models:
+        other = model.key if captured.index is None else model.indexes.get(captured.index)
+        if other is None or model.kind in kinds:
+            continue
+        if could_meet(other.templates[0], partition) is None:
+            continue
+        if bound < 0 or could_begin(other.templates[1], sort, bound):
+            return True
+    return False

@@ -1,0 +1,208 @@
+"""Finding shards to read: the stream's shards against the leases, and a fair share of those that are free."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+from singletable.expressions import attr
+from singletable.flow import DYNAMODB_STREAMS
+from singletable.flow.port import Port
+from singletable.operations.stream import GetShardIterator, Shard
+from singletable.records import flows
+from singletable.streams import leases
+from singletable.streams.consumer import Consumer, Pace
+from singletable.streams.gaps import tell_of_gap
+from singletable.streams.shard import HeldShard
+from singletable.streams.shard_tree import all_shards, newest, whose_turn
+from singletable.streams.state import ConsumerItem, LeaseItem, leases_needed
+
+_SAFE_SECONDS = 23 * 3600.0
+"""A stream keeps its records for a day. How long nobody read a shard is measured by the wall clocks of different
+workers at different times, which may differ by an hour: rather a gap that was none than one that nobody is told of."""
+MARGIN_SECONDS = 15 * 60.0
+"""A consumer that began with what comes, and died before its first checkpoint, begins so much earlier: by how much the
+worker's clock may be ahead of the service's, which takes no request signed by one that is further off."""
+
+_FRESH_SECONDS = 10.0
+"""So long after it began, a consumer that begins with what comes may begin behind what is there; later it could miss
+what came meanwhile."""
+
+
+@dataclass(eq=False)
+class Search:
+    """One worker's search for shards."""
+
+    port: Port
+    consumer: Consumer
+    pace: Pace
+    begun: ConsumerItem
+    owner: str
+    greedy: bool
+    """Takes every shard that is free, not its share."""
+    sightings: leases.Sightings
+    began_at: float
+    """When it was introduced, by the clock of intervals."""
+    looked_at: float = -math.inf
+    """By the clock of intervals."""
+    left: list[str] = field(default_factory=list[str])
+    """The shards that are neither over nor this worker's."""
+
+    @classmethod
+    async def begin(cls, port: Port, consumer: Consumer, pace: Pace, stream: str, *, greedy: bool) -> Search:
+        began_at = port.monotonic()
+        begun = await _introduce(port, consumer, pace, stream)
+        return cls(port, consumer, pace, begun, port.token(), greedy, leases.Sightings(pace.lease_seconds), began_at)
+
+    def hurry(self) -> None:
+        """Look again at once: a shard is over, and its children's turn has come."""
+        self.looked_at = -math.inf
+
+    def is_due(self) -> bool:
+        pause = self.pace.poll_seconds if self.left and self.greedy else self.pace.lease_seconds / 3
+        return self.port.monotonic() - self.looked_at >= min(pause, 10.0)
+
+    async def look(self, held: dict[str, HeldShard]) -> None:
+        """Take shards, each held as soon as it is taken.
+
+        Leases are read before shards, as the worker may be held up between the two: what was leased had its shard, so
+        that a shard which is not listed afterwards has gone. A lease that is made meanwhile is not seen, and can't be
+        made again.
+        """
+        self.looked_at = self.port.monotonic()
+        found = await leases.all_leases(self.port, self.consumer.books, self.consumer.name, self.label)
+        shards = await all_shards(self.port, self.begun.stream)
+        known = {lease.shard: lease for lease in found}
+        await self._bury(shards, known)
+        turn = [shard for shard in whose_turn(shards, known) if shard.id not in held]
+        free = [shard for shard in turn if shard.id not in known or self._is_free(known[shard.id])]
+        wanted = len(turn) if self.greedy else self._share(len(turn) + len(held), known.values()) - len(held)
+        there = {shard.id for shard in shards}
+        before = len(held)
+        for shard in free[: max(0, wanted)]:
+            if (mine := await self._take(shard, known.get(shard.id), there)) is not None:
+                held[shard.id] = mine
+        if len(held) == before and not self.greedy and wanted > 0:
+            await self._ask(turn, known, len(turn) + before)
+        waiting = {s.id for s in shards if not (s.id in known and known[s.id].is_over)}
+        self.left = sorted(waiting - held.keys())
+
+    @property
+    def label(self) -> str:
+        return label_of(self.begun.stream)
+
+    def _is_free(self, lease: LeaseItem) -> bool:
+        return self.sightings.is_free(lease, self.port.monotonic())
+
+    def _share(self, shards: int, known: Iterable[LeaseItem]) -> int:
+        owners = {lease.owner for lease in known if lease.owner and not lease.is_over} | {self.owner}
+        return math.ceil(shards / len(owners))
+
+    async def _take(self, shard: Shard, lease: LeaseItem | None, there: Set[str]) -> HeldShard | None:
+        began = self.port.monotonic()
+        books, stream = self.consumer.books, self.label
+        if lease is None:
+            mine = make_lease(self.port, self.consumer, stream, shard.id, owner=self.owner, fence=1)
+            taken = mine if await leases.make(self.port, mine) else None
+        else:
+            taken = await leases.take(self.port, books, lease, self.owner)
+        if taken is None:
+            return None
+        if self._may_have_lost(shard, lease, there):
+            await tell_of_gap(self.port, self.consumer, shard.id, "", "trimmed")
+        tries: list[Any] = []
+        if taken.fence > 1:
+            query: Any = books.attempt.by_sequence(self.consumer.name, stream, shard.id)
+            tries = await flows.everything(self.port, query.consistent())
+        held = HeldShard(taken, began, self.begun.stream, tried={one.sequence: one.tries for one in tries})
+        if taken.is_latest and not taken.position:
+            if taken.fence == 1:
+                held.latest_until = self.began_at + _FRESH_SECONDS
+            held.skip_before = self.begun.began_at.timestamp() - MARGIN_SECONDS
+        return held
+
+    def _may_have_lost(self, shard: Shard, lease: LeaseItem | None, there: Set[str]) -> bool:
+        """Whether a shard that nobody began to read waited for so long that its first records may be gone."""
+        waited_since = self.begun.began_at if lease is None else lease.made_at
+        if lease is None and shard.parent is not None:
+            return shard.parent not in there  # its parent was closed over a day ago, which was when it began
+        waited = self.port.now() - waited_since.timestamp()
+        return waited >= _SAFE_SECONDS and (lease is None or not lease.position)
+
+    async def _ask(self, turn: list[Shard], known: Mapping[str, LeaseItem], shards: int) -> None:
+        """Ask the worker with most shards for one of them, where it has more than its share."""
+        others = [known[s.id] for s in turn if s.id in known and known[s.id].owner]
+        counted = Counter(lease.owner for lease in others)
+        share = self._share(shards, known.values())
+        if any(lease.wanted_by == self.owner for lease in others):
+            return
+        for lease in others:
+            if counted[lease.owner] == max(counted.values()) > share and not lease.wanted_by:
+                await leases.ask_for(self.port, self.consumer.books, lease, self.owner)
+                return
+
+    async def _bury(self, shards: list[Shard], known: dict[str, LeaseItem]) -> None:
+        """Delete the leases of shards that the stream no longer has; tell of those that were not read to their end."""
+        there = {shard.id for shard in shards}
+        for lease in [lease for lease in known.values() if lease.shard not in there]:
+            if (not lease.is_over and not self._is_free(lease)) or not await self._is_gone(lease):
+                continue
+            last = lease
+            if not lease.is_over:
+                taken = await leases.take(self.port, self.consumer.books, lease, self.owner)
+                if taken is None:
+                    continue
+                await tell_of_gap(self.port, self.consumer, taken.shard, taken.position, "trimmed")
+                last = taken
+            await leases.bury(self.port, self.consumer.books, last)
+            del known[lease.shard]
+
+    async def _is_gone(self, lease: LeaseItem) -> bool:
+        """Asked of the shard itself: a list of shards may be older than the service's last answer."""
+        source = self.port.to(DYNAMODB_STREAMS)
+        return await source.send(GetShardIterator(self.begun.stream, lease.shard)) is None
+
+
+def label_of(stream: str) -> str:
+    """The last part of a stream's ARN, which tells it from the table's other streams, past and to come."""
+    return stream.rpartition("/stream/")[2]
+
+
+def make_lease(port: Port, consumer: Consumer, stream: str, shard: str, **more: Any) -> LeaseItem:
+    now = datetime.fromtimestamp(port.now(), timezone.utc)
+    lease: LeaseItem = consumer.books.lease(consumer=consumer.name, stream=stream, shard=shard, made_at=now, **more)
+    return lease
+
+
+async def _introduce(port: Port, consumer: Consumer, pace: Pace, stream: str) -> ConsumerItem:
+    """Which stream the consumer reads, and since when; written down the first time."""
+    kind: Any = consumer.books.consumer
+    key: Any = consumer.books.consumer.by_name(consumer.name)
+    with leases_needed(port, consumer.books):
+        known: Any = await flows.get_any(port, key.consistent())
+    if known is None:
+        now = datetime.fromtimestamp(port.now(), timezone.utc)
+        fresh = consumer.books.consumer(name=consumer.name, stream=stream, start=pace.start, began_at=now)
+        if pace.start == "now":
+            await _begin_with_what_comes(port, consumer, stream)
+        known = fresh if await leases.make(port, fresh) else await flows.get_any(port, key.consistent())
+    if known.stream != stream:
+        await tell_of_gap(port, consumer, "", "", "replaced")
+        changes = attr(kind.stream).set(stream), attr(kind.start).set("horizon")
+        known = await flows.update(port, key, changes)
+    begun: ConsumerItem = known
+    return begun
+
+
+async def _begin_with_what_comes(port: Port, consumer: Consumer, stream: str) -> None:
+    """Leases that begin behind what is there: every shard is over but the newest, which start at their end."""
+    shards = await all_shards(port, stream)
+    open_ = newest(shards)
+    for shard in shards:
+        is_open = shard.id in open_
+        lease = make_lease(port, consumer, label_of(stream), shard.id, is_latest=is_open, is_over=not is_open)
+        await leases.make(port, lease)

@@ -1,0 +1,64 @@
+"""Check: what must hold of a consumer's books. It reads them, the stream's shards, and nothing else.
+
+* nothing was set aside
+* every lease is one of the stream's shards, or of one that is over
+* a shard is over only after its parent, and its position is set by an owner
+* what is being tried again lies behind its shard's position
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from singletable.flow.port import Port
+from singletable.operations.stream import Shard
+from singletable.records import flows
+from singletable.records.check import Finding
+from singletable.streams.acquisition import label_of
+from singletable.streams.consumer import Consumer
+from singletable.streams.dead_letters import all_set_aside
+from singletable.streams.leases import all_leases
+from singletable.streams.shard_tree import all_shards, find_stream
+from singletable.streams.state import LeaseItem, TryItem, leases_needed
+
+
+async def check(port: Port, consumer: Consumer) -> list[Finding]:
+    """Everything of a consumer's books that is not as it should be; nothing for sound ones with nothing set aside."""
+    stream = await find_stream(port, consumer.table)
+    books, name, label = consumer.books, consumer.name, label_of(stream)
+    shards = await all_shards(port, stream)
+    with leases_needed(port, books):
+        leases = {lease.shard: lease for lease in await all_leases(port, books, name, label)}
+    query: Any = books.attempt.by_sequence(name, label)
+    tries: list[TryItem] = await flows.everything(port, query.consistent())
+    found = [
+        Finding(
+            "change.set-aside",
+            f"a change of {one.type or 'an item'} failed {one.tries} times",
+            one.type,
+            (one.shard, one.sequence),
+        )
+        for one in await all_set_aside(port, books, name)
+    ]
+    return [*found, *_of_leases(shards, leases), *_of_tries(tries, leases)]
+
+
+def _of_leases(shards: Sequence[Shard], leases: Mapping[str, LeaseItem]) -> Iterator[Finding]:
+    parents = {shard.id: shard.parent for shard in shards}
+    for lease in leases.values():
+        place = lease.consumer, lease.shard
+        if lease.shard not in parents and not lease.is_over:
+            yield Finding("lease.orphan", "its shard is gone, and was not read to its end", "_lease", place)
+        parent = leases.get(parents.get(lease.shard) or "")
+        begun = lease.position or lease.is_over
+        if parent is not None and not parent.is_over and begun:
+            yield Finding("lease.order", "it was read before its parent's end", "_lease", place)
+
+
+def _of_tries(tries: Sequence[TryItem], leases: Mapping[str, LeaseItem]) -> Iterator[Finding]:
+    for attempt in tries:
+        lease = leases.get(attempt.shard)
+        if lease is None or lease.is_over or attempt.sequence <= lease.position:
+            what = "a change is counted as failing that lies before the checkpoint"
+            yield Finding("try.stale", what, "_try", (attempt.shard, attempt.sequence))

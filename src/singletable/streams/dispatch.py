@@ -1,0 +1,88 @@
+"""Handling records: one by all of its handlers, and a lane, the changes of one item, one after the other."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from singletable.errors import InvalidRequest
+from singletable.failure_text import is_of_function
+from singletable.flow import FlowSuspended
+from singletable.flow.port import Port
+from singletable.operations.stream import StreamRecord
+from singletable.streams.events import AnyChange
+from singletable.streams.router import Handler, Router
+from singletable.streams.shard import Lane
+
+_LONGEST_SECONDS = 1.0
+"""A lane with many records leaves the round after so long, for the others' sake."""
+
+
+async def handle_lane(port: Port, router: Router, lane: Lane, may_go_on: Callable[[], bool]) -> None:
+    """Mark what is done, and what failed with its error; a flow for `call_all`. It leaves off after a while."""
+    until = port.monotonic() + _LONGEST_SECONDS
+    for number, entry in enumerate(lane):
+        # One at least: else a slow machine would never get on.
+        if not may_go_on() or (number and port.monotonic() > until):
+            return
+        entry.error = await handle_record(port, router, entry.record)
+        if entry.error is not None:
+            return
+        entry.place.done = True
+
+
+async def handle_record(port: Port, router: Router, record: StreamRecord) -> BaseException | None:
+    """Call a record's handlers, now; gives what one of them raised, and None where all of them have returned.
+
+    FlowSuspended, of an async handler in the blocking shell, is the program's fault and ends it.
+    """
+    try:
+        for handler, change in router.calls(record):
+            error = await _call(port, handler, change)
+            if error is not None:
+                return error
+    except FlowSuspended:
+        raise
+    except Exception as error:  # an image that can't be read
+        return error
+    return None
+
+
+async def _call(port: Port, handler: Handler, change: AnyChange) -> BaseException | None:
+    if not (handler.is_flow or handler.is_async):
+        # Its error comes back as a value: a SystemExit that left a thread would end the event loop too.
+        outcomes = await port.call_all([partial(_error_of, handler, change)])
+        return outcomes[0]
+    try:
+        await (handler.function(port, change) if handler.is_flow else handler.function(change))
+    except FlowSuspended:
+        raise
+    except BaseException as error:
+        if not is_of_function(error):
+            raise
+        return error
+    return None
+
+
+def _error_of(handler: Handler, change: AnyChange) -> BaseException | None:
+    try:
+        _call_plain(handler, change)
+    except BaseException as error:
+        if not is_of_function(error):
+            raise
+        return error
+    return None
+
+
+def _call_plain(handler: Handler, change: AnyChange) -> None:
+    """What it returns is not looked at, unless it would have to be awaited."""
+    result: Any = handler.function(change)
+    if inspect.isawaitable(result):
+        if inspect.iscoroutine(result):
+            result.close()
+        raise InvalidRequest(
+            f"the {handler.what} handler of {handler.type} returned what has to be awaited",
+            hint="Declare the handler itself with async def, and use connect_async.",
+        )

@@ -1,0 +1,47 @@
+"""The same handlers in AWS Lambda, which reads the shards itself and hands over batches.
+
+The event source mapping must say ReportBatchItemFailures. A failed record ends the batch: Lambda takes up at the lowest
+failed sequence number again, so what would come after it is not begun.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from singletable.errors import InvalidRequest
+from singletable.flow.port import Port
+from singletable.operations.stream import StreamRecord, read_records
+from singletable.streams.consumer import Consumer
+from singletable.streams.dispatch import handle_record
+from singletable.wire.shells import refuse_async
+
+_log = logging.getLogger("singletable.streams")
+Answer = dict[str, list[dict[str, str]]]
+"""What Lambda expects: the failed record, or none."""
+
+
+async def handle_event(port: Port, consumer: Consumer, event: Mapping[str, Any]) -> Answer:
+    """Handle a batch in its order, up to the first record that fails."""
+    refuse_async(port, consumer.async_functions())
+    router = consumer.router
+    for record in _records(event):
+        error = await handle_record(port, router, record) if router.is_wanted(record) else None
+        if error is not None:
+            _log.error("%s: %s failed", consumer.name, router.name_of(record), exc_info=error)
+            return {"batchItemFailures": [{"itemIdentifier": record.dynamodb.sequence_number}]}
+    return {"batchItemFailures": []}
+
+
+def _records(event: Mapping[str, Any]) -> list[StreamRecord]:
+    try:
+        return list(read_records(msgspec.json.encode(event["Records"])))
+    except (LookupError, TypeError, ValueError):
+        raise InvalidRequest(
+            "the event is none of DynamoDB Streams",
+            operation="lambda_handler",
+            hint="Let an event source mapping of the table's stream call the function.",
+        ) from None

@@ -1,0 +1,193 @@
+"""From a stream's record to the handlers it is for: its types, what happened, and the entities before and after.
+
+A record says INSERT, MODIFY or REMOVE of an item; a handler is told of an entity. The two differ where an item's type
+changed (one removed, another inserted), where it had expired (expired, then inserted), and where nothing changed.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timezone
+from itertools import chain
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Raw, Struct
+
+from singletable.operations import Item, read_item, read_one
+from singletable.operations.stream import StreamRecord
+from singletable.schema import Table
+from singletable.schema.models import Model
+from singletable.streams.events import AnyChange, Expired, Inserted, Modified, Removed
+from singletable.values import json_decoder
+
+What = Literal["inserted", "modified", "removed", "expired"]
+_TTL_AUTHOR = ("Service", "dynamodb.amazonaws.com")
+_SETS = frozenset({"SS", "NS", "BS"})
+
+
+class Handler(Struct, frozen=True):
+    """A function of the application's, and what it wants to know of."""
+
+    type: str
+    what: What
+    function: Callable[..., Any]
+    attributes: tuple[str, ...] = ()
+    """A modification of one of these; of any, without them."""
+    is_flow: bool = False
+    """The library's own: it takes the port as well."""
+
+    @property
+    def is_async(self) -> bool:
+        return inspect.iscoroutinefunction(self.function)
+
+    def wants(self, change: AnyChange) -> bool:
+        if not self.attributes or not isinstance(change, Modified):
+            return True
+        old, new = change.old, change.new
+        return any(getattr(old, name) != getattr(new, name) for name in self.attributes)
+
+
+class _Look(NamedTuple):
+    """What decides about an image without reading the rest."""
+
+    type: str
+    ends: float | None
+    """From when on it has expired, in seconds since 1970."""
+    is_there: bool
+    """There is an image, and its item is not being deleted."""
+
+
+class Router:
+    """The handlers of one registry by type and event."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.unknown: Counter[str] = Counter()
+        """How many records nobody handles, by `type#EVENT`."""
+        self.gaps = 0
+        self._handlers: dict[tuple[str, What], list[Handler]] = {}
+
+    def add(self, handler: Handler) -> None:
+        self._handlers.setdefault((handler.type, handler.what), []).append(handler)
+
+    @property
+    def handlers(self) -> Iterator[Handler]:
+        """Every handler."""
+        return chain.from_iterable(self._handlers.values())
+
+    def is_system(self, record: StreamRecord) -> bool:
+        """Whether only the library's own items are in it."""
+        types = [type for type in self._types(record) if type]
+        return bool(types) and all(type.startswith("_") for type in types)
+
+    def is_wanted(self, record: StreamRecord) -> bool:
+        """Whether there may be a handler for it; one that nobody handles is counted, but for the library's own."""
+        steps = self._steps(record)
+        wanted = any(step in self._handlers for step in steps)
+        if steps and not wanted and not self.is_system(record):
+            self.unknown[self.name_of(record)] += 1
+        return wanted
+
+    def name_of(self, record: StreamRecord) -> str:
+        """`type#EVENT`, by the type that the item has or had."""
+        old, new = self._types(record)
+        return f"{new or old}#{record.event}"
+
+    def calls(self, record: StreamRecord) -> Iterator[tuple[Handler, AnyChange]]:
+        """The handlers of a record, in the order of their declaration, each with its change. Raises where an image
+        can't be read."""
+        images = record.dynamodb
+        if _is_unchanged(images.old_image, images.new_image, self.table):
+            return
+        for type, what in self._steps(record):
+            handlers = self._handlers.get((type, what), ())
+            change = self._change(type, what, record) if handlers else None
+            for handler in handlers:
+                if change is not None and handler.wants(change):
+                    yield handler, change
+
+    def _types(self, record: StreamRecord) -> tuple[str, str]:
+        images = record.dynamodb
+        return self._look(images.old_image).type, self._look(images.new_image).type
+
+    def _look(self, image: Raw) -> _Look:
+        if not bytes(image):
+            return _Look("", None, is_there=False)
+        definition = self.table.definition
+        found = _peek(definition.type_attribute, self.table.ttl_name)(image)
+        type_: Mapping[str, Any] = found.type or {}
+        ends: Mapping[str, Any] = found.ends or {}
+        type = str(type_.get("S", ""))
+        model = self.table.model_of_type(type)
+        is_there = model is None or not model.tombstone or model.tombstone not in read_item(image)
+        return _Look(type, float(ends["N"]) if "N" in ends else None, is_there)
+
+    def _steps(self, record: StreamRecord) -> list[tuple[str, What]]:
+        """What happened, and to which types."""
+        images = record.dynamodb
+        if record.event == "MODIFY" and not (bytes(images.old_image) and bytes(images.new_image)):
+            return []  # a stream of new images only: what it was can't be told
+        old, new = self._look(images.old_image), self._look(images.new_image)
+        had_ended = _is_by_ttl(record) or (old.ends is not None and old.ends <= images.approximate_creation_date_time)
+        if old.is_there and new.is_there and old.type == new.type and not had_ended:
+            return [(new.type, "modified")]
+        gone: What = "expired" if had_ended else "removed"
+        steps: list[tuple[str, What]] = [(old.type, gone), (new.type, "inserted")]
+        return [step for step, look in zip(steps, (old, new), strict=True) if look.is_there]
+
+    def _change(self, type: str, what: What, record: StreamRecord) -> AnyChange:
+        model: Model[Any] | None = self.table.model_of_type(type)
+        assert model is not None
+        images = record.dynamodb
+        at = datetime.fromtimestamp(images.approximate_creation_date_time, timezone.utc)
+        common: dict[str, Any] = {"sequence": record.sequence, "time": at, "event": record.event}
+        old = None if what == "inserted" else read_one(images.old_image, model)
+        new = read_one(images.new_image, model) if what in ("inserted", "modified") else None
+        common["key"] = model.key_of(old if new is None else new)
+        if what == "modified":
+            return Modified(**common, old=old, new=new)
+        if what == "inserted":
+            return Inserted(**common, new=new)
+        return (Expired if what == "expired" else Removed)(**common, old=old)
+
+
+_PEEKS: dict[tuple[str, str], Callable[[Raw], Any]] = {}
+
+
+def _peek(type_attribute: str, ttl_attribute: str) -> Callable[[Raw], Any]:
+    """A decoder of two attributes of an item."""
+    names = type_attribute, ttl_attribute
+    if names not in _PEEKS:
+        attribute = dict[str, Any] | None
+        fields = [("type", attribute, None), ("ends", attribute, None)]
+        looks: Any = msgspec.defstruct(
+            "Looks", fields, rename=dict(zip(("type", "ends"), names, strict=True)), gc=False
+        )
+        _PEEKS[names] = json_decoder(looks).decode
+    return _PEEKS[names]
+
+
+def _is_by_ttl(record: StreamRecord) -> bool:
+    author = record.author
+    return author is not None and (author.type, author.principal) == _TTL_AUTHOR
+
+
+def _is_unchanged(old: Raw, new: Raw, table: Table) -> bool:
+    """Some engines tell of writes that changed nothing; DynamoDB doesn't. A write id alone is no change either."""
+    if not bytes(old) or not bytes(new):
+        return False
+    return _comparable(read_item(old), table) == _comparable(read_item(new), table)
+
+
+def _comparable(item: Item, table: Table) -> Mapping[str, Any]:
+    found = {name: _unordered(value) for name, value in item.items()}
+    found.pop(table.definition.write_id_attribute, None)
+    return found
+
+
+def _unordered(value: Mapping[str, Any]) -> Any:
+    kind = next(iter(value))
+    return frozenset(value[kind]) if kind in _SETS else value

@@ -1,0 +1,164 @@
+"""One shard that this worker reads: its records in lanes, one for each item, and how far all is done.
+
+A record is held in memory until it is done; of one that is done, only its place is, until all before it are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from singletable.operations.answers import encode
+from singletable.operations.stream import StreamRecord
+from singletable.streams.state import LeaseItem
+
+Lane = deque["Entry"]
+"""The records of one item that are not done, in order."""
+
+
+@dataclass(eq=False, slots=True)
+class Place:
+    """Where a record stands in its shard."""
+
+    sequence: str
+    is_system: bool
+    done: bool = False
+
+
+@dataclass(eq=False)
+class Entry:
+    """A record on its way through this worker."""
+
+    record: StreamRecord
+    place: Place
+    size: int = 0
+    """Of its images as they came, in bytes."""
+    tries: int = 0
+    wait_until: float = 0.0
+    """By the clock of intervals."""
+    error: BaseException | None = None
+    """What its last try ended with, until that is written down."""
+    is_own: bool = False
+    """It holds nothing of the answer that it came in but itself."""
+
+    @property
+    def sequence(self) -> str:
+        return self.place.sequence
+
+    def leave_answer(self) -> None:
+        """Images are views of a whole answer of the service, which they keep in memory: up to 1 MB for any of them."""
+        if not self.is_own:
+            images = self.record.dynamodb
+            own = replace(images, new_image=images.new_image.copy(), old_image=images.old_image.copy())
+            self.record, self.is_own = replace(self.record, dynamodb=own), True
+
+
+@dataclass(eq=False)
+class HeldShard:
+    """A shard under a lease of this worker's. All its times are of the clock of intervals, but `skip_before`."""
+
+    lease: LeaseItem
+    renewed_at: float
+    """When this worker last began a write of the lease that succeeded."""
+    stream: str
+    """The stream's ARN."""
+    iterator: str | None = None
+    latest_until: float = -math.inf
+    """Until then its first iterator may point behind what is there."""
+    is_read_out: bool = False
+    """Its last record was read; the shard is closed."""
+    is_lost: bool = False
+    is_wanted: bool = False
+    """Another worker asked for it: let go of it after this round."""
+    read_at: float = 0.0
+    read_again_at: float = 0.0
+    """Not before: the service refused the last reading for its rate."""
+    refusals: int = 0
+    """For its rate, in a row."""
+    saved_at: float = 0.0
+    empty_reads: int = 0
+    """Readings in a row that found nothing, with no handler called in between."""
+    skip_before: float = 0.0
+    """Records from before, in seconds since 1970, were there when the consumer began with what comes; they are skipped
+    where it doesn't begin behind them."""
+    is_behind: bool = False
+    tried: dict[str, int] = field(default_factory=dict[str, int])
+    """How often records had failed when the shard was taken."""
+    lanes: dict[bytes, Lane] = field(default_factory=dict[bytes, Lane])
+    position: str = ""
+    """The last sequence number before which all is done."""
+    read_to: str = ""
+    """The last one that was read."""
+    beats: int = 0
+    has_news: bool = False
+    """Something of the application's was done since the last checkpoint."""
+    size: int = 0
+    """Of the records that are not done, in bytes."""
+    _order: deque[Place] = field(default_factory=deque[Place])
+
+    def __post_init__(self) -> None:
+        self.position = self.read_to = self.lease.position
+        self.beats = self.lease.beats
+        self.saved_at = self.renewed_at
+
+    def pass_over(self, place: Place) -> None:
+        """A record that nobody wants only moves the position."""
+        place.done = True
+        self._note(place)
+
+    def add(self, record: StreamRecord, place: Place) -> None:
+        """A record that was read, for the handlers."""
+        self._note(place)
+        images = record.dynamodb
+        size = len(memoryview(images.new_image)) + len(memoryview(images.old_image))
+        entry = Entry(record, place, size, self.tried.get(place.sequence, 0))
+        self.lanes.setdefault(encode(sorted(images.keys.items())), deque()).append(entry)
+        self.size += size
+
+    def _note(self, place: Place) -> None:
+        self._order.append(place)
+        self.read_to = place.sequence
+
+    def forget_position(self) -> None:
+        """Go on from the oldest record that there is."""
+        self.position = self.read_to = ""
+        self.has_news = True
+
+    @property
+    def is_done(self) -> bool:
+        """Everything of the shard is done, and there will be no more."""
+        return self.is_read_out and not self._order
+
+    @property
+    def backlog(self) -> int:
+        return len(self._order)
+
+    def ready_lanes(self, now: float) -> Iterator[Lane]:
+        return (lane for lane in self.lanes.values() if lane[0].wait_until <= now and lane[0].error is None)
+
+    def next_try_at(self) -> float | None:
+        """When the first of the waiting lanes may go on."""
+        return min((lane[0].wait_until for lane in self.lanes.values()), default=None)
+
+    def advance(self) -> None:
+        """Drop what is done, and move the position up to the first record that is not."""
+        for key in [key for key, lane in self.lanes.items() if lane[0].place.done]:
+            lane = self.lanes[key]
+            while lane and lane[0].place.done:
+                self.size -= lane.popleft().size
+            if not lane:
+                del self.lanes[key]
+        while self._order and self._order[0].done:
+            place = self._order.popleft()
+            self.position = place.sequence
+            self.has_news |= not place.is_system
+
+    def leave_answers(self) -> None:
+        """What stays for longer than a round keeps no answer of the service in memory."""
+        for lane in self.lanes.values():
+            for entry in lane:
+                entry.leave_answer()

@@ -1,0 +1,60 @@
+"""The shards of a stream and their order: one is read after its parent, so that an item's changes keep theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from singletable.errors import NotConfigured
+from singletable.flow import DYNAMODB_STREAMS
+from singletable.flow.port import Port
+from singletable.operations import TableCall
+from singletable.operations.stream import DescribeStream, Shard
+from singletable.records.first_use import first_use
+from singletable.schema import Table
+from singletable.streams.state import LeaseItem
+
+
+async def find_stream(port: Port, table: Table) -> str:
+    """The name (ARN) of a table's stream. One request. NotConfigured where it has none."""
+    if port.traits.creates_tables:
+        await first_use(port, table)
+    answer = await port.send(TableCall("DescribeTable", {"TableName": table.name}))
+    described: dict[str, Any] = (answer or {}).get("Table", {})
+    stream = described.get("LatestStreamArn")
+    if not stream or not described.get("StreamSpecification", {}).get("StreamEnabled"):
+        raise NotConfigured(
+            "the table has no stream",
+            table=table.name,
+            hint="Switch it on, with new and old images; `singletable table diff` shows what else differs.",
+        )
+    return str(stream)
+
+
+async def all_shards(port: Port, stream: str) -> list[Shard]:
+    """Every shard of a stream, 100 a request."""
+    source = port.to(DYNAMODB_STREAMS)
+    found: list[Shard] = []
+    after: str | None = None
+    while True:
+        page = await source.send(DescribeStream(stream, after))
+        found += page.shards
+        after = page.last_evaluated_shard_id
+        if after is None:
+            return found
+
+
+def newest(shards: Sequence[Shard]) -> set[str]:
+    """The shards that have no children: those that are written to, as far as anybody can tell."""
+    return {shard.id for shard in shards} - {shard.parent for shard in shards if shard.parent}
+
+
+def whose_turn(shards: Sequence[Shard], leases: Mapping[str, LeaseItem]) -> list[Shard]:
+    """The shards that may be read now: those that are not over, and whose parent is over or gone."""
+    there = {shard.id for shard in shards}
+
+    def is_over(id: str) -> bool:
+        lease = leases.get(id)
+        return lease.is_over if lease is not None else id not in there
+
+    return [s for s in shards if not (s.id in leases and is_over(s.id)) and (s.parent is None or is_over(s.parent))]

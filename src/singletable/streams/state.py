@@ -1,0 +1,148 @@
+"""What a consumer keeps in the table: the stream it reads, leases with their checkpoints, tries, what is set aside.
+
+These are entities like any other, of a table of their own, `<table>-leases`; or of the very table whose changes are
+read. Their types begin with "_": such items belong to the library, and handlers for `Search` never see them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any, Literal
+
+from singletable.errors import NotConfigured
+from singletable.flow.port import Port
+from singletable.schema import ANY, Entity, Key, Table
+
+LeasesIn = Literal["own", "same"]
+
+
+class ConsumerItem(Entity):
+    """One consumer of a table's changes: the stream that it reads, and since when."""
+
+    name: str
+    stream: str
+    start: str
+    began_at: datetime
+
+
+class LeaseItem(Entity):
+    """Who reads a shard, and how far it was read. A worker that finds another `fence` than its own has lost it."""
+
+    consumer: str
+    stream: str
+    shard: str
+    made_at: datetime
+    owner: str = ""
+    """The worker that has it; "" when it is free."""
+    fence: int = 0
+    """Raised whenever it is taken. Every write of its owner holds it."""
+    beats: int = 0
+    """Raised by its owner for as long as that lives; unchanged for a lease's length, the owner counts as gone."""
+    wanted_by: str = ""
+    """A worker that has fewer shards asks for this one."""
+    position: str = ""
+    """The last sequence number before which all is done; "" for none."""
+    is_latest: bool = False
+    """Begins behind what was in the shard when the lease was made."""
+    is_over: bool = False
+    """Everything of the shard is done, and its children's turn has come."""
+
+
+class TryItem(Entity):
+    """How often a change failed."""
+
+    consumer: str
+    stream: str
+    shard: str
+    sequence: str
+    tries: int
+
+
+class AsideItem(Entity):
+    """A part of a change that was set aside; the first has the particulars."""
+
+    consumer: str
+    stream: str
+    shard: str
+    sequence: str
+    part: int
+    payload: bytes
+    parts: int = 1
+    kind: str = ""
+    event: str = ""
+    error: str = ""
+    tries: int = 0
+    at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Books:
+    """The entities as they are in one table."""
+
+    table: Table
+    consumer: type[Any]
+    lease: type[Any]
+    attempt: type[Any]
+    aside: type[Any]
+
+
+@cache
+def books_of(table: Table, leases: LeasesIn) -> Books:
+    """The books on the changes of a table, in it or in a table beside it."""
+    home = table if leases == "same" else _beside(table)
+    return Books(home, *_entities(home))
+
+
+@contextmanager
+def leases_needed(port: Port, books: Books) -> Generator[None, None, None]:
+    """Says how to make the table of the leases where it is not there, and nobody but the application makes it."""
+    try:
+        yield
+    except NotConfigured as error:
+        if not port.traits.creates_tables:
+            error.hint = "Create the table of leases with db.create_table(changes.leases)."
+        raise
+
+
+def _beside(table: Table) -> Table:
+    return Table(f"{table.name}-leases")
+
+
+def _entities(home: Table) -> tuple[type[Any], ...]:
+    then = home.separator
+
+    class Consumer(ConsumerItem, table=home, type="_consumer"):
+        @home.key
+        @staticmethod
+        def by_name(name: str) -> Key:
+            """A consumer."""
+            return f"_consumer{then}{name}", "_consumer"
+
+    class Lease(LeaseItem, table=home, type="_lease"):
+        @home.key
+        @staticmethod
+        def by_shard(consumer: str, stream: str, shard: str = ANY) -> Key:
+            """The leases of a consumer, one for each shard."""
+            return f"_lease{then}{consumer}{then}{stream}", f"{shard}"
+
+    class Try(TryItem, table=home, type="_try"):
+        @home.key
+        @staticmethod
+        def by_sequence(consumer: str, stream: str, shard: str = ANY, sequence: str = ANY) -> Key:
+            """The changes that failed and are tried again."""
+            return f"_try{then}{consumer}{then}{stream}", f"{shard}{then}{sequence}"
+
+    class Aside(AsideItem, table=home, type="_aside"):
+        @home.key
+        @staticmethod
+        def by_sequence(
+            consumer: str, stream: str = ANY, shard: str = ANY, sequence: str = ANY, part: int = ANY
+        ) -> Key:
+            """The changes that were set aside, in the order of their shards."""
+            return f"_aside{then}{consumer}", f"{stream}{then}{shard}{then}{sequence}{then}{part:03}"
+
+    return Consumer, Lease, Try, Aside

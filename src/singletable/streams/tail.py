@@ -1,0 +1,182 @@
+"""Watching a stream: every change of every declared class, as it comes, without a lease, a checkpoint or a write."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from singletable.errors import SingletableError
+from singletable.flow import DYNAMODB_STREAMS
+from singletable.flow.port import Port
+from singletable.operations.stream import GetRecords, GetShardIterator, Records, StreamRecord
+from singletable.schema import Table
+from singletable.streams.acquisition import MARGIN_SECONDS
+from singletable.streams.consumer import Start
+from singletable.streams.embedded import TEND_EVERY_SECONDS, leaves_hole, tend
+from singletable.streams.events import AnyChange
+from singletable.streams.router import Handler, Router, What
+from singletable.streams.shard_tree import all_shards, find_stream, newest
+
+_WHATS: tuple[What, ...] = ("inserted", "modified", "removed", "expired")
+_LOOK_EVERY_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One change as it was watched. `change` is None for a type without a class, and for what can't be read."""
+
+    type: str
+    what: str
+    change: AnyChange | None
+    record: StreamRecord
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Missed:
+    """Changes that were gone before they were read, or that came while a shard could not be read."""
+
+    shard: str
+    after: str
+    """The sequence number of the last change that was read there; "" where none was."""
+    at: float
+    """When it was found out, in seconds since 1970."""
+
+
+@dataclass(eq=False)
+class _Place:
+    """How far a shard was read."""
+
+    iterator: str | None
+    """None where it is to be asked for."""
+    last: str = ""
+    """The sequence number of the last record that was read."""
+    is_latest: bool = False
+    """It began behind what was there, and nothing was read since."""
+    skip_before: float = 0.0
+    """Records from before, in seconds since 1970, were there when it began."""
+    is_over: bool = False
+
+
+@dataclass(eq=False)
+class Tail:
+    """A table's changes from now on, or from the oldest that the stream has."""
+
+    port: Port
+    table: Table
+    start: Start
+    stream: str = ""
+    looked_at: float = -math.inf
+    """By the clock of intervals, as is the next."""
+    tended_at: float = -math.inf
+    began_at: float = 0.0
+    """In seconds since 1970."""
+    _places: dict[str, _Place] = field(default_factory=dict[str, _Place])
+    """Of each shard that was begun."""
+    _found: list[Seen | Missed] = field(default_factory=list["Seen | Missed"])
+    """What was read and not given yet: a request that fails behind it loses nothing."""
+
+    def __post_init__(self) -> None:
+        self.source = self.port.to(DYNAMODB_STREAMS)
+        self.router = Router(self.table)
+        for model in self.table.models:
+            for what in _WHATS:
+                self.router.add(Handler(model.type, what, _nothing))
+
+    async def read(self) -> list[Seen | Missed]:
+        """What has come since the last reading, and gaps where they are; nothing where nothing has.
+
+        A request for each open shard. Where it raises, the next reading goes on behind what the last one gave.
+        """
+        if not self.stream or self.port.monotonic() - self.looked_at >= _LOOK_EVERY_SECONDS:
+            await self._look()
+        open_ = [(id, place) for id, place in self._places.items() if not place.is_over]
+        for id, place in open_:
+            if place.iterator is None:
+                await self._open(id, place)
+        calls = [(id, place, place.iterator) for id, place in open_ if place.iterator is not None]
+        answers = await self.source.send_all([GetRecords(self.stream, iterator) for _, _, iterator in calls])
+        for (id, place, _), answer in zip(calls, answers, strict=True):
+            self._take_in(id, place, answer)
+        found, self._found = self._found, []
+        return found
+
+    def _take_in(self, id: str, place: _Place, answer: Records) -> None:
+        if answer.refused == "throttled":
+            return
+        if answer.refused:
+            place.iterator = None
+            if answer.refused == "trimmed":
+                self._miss(id, place)
+            return
+        if answer.records and leaves_hole(self.stream, place.last, answer.records[0].sequence):
+            self._miss(id, place)
+        for record in answer.records:
+            if record.sequence > place.last:
+                if record.dynamodb.approximate_creation_date_time >= place.skip_before:
+                    self._found += self._seen(record)
+                place.last, place.is_latest = record.sequence, False
+        place.iterator = answer.next_shard_iterator
+        if place.iterator is None:
+            place.is_over, self.looked_at = True, -math.inf  # its children's turn has come
+
+    def _miss(self, id: str, place: _Place) -> None:
+        """Tell of a gap; then it goes on from the oldest record that there is."""
+        self._found.append(Missed(id, place.last, self.port.now()))
+        place.last, place.is_latest = "", False
+
+    async def _open(self, id: str, place: _Place) -> None:
+        """An iterator behind the last record that was read.
+
+        Of a shard that began at the newest, and where nothing was read before its iterator was refused, nobody knows
+        what came meanwhile: that is told, and it goes on from near the time of its beginning.
+        """
+        if place.is_latest:
+            self._miss(id, place)
+            place.skip_before = self.began_at - MARGIN_SECONDS
+        place.iterator = await self.source.send(GetShardIterator(self.stream, id, place.last or None))
+        if place.iterator is None and place.last:
+            self._miss(id, place)
+            place.iterator = await self.source.send(GetShardIterator(self.stream, id))
+        place.is_over = place.iterator is None
+
+    async def _look(self) -> None:
+        now, is_first = self.port.monotonic(), not self.stream
+        stream = self.stream or await find_stream(self.port, self.table)
+        if self.port.traits.tend_streams is not None and now - self.tended_at >= TEND_EVERY_SECONDS:
+            await tend(self.port, stream, self.table.name)
+            self.tended_at = now
+        shards = await all_shards(self.port, stream)
+        there, latest = {shard.id for shard in shards}, newest(shards)
+        from_newest = is_first and self.start == "now"
+        self.began_at = self.began_at or self.port.now()
+        for shard in shards:
+            if shard.id in self._places:
+                continue
+            if from_newest and shard.id not in latest:
+                self._places[shard.id] = _Place(None, is_over=True)
+            elif shard.parent is None or shard.parent not in there or self._is_over(shard.parent):
+                at = GetShardIterator(stream, shard.id, latest=from_newest)
+                iterator = await self.source.send(at)
+                self._places[shard.id] = _Place(iterator, is_latest=from_newest, is_over=iterator is None)
+        self.stream, self.looked_at = stream, now
+
+    def _is_over(self, id: str) -> bool:
+        return id in self._places and self._places[id].is_over
+
+    def _seen(self, record: StreamRecord) -> Iterator[Seen]:
+        type, _, what = self.router.name_of(record).partition("#")
+        try:
+            calls = list(self.router.calls(record))
+        except SingletableError as error:
+            yield Seen(type, what, None, record, str(error))
+            return
+        for handler, change in calls:
+            yield Seen(handler.type, handler.what, change, record)
+        if not calls and not self.router.is_wanted(record):
+            yield Seen(type, what, None, record)
+
+
+def _nothing(change: AnyChange) -> None:
+    """Stands for a handler: what is watched is not handled."""

@@ -1,0 +1,62 @@
+"""Check: what sync keeps of clients, and that nothing crossed. It reads the table and changes nothing.
+
+* every client's group is there, and every group's project
+* every mutation of a client that is bound was made in the project and in the name of the user that its group belongs to
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any, TypeVar
+
+from singletable.documents import Home
+from singletable.documents.read import ready
+from singletable.flow import Port
+from singletable.operations import Key
+from singletable.records import Finding, flows
+from singletable.schema import Entity
+from singletable.schema.models import model_for
+from singletable.sync.client_groups import Group, group_keys
+
+E = TypeVar("E", bound=Entity)
+
+
+async def check(port: Port, home: Home[Any]) -> list[Finding]:
+    """Everything that is not as it should be; nothing for a sound table. Four scans. Documents have a check too."""
+    await ready(port, home)
+    keys, rows, word = group_keys(home.model.table), home.model.rows, home.model.words.document
+    groups = {group.group: group async for group in _all(port, keys.group)}
+    projects = {epoch.project async for epoch in _all(port, rows.epoch)}
+    found = [
+        _finding(group, "sync.group-homeless", "its project is gone")
+        for group in groups.values()
+        if group.document == word and group.project not in projects
+    ]
+    bound: dict[str, Group] = {}
+    async for client in _all(port, keys.client):
+        if client.group in groups:
+            bound[client.client] = groups[client.group]
+        else:
+            found.append(_finding(client, "sync.client-alone", "its group is gone"))
+    async for record in _all(port, rows.mutation):
+        group = bound.get(record.client)
+        made = (record.principal, word, record.project)
+        if group is not None and made != (group.user, group.document, group.project):
+            found.append(_finding(record, "sync.crossed", "it is not of its group's user and project"))
+    return found
+
+
+async def _all(port: Port, kind: type[E]) -> AsyncIterator[E]:
+    after: Key | None = None
+    while True:
+        page = await flows.scan_chunk(port, kind, 0, 1, after, True)
+        for each in page.items:
+            yield each
+        after = page.after
+        if after is None:
+            return
+
+
+def _finding(row: Entity, code: str, what: str) -> Finding:
+    model = model_for(row)
+    return Finding(code, what, model.type, model.place_of(row))

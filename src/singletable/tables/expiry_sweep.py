@@ -1,0 +1,36 @@
+"""Sweep: delete what has expired, as DynamoDB's TTL does by itself within days, and an embedded engine never does."""
+
+from __future__ import annotations
+
+from singletable.flow.port import Port
+from singletable.operations import DeleteItem, Guard, Key, Refused, Scan, Selection
+from singletable.operations.answers import RAW
+from singletable.tables.definition import TableDefinition
+
+_PAGE = 1000
+
+
+async def sweep(port: Port, table: TableDefinition) -> int:
+    """Delete every expired item, each under the condition that it still is; gives how many. Reads the whole table."""
+    if table.ttl_attribute is None:
+        return 0
+    names, values = {"#0": table.ttl_attribute}, {":0": {"N": str(int(port.now()))}}
+    expired = Guard("#0 <= :0", names, values)
+    deleted, after = 0, None
+    while True:
+        selection = Selection(filter="#0 <= :0", names=names, values=values, limit=_PAGE, after=after)
+        page = await port.send(Scan(table.name, selection, RAW))
+        for item in page.items:
+            key: Key = {name: dict(item[name]) for name in table.key}
+            deleted += await _delete(port, DeleteItem(table.name, key, expired, RAW))
+        after = page.after
+        if after is None:
+            return deleted
+
+
+async def _delete(port: Port, operation: DeleteItem[object]) -> int:
+    try:
+        await port.send(operation)
+    except Refused:
+        return 0  # written anew since the page was read: it lives
+    return 1

@@ -1,0 +1,145 @@
+"""The task that is being run in this context, for the function that runs and for the write that ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from singletable.errors import InvalidRequest
+from singletable.failure_text import is_of_function
+from singletable.flow.port import Port
+from singletable.records.write import Write
+from singletable.tasks.items import TaskEntities, TaskItem
+from singletable.tasks.outcomes import finishing
+from singletable.tasks.writes import Finish
+
+
+@dataclass(frozen=True)
+class Running:
+    """What a task's function may know of itself."""
+
+    key: str
+    """Its name, or the one that was made for it. The same in every try: an idempotency key for others' services."""
+    task: str
+    """The name of its function."""
+    due: datetime
+    tries: int
+    """How often it was begun, this time included."""
+    fence: int
+    """Greater with each claim."""
+
+
+@dataclass(frozen=True)
+class Begun:
+    """When a claim was asked for, by the wall's clock and by the clock of intervals."""
+
+    wall: float
+    monotonic: float
+
+    @classmethod
+    def now(cls, port: Port) -> Begun:
+        return cls(port.now(), port.monotonic())
+
+    def wall_at(self, monotonic: float) -> float:
+        """The wall's time then, as if nobody had set that clock since."""
+        return self.wall + monotonic - self.monotonic
+
+
+@dataclass(eq=False)
+class Held:
+    """A claim that this process holds."""
+
+    tasks: TaskEntities
+    item: TaskItem
+    begun: Begun
+    extended_at: float = field(init=False)
+    """By the clock of intervals."""
+    is_extending: bool = False
+    """A longer lease is on its way."""
+    is_lost: bool = False
+    """It can't be extended any more: it has ended, or is another worker's."""
+    ends: list[Finish] = field(default_factory=list[Finish])
+
+    def __post_init__(self) -> None:
+        self.extended_at = self.begun.monotonic
+
+    @property
+    def ended(self) -> bool:
+        """Whether one of the function's own transactions was its end."""
+        return any(finish.ended for finish in self.ends)
+
+    @property
+    def running(self) -> Running:
+        item = self.item
+        return Running(item.id, item.function, item.due, item.tries, item.fence)
+
+
+_current: ContextVar[Held | None] = ContextVar("the task that runs", default=None)
+
+
+@contextmanager
+def _in(held: Held) -> Generator[None, None, None]:
+    token = _current.set(held)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def held_now() -> Held:
+    """The claim of the task that runs in this context; InvalidRequest outside of one."""
+    held = _current.get()
+    if held is None:
+        raise InvalidRequest("no task is running here", hint="Call it within a task's function, in its own context.")
+    return held
+
+
+class Done:
+    """The end of the running task, for `tx.add`: its effect and its end become one."""
+
+    def __init__(self, held: Held) -> None:
+        self._held = held
+
+    def writes(self) -> Sequence[Write]:
+        found = finishing(self._held.tasks, self._held.item)
+        self._held.ends += [write for write in found if isinstance(write, Finish)]
+        return found
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a task's function ended: with an error, or without."""
+
+    error: BaseException | None = None
+
+
+Attempt = Callable[[], Any]
+"""A call of a task's function within its context; gives an Ended."""
+
+
+def attempt(held: Held, call: Callable[[], Any], *, is_async: bool) -> Attempt:
+    def run() -> Ended:
+        with _in(held):
+            try:
+                call()
+            except BaseException as error:
+                if not is_of_function(error):
+                    raise
+                return Ended(error)
+        return Ended()
+
+    async def run_awaiting() -> Ended:
+        with _in(held):
+            try:
+                await call()
+            except BaseException as error:
+                if not is_of_function(error):
+                    raise
+                return Ended(error)
+        return Ended()
+
+    return run_awaiting if is_async else run

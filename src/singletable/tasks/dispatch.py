@@ -1,0 +1,182 @@
+"""Tasks through SQS: a queue is told of a task shortly before it is due, and whoever receives that runs it.
+
+A message is a pointer, a key and a fence: what it says is looked up in the table, and the claim decides. So a message
+that is early, late, doubled or forged does nothing that an honest one would not. One that is lost is sent again when
+its task is overdue; the task is awake from then on, so that of a long backlog each is told of every two minutes, not
+at every look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from math import ceil
+from typing import Any
+
+from singletable.errors import NotConfigured
+from singletable.expressions import Change, Condition
+from singletable.flow.port import Port
+from singletable.operations.queue import MAX_DELAY_SECONDS
+from singletable.queues import Outgoing, Queue, send
+from singletable.records.conditions import is_type
+from singletable.records.read import get
+from singletable.records.send import alone
+from singletable.schema.models import model_of
+from singletable.tasks.context import Begun
+from singletable.tasks.due import Candidate, keys_of, time_of, wake_text
+from singletable.tasks.items import State, TaskEntities, TaskItem, Turn, instant
+from singletable.tasks.ordered import Move
+from singletable.tasks.ordered_claim import take_turn
+from singletable.tasks.worker import Tally, Worker
+from singletable.tasks.writes import Claim, ClaimLost, at_most, equal, waking
+
+RESEND_SECONDS = 120.0
+"""A task that is overdue for so long has lost its message, or its worker."""
+_MARKS_AT_ONCE = 16
+_MOST_TURNS = 25
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """What a message holds."""
+
+    key: str
+    fence: int
+
+
+async def send_due(port: Port, tasks: TaskEntities, queue: Queue[Any], within_seconds: float) -> int:
+    """Tell a queue of the tasks that are due soon and that it wasn't told of; gives how many.
+
+    A standard queue is told up to 15 minutes before, and holds its messages back; a fifo queue when they are due, with
+    their order as the group. Eight queries over what is due in that time; for each task a tenth of a request, and an
+    update of two units.
+    """
+    _check_projection(tasks)
+    now = port.now()
+    ahead = 0.0 if queue.is_fifo else min(within_seconds, MAX_DELAY_SECONDS)
+    found = await keys_of(port, tasks, State.DUE, instant(now + ahead))
+    overdue = wake_text(tasks, instant(now - RESEND_SECONDS))
+    told = 0
+    for part in _parts([task for task in found if not task.sent]):
+        await _tell(port, tasks, queue, part, now)
+        # After the message: a crash between the two sends it twice.
+        await _mark(port, tasks, part, [Change("sent", {"BOOL": True})])
+        told += len(part)
+    for part in _parts([task for task in found if task.sent and task.wake <= overdue]):
+        # Before the message: of several that tell one does, and one that is lost again is sent again later.
+        told += await _tell_again(port, tasks, queue, part, now)
+    return told
+
+
+def _parts(tasks: list[Candidate]) -> Iterator[list[Candidate]]:
+    for first in range(0, len(tasks), _MARKS_AT_ONCE):
+        yield tasks[first : first + _MARKS_AT_ONCE]
+
+
+async def _tell(port: Port, tasks: TaskEntities, queue: Queue[Any], part: Sequence[Candidate], now: float) -> None:
+    pointers: Queue[Pointer] = Queue(queue.url, Pointer)
+    await send(port, pointers, [_message(tasks, queue, task, now) for task in part])
+
+
+async def _tell_again(port: Port, tasks: TaskEntities, queue: Queue[Any], part: list[Candidate], now: float) -> int:
+    model, woken = model_of(tasks.task), instant(now)
+    unmoved = equal("state", {"S": State.DUE.value}) & at_most("wake", instant(now - RESEND_SECONDS))
+    ours = await _mark(port, tasks, part, list(waking(model, tasks.index, woken)), unmoved)
+    lost = [replace(task, wake=wake_text(tasks, woken)) for task, is_ours in zip(part, ours, strict=True) if is_ours]
+    await _tell(port, tasks, queue, lost, now)
+    return len(lost)
+
+
+def _message(tasks: TaskEntities, queue: Queue[Any], task: Candidate, now: float) -> Outgoing[Pointer]:
+    values = model_of(task.key.kinds[0]).key_values(task.key)
+    pointer = Pointer(values["id"], task.fence or 0)
+    if not queue.is_fifo:
+        wait = ceil(time_of(tasks, task.wake).timestamp() - now)
+        return Outgoing(pointer, delay_seconds=min(MAX_DELAY_SECONDS, max(0, wait)))
+    group = values.get("order", values["id"])
+    return Outgoing(pointer, group=group, deduplication=f"{pointer.key}#{pointer.fence}#{task.wake}")
+
+
+async def _mark(
+    port: Port, tasks: TaskEntities, part: Sequence[Candidate], changes: Sequence[Change], held: Condition | None = None
+) -> list[bool]:
+    """Change the items of tasks; of each, whether it was as the index shows it."""
+    marks: list[Callable[[], Any]] = [partial(_mark_one, port, task, changes, held) for task in part]
+    return await port.call_all(marks)
+
+
+async def _mark_one(port: Port, task: Candidate, changes: Sequence[Change], held: Condition | None) -> bool:
+    model = model_of(task.key.kinds[0])
+    condition = is_type(model) & equal("fence", {"N": str(task.fence)})
+    try:
+        await alone(port, Move(model, task.key, condition if held is None else condition & held, changes))
+    except ClaimLost:
+        return False  # it was claimed, cancelled or has ended since it was read
+    return True
+
+
+@dataclass(frozen=True)
+class NotYet:
+    """A task that a message came too early for."""
+
+    seconds: float
+
+
+async def run_pointer(worker: Worker, pointer: Pointer, tally: Tally) -> NotYet | None:
+    """Run the task that a message points to, if it is due, waits, and was not claimed since.
+
+    A read and a claim. NotYet where the message is to be kept.
+    """
+    port, tasks = worker.port, worker.tasks
+    item = await get(port, tasks.by_id(pointer.key).consistent())
+    if item is None or item.state is State.DEAD:
+        return None
+    if item.state is State.ORDERED:
+        return await _run_turn(worker, pointer, item.order or "", item.due, tally)
+    now = Begun.now(port)
+    if item.fence != pointer.fence:
+        return None
+    if item.wake > instant(now.wall):
+        return NotYet(item.wake.timestamp() - now.wall)
+    if model_of(tasks.task).place_of(item) in worker.runs_here():
+        return NotYet(worker.settings.lease_seconds)
+    claim = Claim(tasks, tasks.by_id(item.id), instant(now.wall), _until(worker, now), item.fence)
+    try:
+        claimed: TaskItem = await alone(port, claim)
+    except ClaimLost:
+        return None
+    await worker.see_through(claimed, now, tally)
+    return None
+
+
+async def _run_turn(worker: Worker, pointer: Pointer, order: str, due: datetime, tally: Tally) -> NotYet | None:
+    """The turns before it first; what is not ready is waited for."""
+    port, tasks = worker.port, worker.tasks
+    key = tasks.by_place(order, due, pointer.key)
+    for _ in range(_MOST_TURNS):
+        turn = await get(port, key.consistent())
+        now = Begun.now(port)
+        if turn is None or turn.fence != pointer.fence:
+            return None
+        if turn.ready > instant(now.wall):
+            return NotYet(turn.ready.timestamp() - now.wall)
+        claimed: Turn | None = await take_turn(port, tasks, key, _until(worker, now), worker.runs_here())
+        if claimed is None:
+            return NotYet(worker.settings.poll_seconds)
+        await worker.see_through(claimed, now, tally)
+    return NotYet(0.0)
+
+
+def _until(worker: Worker, now: Begun) -> datetime:
+    return instant(now.wall + worker.settings.lease_seconds)
+
+
+def _check_projection(tasks: TaskEntities) -> None:
+    if tasks.table.definition.indexes[tasks.index].projection != "all":
+        raise NotConfigured(
+            f"index {tasks.index} holds a part of the items, and a queue is told what it holds",
+            table=tasks.table.name,
+            hint="Let the index of the tasks project all.",
+        )

@@ -1,0 +1,348 @@
+"""Tasks: the functions of a program that can be put off, and the verbs for their calls."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, ParamSpec, overload
+from weakref import WeakKeyDictionary, ref
+
+from singletable.errors import DeclarationError, InvalidRequest, InvalidValue
+from singletable.flow.shells import Awaiting, Blocking
+from singletable.flow.stop import Stop
+from singletable.queues import Queue
+from singletable.records import Finding
+from singletable.records.write import Write
+from singletable.schema import Table, model_of
+from singletable.tasks import flows
+from singletable.tasks.calls import DEFAULT_TRIES, Backoff, Call, TaskFunction, task_function
+from singletable.tasks.context import Done, Running, held_now
+from singletable.tasks.items import DeadLetter, PlainTask, TaskEntities, task_entities
+from singletable.tasks.ordered import ScheduleName, ScheduleTurn
+from singletable.tasks.worker import Settings, Tally, check_functions
+from singletable.tasks.writes import Cancel, Plan, Schedule
+
+P = ParamSpec("P")
+_KEY_BYTES = 16
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """A task to be: `tx.add(...)` makes it with the rest of a transaction. Its `key` is given or made."""
+
+    tasks: TaskEntities
+    call: Call
+    due: datetime | timedelta
+    key: str
+    order: str | None = None
+
+    def __repr__(self) -> str:
+        """Without the arguments' values and the key, as logs show it."""
+        return f"<Scheduled {self.call.task.name} in {self.tasks.table.name}>"
+
+    def writes(self) -> Sequence[Write]:
+        plan = Plan(self.call, self.due, self.key, self.order)
+        if self.order is None:
+            return [Schedule(self.tasks, plan)]
+        return [ScheduleName(self.tasks, plan), ScheduleTurn(self.tasks, plan)]
+
+
+@dataclass(frozen=True)
+class Cancelled:
+    """A task to be no more."""
+
+    tasks: TaskEntities
+    key: str
+
+    def __repr__(self) -> str:
+        """Without the key, as logs show it."""
+        return f"<Cancelled task in {self.tasks.table.name}>"
+
+    def writes(self) -> Sequence[Write]:
+        return [Cancel(model_of(self.tasks.task), self.tasks.by_id(self.key))]
+
+
+class Tasks:
+    """Delayed, durable work as items of a table, found through one of its indexes.
+
+        tasks = Tasks(app, index="gsi1")
+
+        @tasks.task
+        def remind(user_id: str) -> None: ...
+
+        with db.transaction() as tx:
+            tx.create(user)
+            tx.add(tasks.after(timedelta(days=3), remind(user.id)))
+
+    A task runs at least once, never before its time by the clock of the worker that claims it. What fails is tried
+    again, later each time, and set aside with its error after the last try. One Tasks for a table: DeclarationError for
+    a second, whose workers would take what only the first has functions for.
+    """
+
+    def __init__(self, table: Table, *, index: str) -> None:
+        _refuse_second(table)
+        self._tasks = task_entities(table, index)
+        _TASKS_OF[table] = ref(self)
+        self.table = table
+        self._functions: dict[str, TaskFunction[...]] = {}
+
+    def __repr__(self) -> str:
+        return f"<Tasks of {self.table.name}: {', '.join(self._functions) or 'none'}>"
+
+    @property
+    def entity(self) -> type[PlainTask]:
+        """The entity that tasks are stored as."""
+        return self._tasks.task
+
+    # --- what can be put off ------------------------------------------------------------------------------------------
+    @overload
+    def task(self, function: Callable[P, Any]) -> TaskFunction[P]: ...
+    @overload
+    def task(
+        self,
+        *,
+        name: str | None = None,
+        tries: int = DEFAULT_TRIES,
+        backoff: Backoff = Backoff(),  # noqa: B008 frozen
+    ) -> Callable[[Callable[P, Any]], TaskFunction[P]]: ...
+    def task(
+        self,
+        function: Callable[P, Any] | None = None,
+        *,
+        name: str | None = None,
+        tries: int = DEFAULT_TRIES,
+        backoff: Backoff = Backoff(),  # noqa: B008 frozen
+    ) -> Any:
+        """A function whose calls can be put off: `@tasks.task`, or of a bound method `tasks.task(service.step)`.
+
+        It is stored by its `name`, the function's own by default: a new name leaves tasks of the old one without their
+        function. `tries` counts the first. DeclarationError for a name that is taken, and for parameters without names.
+        """
+
+        def register(function: Callable[P, Any]) -> TaskFunction[P]:
+            found = task_function(function, name or _name_of(function), tries, backoff)
+            self._admit(found)
+            return found
+
+        return register if function is None else register(function)
+
+    def _admit(self, task: TaskFunction[...]) -> None:
+        other = self._functions.get(task.name)
+        if other is not None and _place(other) != _place(task):  # the same again: a reload, a service made anew
+            raise DeclarationError(
+                f"two tasks are named {task.name!r}", hint='Name one of them: @tasks.task(name="...").'
+            )
+        self._functions[task.name] = task
+
+    # --- what joins a transaction -------------------------------------------------------------------------------------
+    def after(self, delay: timedelta, call: Call, *, key: str | None = None, order: str | None = None) -> Scheduled:
+        """A call, to be run some time from the moment it is written by the database's clock; see `at`."""
+        _check_schedule("after", "timedelta(minutes=10)", timedelta, delay, call)
+        return Scheduled(self._tasks, call, delay, _key_or_random(key), order)
+
+    def at(self, due: datetime, call: Call, *, key: str | None = None, order: str | None = None) -> Scheduled:
+        """A call, to be run at a time or as soon as can be after it.
+
+        `key` names it, for `cancel` and so that it exists once: AlreadyExists where there is one of that name, waiting,
+        running or dead. Tasks of one `order` are run one after the other, by their times; those of the same time in any
+        order. One item, in one index; with an order two. InvalidRequest where `call` is none, InvalidValue for no key.
+        """
+        _check_schedule("at", "datetime(2027, 1, 1, tzinfo=timezone.utc)", datetime, due, call)
+        return Scheduled(self._tasks, call, due, _key_or_random(key), order)
+
+    def cancel(self, key: str) -> Cancelled:
+        """The task of that key is no more; without one, nothing. One that runs goes on, but can't end with `done()`."""
+        _check_key(key)
+        return Cancelled(self._tasks, key)
+
+    def done(self) -> Done:
+        """The end of the task that runs here, for its own transaction: effect and end are one.
+
+        The transaction is refused with ClaimLost where the task was cancelled, or claimed by another worker after this
+        one's lease had run out.
+        """
+        return Done(held_now())
+
+    def running(self) -> Running:
+        """What the task that runs here may know of itself; InvalidRequest outside of one."""
+        return held_now().running
+
+    # --- workers ------------------------------------------------------------------------------------------------------
+    @overload
+    def run(
+        self,
+        db: Blocking,
+        *,
+        at_once: int = 8,
+        poll_seconds: float = 1.0,
+        lease_seconds: float = 60.0,
+        queue: Queue[Any] | None = None,
+        stop: Stop | None = None,
+        signals: bool = True,
+    ) -> Tally: ...
+    @overload
+    def run(
+        self,
+        db: Awaiting,
+        *,
+        at_once: int = 8,
+        poll_seconds: float = 1.0,
+        lease_seconds: float = 60.0,
+        queue: Queue[Any] | None = None,
+        stop: Stop | None = None,
+        signals: bool = True,
+    ) -> Coroutine[Any, Any, Tally]: ...
+    def run(
+        self,
+        db: Any,
+        *,
+        at_once: int = 8,
+        poll_seconds: float = 1.0,
+        lease_seconds: float = 60.0,
+        queue: Queue[Any] | None = None,
+        stop: Stop | None = None,
+        signals: bool = True,
+    ) -> Any:
+        """Run what is due, `at_once` tasks side by side, until SIGTERM, SIGINT or `stop()`; then finish what runs.
+
+        A worker that ends without that leaves its tasks to others when their leases run out. Idle, it looks every
+        `poll_seconds`: eight requests, four read units. A task costs a claim and an end, a write unit each for each KB,
+        and over its whole life four more in the index.
+
+        With a `queue`, tasks reach this worker and others through SQS: it tells the queue what is due, and runs what it
+        receives. A queue of its own, with a name that ends in `.fifo` or not.
+        """
+        settings = Settings(at_once, poll_seconds, lease_seconds)
+        return db.run(flows.run(db.port, self._tasks, self._functions, settings, queue, stop, signals))
+
+    @overload
+    def drain(
+        self, db: Blocking, *, at_once: int = 8, lease_seconds: float = 60.0, stop: Stop | None = None
+    ) -> Tally: ...
+    @overload
+    def drain(
+        self, db: Awaiting, *, at_once: int = 8, lease_seconds: float = 60.0, stop: Stop | None = None
+    ) -> Coroutine[Any, Any, Tally]: ...
+    def drain(self, db: Any, *, at_once: int = 8, lease_seconds: float = 60.0, stop: Stop | None = None) -> Any:
+        """Run what is due by the database's clock, and what that makes due, then return. Leases are not extended."""
+        settings = Settings(at_once, 1.0, lease_seconds)
+        return db.run(flows.drain(db.port, self._tasks, self._functions, settings, stop))
+
+    @overload
+    def send_due(self, db: Blocking, queue: Queue[Any], *, within_seconds: float = 900.0) -> int: ...
+    @overload
+    def send_due(
+        self, db: Awaiting, queue: Queue[Any], *, within_seconds: float = 900.0
+    ) -> Coroutine[Any, Any, int]: ...
+    def send_due(self, db: Any, queue: Queue[Any], *, within_seconds: float = 900.0) -> Any:
+        """Tell a queue of the tasks that are due within so many seconds, 15 minutes at most; gives how many.
+
+        For a schedule, as of a Lambda function called every minute. A fifo queue is told of what is due now. A message
+        is a pointer: the task itself decides whether it is run. What is overdue by two minutes is told of again.
+        """
+        return db.run(flows.send_due(db.port, self._tasks, queue, within_seconds))
+
+    def lambda_handler(
+        self, db: Blocking, *, lease_seconds: float = 900.0
+    ) -> Callable[[Mapping[str, Any], Any], dict[str, list[dict[str, str]]]]:
+        """The handler of a Lambda function behind such a queue, for `ReportBatchItemFailures`.
+
+        A message that is early, or whose turn has not come, is given back. A task that fails is not: its next try is in
+        the table, and `send_due` tells of it. `lease_seconds` is at least the function's timeout.
+        """
+
+        check_functions(db.port, self._functions)
+
+        def handler(event: Mapping[str, Any], context: Any = None) -> dict[str, list[dict[str, str]]]:
+            flow = flows.handle_event(db.port, self._tasks, self._functions, lease_seconds, event, context)
+            return db.run(flow)
+
+        return handler
+
+    # --- what went wrong ----------------------------------------------------------------------------------------------
+    @overload
+    def dead(self, db: Blocking) -> list[DeadLetter]: ...
+    @overload
+    def dead(self, db: Awaiting) -> Coroutine[Any, Any, list[DeadLetter]]: ...
+    def dead(self, db: Any) -> Any:
+        """The tasks that have failed for the last time, the longest dead first; kept until retried or cancelled."""
+        return db.run(flows.dead(db.port, self._tasks))
+
+    @overload
+    def retry(self, db: Blocking, key: str) -> None: ...
+    @overload
+    def retry(self, db: Awaiting, key: str) -> Coroutine[Any, Any, None]: ...
+    def retry(self, db: Any, key: str) -> Any:
+        """Make a dead task due now, with all its tries before it; NotFound where none of that key is dead."""
+        return db.run(flows.retry(db.port, self._tasks, key))
+
+    @overload
+    def check(self, db: Blocking) -> list[Finding]: ...
+    @overload
+    def check(self, db: Awaiting) -> Coroutine[Any, Any, list[Finding]]: ...
+    def check(self, db: Any) -> Any:
+        """What of the tasks is not as it should be; nothing in sound ones. Reads the whole table, and changes nothing.
+
+        Dead tasks are no finding: `dead` gives them.
+        """
+        return db.run(flows.check(db.port, self._tasks, self._functions))
+
+
+_TASKS_OF: WeakKeyDictionary[Table, ref[Tasks]] = WeakKeyDictionary()
+"""The one Tasks of each table, for as long as somebody holds it."""
+
+
+def _refuse_second(table: Table) -> None:
+    made = _TASKS_OF.get(table)
+    if made is not None and made() is not None:
+        raise DeclarationError(
+            f"{table.name} has its Tasks already; workers of a second would take tasks that it has no functions for",
+            table=table.name,
+            hint="Import the first one where its functions are declared. To declare it anew, make the Table anew too.",
+        )
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    name: str | None = getattr(function, "__name__", None)
+    if name is None:
+        raise DeclarationError(
+            f"a {type(function).__name__} has no name that a task could be stored under",
+            hint='Name it: tasks.task(name="...")(function).',
+        )
+    return name
+
+
+def _check_schedule(verb: str, example: str, wanted: type[Any], when: Any, call: Any) -> None:
+    """InvalidRequest where what is given is no time and a call of a task."""
+    if isinstance(call, TaskFunction):
+        raise InvalidRequest(
+            f"the task {call.name} is given without having been called",
+            operation=verb,
+            hint=f"Call it with its arguments, as in {call.name}(...): that gives what is to be run, and runs nothing.",
+        )
+    for value, kind, named in ((when, wanted, wanted.__name__), (call, Call, "call of a task")):
+        if not isinstance(value, kind):
+            raise InvalidRequest(
+                f"a {named} is wanted, not {type(value).__name__}",
+                operation=verb,
+                hint=f"As in tasks.{verb}({example}, remind(user_id)).",
+            )
+
+
+def _key_or_random(key: str | None) -> str:
+    if key is None:
+        return secrets.token_urlsafe(_KEY_BYTES)
+    _check_key(key)
+    return key
+
+
+def _check_key(key: str) -> None:
+    if not key:
+        raise InvalidValue("the key of a task is empty", hint="Name it; a task without key= is given one.")
+
+
+def _place(task: TaskFunction[...]) -> tuple[str, str]:
+    function: Any = task.function
+    return function.__module__, getattr(function, "__qualname__", f"{id(function)}")

@@ -1,0 +1,305 @@
+"""Connections of an event loop, and the pool that keeps them: one request at a time on each."""
+
+from __future__ import annotations
+
+import asyncio  # noqa: TID251
+import socket
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from typing import TYPE_CHECKING, cast
+
+from singletable.errors import InvalidRequest
+from singletable.wire.endpoints import Endpoint
+from singletable.wire.exchange import FORGOTTEN, Answer, AnswerLost, Undelivered
+from singletable.wire.http_answers import AnswerReader
+from singletable.wire.idle_connections import IdleConnections, Probe
+from singletable.wire.proxies import Proxy
+from singletable.wire.tls import Tls, is_untrusted
+from singletable.wire.unix_sockets import Door
+from singletable.wire.unix_sockets_async import pass_awaiting
+
+if TYPE_CHECKING:
+    import ssl
+
+_READ_BYTES = 4096
+
+
+class LoopConnection(asyncio.Protocol):
+    """One connection. After any failure it must be closed; its pool sees to that."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, epoch: str = "") -> None:
+        self.epoch = epoch
+        self.idle_since = 0.0
+        self._loop = loop
+        self._reader = AnswerReader()
+        self._transport: asyncio.Transport | None = None
+        self._probe: Probe | None = None
+        self._waiter: asyncio.Future[Answer] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._give_up_at = 0.0
+        self._patience = 0.0
+        self._spoilt = False
+
+    @property
+    def reusable(self) -> bool:
+        return self._reader.reusable and not self._spoilt
+
+    def is_quiet(self) -> bool:
+        # The loop may not have come round to tell of a close, hence the probe.
+        return self.reusable and self._probe is not None and self._probe.is_quiet()
+
+    async def ask(self, message: bytes, patience: float) -> Answer:
+        """Writes a request and reads the whole answer, in `patience` seconds. Raises as `Exchange` does."""
+        assert self._transport is not None
+        if self._spoilt:
+            raise Undelivered("the connection was closed at once")
+        waiter: asyncio.Future[Answer] = self._loop.create_future()
+        self._waiter = waiter
+        self._watch(patience)
+        try:
+            self._transport.write(message)
+            return await waiter
+        finally:
+            self._waiter = None
+
+    def close(self) -> None:
+        self._spoilt = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._transport is not None and not self._loop.is_closed():
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # Not every loop derives its transports from asyncio's.
+        self._transport = cast("asyncio.Transport", transport)
+        connected: socket.socket = transport.get_extra_info("socket")
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._probe = Probe(connected.fileno())
+
+    def data_received(self, data: bytes) -> None:
+        if self._waiter is None or self._waiter.done():
+            # Nobody asked for it: kept, it would become the next request's answer.
+            self.close()
+            return
+        try:
+            answer = self._reader.feed(data)
+        except AnswerLost as fault:
+            self._fail(fault)
+            return
+        if answer is not None:
+            self._waiter.set_result(answer)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._spoilt = True
+        if self._waiter is None or self._waiter.done():
+            return
+        try:
+            if exc is not None:
+                raise AnswerLost(str(exc)) from exc
+            self._waiter.set_result(self._reader.finish())
+        except AnswerLost as fault:
+            self._fail(fault)
+
+    def _watch(self, patience: float) -> None:
+        """Has `_look` come by in time. One timer outlasts many requests: one for each costs more than signing does."""
+        self._patience = patience
+        give_up_at = self._give_up_at = self._loop.time() + patience
+        if self._timer is not None:
+            if self._timer.when() <= give_up_at:
+                return
+            self._timer.cancel()
+        self._timer = self._loop.call_at(give_up_at, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        if self._waiter is None:
+            return
+        if self._loop.time() < self._give_up_at:
+            self._timer = self._loop.call_at(self._give_up_at, self._look)
+            return
+        self._fail(AnswerLost(f"no whole answer in {self._patience:g} s", timed_out=True))
+
+    def _fail(self, fault: AnswerLost) -> None:
+        self._spoilt = True
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_exception(fault)
+
+
+class LoopPool:
+    """Opens, lends and keeps one event loop's connections to one endpoint, at most `limit` in use at a time."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        endpoint: Endpoint,
+        *,
+        tls: Tls | None,
+        connect_seconds: float,
+        max_idle: int,
+        limit: int,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self.loop = loop
+        self._endpoint = endpoint
+        self._tls = tls
+        self._connect_seconds = connect_seconds
+        self._idle: IdleConnections[LoopConnection] = IdleConnections(max_idle, monotonic)
+        self._free = limit
+        self._queue: deque[asyncio.Future[None]] = deque()
+        self._closer: AsyncGenerator[None, None] | None = None
+        self._closed = False
+
+    async def exchange(self, message: bytes, patience: float, idle_limit: float, epoch: str = "") -> Answer:
+        """One try. Raises `Undelivered` and `AnswerLost`; a cancelled one leaves no connection behind."""
+        if self._free <= 0:
+            await self._wait_in_line(patience)
+        else:
+            self._free -= 1
+        try:
+            connection = self._idle.take(idle_limit) or await self._connect(min(patience, self._connect_seconds))
+            if epoch and connection.epoch != epoch:
+                connection.close()
+                raise Undelivered(FORGOTTEN, forgotten=True)
+            try:
+                answer = await connection.ask(message, patience)
+            except BaseException as fault:
+                connection.close()
+                if isinstance(fault, AnswerLost):
+                    fault.epoch = connection.epoch
+                raise
+            self._give_back(connection)
+            return answer
+        finally:
+            self._let_next_in()
+
+    async def close(self) -> None:
+        """Closes the idle connections now, and those in use when they come back."""
+        self._closed = True
+        self._idle.clear()
+        # An aborted transport lets go of its socket one turn of the loop later; under TLS, two.
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+    def _give_back(self, connection: LoopConnection) -> None:
+        if connection.reusable and not self._closed:
+            self._idle.put(connection)
+        else:
+            connection.close()
+
+    async def _wait_in_line(self, patience: float) -> None:
+        turn = self.loop.create_future()
+        self._queue.append(turn)
+        try:
+            async with asyncio.timeout(patience):
+                await turn
+        except BaseException as fault:
+            if turn.done() and not turn.cancelled():
+                self._let_next_in()
+            if isinstance(fault, TimeoutError):
+                raise Undelivered(f"all connections stayed busy for {patience:g} s") from fault
+            raise
+
+    def _let_next_in(self) -> None:
+        """Hands the place on to the first in line who still waits, or frees it."""
+        while self._queue:
+            turn = self._queue.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1
+
+    async def _connect(self, patience: float) -> LoopConnection:
+        if self._closed:
+            raise InvalidRequest("The port is closed", hint="Open another")
+        await self._close_with_loop()
+        endpoint = self._endpoint
+        try:
+            async with asyncio.timeout(patience):
+                if endpoint.door is not None:
+                    return await self._pass(endpoint.door)
+                if self._tls is None:
+                    _, connection = await self.loop.create_connection(self._make, *endpoint.peer)
+                elif endpoint.proxy is None:
+                    _, connection = await self.loop.create_connection(
+                        self._make, endpoint.host, endpoint.port, ssl=self._tls.context, server_hostname=endpoint.host
+                    )
+                else:
+                    connection = await self._connect_through(endpoint.proxy, self._tls.context)
+        except OSError as fault:
+            untrusted = is_untrusted(fault)
+            raise Undelivered(str(fault) or type(fault).__name__, untrusted=untrusted) from fault
+        return connection
+
+    def _make(self) -> LoopConnection:
+        return LoopConnection(self.loop)
+
+    async def _connect_through(self, proxy: Proxy, tls: ssl.SSLContext) -> LoopConnection:
+        """TLS to the endpoint, through a tunnel. Raises `Undelivered` and OSError."""
+        endpoint = self._endpoint
+        connected = await tunnel(self.loop, proxy, endpoint.host, endpoint.port)
+        try:
+            _, connection = await self.loop.create_connection(
+                self._make, sock=connected, ssl=tls, server_hostname=endpoint.host
+            )
+        except BaseException:
+            connected.close()
+            raise
+        return connection
+
+    async def _pass(self, door: Door) -> LoopConnection:
+        connected, epoch = await pass_awaiting(self.loop, door)
+        try:
+            connected.setblocking(False)
+            _, connection = await self.loop.create_connection(lambda: LoopConnection(self.loop, epoch), sock=connected)
+        except BaseException:
+            connected.close()
+            raise
+        return connection
+
+    async def _close_with_loop(self) -> None:
+        """Has the loop close the pool when it ends: `asyncio.run` finalises the generators that were begun in it."""
+        if self._closer is None:
+            self._closer = self._close_at_last()
+            await anext(self._closer)
+
+    async def _close_at_last(self) -> AsyncGenerator[None, None]:
+        try:
+            yield
+        finally:
+            await self.close()
+
+
+async def tunnel(loop: asyncio.AbstractEventLoop, proxy: Proxy, host: str, port: int) -> socket.socket:
+    """A connection through a proxy, before TLS. Raises `Undelivered` and OSError; its caller bounds the time."""
+    connected = await _connected(loop, proxy)
+    try:
+        await loop.sock_sendall(connected, proxy.asks_for(host, port))
+        answer = b""
+        while not proxy.agreed(answer):
+            received = await loop.sock_recv(connected, _READ_BYTES)
+            if not received:
+                raise Undelivered(f"the proxy at {proxy.address} closed the connection")
+            answer += received
+    except BaseException:
+        connected.close()
+        raise
+    return connected
+
+
+async def _connected(loop: asyncio.AbstractEventLoop, proxy: Proxy) -> socket.socket:
+    """To the first of the proxy's addresses that takes a connection."""
+    failure = OSError(f"the proxy {proxy.host} has no address")
+    for family, kind, protocol, _, address in await loop.getaddrinfo(proxy.host, proxy.port, type=socket.SOCK_STREAM):
+        connecting = socket.socket(family, kind, protocol)
+        try:
+            connecting.setblocking(False)
+            await loop.sock_connect(connecting, address)
+        except OSError as fault:
+            connecting.close()
+            failure = fault
+        except BaseException:
+            connecting.close()
+            raise
+        else:
+            return connecting
+    raise failure

@@ -1,0 +1,187 @@
+"""Blocking connections and the pool that keeps them: one request at a time on each, any number of threads."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from weakref import WeakSet
+
+from singletable.errors import InvalidRequest
+from singletable.wire.endpoints import Endpoint
+from singletable.wire.exchange import FORGOTTEN, Answer, AnswerLost, Undelivered
+from singletable.wire.http_answers import AnswerReader
+from singletable.wire.idle_connections import IdleConnections, Probe
+from singletable.wire.proxies import Proxy
+from singletable.wire.tls import is_untrusted, tls_for
+from singletable.wire.unix_sockets import pass_blocking
+
+# Under the size from which malloc asks the kernel for fresh pages each time.
+_READ_BYTES = 65536
+
+
+class SocketConnection:
+    """One connection. After any failure it must be closed; its pool sees to that."""
+
+    __slots__ = ("__weakref__", "_patience", "_probe", "_reader", "_socket", "epoch", "idle_since")
+
+    def __init__(self, connected: socket.socket, patience: float, epoch: str = "") -> None:
+        self.epoch = epoch
+        self.idle_since = 0.0
+        self._socket = connected
+        self._patience = patience
+        self._reader = AnswerReader()
+        self._probe = Probe(connected.fileno())
+
+    @property
+    def reusable(self) -> bool:
+        return self._reader.reusable
+
+    def is_quiet(self) -> bool:
+        return self._probe.is_quiet()
+
+    def write(self, message: bytes, patience: float) -> None:
+        """Raises `AnswerLost`: some of the bytes may have arrived."""
+        try:
+            if patience != self._patience:
+                self._wait_at_most(patience)
+            self._socket.sendall(message)
+        except TimeoutError as fault:
+            raise AnswerLost("the service did not take the request in time", timed_out=True) from fault
+        except OSError as fault:
+            raise AnswerLost(str(fault)) from fault
+
+    def read(self, monotonic: Callable[[], float]) -> Answer:
+        """The whole answer, within the patience given to `write`. Raises `AnswerLost`."""
+        receive, feed = self._socket.recv, self._reader.feed
+        patience, give_up_at = self._patience, monotonic() + self._patience
+        try:
+            while data := receive(_READ_BYTES):
+                answer = feed(data)
+                if answer is not None:
+                    return answer
+                # A socket's timeout is for one piece; a trickle of them must not outlast it.
+                self._wait_at_most(give_up_at - monotonic())
+        except TimeoutError as fault:
+            raise AnswerLost(f"no whole answer in {patience:g} s", timed_out=True) from fault
+        except OSError as fault:
+            raise AnswerLost(str(fault)) from fault
+        return self._reader.finish()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _wait_at_most(self, seconds: float) -> None:
+        if seconds <= 0.0:
+            raise TimeoutError
+        self._socket.settimeout(seconds)
+        self._patience = seconds
+
+
+class SocketPool:
+    """Opens, lends and keeps connections to one endpoint. A forked child starts with an empty one."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        connect_seconds: float,
+        max_idle: int,
+        ca_file: str | None,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._endpoint = endpoint
+        self._connect_seconds = connect_seconds
+        self._tls = tls_for(endpoint, ca_file)
+        self._monotonic = monotonic
+        self._idle: IdleConnections[SocketConnection] = IdleConnections(max_idle, monotonic)
+        self._open: WeakSet[SocketConnection] = WeakSet()
+        self._closed = False
+        _POOLS.add(self)
+
+    def take(self, patience: float, idle_limit: float, epoch: str = "") -> SocketConnection:
+        """A live connection, of the idle ones or new. Raises `Undelivered`."""
+        connection = self._idle.take(idle_limit) or self._connect(min(patience, self._connect_seconds))
+        if epoch and connection.epoch != epoch:
+            self.discard(connection)
+            raise Undelivered(FORGOTTEN, forgotten=True)
+        return connection
+
+    def give_back(self, connection: SocketConnection) -> None:
+        """After an answer that was read whole."""
+        if connection.reusable and not self._closed:
+            self._idle.put(connection)
+        else:
+            self.discard(connection)
+
+    def discard(self, connection: SocketConnection) -> None:
+        """Closes one that is in an unknown state."""
+        self._open.discard(connection)
+        connection.close()
+
+    def close(self) -> None:
+        """Closes the idle connections now, and those in use when they come back."""
+        self._closed = True
+        self._idle.clear()
+
+    def forget(self) -> None:
+        """In a forked child: lets go of the parent's connections, also of those that its threads had in use."""
+        self._idle.clear()
+        for connection in tuple(self._open):
+            self.discard(connection)
+
+    def _connect(self, patience: float) -> SocketConnection:
+        if self._closed:
+            raise InvalidRequest("The port is closed", hint="Open another")
+        endpoint, epoch = self._endpoint, ""
+        try:
+            if endpoint.door is not None:
+                connected, epoch = pass_blocking(endpoint.door, patience)
+                connected.settimeout(patience)
+            else:
+                connected = socket.create_connection(endpoint.peer, patience)
+        except OSError as fault:
+            raise Undelivered(str(fault) or type(fault).__name__) from fault
+        try:
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if endpoint.proxy is not None and self._tls is not None:
+                self._tunnel(connected, endpoint.proxy, patience)
+            if self._tls is not None:
+                connected = self._tls.wrap(connected, endpoint.host)
+        except OSError as fault:
+            connected.close()
+            raise Undelivered(str(fault), untrusted=is_untrusted(fault)) from fault
+        except Undelivered:
+            connected.close()
+            raise
+        connection = SocketConnection(connected, patience, epoch)
+        self._open.add(connection)
+        return connection
+
+    def _tunnel(self, connected: socket.socket, proxy: Proxy, patience: float) -> None:
+        """Has the proxy open a way to the endpoint. Raises `Undelivered` and OSError."""
+        give_up_at, answer = self._monotonic() + patience, b""
+        connected.sendall(proxy.asks_for(self._endpoint.host, self._endpoint.port))
+        while not proxy.agreed(answer):
+            left = give_up_at - self._monotonic()
+            if left <= 0.0:
+                raise Undelivered(f"the proxy at {proxy.address} did not answer in {patience:g} s")
+            connected.settimeout(left)
+            received = connected.recv(_READ_BYTES)
+            if not received:
+                raise Undelivered(f"the proxy at {proxy.address} closed the connection")
+            answer += received
+        connected.settimeout(patience)
+
+
+_POOLS: WeakSet[SocketPool] = WeakSet()
+
+
+def _forget_all() -> None:
+    for pool in tuple(_POOLS):
+        pool.forget()
+
+
+# The parent goes on using its sockets: closing the child's copies sends nothing, using them would mix two answers.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)
