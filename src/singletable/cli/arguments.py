@@ -17,9 +17,8 @@ import click
 
 from singletable.cli.lookup import Pattern
 from singletable.errors import InvalidValue
-from singletable.schema import after, at_least, at_most, before, between, starting_with
-from singletable.schema.capture import ANY
-from singletable.schema.key_text import Slot, Verbatim, enum_text
+from singletable.foundation import ANY, Slot, Verbatim, after, enum_text
+from singletable.schema import at_least, at_most, before, between, starting_with
 
 RANGES: Mapping[str, Callable[[Any], Any]] = {
     "before": before,

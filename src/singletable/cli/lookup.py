@@ -16,8 +16,8 @@ from typing import Any, NoReturn
 import click
 
 from singletable.errors import SingletableError
-from singletable.schema import Entity, Query, Table, Whole, captured_of, collections_of, entity_name
-from singletable.schema.patterns import Bound, Captured
+from singletable.foundation import Bound, Captured, Entity, Query, Table, captured_of, collections_of, entity_name
+from singletable.schema import Whole
 
 
 @dataclass(frozen=True)

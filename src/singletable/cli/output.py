@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from singletable.flow import Meter
-from singletable.schema import Entity, KeyOf
+from singletable.foundation import Entity, KeyOf
 
 _SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
 _TURNING = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff"

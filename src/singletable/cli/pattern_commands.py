@@ -15,9 +15,8 @@ from singletable.cli.arguments import arguments_of, usage
 from singletable.cli.lookup import Pattern, pattern_of
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
-from singletable.records import Page, flows
-from singletable.records.first_use import first_use
-from singletable.schema import Collection, KeyOf, Query, Whole, model_of
+from singletable.foundation import KeyOf, Page, Query, first_use, flows, model_of
+from singletable.schema import Collection, Whole
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from rich.text import Text
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
 from singletable.cli.session import options_anywhere
-from singletable.schema import AccessPattern, Table, catalogue
+from singletable.foundation import AccessPattern, Table, catalogue
 
 
 @click.command()

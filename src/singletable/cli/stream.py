@@ -14,7 +14,7 @@ from singletable.cli.lookup import tables_of
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.errors import PASSING
-from singletable.schema import Table
+from singletable.foundation import Table
 
 if TYPE_CHECKING:
     from singletable.streams.consumer import Start

@@ -12,7 +12,7 @@ from singletable.cli.lookup import tables_of
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.errors import NotFound
-from singletable.schema import Table
+from singletable.foundation import Table
 from singletable.tables import Description
 
 _module = click.argument("module", metavar="MODULE[:NAME]")

@@ -33,12 +33,8 @@ from singletable.documents.rows import (
 from singletable.documents.submission import refs_in
 from singletable.errors import Corrupt
 from singletable.flow.port import Port
+from singletable.foundation import ANY, Finding, Query, ask, model_for
 from singletable.operations import Key
-from singletable.records.check import Finding
-from singletable.records.query_request import ask
-from singletable.schema.capture import ANY
-from singletable.schema.models import model_for
-from singletable.schema.patterns import Query
 
 R = TypeVar("R", bound=Row)
 

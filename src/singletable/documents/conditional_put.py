@@ -11,9 +11,8 @@ from singletable.documents.rows import InboxRow
 from singletable.errors import OutcomeUnknown, Unavailable
 from singletable.flow.port import Consumed, Port
 from singletable.flow.request import Response
+from singletable.foundation import is_absent, model_for, model_of, plain_guard
 from singletable.operations import MAX_BATCH_WRITE, BatchWriteItem, PutItem, Refused
-from singletable.records.conditions import is_absent, plain_guard
-from singletable.schema.models import model_for, model_of
 
 
 def put_if_absent(row: Any) -> PutItem:

@@ -14,7 +14,7 @@ from singletable.documents.document import Document, DocumentModel, document_mod
 from singletable.documents.mutations import Submission
 from singletable.errors import InvalidRequest, NotConfigured
 from singletable.flow.shells import is_of_shell
-from singletable.records.cursors import CursorSeal
+from singletable.foundation import CursorSeal
 
 D = TypeVar("D", bound=Document)
 

@@ -23,8 +23,7 @@ from singletable.documents.canonical_json import JsonCodec
 from singletable.documents.rows import CollectionWords, InboxRow, Rows, Version, Words, make_rows
 from singletable.documents.upcasters import ContentCodec, Upcaster, register
 from singletable.errors import DeclarationError, InvalidRequest, InvalidValue
-from singletable.schema.entities import names_around
-from singletable.schema.table import Table
+from singletable.foundation import Table, names_around
 from singletable.values import Codec, Field, make_field
 
 if TYPE_CHECKING:

@@ -33,13 +33,9 @@ from singletable.documents.submission import refs_in
 from singletable.errors import Denied, TransactionConflict, Unavailable
 from singletable.expressions import Change, Condition, Expressions, Given, Stored
 from singletable.flow.port import Port
+from singletable.foundation import ANY, Query, after, ask, guard, is_absent, model_of
 from singletable.operations import DeleteItem, Guard, Key, PutItem, Refused, UpdateItem
 from singletable.operations.answers import RAW
-from singletable.records.conditions import guard, is_absent
-from singletable.records.query_request import ask
-from singletable.schema.capture import ANY
-from singletable.schema.models import model_of
-from singletable.schema.patterns import Query, after
 from singletable.values import AttributeValue
 
 R = TypeVar("R")

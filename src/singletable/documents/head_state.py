@@ -15,11 +15,8 @@ from singletable.documents.context import Home
 from singletable.documents.read import client_rows, newest_operation, not_found
 from singletable.documents.rows import ClientRecord, GcEpoch, InboxRow, Version
 from singletable.flow.port import Port
+from singletable.foundation import ANY, Query, ask, get_operation
 from singletable.operations import Key
-from singletable.records.query_request import ask
-from singletable.records.read import get_operation
-from singletable.schema.capture import ANY
-from singletable.schema.patterns import Query
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,7 @@ from singletable.documents.read import client_rows
 from singletable.documents.rows import ClientRecord, InboxRow
 from singletable.errors import InvalidRequest, Unavailable
 from singletable.flow.port import Port
-from singletable.records.batches import get_many
-from singletable.records.query_request import ask
-from singletable.schema.capture import ANY
-from singletable.schema.models import model_for
-from singletable.schema.patterns import Query
+from singletable.foundation import ANY, Query, ask, get_many, model_for
 
 Known = Mapping[str, ClientRecord]
 _Place = tuple[str, int]

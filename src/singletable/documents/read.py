@@ -13,14 +13,9 @@ from singletable.documents.rows import ClientRecord, CollectionVersion, GcEpoch,
 from singletable.documents.snapshots import StoredItems, snapshot_of
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, NotFound
 from singletable.flow.port import Port
+from singletable.foundation import ANY, Asked, KeyOf, Page, Query, ask, first_use, get_many, page
+from singletable.foundation import get as get_row
 from singletable.operations import Key
-from singletable.records.batches import get_many
-from singletable.records.first_use import first_use
-from singletable.records.query_request import Asked, ask
-from singletable.records.read import Page, page
-from singletable.records.read import get as get_row
-from singletable.schema.capture import ANY
-from singletable.schema.patterns import KeyOf, Query
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -16,11 +16,9 @@ from singletable.documents.rows import Condemned, GcEpoch
 from singletable.errors import NotFound, Unavailable
 from singletable.expressions import Condition, Given, Stored
 from singletable.flow.port import Port
+from singletable.foundation import get_many, guard, model_for, model_of
 from singletable.operations import CheckItem, DeleteItem, Refused
 from singletable.operations.answers import RAW
-from singletable.records.batches import get_many
-from singletable.records.conditions import guard
-from singletable.schema.models import model_for, model_of
 
 _TRIES = 40
 _LONGEST_WAIT_SECONDS = 1.0

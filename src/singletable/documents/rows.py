@@ -20,10 +20,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from singletable.errors import DeclarationError
-from singletable.schema.capture import ANY
-from singletable.schema.entities import Entity, Special, field
-from singletable.schema.patterns import BoundKey, Key
-from singletable.schema.table import Table
+from singletable.foundation import ANY, BoundKey, Entity, Key, Special, Table, field
 
 _WRITERS = "The items of a document are written by Documents, which keeps them in step."
 _REFUSED = ("create", "put", "update", "upsert", "delete", "write_many")

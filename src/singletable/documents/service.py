@@ -18,9 +18,7 @@ from singletable.documents.replay import Replay
 from singletable.documents.rows import Listing, Version
 from singletable.documents.snapshots import collection_model, names_of
 from singletable.flow.port import Port
-from singletable.records.check import Finding
-from singletable.records.cursors import CursorSeal
-from singletable.records.read import DEFAULT_LIMIT, Page
+from singletable.foundation import DEFAULT_LIMIT, CursorSeal, Finding, Page
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -19,8 +19,7 @@ from singletable.documents.rows import Listing, Version
 from singletable.documents.service import HasSeal
 from singletable.documents.snapshots import collection_model, names_of
 from singletable.flow.port import Port
-from singletable.records.check import Finding
-from singletable.records.read import DEFAULT_LIMIT, Page
+from singletable.foundation import DEFAULT_LIMIT, Finding, Page
 
 T = TypeVar("T")
 R = TypeVar("R")

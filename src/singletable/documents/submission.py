@@ -24,11 +24,8 @@ from singletable.documents.retention import holds, keep
 from singletable.documents.rows import ClientRecord, GcEpoch, InboxRow
 from singletable.errors import InvalidRequest, TransactionConflict
 from singletable.flow.port import Consumed, Port
+from singletable.foundation import ANY, Query, ask, get_many
 from singletable.operations import Cancelled, TransactWriteItems
-from singletable.records.batches import get_many
-from singletable.records.query_request import ask
-from singletable.schema.capture import ANY
-from singletable.schema.patterns import Query
 
 T = TypeVar("T")
 

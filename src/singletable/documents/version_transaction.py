@@ -18,9 +18,8 @@ from singletable.documents.head_state import State
 from singletable.documents.retention import holds
 from singletable.documents.rows import Applied
 from singletable.expressions import Condition, Given, Stored
+from singletable.foundation import guard, model_of
 from singletable.operations import Action, PutItem
-from singletable.records.conditions import guard
-from singletable.schema.models import model_of
 from singletable.values import from_attribute_value
 from singletable.values.sizes import text_size
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from singletable.errors import AlreadyExists, Incomplete, InvalidRequest, NotFound
 from singletable.flow.port import Port
+from singletable.foundation import KeyOf, Table, first_use, get_many, model_for, model_of
 from singletable.graph.edge_items import Listing, counter_of, edge_key, note
 from singletable.graph.edges import LISTED, REVISION, Edge
 from singletable.graph.link import unlink
@@ -15,11 +16,6 @@ from singletable.graph.node_items import CAP
 from singletable.graph.nodes import EDGE_SETS, OVERFLOW, Node, node_key
 from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, Key
 from singletable.operations.answers import RAW
-from singletable.records.batches import get_many
-from singletable.records.first_use import first_use
-from singletable.schema.models import model_for, model_of
-from singletable.schema.patterns import KeyOf
-from singletable.schema.table import Table
 
 _TRIES = 12
 _SIDE_BY_SIDE = 16

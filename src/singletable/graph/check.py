@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from singletable.flow.port import Port
+from singletable.foundation import Finding, model_for, model_of
 from singletable.graph.edge_items import counter_of, listing_of
 from singletable.graph.edge_removal import partition_pages
 from singletable.graph.edges import GraphTable, is_edge
@@ -21,8 +22,6 @@ from singletable.graph.full_scan import Place, ends_of, entity_at, fetch, pages,
 from singletable.graph.members import texts_of
 from singletable.graph.nodes import OVERFLOW, TOMBSTONE, Node
 from singletable.operations import Item
-from singletable.records.check import Finding
-from singletable.schema.models import model_for, model_of
 
 
 async def check_graph(port: Port, table: GraphTable) -> list[Finding]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from singletable.errors import InvalidRequest, TransactionCancelled
 from singletable.flow.port import Port
+from singletable.foundation import Model, chunk, commit, first_use, model_of, start
 from singletable.graph.edge_removal import Removed, partition_pages, remove_edges
 from singletable.graph.edges import Edge, GraphTable, is_edge
 from singletable.graph.nodes import BURIED, TOMBSTONE, Node, is_key_of, node_key
@@ -19,10 +20,6 @@ from singletable.graph.queries import EdgeQuery
 from singletable.graph.read import incoming
 from singletable.graph.tombstones import BuryNode, HoldTombstone, RemoveNode, claimed_by, is_ended, set_tombstone
 from singletable.operations import Item
-from singletable.records.first_use import first_use
-from singletable.records.read import chunk, start
-from singletable.records.transactions import commit
-from singletable.schema.models import Model, model_of
 
 
 async def delete_node(port: Port, node: Any) -> bool:

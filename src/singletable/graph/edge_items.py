@@ -13,15 +13,12 @@ from typing import Any, ClassVar, TypeVar
 
 from singletable.errors import AlreadyExists, Conflict, NotFound, SingletableError
 from singletable.expressions import Condition, Given, Stored
+from singletable.foundation import KeyOf, Model, Moment, Part, Write, guard, model_of
 from singletable.graph.edges import LISTED, REVISION, Edge
 from singletable.graph.members import form_of
 from singletable.graph.nodes import EDGE_SETS
 from singletable.operations import DeleteItem, Item, PutItem
 from singletable.operations.answers import RAW
-from singletable.records.conditions import guard
-from singletable.records.write import Moment, Part, Write
-from singletable.schema.models import Model, model_of
-from singletable.schema.patterns import KeyOf
 
 D = TypeVar("D", bound=Edge[Any, Any])
 

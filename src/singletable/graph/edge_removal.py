@@ -12,19 +12,13 @@ from typing import Any
 from singletable.errors import NotFound, SingletableError, TransactionCancelled
 from singletable.expressions import Condition, Stored
 from singletable.flow.port import Port
+from singletable.foundation import KeyOf, Model, Moment, Part, Table, Write, commit, get_operation, guard, model_of
 from singletable.graph.edge_items import DeleteEdge, EdgeMoved, edge_key, listing_of
 from singletable.graph.edges import Edge
 from singletable.graph.link_writes import Unlinking
 from singletable.graph.tombstones import HoldTombstone, is_ended
 from singletable.operations import CheckItem, Item, Key, Query, Selection
 from singletable.operations.answers import RAW
-from singletable.records.conditions import guard
-from singletable.records.read import get_operation
-from singletable.records.transactions import commit
-from singletable.records.write import Moment, Part, Write
-from singletable.schema.models import Model, model_of
-from singletable.schema.patterns import KeyOf
-from singletable.schema.table import Table
 
 EDGES_A_TRANSACTION = 48
 """Each is an edge and, at most, its source, besides the node itself: 97 of the 100 items of a transaction."""

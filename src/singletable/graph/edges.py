@@ -19,24 +19,32 @@ from typing import Any, ClassVar, Generic, ParamSpec, TypeGuard, TypeVar, cast, 
 
 from singletable.errors import DeclarationError, InvalidRequest
 from singletable.expressions import Condition, Handle
+from singletable.foundation import (
+    ANY,
+    MAX_PARTITION_BYTES,
+    MAX_SORT_BYTES,
+    TOP,
+    Bound,
+    Captured,
+    Declared,
+    Entity,
+    IndexDecorator,
+    Key,
+    KeyOf,
+    KeyPart,
+    Slot,
+    Special,
+    Table,
+    Template,
+    Verbatim,
+    capture_sort,
+    model_of,
+    plain,
+)
 from singletable.graph.member_conditions import check_condition
 from singletable.graph.mirrors import mirrors_of
 from singletable.graph.nodes import Node, check_roles, check_word, end_type, kind_type, kinds_of, node_key
 from singletable.graph.queries import EdgeQuery, Linked
-from singletable.schema.capture import ANY, capture_sort
-from singletable.schema.entities import Entity, Special
-from singletable.schema.key_text import (
-    MAX_PARTITION_BYTES,
-    MAX_SORT_BYTES,
-    TOP,
-    Part,
-    Slot,
-    Template,
-    Verbatim,
-)
-from singletable.schema.models import model_of
-from singletable.schema.patterns import Bound, Captured, Declared, Key, KeyOf
-from singletable.schema.table import IndexDecorator, Table, plain
 from singletable.tables import StreamView
 from singletable.values.plans import FLAG, INTEGER, Field, Scalar
 
@@ -211,7 +219,7 @@ class EdgeIndex(Declared[P]):
         sort = capture_sort(self.function, types, separator, where)
         target: Any = types["target"]
         partition = Template(
-            (Part(target.word), Part("", Slot("target", target))), separator, False, MAX_PARTITION_BYTES
+            (KeyPart(target.word), KeyPart("", Slot("target", target))), separator, False, MAX_PARTITION_BYTES
         )
         own = inspect.signature(self.function)
         first = inspect.Parameter("target", inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -322,7 +330,9 @@ def _outgoing(cls: type[Any]) -> Captured:
     """`of`, for the catalogue: a query of the source's own partition."""
     model = model_of(cls)
     kinds = kind_type(cls.__targets__)
-    sort = Template((Part(model.type), Part("", Slot("kind", kinds))), model.table.separator, True, MAX_SORT_BYTES)
+    sort = Template(
+        (KeyPart(model.type), KeyPart("", Slot("kind", kinds))), model.table.separator, True, MAX_SORT_BYTES
+    )
 
     def of(source: Any, kind: Any = ANY) -> tuple[str, str]:
         """The edges from a node, all of them or those to nodes of one class."""
@@ -332,8 +342,8 @@ def _outgoing(cls: type[Any]) -> Captured:
 
 
 def _captured(cls: type[Any], table: Table, type: str, source: type[Verbatim], target: type[Verbatim]) -> Captured:
-    partition = Template((Part("", Slot("source", source)),), table.separator, True, MAX_PARTITION_BYTES)
-    sort = Template((Part(type), Part("", Slot("target", target))), table.separator, True, MAX_SORT_BYTES)
+    partition = Template((KeyPart("", Slot("source", source)),), table.separator, True, MAX_PARTITION_BYTES)
+    sort = Template((KeyPart(type), KeyPart("", Slot("target", target))), table.separator, True, MAX_SORT_BYTES)
 
     def between(source: Any, target: Any) -> tuple[str, str]:
         """The edge from one node to another."""

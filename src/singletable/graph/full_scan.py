@@ -7,10 +7,10 @@ from typing import Any
 
 from singletable.errors import SingletableError
 from singletable.flow.port import Port
+from singletable.foundation import Model
 from singletable.graph.edges import GraphTable, is_edge
 from singletable.operations import MAX_BATCH_GET, BatchGetItem, Item, Key, Scan, Selection
 from singletable.operations.answers import RAW
-from singletable.schema.models import Model
 
 _PAGE = 500
 

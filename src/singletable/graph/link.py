@@ -9,17 +9,12 @@ from typing import Any, TypeVar
 from singletable.errors import InvalidRequest, NotFound, TransactionCancelled, TransactionConflict
 from singletable.expressions import Update
 from singletable.flow.port import Port
+from singletable.foundation import HasWrites, KeyOf, Write, applied, commit, get, model_for, model_of
 from singletable.graph.edge_items import EdgeMoved, edge_key, was_read
 from singletable.graph.edge_removal import without_source
 from singletable.graph.edges import Edge, is_edge
 from singletable.graph.link_writes import Linking, Relinking, Target, Unlinking
 from singletable.graph.nodes import is_key_of, node_key
-from singletable.records.index_keys import applied
-from singletable.records.read import get
-from singletable.records.transactions import HasWrites, commit
-from singletable.records.write import Write
-from singletable.schema.models import model_for, model_of
-from singletable.schema.patterns import KeyOf
 
 D = TypeVar("D", bound=Edge[Any, Any])
 

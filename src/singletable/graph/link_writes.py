@@ -14,13 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
+from singletable.foundation import KeyOf, Model, Write, model_of
 from singletable.graph.edge_items import DeleteEdge, Listing, PutEdge, edge_key, listing_of
 from singletable.graph.edge_items import EdgeMoved as EdgeMoved
 from singletable.graph.edges import Edge
 from singletable.graph.node_items import HoldNode
-from singletable.records.write import Write
-from singletable.schema.models import Model, model_of
-from singletable.schema.patterns import KeyOf
 
 D = TypeVar("D", bound=Edge[Any, Any])
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from singletable.errors import InvalidRequest
 from singletable.expressions import Condition, Expressions, Handle, encoded, first_name, is_whole, owner_of
-from singletable.schema.models import model_of
+from singletable.foundation import model_of
 
 _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from singletable.foundation import KeyOf, model_of
 from singletable.graph.edges import Edge
 from singletable.graph.members import Meaning, Member, MemberForm, Tail, form_of, texts_of
 from singletable.graph.nodes import Node
 from singletable.graph.queries import Linked
-from singletable.schema.models import model_of
-from singletable.schema.patterns import KeyOf
 
 
 class Chooser:

@@ -16,11 +16,10 @@ from typing import Any
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest
+from singletable.foundation import KeyOf, model_for, model_of
 from singletable.graph.edges import Edge
 from singletable.graph.mirrors import mirrors_of
 from singletable.graph.nodes import EDGE_SETS, OVERFLOW, Node, stored_key
-from singletable.schema.models import model_for, model_of
-from singletable.schema.patterns import KeyOf
 
 _SETS = tuple(f"_{name}" for name in EDGE_SETS)
 _OVERFLOW = f"_{OVERFLOW}"

@@ -16,9 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from singletable.errors import DeclarationError
-from singletable.schema.capture import key_type
-from singletable.schema.key_text import Part, Slot, Template
-from singletable.schema.models import model_of
+from singletable.foundation import KeyPart, Slot, Template, key_type, model_of
 
 _MIRRORED = (str, date, datetime, UUID)
 
@@ -42,7 +40,7 @@ class Mirror:
             return
         slot = Slot(name, kind)
         # Two parts, so that a str has its '-' written %2D and ends where its part ends.
-        self._template = Template((Part("", slot), Part("")), "-")
+        self._template = Template((KeyPart("", slot), KeyPart("")), "-")
         self.form = slot.form("-", last=False)
         self._name = name
 

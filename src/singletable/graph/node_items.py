@@ -9,16 +9,12 @@ from msgspec import structs
 
 from singletable.errors import InvalidRequest, NotFound, SingletableError
 from singletable.expressions import Condition, Expressions, Given, Stored
+from singletable.foundation import Create, KeyOf, Model, Moment, Part, Write, both, guard, is_type, model_of
 from singletable.graph.edge_items import Listing, counter_of
 from singletable.graph.edges import Edge
 from singletable.graph.nodes import EDGE_SETS, OVERFLOW, TOMBSTONE
 from singletable.operations import CheckItem, Guard, Item, PutItem, UpdateItem
 from singletable.operations.answers import RAW
-from singletable.records.conditions import both, guard, is_type
-from singletable.records.verbs import Create
-from singletable.records.write import Moment, Part, Write
-from singletable.schema.models import Model, model_of
-from singletable.schema.patterns import KeyOf
 
 CAP = 100
 """Members of one edge type in a node's edge set: at 100 a link costs 20 write units, at 1,000 it would cost 140."""

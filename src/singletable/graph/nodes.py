@@ -12,11 +12,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self, TypeGuard, TypeVar, cast, get_args
 
 from singletable.errors import DeclarationError, InvalidValue
-from singletable.schema.entities import Entity, Special
-from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Part, Slot, Template, Verbatim
-from singletable.schema.models import model_of
-from singletable.schema.patterns import Captured, Declared, KeyOf
-from singletable.schema.table import Table
+from singletable.foundation import (
+    MAX_PARTITION_BYTES,
+    MAX_SORT_BYTES,
+    Captured,
+    Declared,
+    Entity,
+    KeyOf,
+    KeyPart,
+    Slot,
+    Special,
+    Table,
+    Template,
+    Verbatim,
+    model_of,
+)
 from singletable.values import METADATA
 from singletable.values.plans import TEXT, Field, Scalar, SetPlan
 
@@ -214,7 +224,7 @@ def _system_fields() -> list[Field]:
 
 
 def _captured(cls: type[Node], table: Table, type: str) -> Captured:
-    parts = (Part(type), Part("", Slot("id", str, rest=True)))
+    parts = (KeyPart(type), KeyPart("", Slot("id", str, rest=True)))
     source = Template(parts, table.separator, True, MAX_PARTITION_BYTES)
     target = Template(parts, table.separator, True, MAX_SORT_BYTES)
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from msgspec.structs import replace
 
 from singletable.expressions import Condition
+from singletable.foundation import Query
 from singletable.graph.member_conditions import Test, test_of
 from singletable.graph.nodes import Node
-from singletable.schema.patterns import Query
 
 if TYPE_CHECKING:
     from singletable.graph.edges import Edge

@@ -15,6 +15,20 @@ from typing import Any, TypeVar
 
 from singletable.errors import InvalidRequest
 from singletable.flow.port import Port
+from singletable.foundation import (
+    TOP,
+    CursorSeal,
+    KeyOf,
+    Position,
+    Table,
+    ask,
+    everything,
+    get_at,
+    get_many,
+    model_of,
+    page,
+    placed_reader_of,
+)
 from singletable.graph.edges import Edge, inverse_of
 from singletable.graph.member_selection import Chooser, asks_for, member_of
 from singletable.graph.members import Member, has_more, knows_edges, members_of
@@ -22,15 +36,6 @@ from singletable.graph.nodes import Node, node_key, stored_key
 from singletable.graph.queries import EdgeQuery, Linked, NodeQuery
 from singletable.graph.rows import Neighbours, NodePage, Row
 from singletable.operations import Found
-from singletable.records.batches import get_at, get_many
-from singletable.records.cursors import CursorSeal
-from singletable.records.query_request import ask
-from singletable.records.read import Position, everything, page
-from singletable.records.readers import placed_reader_of
-from singletable.schema.key_text import TOP
-from singletable.schema.models import model_of
-from singletable.schema.patterns import KeyOf
-from singletable.schema.table import Table
 
 F = TypeVar("F", bound=Node)
 N = TypeVar("N", bound=Node)

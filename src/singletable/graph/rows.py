@@ -9,11 +9,11 @@ from typing import Any, Generic, TypeVar, overload
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest
+from singletable.foundation import Page
 from singletable.graph.edges import Edge
 from singletable.graph.members import Member, has_more
 from singletable.graph.nodes import Node
 from singletable.graph.queries import Linked
-from singletable.records.read import Page
 
 F = TypeVar("F", bound=Node)
 N_co = TypeVar("N_co", bound=Node, covariant=True)

@@ -17,6 +17,7 @@ from typing import Any
 
 from singletable.errors import NotFound, SingletableError, TransactionCancelled
 from singletable.flow.port import Port
+from singletable.foundation import Write, commit, first_use
 from singletable.graph.edge_items import EdgeMoved
 from singletable.graph.edge_removal import HoldAbsence, remove_edges, without_source
 from singletable.graph.edges import Edge, GraphTable, is_edge
@@ -25,9 +26,6 @@ from singletable.graph.link_writes import Unlinking
 from singletable.graph.nodes import TOMBSTONE, Node, stored_key
 from singletable.graph.tombstones import HoldTombstone, RemoveNode, claimed_by, is_ended
 from singletable.operations import Item
-from singletable.records.first_use import first_use
-from singletable.records.transactions import commit
-from singletable.records.write import Write
 
 _REMEMBERED = 50_000
 """Nodes that were seen to be there, and are not asked for again in a look for orphans."""

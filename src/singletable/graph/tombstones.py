@@ -19,14 +19,10 @@ from typing import Any, ClassVar
 from singletable.errors import NotFound, SingletableError, TransactionCancelled
 from singletable.expressions import Condition, Given, Stored
 from singletable.flow.port import Port
+from singletable.foundation import Claim, KeyOf, Model, Moment, Part, Write, guard, is_type
 from singletable.graph.nodes import BURIED, TOMBSTONE
 from singletable.operations import CheckItem, DeleteItem, Guard, Item, PutItem, Refused, UpdateItem
 from singletable.operations.answers import RAW
-from singletable.records.conditions import guard, is_type
-from singletable.records.unique_guards import Claim
-from singletable.records.write import Moment, Part, Write
-from singletable.schema.models import Model
-from singletable.schema.patterns import KeyOf
 
 
 async def set_tombstone(port: Port, model: Model[Any], key: KeyOf[Any]) -> Item | None:

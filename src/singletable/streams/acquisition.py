@@ -12,8 +12,8 @@ from typing import Any
 from singletable.expressions import attr
 from singletable.flow import DYNAMODB_STREAMS
 from singletable.flow.port import Port
+from singletable.foundation import flows
 from singletable.operations.stream import GetShardIterator, Shard
-from singletable.records import flows
 from singletable.streams import leases
 from singletable.streams.consumer import Consumer, Pace
 from singletable.streams.gaps import tell_of_gap

@@ -23,9 +23,7 @@ from singletable.expressions import Handle, first_name, is_whole
 from singletable.flow.port import Port
 from singletable.flow.shells import Awaiting, Blocking
 from singletable.flow.stop import Stop, stopping
-from singletable.records.check import Finding
-from singletable.schema import Entity, Table
-from singletable.schema.models import model_of
+from singletable.foundation import Entity, Finding, Table, model_of
 from singletable.streams import dead_letters, worker
 from singletable.streams.check import check
 from singletable.streams.consumer import BUFFER_BYTES, Consumer, Pace, Start

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from singletable.flow.port import Port
+from singletable.foundation import Finding, flows
 from singletable.operations.stream import Shard
-from singletable.records import flows
-from singletable.records.check import Finding
 from singletable.streams.acquisition import label_of
 from singletable.streams.consumer import Consumer
 from singletable.streams.dead_letters import all_set_aside

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from singletable.errors import InvalidRequest
-from singletable.schema import Table
+from singletable.foundation import Table
 from singletable.streams.events import Gap
 from singletable.streams.router import Router
 from singletable.streams.state import Books

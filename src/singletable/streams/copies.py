@@ -16,14 +16,22 @@ from singletable.errors import ConditionFailed, DeclarationError, NotFound
 from singletable.expressions import Condition, Update, attr, first_name
 from singletable.flow import Consumed, Request, Response
 from singletable.flow.port import Port
+from singletable.foundation import (
+    Bound,
+    Copy,
+    KeyOf,
+    Model,
+    Moment,
+    Part,
+    Table,
+    copied_version,
+    copies_in,
+    flows,
+    model_for,
+    model_of,
+)
+from singletable.foundation import Change as Write
 from singletable.operations import Key, Refused, UpdateItem
-from singletable.records import flows
-from singletable.records.verbs import Change as Write
-from singletable.records.write import Moment, Part
-from singletable.schema import KeyOf, Table
-from singletable.schema.copies import Copy, copied_version, copies_in
-from singletable.schema.models import Model, model_for, model_of
-from singletable.schema.patterns import Bound
 from singletable.streams.events import Inserted, Modified
 from singletable.streams.router import Handler
 

@@ -13,10 +13,8 @@ import msgspec
 
 from singletable.failure_text import error_text
 from singletable.flow.port import Port
+from singletable.foundation import KeyOf, Transaction, flows
 from singletable.operations.stream import EventName, StreamRecord, read_records
-from singletable.records import flows
-from singletable.records.transactions import Transaction
-from singletable.schema import KeyOf
 from singletable.streams.state import AsideItem, Books, LeaseItem, leases_needed
 
 _PART_BYTES = 350_000

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
+from singletable.foundation import KeyOf
 from singletable.operations.stream import EventName
-from singletable.schema import KeyOf
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -14,8 +14,7 @@ from typing import Any
 from singletable.errors import AlreadyExists, ConditionFailed, NotFound, OutcomeUnknown
 from singletable.expressions import Update, attr
 from singletable.flow.port import Port
-from singletable.records import flows
-from singletable.schema import Entity
+from singletable.foundation import Entity, flows
 from singletable.streams.state import Books, LeaseItem
 
 State = tuple[int, int, str]

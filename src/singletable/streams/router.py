@@ -16,10 +16,9 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import Raw, Struct
 
+from singletable.foundation import Model, Table
 from singletable.operations import Item, read_item, read_one
 from singletable.operations.stream import StreamRecord
-from singletable.schema import Table
-from singletable.schema.models import Model
 from singletable.streams.events import AnyChange, Expired, Inserted, Modified, Removed
 from singletable.values import json_decoder
 

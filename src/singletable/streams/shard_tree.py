@@ -8,10 +8,9 @@ from typing import Any
 from singletable.errors import NotConfigured
 from singletable.flow import DYNAMODB_STREAMS
 from singletable.flow.port import Port
+from singletable.foundation import Table, first_use
 from singletable.operations import TableCall
 from singletable.operations.stream import DescribeStream, Shard
-from singletable.records.first_use import first_use
-from singletable.schema import Table
 from singletable.streams.state import LeaseItem
 
 

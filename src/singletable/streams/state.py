@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from singletable.errors import NotConfigured
 from singletable.flow.port import Port
-from singletable.schema import ANY, Entity, Key, Table
+from singletable.foundation import ANY, Entity, Key, Table
 
 LeasesIn = Literal["own", "same"]
 

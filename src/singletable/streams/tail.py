@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from singletable.errors import SingletableError
 from singletable.flow import DYNAMODB_STREAMS
 from singletable.flow.port import Port
+from singletable.foundation import Table
 from singletable.operations.stream import GetRecords, GetShardIterator, Records, StreamRecord
-from singletable.schema import Table
 from singletable.streams.acquisition import MARGIN_SECONDS
 from singletable.streams.consumer import Start
 from singletable.streams.embedded import TEND_EVERY_SECONDS, leaves_hole, tend

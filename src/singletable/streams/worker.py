@@ -16,7 +16,7 @@ from typing import Any
 from singletable.errors import PASSING, SingletableError, Unavailable
 from singletable.expressions import attr
 from singletable.flow.port import Port
-from singletable.records import flows
+from singletable.foundation import flows
 from singletable.streams import leases
 from singletable.streams.acquisition import Search
 from singletable.streams.consumer import Consumer, Pace

@@ -12,10 +12,8 @@ from typing import Any, TypeVar
 from singletable.documents import Home
 from singletable.documents.read import ready
 from singletable.flow import Port
+from singletable.foundation import Entity, Finding, flows, model_for
 from singletable.operations import Key
-from singletable.records import Finding, flows
-from singletable.schema import Entity
-from singletable.schema.models import model_for
 from singletable.sync.client_groups import Group, group_keys
 
 E = TypeVar("E", bound=Entity)

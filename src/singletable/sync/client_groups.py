@@ -18,8 +18,7 @@ from weakref import WeakKeyDictionary
 
 from singletable.errors import AlreadyExists, NotUnique
 from singletable.flow import Port
-from singletable.records import flows
-from singletable.schema import ANY, Entity, Key, KeyOf, Query, Table, field
+from singletable.foundation import ANY, Entity, Key, KeyOf, Query, Table, field, flows
 
 Name = TypeVar("Name")
 Value = TypeVar("Value")

@@ -36,9 +36,8 @@ from singletable.documents.rows import ClientRecord, InboxRow, Version
 from singletable.documents.snapshots import scalar_values, scalars_of
 from singletable.errors import Unavailable
 from singletable.flow import Port
-from singletable.records import flows
-from singletable.records.query_request import ask
-from singletable.schema import ANY, Query, between
+from singletable.foundation import ANY, Query, ask, flows
+from singletable.schema import between
 from singletable.sync.client_groups import Bindings, GroupKeys, clients_of, known_clients
 from singletable.sync.protocol import Clear, Delete, Operation, Pull, Pulled, Put
 

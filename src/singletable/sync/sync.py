@@ -33,8 +33,8 @@ from singletable.errors import (
 from singletable.failure_text import error_text
 from singletable.flow.shells import Awaiting, is_of_shell
 from singletable.flow.stop import Stop, stopping
+from singletable.foundation import Finding
 from singletable.queues import Message, Queue, consume
-from singletable.records import Finding
 from singletable.sync.access import READ, Access, Authenticate, Authorise, Create, HttpRequest, answer_of
 from singletable.sync.apply import Applier
 from singletable.sync.asgi import Afterwards, Gap, Missing, SyncApp

@@ -16,12 +16,9 @@ from typing import Any
 
 from singletable.errors import SingletableError
 from singletable.flow.port import Port
+from singletable.foundation import Finding, Model, first_use, model_for, model_of
 from singletable.operations import Item, Key, Scan, Selection
 from singletable.operations.answers import RAW
-from singletable.records import Finding
-from singletable.records.first_use import first_use
-from singletable.schema import Model, model_of
-from singletable.schema.models import model_for
 from singletable.tasks.calls import TaskFunction
 from singletable.tasks.due import keys_of
 from singletable.tasks.items import Lane, PlainTask, State, TaskEntities, TaskItem, Turn, shard_of

@@ -12,7 +12,7 @@ from typing import Any
 from singletable.errors import InvalidRequest
 from singletable.failure_text import is_of_function
 from singletable.flow.port import Port
-from singletable.records.write import Write
+from singletable.foundation import Write
 from singletable.tasks.items import TaskEntities, TaskItem
 from singletable.tasks.outcomes import finishing
 from singletable.tasks.writes import Finish

@@ -18,12 +18,9 @@ from typing import Any
 from singletable.errors import NotConfigured
 from singletable.expressions import Change, Condition
 from singletable.flow.port import Port
+from singletable.foundation import alone, get, is_type, model_of
 from singletable.operations.queue import MAX_DELAY_SECONDS
 from singletable.queues import Outgoing, Queue, send
-from singletable.records.conditions import is_type
-from singletable.records.read import get
-from singletable.records.send import alone
-from singletable.schema.models import model_of
 from singletable.tasks.context import Begun
 from singletable.tasks.due import Candidate, keys_of, time_of, wake_text
 from singletable.tasks.items import State, TaskEntities, TaskItem, Turn, instant

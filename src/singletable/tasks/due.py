@@ -7,13 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from singletable.flow.port import Port
+from singletable.foundation import KeyOf, Template, first_use, get_many, model_of
 from singletable.operations import Item, Key, Query, Selection
 from singletable.operations.answers import RAW
-from singletable.records.batches import get_many
-from singletable.records.first_use import first_use
-from singletable.schema.key_text import Template
-from singletable.schema.models import model_of
-from singletable.schema.patterns import KeyOf
 from singletable.tasks.items import SHARDS, State, TaskEntities, TaskItem
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from singletable.errors import NotFound
 from singletable.flow.port import Port
 from singletable.flow.stop import Stop, stopping
+from singletable.foundation import get
 from singletable.queues import Queue
-from singletable.records.read import get
 from singletable.tasks.calls import TaskFunction
 from singletable.tasks.check import check
 from singletable.tasks.dispatch import send_due

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from zlib import crc32
 
 from singletable.errors import DeclarationError
-from singletable.schema import ANY, Entity, Key, KeyOf, Model, Query, Table, model_of
+from singletable.foundation import ANY, Entity, Key, KeyOf, Model, Query, Table, model_of
 
 TASK_TYPE = "_task"
 TURN_TYPE = "_turn"

@@ -13,12 +13,9 @@ from typing import Any, ClassVar
 
 from singletable.errors import NotFound, SingletableError
 from singletable.expressions import Change, Condition, Expressions
+from singletable.foundation import KeyOf, Model, Moment, Part, Write, guard, is_absent, is_type, model_for, model_of
 from singletable.operations import CheckItem, DeleteItem, Guard, Item, PutItem, UpdateItem
 from singletable.operations.answers import RAW
-from singletable.records.conditions import guard, is_absent, is_type
-from singletable.records.write import Moment, Part, Write
-from singletable.schema.models import Model, model_for, model_of
-from singletable.schema.patterns import KeyOf
 from singletable.tasks.items import Lane, PlainTask, State, TaskEntities, Turn, shard_of
 from singletable.tasks.writes import (
     Advance,

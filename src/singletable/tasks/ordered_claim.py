@@ -13,13 +13,9 @@ from datetime import datetime, timedelta
 
 from singletable.errors import TransactionCancelled
 from singletable.flow.port import Port
+from singletable.foundation import KeyOf, alone, commit, get, model_of
 from singletable.operations import Query, Selection
 from singletable.operations.answers import RAW
-from singletable.records.read import get
-from singletable.records.send import alone
-from singletable.records.transactions import commit
-from singletable.schema.models import model_of
-from singletable.schema.patterns import KeyOf
 from singletable.tasks.items import Lane, TaskEntities, Turn, instant
 from singletable.tasks.ordered import TaskGone, claim_turn, nudge_turn, postpone_turn, sweep_turn
 from singletable.tasks.writes import ClaimLost

@@ -9,9 +9,7 @@ from typing import Any
 
 from singletable.errors import TransactionCancelled
 from singletable.flow.port import Port
-from singletable.records.send import alone
-from singletable.records.transactions import commit
-from singletable.records.write import Write
+from singletable.foundation import Write, alone, commit
 from singletable.tasks.items import PlainTask, State, TaskEntities, TaskItem, Turn
 from singletable.tasks.ordered import bury_turn, extend_turn, finish_turn, retry_turn, revive_turn
 from singletable.tasks.writes import Advance, Finish

@@ -12,10 +12,8 @@ from weakref import WeakKeyDictionary, ref
 from singletable.errors import DeclarationError, InvalidRequest, InvalidValue
 from singletable.flow.shells import Awaiting, Blocking
 from singletable.flow.stop import Stop
+from singletable.foundation import Finding, Table, Write, model_of
 from singletable.queues import Queue
-from singletable.records import Finding
-from singletable.records.write import Write
-from singletable.schema import Table, model_of
 from singletable.tasks import flows
 from singletable.tasks.calls import DEFAULT_TRIES, Backoff, Call, TaskFunction, task_function
 from singletable.tasks.context import Done, Running, held_now

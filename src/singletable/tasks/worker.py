@@ -19,8 +19,7 @@ from singletable.errors import PASSING, InvalidRequest, SingletableError
 from singletable.failure_text import error_text
 from singletable.flow.port import Port
 from singletable.flow.stop import Stop
-from singletable.records.send import alone
-from singletable.schema.models import model_for
+from singletable.foundation import alone, model_for
 from singletable.tasks.calls import DEFAULT_TRIES, Backoff, TaskFunction
 from singletable.tasks.context import Begun, Ended, Held, attempt
 from singletable.tasks.due import Candidate, find, time_of, wake_text

@@ -21,13 +21,25 @@ from msgspec.structs import replace
 
 from singletable.errors import AlreadyExists, Conflict, InvalidValue, SingletableError
 from singletable.expressions import Change, Condition, Expressions, Given, Stored, encoded
+from singletable.foundation import (
+    UNREAD,
+    Create,
+    KeyOf,
+    Model,
+    Moment,
+    Part,
+    Remove,
+    Write,
+    carries,
+    guard,
+    is_absent,
+    is_schema,
+    is_type,
+    model_for,
+    model_of,
+)
 from singletable.operations import DeleteItem, Guard, Item, PutItem, UpdateItem
 from singletable.operations.answers import RAW
-from singletable.records.conditions import carries, guard, is_absent, is_schema, is_type
-from singletable.records.verbs import Create, Remove
-from singletable.records.write import UNREAD, Moment, Part, Write
-from singletable.schema.models import Model, model_for, model_of
-from singletable.schema.patterns import KeyOf
 from singletable.tasks.calls import Call
 from singletable.tasks.items import PlainTask, State, TaskEntities, TaskItem, instant, shard_of
 from singletable.values.plans import INSTANT

@@ -1,0 +1,132 @@
+"""The foundation: what a layer above records may use, in one place. Layers import this module and the public facades.
+
+Grouped by what a layer does with it:
+
+* declare entities and keys of its own (`Entity`, `Special`, `Template`, `KeyPart`, `Slot`, `capture_sort`)
+* look a class up (`Model`, `model_of`, `model_for`) and make a table ready (`first_use`)
+* read (`get`, `get_many`, `ask`, `page`, `chunk`, `everything`)
+* write under a guard, alone or as a part of a transaction (`Write`, `Part`, `Moment`, `guard`, `commit`, `alone`)
+
+Everything here may change with the layers that use it; applications use `singletable` itself.
+"""
+
+from singletable.records import flows
+from singletable.records.batches import get_at, get_many
+from singletable.records.check import Finding
+from singletable.records.conditions import both, carries, guard, is_absent, is_schema, is_type, plain_guard
+from singletable.records.cursors import CursorSeal
+from singletable.records.first_use import first_use
+from singletable.records.index_keys import applied
+from singletable.records.query_request import Asked, ask
+from singletable.records.read import (
+    DEFAULT_LIMIT,
+    Page,
+    Position,
+    chunk,
+    everything,
+    get,
+    get_operation,
+    page,
+    start,
+)
+from singletable.records.readers import placed_reader_of
+from singletable.records.send import alone
+from singletable.records.transactions import HasWrites, Transaction, commit
+from singletable.records.unique_guards import Claim
+from singletable.records.verbs import Change, Create, Remove
+from singletable.records.write import UNREAD, Moment, Part, Write
+from singletable.schema.capture import ANY, capture_sort, key_type
+from singletable.schema.catalogue import AccessPattern, captured_of, catalogue, collections_of, entity_name
+from singletable.schema.copies import Copy, copied_version, copies_in
+from singletable.schema.entities import Entity, Special, field, names_around
+from singletable.schema.key_text import (
+    MAX_PARTITION_BYTES,
+    MAX_SORT_BYTES,
+    TOP,
+    Slot,
+    Template,
+    Verbatim,
+    enum_text,
+)
+from singletable.schema.key_text import Part as KeyPart
+from singletable.schema.models import Model, model_for, model_of
+from singletable.schema.patterns import Bound, BoundKey, Captured, Declared, Key, KeyOf, Query, after
+from singletable.schema.table import IndexDecorator, Table, plain
+
+__all__ = [
+    "ANY",
+    "DEFAULT_LIMIT",
+    "MAX_PARTITION_BYTES",
+    "MAX_SORT_BYTES",
+    "TOP",
+    "UNREAD",
+    "AccessPattern",
+    "Asked",
+    "Bound",
+    "BoundKey",
+    "Captured",
+    "Change",
+    "Claim",
+    "Copy",
+    "Create",
+    "CursorSeal",
+    "Declared",
+    "Entity",
+    "Finding",
+    "HasWrites",
+    "IndexDecorator",
+    "Key",
+    "KeyOf",
+    "KeyPart",
+    "Model",
+    "Moment",
+    "Page",
+    "Part",
+    "Position",
+    "Query",
+    "Remove",
+    "Slot",
+    "Special",
+    "Table",
+    "Template",
+    "Transaction",
+    "Verbatim",
+    "Write",
+    "after",
+    "alone",
+    "applied",
+    "ask",
+    "both",
+    "capture_sort",
+    "captured_of",
+    "carries",
+    "catalogue",
+    "chunk",
+    "collections_of",
+    "commit",
+    "copied_version",
+    "copies_in",
+    "entity_name",
+    "enum_text",
+    "everything",
+    "field",
+    "first_use",
+    "flows",
+    "get",
+    "get_at",
+    "get_many",
+    "get_operation",
+    "guard",
+    "is_absent",
+    "is_schema",
+    "is_type",
+    "key_type",
+    "model_for",
+    "model_of",
+    "names_around",
+    "page",
+    "placed_reader_of",
+    "plain",
+    "plain_guard",
+    "start",
+]
