@@ -33,6 +33,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
+DOCS_URL: str | None = None
+"""The address of the published documentation, without a slash at its end; None until there is a site.
+
+Set it here, once: every error then carries the address of its entry, as `help_url` and as the last line of its text.
+"""
+
 
 class SingletableError(Exception):
     """The root. `code` is stable; `docs/reference/errors.md` has an entry for each.
@@ -72,7 +78,13 @@ class SingletableError(Exception):
             if value
         )
         text = f"{self.what} ({where})" if where else self.what
-        return f"{text.rstrip('.')}. {self.hint}" if self.hint else text
+        text = f"{text.rstrip('.')}. {self.hint}" if self.hint else text
+        return f"{text}\nSee {self.help_url}" if DOCS_URL else text
+
+    @property
+    def help_url(self) -> str | None:
+        """The error's entry in the published documentation; None while `DOCS_URL` is not set."""
+        return f"{DOCS_URL}/reference/errors#{self.code}" if DOCS_URL else None
 
 
 class Mistake(SingletableError):

@@ -54,6 +54,29 @@ def test_each_error_has_an_entry(kind: type[SingletableError]) -> None:
     assert "**What to do.**" in entry[1]
 
 
+@pytest.mark.parametrize("kind", list(errors()), ids=lambda kind: kind.__name__)
+def test_each_error_links_to_its_entry(kind: type[SingletableError], monkeypatch: pytest.MonkeyPatch) -> None:
+    error = kind("It failed", hint="Look.", table="shop")
+    monkeypatch.setattr("singletable.errors.DOCS_URL", "https://docs.example.org")
+    address = f"https://docs.example.org/reference/errors#{kind.code}"
+    assert error.help_url == address
+    assert str(error) == f"It failed (table shop). Look.\nSee {address}"
+    assert ERRORS.count(f'<a id="{kind.code}"></a>\n\n') == 1
+
+
+def test_without_a_site_no_error_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("singletable.errors.DOCS_URL", None)
+    error = SingletableError("It failed", hint="Look.", table="shop")
+    assert error.help_url is None
+    assert str(error) == "It failed (table shop). Look."
+
+
+def test_each_anchor_stands_before_its_entry() -> None:
+    anchors = re.findall(r'<a id="([^"]+)"></a>\n\n#+ \w+ · `([^`]+)`', ERRORS)
+    assert all(anchor == code for anchor, code in anchors)
+    assert len(anchors) == len(re.findall(r"<a id=", ERRORS))
+
+
 def test_no_entry_is_of_an_error_that_is_gone() -> None:
     assert set(re.findall(r"^#+ (\w+) · `", ERRORS, re.MULTILINE)) == {kind.__name__ for kind in errors()}
 
