@@ -5,7 +5,7 @@ WORKERS ?= 2
 
 BIN := .venv/bin
 # A folder is checked from the day it holds something.
-CODE := $(wildcard src tests examples benchmarks requirements)
+CODE := $(wildcard src tests examples benchmarks requirements tools)
 PYTHON_READY := .venv/.ready
 EMULATORS_READY := .venv-emulators/.ready
 TOOLS_READY := .venv-tools/.ready
@@ -35,9 +35,10 @@ soak: setup ## the long runs
 		echo "$(BIN)/pytest -n $(WORKERS) -m soak"; $(BIN)/pytest -n $(WORKERS) -m soak; \
 	fi
 
-check: setup ## lint, format, both type checkers, the import contract
+check: setup ## lint, format, generated modules, both type checkers, the import contract
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python -m tools.blocking --check
 	$(BIN)/mypy $(CODE)
 	node_modules/.bin/pyright
 	$(BIN)/lint-imports
@@ -50,6 +51,7 @@ bench: setup ## measure against other libraries; a quarter of an hour
 
 format: $(PYTHON_READY) ## format the code and put right what the linter can
 	$(BIN)/ruff format .
+	$(BIN)/python -m tools.blocking
 	$(BIN)/ruff check --fix .
 
 setup: $(PYTHON_READY) $(EMULATORS_READY) $(TOOLS_READY) $(NODE_READY) ## install the Python and npm packages of development, pinned

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from singletable.documents.blobs import BlobStore
 from singletable.documents.contents import MAX_CONTENT_BYTES, Contents, prefix_of
@@ -17,6 +17,14 @@ from singletable.flow.shells import is_of_shell
 from singletable.foundation import CursorSeal
 
 D = TypeVar("D", bound=Document)
+
+
+class HasSeal(Protocol):
+    """Where a database was found, with the keys of its cursors."""
+
+    @property
+    def seal(self) -> CursorSeal: ...
+
 
 Authorise = Callable[[Submission, Any], None]
 """Called before a mutation is run, with it and the draft; raising rejects it."""

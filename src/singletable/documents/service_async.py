@@ -1,4 +1,4 @@
-"""The documents of one class, for the awaiting shell: `AsyncDocuments(adb, Project)`. `service` is its twin."""
+"""The documents of one class, for the awaiting shell: `AsyncDocuments(db, Project)`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from typing import Any, Generic, Protocol, TypeVar
 from singletable.documents import flows
 from singletable.documents.blobs import BlobStore
 from singletable.documents.contents import MAX_CONTENT_BYTES
-from singletable.documents.context import Authorise, Home, check_awaiting, home_of
+from singletable.documents.context import Authorise, HasSeal, Home, check_awaiting, home_of
 from singletable.documents.diff import Diff
 from singletable.documents.document import Document, Items
 from singletable.documents.garbage import Collected
 from singletable.documents.mutations import Mutation, Outcome, Ref, Submission
 from singletable.documents.replay import Replay
 from singletable.documents.rows import Listing, Version
-from singletable.documents.service import HasSeal
 from singletable.documents.snapshots import collection_model, names_of
 from singletable.flow.port import Port
 from singletable.foundation import DEFAULT_LIMIT, Finding, Page

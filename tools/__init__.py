@@ -1,0 +1,1 @@
+"""Programs of development. None of them is part of the package."""
