@@ -77,7 +77,7 @@ def soak(requests: int, say: Say) -> list[Held]:
                     _round(bench.server, db, awaiting, run)
                 noted.append(held(meter.requests))
                 say(f"{meter.requests} requests, {meter.retries} retries: {noted[-1]}")
-        run(awaiting.aclose())
+        run(awaiting.close())
         return noted
 
 

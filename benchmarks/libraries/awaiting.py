@@ -49,4 +49,4 @@ def open_client(url: str) -> Client:
         "gets32": at_once,
     }
     run = asyncio.new_event_loop().run_until_complete
-    return Client(calls, values, run, stream, lambda: run(db.aclose()))
+    return Client(calls, values, run, stream, lambda: run(db.close()))

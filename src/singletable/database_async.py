@@ -1,4 +1,8 @@
-"""The awaiting shell: the verbs of `database`, awaited, over the same flows and asyncio's sockets."""
+"""The awaiting shell: a database whose verbs are awaited, over asyncio's sockets.
+
+Every verb runs a flow over a port, and both shells run the same flows. The blocking one starts no event loop, so it
+works in scripts, threads, Lambda handlers and notebooks alike.
+"""
 
 from __future__ import annotations
 
@@ -47,13 +51,23 @@ def connect_async(
     clock: Callable[[], float] = time.time,
     environ: Mapping[str, str] | None = None,
 ) -> AsyncDatabase:
-    """A database at a target, as `connect` takes it, for asyncio. No request is made."""
+    """A database at a target:
+
+    * `"local"`: an engine of its own, in memory; `"local:data/app.db"`: on a file, shared by all who name that file.
+    * `"aws"`: region, credentials, endpoint and proxy as every AWS tool finds them; `docs/how-to/connect.md` has all.
+    * `"http://127.0.0.1:8000"`: an engine at an address.
+
+    No request is made. `cursor_keys` are secrets that seal the cursors of pages; the first seals, all open. `clock`
+    gives seconds since 1970; it decides what has expired. `environ` is this process's environment unless given.
+    Without `retry` it is the library's own, with as many attempts as AWS_MAX_ATTEMPTS says.
+    Raises NotConfigured where the engine or the region is missing, or a setting can't be followed.
+    """
     options = Options(region, credentials, cursor_keys, retry, timeouts, ca_file, clock=clock)
     return AsyncDatabase.at(find_target(target, options, os.environ if environ is None else environ), options)
 
 
 class AsyncDatabase:
-    """One table's, or several tables', database. Share it between tasks; `aclose` it, or use it in `async with`."""
+    """One table's, or several tables', database. Share it between tasks. Close it, or use it in `async with`."""
 
     def __init__(self, port: AwaitingPort, target: Target) -> None:
         self.port = port
@@ -80,14 +94,14 @@ class AsyncDatabase:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
-        await self.aclose()
+        await self.close()
 
     def __repr__(self) -> str:
         return f"<AsyncDatabase at {self.target.endpoint.url}>"
 
-    async def aclose(self) -> None:
+    async def close(self) -> None:
         """Close the connections, and stop the embedded engine where this database started it."""
-        await self.port.aclose()
+        await self.port.close()
         if self.target.engine is not None:
             self.target.engine.stop()
 

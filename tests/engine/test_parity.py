@@ -8,7 +8,7 @@ import pytest
 
 from singletable import AsyncDatabase, Database, connect, connect_async
 
-COLOURED = {"close": "aclose", "__enter__": "__aenter__", "__exit__": "__aexit__"}
+COLOURED = {"__enter__": "__aenter__", "__exit__": "__aexit__"}
 VERBS = sorted(n for n, v in vars(Database).items() if inspect.isfunction(v) and (n[0] != "_" or n in COLOURED))
 
 

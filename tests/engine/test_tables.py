@@ -128,7 +128,7 @@ async def test_at_an_address_nothing_is_made_unasked(kind: str) -> None:
         await shell.create_table(table)
         await shell.put(order(id="1"))
         assert await shell.get(order.by_id("1")) == order(id="1")
-        await shell.aclose()
+        await shell.close()
 
 
 @pytest.mark.parametrize("kind", KINDS)

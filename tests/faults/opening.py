@@ -46,7 +46,7 @@ async def opened_at(
             await shell.run(first_use(shell.port, table))
         yield shell
     finally:
-        await shell.aclose()
+        await shell.close()
 
 
 def make(

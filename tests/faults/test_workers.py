@@ -190,7 +190,7 @@ async def opened(kind: str) -> AsyncIterator[Callable[[], Shell]]:
 
         yield make
         for shell in made:
-            await shell.aclose()
+            await shell.close()
 
 
 @pytest.mark.parametrize(("worker", "number"), [(worker, n) for worker, numbers in REQUESTS.items() for n in numbers])

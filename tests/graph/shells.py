@@ -38,4 +38,4 @@ async def opened(kind: str) -> AsyncIterator[Shell]:
     try:
         yield shell
     finally:
-        await shell.aclose()
+        await shell.close()

@@ -56,7 +56,7 @@ async def stage(kind: str, engine_url: str, faults: Faults, clock: Clock) -> Asy
     await shell.write_many(puts=[Entry(book=ID, name=f"{TEXT}-{n}") for n in range(3)])
     make_faulty(shell.port, faults)
     yield Stage(shell, faults, engine_url)
-    await shell.aclose()
+    await shell.close()
 
 
 def told_by(error: BaseException) -> Iterator[tuple[str, str]]:

@@ -24,7 +24,7 @@ async def shell(kind: str, aws_emulator: str) -> AsyncIterator[Shell]:
     try:
         yield made
     finally:
-        await made.aclose()
+        await made.close()
 
 
 MakeQueue = Callable[..., Any]

@@ -28,7 +28,7 @@ async def patient(kind: str, request: pytest.FixtureRequest) -> AsyncIterator[An
     try:
         yield made
     finally:
-        await made.aclose()
+        await made.close()
 
 
 def polling(shell: Any, wait_seconds: int) -> Any:

@@ -39,7 +39,7 @@ class Boards:
         self.board, self.tabs = self._load()
 
     def close(self) -> None:
-        self.runner.run(self.world.db.aclose())
+        self.runner.run(self.world.db.close())
         self.runner.close()
 
     def step(self) -> None:

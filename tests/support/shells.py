@@ -60,7 +60,7 @@ class Disguised:
     async def run(self, flow: Any) -> Any:
         return self.db.run(flow)
 
-    async def aclose(self) -> None:
+    async def close(self) -> None:
         self.db.close()
 
 
@@ -104,4 +104,4 @@ async def opened(kind: str, target: str, *, retry: RetryPolicy | None = None) ->
                 call = TableCall("DeleteTable", {"TableName": name}, or_none="ResourceNotFoundException")
                 await shell.run(shell.port.send(call))
     finally:
-        await shell.aclose()
+        await shell.close()

@@ -63,7 +63,7 @@ def attacked(tmp_path: Path) -> Generator[Attacked, None, None]:
     limits = Limits(user_bytes=2 << 20, bytes_at_once=20 << 20)
     made = Attacked(connect_async("local"), LocalBlobs(tmp_path), kind=Project, limits=limits)
     yield made
-    asyncio.run(made.db.aclose())
+    asyncio.run(made.db.close())
 
 
 @contextmanager

@@ -49,7 +49,7 @@ def test_streams_end_when_the_server_is_told_to_stop(tmp_path: Path) -> None:
     assert not thread.is_alive()
     assert time.monotonic() - began < 4, "nobody waited for the stream to time out"
     assert told[:2] == ["event: poke", 'data: {"version":0}']
-    asyncio.run(world.db.aclose())
+    asyncio.run(world.db.close())
 
 
 def free_port() -> int:

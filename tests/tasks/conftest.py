@@ -31,4 +31,4 @@ async def real(kind: str, engine_url: str) -> AsyncIterator[Bench]:
     try:
         yield make_bench(kind, shell, Clock())
     finally:
-        await shell.aclose()
+        await shell.close()

@@ -43,7 +43,7 @@ async def queued(kind: str, engine_url: str) -> AsyncIterator[Bench]:
     try:
         yield make_bench(kind, shell, clock)
     finally:
-        await shell.aclose()
+        await shell.close()
 
 
 async def new_queue(bench: Bench, url: str, *, fifo: bool) -> Queue[Any]:

@@ -57,7 +57,7 @@ def create_app(
     @asynccontextmanager
     async def live(_: FastAPI) -> AsyncGenerator[None, None]:
         yield
-        await boards.aclose()
+        await boards.close()
 
     app = FastAPI(title="Boards", openapi_url="/api/openapi.json", docs_url=None, redoc_url=None, lifespan=live)
     app.state.boards, app.state.callers, app.state.missing = boards, callers, npm.missing(node_modules)

@@ -37,8 +37,8 @@ class Boards:
     def __init__(self, db: AsyncDatabase, documents: AsyncDocuments[Project], sync: Sync, *, is_demo: bool) -> None:
         self.db, self.documents, self.sync, self.is_demo = db, documents, sync, is_demo
 
-    async def aclose(self) -> None:
-        await self.db.aclose()
+    async def close(self) -> None:
+        await self.db.close()
 
     # --- boards -------------------------------------------------------------------------------------------------------
     async def projects(self, user: str, *, limit: int = 100, after: str | None = None) -> ProjectsOut:

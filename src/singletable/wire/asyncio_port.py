@@ -34,7 +34,7 @@ class AwaitingPort:
 
     Raises, besides what the operations raise: `Throttled`, `TransactionConflict`, `Unavailable`, `OutcomeUnknown`,
     `Denied` and `NotConfigured`. A cancelled write may have happened. Time, chance and sleep are arguments for tests.
-    Use it as an async context manager, or `aclose` it.
+    Use it as an async context manager, or `close` it.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class AwaitingPort:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
+        await self.close()
 
     async def send(self, operation: Operation[T]) -> T:
         """One round trip where nothing goes wrong."""
@@ -143,11 +143,11 @@ class AwaitingPort:
     async def sleep(self, seconds: float) -> None:
         await self._sleep(seconds)
 
-    async def aclose(self) -> None:
+    async def close(self) -> None:
         """Closes the running loop's connections; a later `send` raises `InvalidRequest`."""
         await self._pools.close()
         for other in self._others.values():
-            await other.aclose()
+            await other.close()
 
 
 class _ReadyForTasks(Ready):

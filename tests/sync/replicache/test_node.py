@@ -23,7 +23,7 @@ pytestmark = needs_node
 def world(tmp_path: Path) -> Iterator[World]:
     world = World(connect_async("local"), LocalBlobs(tmp_path))
     yield world
-    asyncio.run(world.db.aclose())
+    asyncio.run(world.db.close())
 
 
 def test_two_clients_end_with_the_same_view(world: World) -> None:
@@ -111,4 +111,4 @@ def test_a_client_of_a_database_that_is_gone_begins_anew(world: World, tmp_path:
         if not guarded:
             ada.mutate("rename", name="later")
         ada.until_lost("pull" if guarded else "push")
-    asyncio.run(fresh.db.aclose())
+    asyncio.run(fresh.db.close())

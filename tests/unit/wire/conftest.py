@@ -85,7 +85,7 @@ class Client:
             if self.kind == "blocking":
                 port.close()
             else:
-                await port.aclose()
+                await port.close()
 
 
 @pytest.fixture

@@ -117,7 +117,7 @@ async def test_a_cancelled_send_all_cancels_all_of_it(server: ScriptedServer) ->
 
 async def test_closing_twice_and_without_use(server: ScriptedServer) -> None:
     port = port_to(server)
-    await port.aclose()
+    await port.close()
     with pytest.raises(errors.InvalidRequest, match="closed"):
         await port.send(Ask())
-    await port.aclose()
+    await port.close()

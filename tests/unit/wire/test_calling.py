@@ -102,5 +102,5 @@ async def test_other_services_close_with_their_port() -> None:
     assert other._pool._closed
     awaiting = AwaitingPort(ENDPOINT, CREDENTIALS)
     beside = awaiting.to(SQS)
-    await awaiting.aclose()
+    await awaiting.close()
     assert beside._pools._closed
