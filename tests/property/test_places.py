@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace as with_
 
 from singletable import Corrupt
-from singletable.schema.key_text import Part, Template
+from singletable.schema.key_text import MAX_KEY_DIGITS, Part, Slot, Template, count_letter, write_integer
 from singletable.schema.places import Places
 from singletable.values import Codec, json_decoder, make_field
 from tests.property.keys import near, separators, templates, text, values
@@ -101,3 +101,35 @@ def test_no_item_is_read_from_under_another_key(data: st.DataObject, separator: 
     assert reading.fast(item) is None
     with pytest.raises(Corrupt, match="lies under another"):
         reading.slow(item)
+
+
+NUMBERS = st.integers(-(10**38) + 1, 10**38 - 1) | st.integers(-1000, 1000) | st.integers(0, 30).map(lambda n: 10**n)
+
+
+@st.composite
+def numbers_in(draw: st.DrawFn, number: int, width: int) -> str:
+    """A text for a number: right, or what only looks right, as with the letter of another count or a bare minus."""
+    digits = str(number)
+    letters = [count_letter(count) for count in (len(digits), len(digits) - 1, len(digits) + 1)]
+    texts = [lead + digits for lead in (*letters, "", "-", "0", "0" * (width - len(digits)))]
+    texts += [f"{number:0{width}}", *(write_integer(n) for n in (number, -number) if abs(n) < 10**MAX_KEY_DIGITS)]
+    return draw(st.sampled_from(texts))
+
+
+@settings(max_examples=500)
+@given(st.data(), NUMBERS, st.sampled_from([0, 0, 2, 6, 30]), st.sampled_from(["", "#x", "#{more}"]))
+def test_a_number_in_a_key_is_compared_exactly(data: st.DataObject, number: int, width: int, end: str) -> None:
+    """The fast reader compares digits that it joins itself: it takes only what the slow path takes."""
+    parts = [Part("order"), Part(data.draw(LITERALS), Slot("number", int, width))]
+    parts += {"": [], "#x": [Part("x")], "#{more}": [Part("", Slot("more", int))]}[end]
+    reading = Reading((Template((Part("p"),)), Template(tuple(parts))))
+    given_ = {"number": number, **({"more": 7} if end == "#{more}" else {})}
+    text = "order#" + parts[1].literal + data.draw(numbers_in(number, width)) + end.replace("{more}", "a7")
+    item = reading.item(given_, "p", text)
+    try:
+        wanted = [reading.slow(item)]
+    except Corrupt:
+        wanted = None
+    found = reading.fast(item)
+    assert found == wanted or (found is None and len(str(number)) > max(MAX_KEY_DIGITS, width))
+    assert found is None or wanted is not None

@@ -40,9 +40,10 @@ TOP = "\U0010ffff"
 SORTABLE: tuple[type[Any], ...] = (str, int, Decimal, datetime, date, UUID)
 MAX_PARTITION_BYTES = 2048
 MAX_SORT_BYTES = 1024
+MAX_KEY_DIGITS = 26
+"""Of a whole number without a width, and of a Decimal before its point: there is a letter for each count."""
 
 _NINES = str.maketrans("0123456789", "9876543210")
-_MAX_KEY_DIGITS = 26
 _INTEGER = r"-?[a-z][0-9]+"
 _FORMS: Mapping[type[Any], str] = {
     int: _INTEGER,
@@ -351,11 +352,16 @@ def write_decimal(value: Decimal) -> str:
 
 def _write_digits(digits: str, negative: bool) -> str:
     count = len(digits)
-    if count > _MAX_KEY_DIGITS:
-        raise InvalidValue(f"a number of {count} digits; a key takes {_MAX_KEY_DIGITS}", hint="Give the key a width.")
+    if count > MAX_KEY_DIGITS:
+        raise InvalidValue(f"a number of {count} digits; a key takes {MAX_KEY_DIGITS}", hint="Give the key a width.")
     if negative:
         return "-" + chr(ord("z") + 1 - count) + digits.translate(_NINES)
-    return chr(ord("a") - 1 + count) + digits
+    return count_letter(count) + digits
+
+
+def count_letter(digits: int) -> str:
+    """The letter before the digits of a number from 0 up: `a` before one digit, `b` before two."""
+    return chr(ord("a") - 1 + digits)
 
 
 def _read_digits(text: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from singletable.errors import Corrupt, SingletableError
 from singletable.operations import Item
-from singletable.schema.key_text import Slot, Template, Verbatim, must_escape
+from singletable.schema.key_text import MAX_KEY_DIGITS, Slot, Template, count_letter, must_escape
 from singletable.values import Field, KeyText, Piece
 
 _ABSENT: Mapping[str, Any] = {}
@@ -124,9 +124,15 @@ def _said(write: Callable[[Any], str], entity: Any) -> str | None:
         return None
 
 
+def _leads(width: int) -> tuple[str, ...]:
+    """What precedes the digits of a whole number from 0 up, by their count: zeros up to a width, or a letter."""
+    counts = range(max(width, MAX_KEY_DIGITS) + 1)
+    return tuple("0" * (width - digits) if width else count_letter(digits) for digits in counts)
+
+
 def _piece(literal: str, slot: Slot, template: Template) -> Piece:
     if slot.type is str:
         return Piece(literal, slot.name, "" if slot.rest else must_escape(template.separator, template.is_last(slot)))
-    if slot.width and not issubclass(slot.type, Verbatim):
-        return Piece(literal, slot.name, width=slot.width)
+    if slot.type is int:
+        return Piece(literal, slot.name, leads=_leads(slot.width))
     return Piece(literal, slot.name, write=template.writer_of(slot))

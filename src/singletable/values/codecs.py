@@ -50,8 +50,6 @@ from singletable.values.untyped import AttributeValue
 T = TypeVar("T")
 
 _NOTHING: Mapping[str, Any] = {}
-_MOST_DIGITS = 40
-"""More than DynamoDB's numbers have; a longer one takes the slow path."""
 _FEW = 3
 """So many characters are looked for one by one; more by a regular expression."""
 
@@ -74,14 +72,16 @@ class Derived(Struct, frozen=True):
 
 
 class Piece(Struct, frozen=True):
-    """A value in a text, with what stands before it: at most one of the three says how it is written."""
+    """A value in a text, with what precedes it. At most one of the last three fields is set; it says how the value is
+    written. A str with none of them is written unchanged."""
 
     literal: str
     name: str
     escaped: str = ""
-    """A str is written as it is unless it holds one of these characters."""
-    width: int = 0
-    """A whole number with so many digits."""
+    """A str is written unchanged unless it contains one of these characters."""
+    leads: tuple[str, ...] = ()
+    """For a whole number from 0 up: what stands between the literal and its digits, by the number of digits. A number
+    with more digits takes the slow path."""
     write: Callable[[Any], str] | None = None
 
 
@@ -266,33 +266,35 @@ def _key_lines(fields: Sequence[Field], keys: Sequence[KeyText], source: Source)
 
 
 def _differs(key: KeyText, text: str, source: Source) -> str:
-    """A condition that is false only where the text is certainly the one that the attributes make."""
-    if len(key.pieces) == 1 and key.pieces[0].width:
+    """A condition that is false only if the text is certainly the one that the attributes make."""
+    if len(key.pieces) == 1 and key.pieces[0].leads:
         return _number_differs(key, text, source)
     pieces: list[str] = []
-    escaped: list[str] = []
+    others: list[str] = []
     for piece in key.pieces:
-        value = f"o.{piece.name}"
+        literal, value = _quoted(piece.literal), f"o.{piece.name}"
         if piece.write is not None:
             value = f"{source.bind(piece.write, 'write')}({value})"
-        elif piece.width:
-            value = f"'%0{piece.width}d' % {value}"
+        elif piece.leads:
+            n = source.fresh("n")
+            literal += f"{{{source.bind(piece.leads, 'leads')}[len({n} := str({value}))]}}"
+            others.append(f"{value} < 0")
+            value = n
         elif piece.escaped:
             v = source.fresh("v")
             value = f"({v} := {value})"
-            escaped.append(_holds(piece.escaped, v, source))
-        pieces.append(f"{_quoted(piece.literal)}{{{value}}}")
-    return " or ".join([f'{text} != f"{"".join(pieces)}{_quoted(key.end)}"', *escaped])
+            others.append(_holds(piece.escaped, v, source))
+        pieces.append(f"{literal}{{{value}}}")
+    return " or ".join([f'{text} != f"{"".join(pieces)}{_quoted(key.end)}"', *others])
 
 
 def _number_differs(key: KeyText, text: str, source: Source) -> str:
-    """Of one number with a width: what stands before its digits is looked up by their count, as formatting takes
-    longer than all the rest."""
+    """For a key of one whole number: two texts are joined, which takes half the time of an f-string."""
     (piece,) = key.pieces
-    before = source.bind(tuple(piece.literal + "0" * (piece.width - n) for n in range(_MOST_DIGITS)), "before")
+    leads = source.bind(tuple(piece.literal + lead for lead in piece.leads), "leads")
     n = source.fresh("n")
     after = f" + {key.end!r}" if key.end else ""
-    return f"{text} != {before}[len({n} := f'{{o.{piece.name}}}')] + {n}{after}"
+    return f"{text} != {leads}[len({n} := str(o.{piece.name}))] + {n}{after} or o.{piece.name} < 0"
 
 
 def _quoted(literal: str) -> str:
