@@ -12,16 +12,21 @@ TOOLS_READY := .venv-tools/.ready
 # Only files whose hashes are in the list are installed.
 INSTALL := -m pip install --quiet --disable-pip-version-check --require-hashes --requirement
 NODE_READY := node_modules/.ready
+# Each of them imports tests/support/no_engine.py.
+QUICK := tests/unit tests/property tests/architecture tests/typing tests/docs/test_links.py tests/docs/test_reference.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test soak check audit bench format setup pins clean need-python need-npm
+.PHONY: help demo quick test soak check audit bench format setup pins clean need-python need-npm
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: setup ## see the library at work, on the embedded engine
 	$(BIN)/singletable demo
+
+quick: $(PYTHON_READY) ## the tests that need no engine, no browser and no network; under a minute
+	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n $(WORKERS) --dist loadgroup $(QUICK)
 
 test: setup ## every test but the long runs
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not soak"

@@ -17,6 +17,7 @@ settings.register_profile(
     "default", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("more", settings.get_profile("default"), derandomize=False, max_examples=2000)
+settings.register_profile("quick", settings.get_profile("default"), max_examples=25)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 

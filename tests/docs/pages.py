@@ -16,6 +16,10 @@ _PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
 def python_of(page: Path) -> list[str]:
     """The fenced Python blocks, in order."""
     return _PYTHON.findall(page.read_text())

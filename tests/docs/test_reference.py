@@ -16,6 +16,9 @@ from singletable.tasks import ClaimLost, Unfinished, UnknownTask
 from singletable.wire.error_answers import VERDICTS, Verdict
 from tests.docs.cli_reference import PAGE, commands, program, reference
 from tests.docs.pages import DOCS, ROOT
+from tests.support.no_engine import no_engine
+
+__all__ = ["no_engine"]
 
 ERRORS = (DOCS / "reference" / "errors.md").read_text()
 PROGRAM = program()

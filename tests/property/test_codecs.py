@@ -1,8 +1,7 @@
-"""What is stored is what was given: over JSON by the fast path and by the slow one, and through the engine."""
+"""What is stored is what was given: over JSON by the fast path and by the slow one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timezone
 from decimal import Decimal
 from typing import Any
@@ -12,18 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from singletable import Corrupt, Database, Entity, InvalidValue, connect, key_of
+from singletable import Corrupt, Entity, InvalidValue
 from singletable.operations.answers import encode, item_decoder, read_item
 from singletable.schema.models import model_of
 from singletable.values import from_attribute_value, to_attribute_value
 from singletable.values.numbers import decimal_text, float_text, integer_text, read_float, read_integer
 from tests.property.shapes import Point, Sets, Shape, approximates, exacts, free, sets, shape, wholes
-
-
-@pytest.fixture(scope="module")
-def db() -> Iterator[Database]:
-    with connect("local") as made:
-        yield made
 
 
 def fast(entity: Entity, body: bytes) -> Any:
@@ -51,16 +44,6 @@ def test_an_ordinary_item_takes_the_fast_path(entity: Shape) -> None:
     if small.maybe_point is not None:
         small.maybe_point = Point(1)
     assert fast(small, encode(model_of(Shape).item(small))) == small
-
-
-@settings(max_examples=40)
-@given(st.data())
-def test_through_the_engine(db: Database, data: st.DataObject) -> None:
-    entity = data.draw(shape | sets)
-    db.put(entity)
-    assert db.get(key_of(entity)) == entity
-    (read,) = db.all(key_of(entity))
-    assert read == entity
 
 
 @given(free)

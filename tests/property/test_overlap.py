@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from singletable.schema.key_text import Template
 from singletable.schema.overlap import could_begin, could_meet
+from tests.property.examples import times
 from tests.property.keys import separators, templates, values
 
 
-@settings(max_examples=400)
+@times(4)
 @given(st.data(), separators)
 def test_a_text_that_both_read_is_never_missed(data: st.DataObject, separator: str) -> None:
     one, other = data.draw(templates(separator, rest=True)), data.draw(templates(separator, rest=True))
@@ -22,7 +23,7 @@ def test_a_text_that_both_read_is_never_missed(data: st.DataObject, separator: s
         assert meet is not None
 
 
-@settings(max_examples=400)
+@times(4)
 @given(st.data(), separators)
 def test_the_example_is_read_by_both(data: st.DataObject, separator: str) -> None:
     one, other = data.draw(templates(separator, rest=True)), data.draw(templates(separator, rest=True))
@@ -38,7 +39,7 @@ def test_a_template_meets_itself(data: st.DataObject, separator: str) -> None:
     assert could_meet(template, template) is not None
 
 
-@settings(max_examples=300)
+@times(3)
 @given(st.data(), separators)
 def test_a_beginning_that_is_written_is_never_missed(data: st.DataObject, separator: str) -> None:
     one, other = data.draw(templates(separator)), data.draw(templates(separator))

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace as with_
 
@@ -16,6 +16,7 @@ from singletable import Corrupt
 from singletable.schema.key_text import MAX_KEY_DIGITS, Part, Slot, Template, count_letter, write_integer
 from singletable.schema.places import Places
 from singletable.values import Codec, json_decoder, make_field
+from tests.property.examples import times
 from tests.property.keys import near, separators, templates, text, values
 
 KEY = ("pk", "sk")
@@ -82,7 +83,7 @@ def test_every_item_is_read_from_under_its_own_key(data: st.DataObject, separato
     assert reading.slow(alone) == wanted[0]
 
 
-@settings(max_examples=300)
+@times(3)
 @given(st.data(), separators)
 def test_no_item_is_read_from_under_another_key(data: st.DataObject, separator: str) -> None:
     """Whatever was read before, the two ways say the same, and what they read lies where it would be written."""
@@ -116,7 +117,7 @@ def numbers_in(draw: st.DrawFn, number: int, width: int) -> str:
     return draw(st.sampled_from(texts))
 
 
-@settings(max_examples=500)
+@times(5)
 @given(st.data(), NUMBERS, st.sampled_from([0, 0, 2, 6, 30]), st.sampled_from(["", "#x", "#{more}"]))
 def test_a_number_in_a_key_is_compared_exactly(data: st.DataObject, number: int, width: int, end: str) -> None:
     """The fast reader compares digits that it joins itself: it takes only what the slow path takes."""

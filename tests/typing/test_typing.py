@@ -1,10 +1,9 @@
-"""Both type checkers take every line of usage.py, and refuse every marked line of mistakes.py. It also runs."""
+"""Both type checkers take every line of usage.py, and refuse every marked line of mistakes.py."""
 
 from __future__ import annotations
 
 import json
 import re
-import runpy
 import shutil
 import subprocess
 import sys
@@ -88,7 +87,3 @@ def test_each_marked_line_is_an_error_and_no_other_is(found: tuple[str, Errors])
     assert [f"{checker} accepts line {n}: {lines[n - 1].strip()}" for n in sorted(wanted - refused)] == []
     unmarked = sorted(refused - wanted - excused)
     assert [f"{checker} line {n}: {errors['mistakes', n]}: {lines[n - 1].strip()}" for n in unmarked] == []
-
-
-def test_usage_runs() -> None:
-    runpy.run_path(str(HERE / "usage.py"), run_name="__main__")

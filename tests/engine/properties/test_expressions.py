@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
@@ -20,7 +20,6 @@ from singletable import (
     Table,
     Update,
     attr,
-    connect,
     field,
     key_of,
     present,
@@ -52,12 +51,6 @@ class Thing(Entity, table=things, type="thing"):
     @staticmethod
     def by_id(id: str) -> Key:
         return f"thing#{id}", "thing"
-
-
-@pytest.fixture(scope="module")
-def db() -> Iterator[Database]:
-    with connect("local") as made:
-        yield made
 
 
 numbers, words = st.integers(-3, 3), st.sampled_from(["", "a", "ab", "b", "é"])

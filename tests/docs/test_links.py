@@ -1,0 +1,23 @@
+"""What the documentation links to is there, and every page is linked to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import PAGES, ROOT, links_of, named
+from tests.support.no_engine import no_engine
+
+__all__ = ["no_engine"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_its_links_lead_somewhere(page: Path) -> None:
+    missing = [str(target) for target in links_of(page) if not target.exists()]
+    assert not missing
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.parent != ROOT], ids=named)
+def test_the_readme_or_an_index_leads_to_it(page: Path) -> None:
+    assert page in [target for other in PAGES if other != page for target in links_of(other)]

@@ -1,0 +1,12 @@
+"""What the type checkers take runs too."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+USAGE = Path(__file__).parents[1] / "typing" / "usage.py"
+
+
+def test_usage_runs() -> None:
+    runpy.run_path(str(USAGE), run_name="__main__")
