@@ -11,12 +11,15 @@ from typing import Any
 import pytest
 
 from singletable import AsyncDatabase, connect, connect_async
-from singletable.documents import Documents, LocalBlobs, Mutation
+from singletable.documents import AsyncDocuments, Documents, LocalBlobs, Mutation
 from singletable.errors import Unavailable
 from singletable.flow.services import SQS
 from singletable.operations.queue import CreateQueue, GetQueueAttributes, ReceiveMessage
-from singletable.queues import Outgoing, Queue, send
-from singletable.sync import Pointer, Worker
+from singletable.queues import Later, Message, Outgoing, Queue, send
+from singletable.sync import Pointer, Sync, Worker
+from singletable.sync.notifications import follow_message
+from tests.documents.test_two_versions import WAITS, new_program, old_program
+from tests.faults.clock import Clock
 from tests.support.emulators import aws_emulator as aws_emulator
 from tests.sync.board import Project
 from tests.sync.simulated import Client
@@ -235,3 +238,76 @@ def test_a_lambda_answers_with_what_failed_and_what_follows_it(tmp_path: Any) ->
 
         late = handler({"Records": records[:2]}, Ending())
         assert [each["itemIdentifier"] for each in late["batchItemFailures"]] == ["m1", "m2"]
+
+
+# --- two versions of a program at one queue ---------------------------------------------------------------------------
+def test_an_older_program_gives_a_pointer_back_for_the_newer_one(tmp_path: Any) -> None:
+    clock, blobs = Clock(), LocalBlobs(tmp_path)
+    one, other = old_program(), new_program()
+    queue = Queue("https://sqs.eu-west-1.amazonaws.com/1/pushes.fifo", Pointer)
+    with connect("local", clock=clock.now) as db:
+        old, new = Documents(db, one.kind, blobs=blobs), Documents(db, other.kind, blobs=blobs)
+        older, newer = (Worker(each, authorise=anybody).lambda_handler(queue) for each in (old, new))
+        old.create("o1", "p1")
+        new.submit("p1", [other.rename(name="new").by("c", 1, principal="ada")])
+        new.submit("p1", [one.put(id="s", x=1).by("d", 1, principal="ada")])
+        event = {"Records": [record(1, '{"project":"p1"}', "p1")]}
+        again = {"batchItemFailures": [{"itemIdentifier": "m1"}]}
+        assert older(event, None) == again
+        assert "s" in old.head("p1").shapes, "other clients' mutations don't wait"
+        assert older(event, None) == again
+        assert newer(event, None) == {"batchItemFailures": []}
+        assert new.head("p1").name == "new"
+        assert older(event, None) == {"batchItemFailures": []}
+
+
+def test_a_pointer_to_what_no_program_knows_is_given_back_for_a_bounded_time(tmp_path: Any) -> None:
+    clock = Clock()
+    queue = Queue("https://sqs.eu-west-1.amazonaws.com/1/pushes", Pointer)
+    with connect("local", clock=clock.now) as db:
+        old = Documents(db, old_program().kind, blobs=LocalBlobs(tmp_path))
+        handler = Worker(old, authorise=anybody).lambda_handler(queue)
+        old.create("o1", "p1")
+        old.submit("p1", [Mutation.of("retired", {}).by("c", 1, principal="ada")])
+        event = {"Records": [record(1, '{"project":"p1"}', "")]}
+        clock.advance(WAITS - 2)
+        assert handler(event, None) != {"batchItemFailures": []}
+        clock.advance(3)
+        assert handler(event, None) == {"batchItemFailures": []}
+
+
+@pytest.mark.parametrize(
+    ("group", "receives", "seconds"), [("", 1, 2), ("", 5, 32), ("", 5000, 300), ("p1", 1, 2), ("p1", 3, 5)]
+)
+async def test_a_pointer_is_given_back_for_a_time_that_grows(group: str, receives: int, seconds: float) -> None:
+    async def apply(project: str, on_unknown: Any) -> list[Any]:
+        on_unknown("a mutation that waits")
+        return []
+
+    with pytest.raises(Later) as said:
+        await follow_message(apply, Message("m", Pointer("p1"), "r", group, receives))
+    assert said.value.seconds == seconds
+
+
+async def test_an_awaiting_worker_keeps_a_pointer_for_the_newer_program(
+    db: AsyncDatabase, queues: Queues, blobs: LocalBlobs
+) -> None:
+    queue, _ = await queues.make()
+    one, other = old_program(), new_program()
+    old, new = (AsyncDocuments(db, each.kind, blobs=blobs) for each in (one, other))
+    older, newer = (Sync(each, authenticate=lambda _: "ada", authorise=anybody) for each in (old, new))
+    await old.create("o1", "p1")
+    await new.submit("p1", [other.rename(name="new").by("c", 1, principal="ada")])
+    await send(db.port, queue, [Outgoing(Pointer("p1"), "p1", "a")])
+    polls = iter([False, False])
+    assert await older.work(queue, stop=lambda: next(polls, True), wait_seconds=1, at_once=1, signals=False) == 0
+    assert await queues.count(queue) == 1
+    done: list[int] = []
+
+    async def is_renamed() -> None:
+        while (await new.head("p1")).name != "new":
+            await asyncio.sleep(0.05)
+        done.append(1)
+
+    await asyncio.gather(is_renamed(), newer.work(queue, stop=lambda: bool(done), wait_seconds=1, signals=False))
+    assert await queues.count(queue) == 0

@@ -80,8 +80,13 @@ async def apply(
     return [known.get(place, o) for place, o in zip(places, first, strict=True)]
 
 
-async def next_version(port: Port, home: Home[Any], project: str) -> list[Outcome]:
-    """One version of what waits; nothing where nothing can be applied."""
+async def next_version(
+    port: Port, home: Home[Any], project: str, on_unknown: Callable[[InboxRow], object] | None = None
+) -> list[Outcome]:
+    """One version of what waits; nothing where nothing can be applied.
+
+    `on_unknown` is called with each mutation that waits for a program which has one of its name.
+    """
     await ready(port, home)
     unknown: OutcomeUnknown | None = None
     attempted: list[Ended] = []
@@ -93,6 +98,9 @@ async def next_version(port: Port, home: Home[Any], project: str) -> list[Outcom
                 return settled
             unknown = None
         state, attempted, working = await _run_what_can_be(port, home, project, held)
+        if on_unknown is not None:
+            for row in state.unknown:
+                on_unknown(row)
         if working is None:
             if held:
                 raise next(iter(held.values()))

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from singletable.documents import Home, Outcome, Submission
+from singletable.documents import Home, InboxRow, Outcome, Submission
 from singletable.documents.flows import next_version
 from singletable.documents.read import ready
 from singletable.errors import InvalidRequest, Unavailable
@@ -23,6 +23,8 @@ from singletable.sync.access import Access, Authorise
 
 Result = Callable[[Awaitable[bool]], bool]
 """How a thread that runs mutations gets what an async function says."""
+OnUnknown = Callable[[InboxRow], object]
+"""Called with each mutation that waits for a program which has one of its name."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +34,18 @@ class Applier:
     home: Home[Any]
     authorise: Authorise
 
-    async def next(self, port: Port, project: str, result: Result | None = None) -> list[Outcome]:
+    async def next(
+        self, port: Port, project: str, result: Result | None = None, on_unknown: OnUnknown | None = None
+    ) -> list[Outcome]:
         """One version of what waits, of up to 40 mutations; nothing where nothing can be applied."""
         await ready(port, self.home)
-        return await next_version(port, replace(self.home, authorise=self._asked(project, result)), project)
+        home = replace(self.home, authorise=self._asked(project, result))
+        return await next_version(port, home, project, on_unknown)
 
-    async def all(self, port: Port, project: str, result: Result | None = None) -> list[Outcome]:
+    async def all(self, port: Port, project: str, on_unknown: OnUnknown | None = None) -> list[Outcome]:
         """Version after version, until nothing can be applied; gives what this call applied or rejected."""
         done: list[Outcome] = []
-        while more := await self.next(port, project, result):
+        while more := await self.next(port, project, on_unknown=on_unknown):
             done += more
         return done
 

@@ -4,6 +4,9 @@ A pointer says which project to look at and nothing else: whoever could put one 
 and no more. On a FIFO queue the project is the message group, so that its pointers are handled one after the other,
 and other projects' beside them. A pointer that is lost, doubled, late or dead-lettered loses nothing: what was pushed
 lies in the inbox, and the next pointer, or the next pull, is about all of it.
+
+While programs of two versions follow one queue, a pointer may reach the older one, which does not know a mutation that
+the newer one was sent. It gives the pointer back to the queue, for the newer program to receive.
 """
 
 from __future__ import annotations
@@ -17,10 +20,15 @@ from msgspec import Struct
 from singletable.documents import InboxRow, Outcome
 from singletable.errors import InvalidValue, NotFound
 from singletable.flow import Port
-from singletable.queues import Message, Outgoing, Queue, partial_failures, send
+from singletable.queues import Later, Message, Outgoing, Queue, partial_failures, send
+from singletable.sync.apply import OnUnknown
 
 Apply = Callable[[str], Awaitable[list[Outcome]]]
 """Applies what waits in a project's inbox."""
+ApplyTelling = Callable[[str, OnUnknown], Awaitable[list[Outcome]]]
+"""The same, and calls a function with each mutation that waits for a newer program."""
+AGAIN_SECONDS, AGAIN_SECONDS_FIFO = 300, 5
+"""The longest time for which a pointer is given back. On a FIFO queue the project's other pointers wait behind it."""
 LAMBDA_MARGIN_SECONDS = 5.0
 """Nothing is begun in a Lambda function that has less time left."""
 
@@ -48,6 +56,19 @@ async def follow(apply: Apply, project: str) -> None:
     """Apply what a pointer leads to. One to a project that is not there leads to nothing."""
     with suppress(NotFound, InvalidValue):
         await apply(project)
+
+
+async def follow_message(apply: ApplyTelling, message: Message[Pointer]) -> None:
+    """Apply what a queue's pointer leads to. Later, where a mutation waits for a program that knows its name.
+
+    The times double, from two seconds on. They end with the wait: after `Bounds.unknown_seconds`, an hour by default,
+    the mutation is rejected.
+    """
+    unknown: list[InboxRow] = []
+    await follow(lambda project: apply(project, unknown.append), message.body.project)
+    if unknown:
+        longest = AGAIN_SECONDS_FIFO if message.group else AGAIN_SECONDS
+        raise Later(min(longest, 2 ** min(message.receives, 10)))
 
 
 Handler = Callable[[Message[Pointer]], Any]

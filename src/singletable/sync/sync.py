@@ -36,13 +36,13 @@ from singletable.flow.stop import Stop, stopping
 from singletable.foundation import Finding
 from singletable.queues import Message, Queue, consume
 from singletable.sync.access import READ, Access, Authenticate, Authorise, Create, HttpRequest, answer_of
-from singletable.sync.apply import Applier
+from singletable.sync.apply import Applier, OnUnknown
 from singletable.sync.asgi import Afterwards, Gap, Missing, SyncApp
 from singletable.sync.check import check
 from singletable.sync.client_groups import Bindings, Owner, bind_group, group_keys, known_clients
 from singletable.sync.event_wait import Turns, from_threads
 from singletable.sync.limits import Limits, Rates
-from singletable.sync.notifications import Arrival, Pointer, follow, wake
+from singletable.sync.notifications import Arrival, Pointer, follow, follow_message, wake
 from singletable.sync.pokes import Pokes
 from singletable.sync.protocol import CLIENT_STATE_NOT_FOUND, Pull, Pulled, Push, Refusal
 from singletable.sync.pull import Puller, Sight
@@ -128,10 +128,7 @@ class Sync:
 
     async def process(self, project: str) -> list[Outcome]:
         """Apply what waits in a project's inbox until nothing can be applied; gives what this call did with each."""
-        done: list[Outcome] = []
-        while more := await self._next_version(project):
-            done += more
-        return done
+        return await self._process(project)
 
     async def check(self) -> list[Finding]:
         """What sync keeps of clients that is not as it should be; nothing for a sound table. Reads the whole table."""
@@ -264,13 +261,19 @@ class Sync:
         return result
 
     async def _handle(self, message: Message[Pointer]) -> None:
-        await follow(self.process, message.body.project)
+        await follow_message(self._process, message)
+
+    async def _process(self, project: str, on_unknown: OnUnknown | None = None) -> list[Outcome]:
+        done: list[Outcome] = []
+        while more := await self._next_version(project, on_unknown):
+            done += more
+        return done
 
     async def _take_turn(self, project: str) -> bool:
         return bool(await self._next_version(project))
 
-    async def _next_version(self, project: str) -> list[Outcome]:
-        done = await self._applier.next(self._db.port, project, from_threads())
+    async def _next_version(self, project: str, on_unknown: OnUnknown | None = None) -> list[Outcome]:
+        done = await self._applier.next(self._db.port, project, from_threads(), on_unknown)
         if done:
             self.told(project, max(outcome.version or 0 for outcome in done))
         return done

@@ -18,8 +18,8 @@ from singletable.flow.shells import Blocking, is_of_shell
 from singletable.flow.stop import Stop, stopping
 from singletable.queues import Message, Queue, consume
 from singletable.sync.access import Authorise
-from singletable.sync.apply import Applier
-from singletable.sync.notifications import Arrival, Pointer, follow, handle_event
+from singletable.sync.apply import Applier, OnUnknown
+from singletable.sync.notifications import Arrival, Pointer, follow, follow_message, handle_event
 
 LambdaHandler = Callable[[Mapping[str, Any], Any], dict[str, list[dict[str, str]]]]
 
@@ -59,7 +59,7 @@ class Worker:
 
     def on_inbox(self, change: Arrival) -> None:
         """A handler of changes: `changes.on(Project.Inbox).inserted(worker.on_inbox)`."""
-        self._follow(change.new.project)
+        self._db.run(follow(self._process, change.new.project))
 
     def work(
         self,
@@ -94,10 +94,7 @@ class Worker:
         return handler
 
     def _handle(self, message: Message[Pointer]) -> None:
-        self._follow(message.body.project)
+        self._db.run(follow_message(self._process, message))
 
-    def _follow(self, project: str) -> None:
-        self._db.run(follow(self._process, project))
-
-    async def _process(self, project: str) -> list[Outcome]:
-        return await self._applier.all(self._db.port, project)
+    async def _process(self, project: str, on_unknown: OnUnknown | None = None) -> list[Outcome]:
+        return await self._applier.all(self._db.port, project, on_unknown)
