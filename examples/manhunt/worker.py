@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from examples.manhunt.escalation import Escalation
 from examples.manhunt.model import tasks
 from singletable import Database
-from singletable.tasks import Tally
+from singletable.tasks import Counts
 
 NEVER_ASIDE = 1_000_000
 """A search whose beginning fails is tried again until it begins: set aside, it would be a missed page."""
@@ -32,7 +32,7 @@ def work(
     *,
     stop: Callable[[], bool] = lambda: False,
     signals: bool = True,
-) -> Tally:
+) -> Counts:
     """Until SIGTERM, SIGINT or `stop()`: what was begun is finished first. Where one of the two fails, both end."""
     ended: list[bool] = []
     with ThreadPoolExecutor(1, "changes") as beside:

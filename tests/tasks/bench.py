@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, overload
 from singletable import Entity, Key, Table, attr
 from singletable.flow import Traits, drive
 from singletable.records import Finding, flows
-from singletable.tasks import Call, Tally, TaskFunction, Tasks
+from singletable.tasks import Call, Counts, TaskFunction, Tasks
 from tests.faults.clock import Clock
 from tests.support.shells import Shell
 
@@ -47,12 +47,15 @@ class Bench:
             for value in values:
                 tx.add(value)
 
-    async def drain(self, **options: Any) -> Tally:
-        tally: Tally = await self.tasks.drain(self.shell, **options)
+    async def drain(self, **options: Any) -> Counts:
+        tally: Counts = await self.tasks.drain(self.shell, **options)
         return tally
 
     async def dead(self) -> Any:
         return await self.tasks.dead(self.shell)
+
+    async def retry(self, key: str) -> None:
+        await self.tasks.retry(self.shell, key)
 
     async def findings(self) -> list[Finding]:
         """What both checks say."""

@@ -76,7 +76,7 @@ async def test_a_cancelled_tasks_lost_claim_is_told_once(real: Bench, caplog: py
     tally = await real.tasks.run(real.shell, stop=Stop(real, 1), **options)
     assert (tally.lost, tally.begun) == (1, 1)
     assert [record.getMessage() for record in caplog.records] == [
-        "task cancelled: cancelled while it ran, or another worker's by now"
+        "task cancelled: cancelled while it ran, or claimed by another worker"
     ]
     assert await real.findings() == []
 

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from singletable.errors import PASSING, InvalidRequest
+from singletable.errors import InvalidRequest
 from singletable.failure_text import is_of_function
 from singletable.flow.port import Port
 from singletable.flow.services import SQS
 from singletable.flow.stop import Stop
+from singletable.flow.worker import Heartbeat, Kernel
 from singletable.operations.queue import (
     MAX_BATCH_MESSAGES,
     MAX_VISIBILITY_SECONDS,
@@ -35,7 +36,6 @@ Handle = Callable[[Message[T]], Awaitable[object] | object]
 """What is done with a message: the application's own function, or a flow. An error gives the message back."""
 
 MAX_AT_ONCE = 15
-_SLICE_SECONDS = 0.2
 
 log = logging.getLogger("singletable.queues")
 
@@ -49,52 +49,54 @@ class Later(Exception):
 
 
 @dataclass(eq=False)
+class _Receipt:
+    """A message that this consumer keeps invisible to others."""
+
+    handle: str
+    renewed_at: float
+    """By the monotonic clock."""
+    is_lost: bool = False
+
+
+@dataclass(eq=False)
 class _Consumer(Generic[T]):
     port: Port
     there: Port
     queue: Queue[T]
     handle: Handle[T]
-    stop: Stop
+    kernel: Kernel
     visibility_seconds: int
     wait_seconds: int
-    _receipts: dict[str, float] = field(default_factory=dict[str, float])
-    """What is held, with the time from which it is invisible, by the clock of intervals."""
-    _lanes: set[int] = field(default_factory=set[int])
-    _broken: bool = False
+    _receipts: dict[str, _Receipt] = field(default_factory=dict[str, _Receipt])
+    """The messages that are being handled, by their receipt handles."""
 
     async def run(self, at_once: int) -> int:
-        self._lanes = set(range(at_once))
-        lanes: list[Callable[[], Any]] = [partial(self._lane, number) for number in range(at_once)]
-        counts: list[int] = await self.port.call_all([self._beat, *lanes])
-        return sum(counts)
+        heartbeat = Heartbeat(self.visibility_seconds, lambda: list(self._receipts.copy().values()), self._keep)
+        return sum(await self.kernel.run([self._slot] * at_once, heartbeat))
 
-    async def _lane(self, number: int) -> int:
+    async def _slot(self) -> int:
         handled = 0
-        try:
-            while not (self._broken or self.stop()):
-                try:
-                    handled += await self._receive_and_handle()
-                except PASSING as error:
-                    log.warning("the consumer of %s goes on after %s", self.queue.name, type(error).__name__)
-                    await self.port.sleep(_SLICE_SECONDS)
-            return handled
-        except BaseException:
-            self._broken = True
-            raise
-        finally:
-            self._lanes.discard(number)
+
+        async def step() -> bool:
+            nonlocal handled
+            handled += await self._receive_and_handle()
+            return True
+
+        await self.kernel.repeat(step)
+        return handled
 
     async def _receive_and_handle(self) -> int:
         """One request's messages: those of a group in order, each kept until it is handled, then deleted together."""
         ask = ReceiveMessage(self.queue.url, MAX_BATCH_MESSAGES, self.wait_seconds, self.visibility_seconds)
         received = await self.there.send(ask)
-        self._receipts |= dict.fromkeys((each.receipt_handle for each in received), self.port.monotonic())
+        now = self.port.monotonic()
+        self._receipts |= {each.receipt_handle: _Receipt(each.receipt_handle, now) for each in received}
         done: list[str] = []
         stopped: set[str] = set()
         try:
             for each in received:
                 group = each.attributes.get("MessageGroupId", "") if self.queue.is_fifo else each.message_id
-                if group in stopped or self.stop():
+                if group in stopped or not self.kernel.goes_on():
                     await self._give_back(each.receipt_handle, 0)
                 elif await self._handle_one(each):
                     done.append(each.receipt_handle)
@@ -121,28 +123,10 @@ class _Consumer(Generic[T]):
         whole = min(MAX_VISIBILITY_SECONDS, max(0, -int(-seconds // 1)))
         await self.there.send(ChangeMessageVisibility(self.queue.url, receipt, whole))
 
-    async def _beat(self) -> int:
-        """Keep what is held invisible, for as long as there are lanes."""
-        third = self.visibility_seconds / 3
-        try:
-            while self._lanes:
-                await self.port.sleep(min(_SLICE_SECONDS, third / 2))
-                now = self.port.monotonic()
-                late = [receipt for receipt, since in self._receipts.copy().items() if now - since >= third]
-                for receipt in late:
-                    await self._keep(receipt, now)
-        except BaseException:
-            self._broken = True
-            raise
-        return 0
-
-    async def _keep(self, receipt: str, now: float) -> None:
-        try:
-            await self.there.send(ChangeMessageVisibility(self.queue.url, receipt, self.visibility_seconds))
-        except PASSING as error:
-            log.warning("a message of %s was not kept: %s", self.queue.name, type(error).__name__)
-        if receipt in self._receipts:
-            self._receipts[receipt] = now
+    async def _keep(self, receipt: _Receipt) -> None:
+        """Keep a message invisible for longer; for the heartbeat."""
+        receipt.renewed_at = self.port.monotonic()
+        await self.there.send(ChangeMessageVisibility(self.queue.url, receipt.handle, self.visibility_seconds))
 
 
 async def consume(
@@ -173,7 +157,8 @@ async def consume(
             operation="consume",
             hint=f"Wait for less, or connect(..., timeouts=Timeouts(read={wait_seconds + 5})).",
         )
-    return await _Consumer(port, there, queue, handle, stop, visibility_seconds, wait_seconds).run(at_once)
+    kernel = Kernel(port, stop, f"the consumer of {queue.name}", log)
+    return await _Consumer(port, there, queue, handle, kernel, visibility_seconds, wait_seconds).run(at_once)
 
 
 async def partial_failures(

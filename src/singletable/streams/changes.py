@@ -235,6 +235,7 @@ class Changes:
         one more, and no request otherwise.
         """
         pace = Pace(start, lease_seconds, tries, backoff_seconds, poll_seconds, buffer_bytes=buffer_bytes)
+        self._refuse_async(db.port)
         return db.run(self._run(db.port, pace, stop, signals))
 
     async def _run(self, port: Port, pace: Pace, stop: Stop | None, signals: bool) -> None:
@@ -278,6 +279,7 @@ class Changes:
         Waits until the lease of a worker that died is over; Unavailable where another one lives.
         """
         pace = Pace(start, lease_seconds, tries, backoff_seconds, buffer_bytes=buffer_bytes)
+        self._refuse_async(db.port)
         return db.run(worker.drain(db.port, self.consumer, pace))
 
     @overload
@@ -291,9 +293,10 @@ class Changes:
         follow. Lambda's own settings say how often, and where a record goes that never succeeds.
         """
 
-        refuse_async(db.port, self.consumer.async_functions())
+        self._refuse_async(db.port)
 
         def handler(event: Mapping[str, Any], context: Any) -> Any:
+            self._refuse_async(db.port)
             return db.run(handle_event(db.port, self.consumer, event))
 
         return handler
@@ -318,6 +321,7 @@ class Changes:
         Raises what a handler raises, and the change stays. Later changes of its item were handled before it: handlers
         that must not go back read the item itself.
         """
+        self._refuse_async(db.port)
         return db.run(retry(db.port, self.consumer, change))
 
     @overload
@@ -327,6 +331,9 @@ class Changes:
     def check(self, db: Any) -> Any:
         """What is not as it should be: changes set aside, leases without a shard, tries of what is done."""
         return db.run(check(db.port, self.consumer))
+
+    def _refuse_async(self, port: Port) -> None:
+        refuse_async(port, self.consumer.async_functions())
 
     def _add(self, handler: Handler) -> None:
         _check_view(self.table, handler)

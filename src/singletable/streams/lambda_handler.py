@@ -17,7 +17,6 @@ from singletable.flow.port import Port
 from singletable.operations.stream import StreamRecord, read_records
 from singletable.streams.consumer import Consumer
 from singletable.streams.dispatch import handle_record
-from singletable.wire.shells import refuse_async
 
 _log = logging.getLogger("singletable.streams")
 Answer = dict[str, list[dict[str, str]]]
@@ -26,7 +25,6 @@ Answer = dict[str, list[dict[str, str]]]
 
 async def handle_event(port: Port, consumer: Consumer, event: Mapping[str, Any]) -> Answer:
     """Handle a batch in its order, up to the first record that fails."""
-    refuse_async(port, consumer.async_functions())
     router = consumer.router
     for record in _records(event):
         error = await handle_record(port, router, record) if router.is_wanted(record) else None

@@ -1,7 +1,21 @@
-"""Leases: who reads which shard. Every write of an owner holds the fence it took, so that a late owner writes nothing.
+"""Leases: who reads which shard. Every write of an owner holds the fence that it took, so a late owner writes nothing.
 
-No clocks are compared. A worker remembers when it first saw a lease as it is; a live owner raises `beats` meanwhile,
-with each of its writes.
+    state     event        next     who, and when
+    MISSING   MAKE         HELD     a worker that begins a shard, with fence 1
+    MISSING   MAKE_FREE    FREE     a consumer that begins with what comes: the newest shards
+    MISSING   MAKE_OVER    OVER     the same: all other shards
+    FREE      TAKE         HELD     any worker; raises the fence
+    HELD      TAKE         HELD     another worker, once nothing of the lease changed for its length
+    HELD      HEARTBEAT    HELD     its owner, also with each checkpoint
+    HELD      ASK          HELD     a worker that has fewer shards
+    HELD      RELEASE      FREE     its owner, when it stops or was asked
+    HELD      FINISH       OVER     its owner, when everything of the shard is handled
+    OVER      HEARTBEAT    OVER     a heartbeat that was on its way when the shard ended
+    OVER      BURY         GONE     any worker, once the stream no longer has the shard
+    HELD      BURY         GONE     a worker that took the lease of such a shard, and told of the gap
+
+No clocks are compared. A worker remembers when it first saw a lease as it is; a live owner raises `beats` with each of
+its writes.
 """
 
 from __future__ import annotations
@@ -9,34 +23,83 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from enum import Enum, auto
+from typing import Any, Final
 
 from singletable.errors import AlreadyExists, ConditionFailed, NotFound, OutcomeUnknown
 from singletable.expressions import Update, attr
 from singletable.flow.port import Port
+from singletable.flow.transitions import Transitions
 from singletable.foundation import Entity, flows
 from singletable.streams.state import Books, LeaseItem
 
-State = tuple[int, int, str]
-"""What a living owner changes: fence, beats and position."""
+
+class State(Enum):
+    MISSING = auto()
+    FREE = auto()
+    HELD = auto()
+    OVER = auto()
+    GONE = auto()
+
+
+class Event(Enum):
+    MAKE = auto()
+    MAKE_FREE = auto()
+    MAKE_OVER = auto()
+    TAKE = auto()
+    HEARTBEAT = auto()
+    ASK = auto()
+    RELEASE = auto()
+    FINISH = auto()
+    BURY = auto()
+
+
+TRANSITIONS: Final = Transitions(
+    "a lease",
+    {
+        (State.MISSING, Event.MAKE): State.HELD,
+        (State.MISSING, Event.MAKE_FREE): State.FREE,
+        (State.MISSING, Event.MAKE_OVER): State.OVER,
+        (State.FREE, Event.TAKE): State.HELD,
+        (State.HELD, Event.TAKE): State.HELD,
+        (State.HELD, Event.HEARTBEAT): State.HELD,
+        (State.HELD, Event.ASK): State.HELD,
+        (State.HELD, Event.RELEASE): State.FREE,
+        (State.HELD, Event.FINISH): State.OVER,
+        (State.OVER, Event.HEARTBEAT): State.OVER,
+        (State.OVER, Event.BURY): State.GONE,
+        (State.HELD, Event.BURY): State.GONE,
+    },
+)
+
+
+def state_of(lease: LeaseItem) -> State:
+    """The state of a lease that is stored."""
+    if lease.is_over:
+        return State.OVER
+    return State.HELD if lease.owner else State.FREE
+
+
+Sighting = tuple[int, int, str]
+"""What a live owner changes: fence, beats and position."""
 
 
 @dataclass
 class Sightings:
-    """When each lease was first seen as it is, by this worker's clock of intervals."""
+    """When each lease was first seen as it is, by this worker's monotonic clock."""
 
     seconds: float
-    """A lease that doesn't change for so long has lost its owner."""
-    seen: dict[str, tuple[State, float]] = field(default_factory=dict[str, "tuple[State, float]"])
+    """A lease that doesn't change for this long has lost its owner."""
+    seen: dict[str, tuple[Sighting, float]] = field(default_factory=dict[str, "tuple[Sighting, float]"])
 
     def is_free(self, lease: LeaseItem, now: float) -> bool:
-        """Whether it has no owner, or one that has shown no life for a lease's length."""
+        """Whether it has no owner, or an owner without a heartbeat for a lease's length."""
         if not lease.owner:
             return True
-        state = lease.fence, lease.beats, lease.position
+        sighting = lease.fence, lease.beats, lease.position
         known, since = self.seen.get(lease.shard, (None, now))
-        if known != state:
-            self.seen[lease.shard] = state, now
+        if known != sighting:
+            self.seen[lease.shard] = sighting, now
             return False
         return now - since >= self.seconds
 
@@ -47,7 +110,7 @@ async def all_leases(port: Port, books: Books, consumer: str, stream: str) -> li
 
 
 async def make(port: Port, item: Entity) -> bool:
-    """Write what is not there yet; False where another worker was first."""
+    """Write an item that is missing; False where another worker was first."""
     try:
         await flows.create(port, item)
     except AlreadyExists:
@@ -56,30 +119,46 @@ async def make(port: Port, item: Entity) -> bool:
 
 
 async def take(port: Port, books: Books, lease: LeaseItem, owner: str) -> LeaseItem | None:
-    """Become the owner of a lease that was seen to be free; None where it has changed since, or is over by now."""
+    """Become the owner of a lease that was seen to be free; None where it has changed since, or is over."""
     kind: Any = books.lease
     changes = attr(kind.owner).set(owner), attr(kind.fence).set(lease.fence + 1), attr(kind.wanted_by).set("")
     seen = (attr(kind.fence) == lease.fence) & (attr(kind.beats) == lease.beats)
     seen = seen & (attr(kind.position) == lease.position) & (attr(kind.is_over) == False)  # noqa: E712
-    taken = await _change(port, books, lease, changes, seen)
+    taken = await _change(port, books, lease, Event.TAKE, changes, seen)
     return taken if taken is not None and (taken.owner, taken.fence) == (owner, lease.fence + 1) else None
 
 
-async def write(port: Port, books: Books, lease: LeaseItem, *changes: Update) -> LeaseItem | None:
-    """Change a lease that is held; None where it was lost."""
+async def heartbeat(
+    port: Port, books: Books, lease: LeaseItem, beats: int, position: str | None = None
+) -> LeaseItem | None:
+    """Renew a lease that is held; with a position it is a checkpoint too. None where the lease was lost."""
     kind: Any = books.lease
-    changed = await _change(port, books, lease, changes, attr(kind.fence) == lease.fence)
-    return changed if changed is not None and changed.fence == lease.fence else None
+    changes = [attr(kind.beats).set(beats)]
+    if position is not None:
+        changes.append(attr(kind.position).set(position))
+    return await _write(port, books, lease, Event.HEARTBEAT, *changes)
 
 
-async def beat(port: Port, books: Books, lease: LeaseItem, beats: int) -> LeaseItem | None:
-    """Show life."""
+async def release(port: Port, books: Books, lease: LeaseItem, position: str | None) -> LeaseItem | None:
+    """Leave a shard to others, with a last checkpoint where there is something to write down."""
     kind: Any = books.lease
-    return await write(port, books, lease, attr(kind.beats).set(beats))
+    changes = [attr(kind.owner).set(""), attr(kind.wanted_by).set("")]
+    if position is not None:
+        changes.append(attr(kind.position).set(position))
+    return await _write(port, books, lease, Event.RELEASE, *changes)
+
+
+async def finish(port: Port, books: Books, lease: LeaseItem, beats: int, position: str) -> LeaseItem | None:
+    """Everything of the shard is handled: its children may be read."""
+    kind: Any = books.lease
+    changes = attr(kind.position).set(position), attr(kind.beats).set(beats)
+    over = attr(kind.is_over).set(True), attr(kind.owner).set("")
+    return await _write(port, books, lease, Event.FINISH, *changes, *over)
 
 
 async def bury(port: Port, books: Books, lease: LeaseItem) -> None:
     """Delete a lease as it was seen; nothing where it has changed since."""
+    TRANSITIONS.after(state_of(lease), Event.BURY)
     kind: Any = books.lease
     key: Any = books.lease.by_shard(lease.consumer, lease.stream, lease.shard)
     with suppress(ConditionFailed):
@@ -87,14 +166,23 @@ async def bury(port: Port, books: Books, lease: LeaseItem) -> None:
 
 
 async def ask_for(port: Port, books: Books, lease: LeaseItem, owner: str) -> None:
-    """Tell the owner that another worker has less to do; it lets go between two rounds, so nothing is handled twice."""
+    """Tell the owner that another worker has less to do; it releases the shard between two rounds."""
     kind: Any = books.lease
-    await _change(port, books, lease, (attr(kind.wanted_by).set(owner),), attr(kind.fence) == lease.fence)
+    changes = (attr(kind.wanted_by).set(owner),)
+    await _change(port, books, lease, Event.ASK, changes, attr(kind.fence) == lease.fence)
+
+
+async def _write(port: Port, books: Books, lease: LeaseItem, event: Event, *changes: Update) -> LeaseItem | None:
+    """Change a lease under its fence; None where it was lost."""
+    kind: Any = books.lease
+    changed = await _change(port, books, lease, event, changes, attr(kind.fence) == lease.fence)
+    return changed if changed is not None and changed.fence == lease.fence else None
 
 
 async def _change(
-    port: Port, books: Books, lease: LeaseItem, changes: Sequence[Update], where: Any
+    port: Port, books: Books, lease: LeaseItem, event: Event, changes: Sequence[Update], where: Any
 ) -> LeaseItem | None:
+    TRANSITIONS.after(state_of(lease), event)
     key: Any = books.lease.by_shard(lease.consumer, lease.stream, lease.shard)
     try:
         changed: LeaseItem = await flows.update(port, key, tuple(changes), where=where)

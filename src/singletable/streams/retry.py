@@ -7,12 +7,10 @@ from singletable.flow.port import Port
 from singletable.streams.consumer import Consumer
 from singletable.streams.dead_letters import SetAside, all_set_aside, forget
 from singletable.streams.dispatch import handle_record
-from singletable.wire.shells import refuse_async
 
 
 async def retry(port: Port, consumer: Consumer, change: SetAside) -> None:
     """Handle it, and forget it; raises what a handler raises. NotFound where it was given back before."""
-    refuse_async(port, consumer.async_functions())
     if change not in await all_set_aside(port, consumer.books, consumer.name):
         raise NotFound(
             f"nothing is set aside for {consumer.name!r} under this sequence number",

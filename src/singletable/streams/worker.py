@@ -1,8 +1,9 @@
-"""The worker: reads the shards it holds, hands their records to the handlers, and says how far it is. Two flows.
+"""The worker: reads the shards it holds, hands their records to the handlers, and checkpoints.
 
-One works in rounds: look for shards, read, handle every lane's records side by side, then write down tries and
-checkpoints. The other shows life while handlers take their time. A shard whose lease is lost is dropped at once; before
-each handler is called the lease must have been renewed within its length, by this worker's own clock.
+It has one slot (`flow.worker`), which works in rounds: look for shards, read, handle the records of all items side by
+side, then write tries and checkpoints. The heartbeat renews leases while handlers take their time. A shard whose lease
+is lost is dropped at once. Before each handler is called the lease must have been renewed within its length, by this
+worker's own clock.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from singletable.errors import PASSING, SingletableError, Unavailable
-from singletable.expressions import attr
+from singletable.errors import PASSING, Unavailable
 from singletable.flow.port import Port
+from singletable.flow.stop import Stop
+from singletable.flow.worker import Heartbeat, Kernel
 from singletable.foundation import flows
 from singletable.streams import leases
 from singletable.streams.acquisition import Search
@@ -26,24 +28,23 @@ from singletable.streams.embedded import TEND_EVERY_SECONDS, tend
 from singletable.streams.shard import Entry, HeldShard
 from singletable.streams.shard_reader import Reader
 from singletable.streams.shard_tree import find_stream
-from singletable.wire.shells import refuse_async
 
 _log = logging.getLogger("singletable.streams")
 _LONGEST_BACKOFF_SECONDS = 30.0
-_FIRST_SLICE_SECONDS, _LONGEST_SLICE_SECONDS = 0.001, 0.05
+_LONGEST_SLICE_SECONDS = 0.05
 _PATIENCE_SECONDS = 1.0
 
 
-async def run(port: Port, consumer: Consumer, pace: Pace, stop: Callable[[], bool]) -> None:
-    """Work until `stop` says so: the round that runs is finished, checkpoints are written, leases let go."""
-    worker = Worker(port, consumer, pace, stop)
-    await worker.live()
+async def run(port: Port, consumer: Consumer, pace: Pace, stop: Stop) -> None:
+    """Work until `stop` returns True; then finish the round, write checkpoints and release the leases."""
+    kernel = Kernel(port, stop, consumer.name, _log, pause_seconds=_PATIENCE_SECONDS)
+    await Worker(port, consumer, pace, kernel).live()
 
 
 async def drain(port: Port, consumer: Consumer, pace: Pace) -> None:
     """Handle what is in the stream now, and what the handlers' own writes add, then return."""
-    worker = Worker(port, consumer, pace, lambda: False, until_caught_up=True)
-    await worker.live()
+    kernel = Kernel(port, lambda: False, consumer.name, _log, outlives_passing=False)
+    await Worker(port, consumer, pace, kernel, until_caught_up=True).live()
 
 
 @dataclass(eq=False)
@@ -53,55 +54,34 @@ class Worker:
     port: Port
     consumer: Consumer
     pace: Pace
-    stop: Callable[[], bool]
+    kernel: Kernel
     until_caught_up: bool = False
     held: dict[str, HeldShard] = field(default_factory=dict[str, HeldShard])
-    is_over: bool = False
-    is_broken: bool = False
     busy_at: float = 0.0
 
     async def live(self) -> None:
-        refuse_async(self.port, self.consumer.async_functions())
-        if await self._outliving(self.begin):
-            both: list[Callable[[], Awaitable[None] | None]] = [self.work, self.show_life]
-            await self.port.call_all(both)
+        if await self.kernel.repeat(self._begin):
+            heartbeat = Heartbeat(
+                self.pace.lease_seconds, lambda: list(self.held.values()), self._renew, _LONGEST_SLICE_SECONDS
+            )
+            await self.kernel.run([self._work], heartbeat)
 
-    async def begin(self) -> bool:
+    async def _begin(self) -> bool:
         stream = await find_stream(self.port, self.consumer.table)
         await self._tend(stream)  # first: an engine that can't be tended is refused before anything is written
         self.search = await Search.begin(self.port, self.consumer, self.pace, stream, greedy=self.until_caught_up)
         self.reader = Reader(self.port, self.consumer, self.pace, ends=self.until_caught_up)
         self.busy_at = self.port.monotonic()
-        return True
+        return False
 
     async def _tend(self, stream: str) -> None:
         self.tended_at = self.port.monotonic()
         await tend(self.port, stream, self.consumer.table.name)
 
-    async def _outliving(self, flow: Callable[[], Awaitable[bool]]) -> bool:
-        """Do it again and again until it is done, over all that passes; False where the worker is to stop. A drain
-        waits for nothing: its caller does."""
-        while not (self.stop() or self.is_broken):
-            try:
-                return await flow()
-            except PASSING as error:
-                if self.until_caught_up:
-                    raise
-                self._log("going on in %g s", error, _PATIENCE_SECONDS)
-            await self.port.sleep(_PATIENCE_SECONDS)
-        return False
-
-    def _log(self, then: str, error: SingletableError, *values: object) -> None:
-        _log.warning(f"%s: %s: %s; {then}", self.consumer.name, type(error).__name__, error, *values)
-
-    # --- the two flows ------------------------------------------------------------------------------------------------
-    async def work(self) -> None:
-        try:
-            while await self._outliving(self._round_and_rest):
-                pass
-            await self._let_go_of_all()
-        finally:
-            self.is_over = True
+    # --- the slot and the heartbeat -----------------------------------------------------------------------------------
+    async def _work(self) -> None:
+        await self.kernel.repeat(self._round_and_rest)
+        await self._release_all()
 
     async def _round_and_rest(self) -> bool:
         """Whether there is more to do, now or later."""
@@ -115,7 +95,7 @@ class Worker:
         return True
 
     def _refuse_to_wait_for_others(self) -> None:
-        """A drain waits until a dead worker's leases are over, not until a living one ends."""
+        """A drain waits until a dead worker's leases are over, not until a live one ends."""
         waited = self.port.monotonic() - self.busy_at
         if self.until_caught_up and self.search.left and waited > 2 * self.pace.lease_seconds:
             raise Unavailable(
@@ -125,31 +105,10 @@ class Worker:
                 hint="Stop it first, or give this one a name of its own: Changes(table, name=...).",
             )
 
-    async def show_life(self) -> None:
-        """Renew the leases in time, in short slices at first: a drain ends soon."""
-        try:
-            await self._renew_in_time()
-        except BaseException:
-            self.is_broken = True
-            raise
-
-    async def _renew_in_time(self) -> None:
-        slice_seconds = _FIRST_SLICE_SECONDS
-        while not self.is_over:
-            await self.port.sleep(slice_seconds)
-            slice_seconds = min(slice_seconds * 2, _LONGEST_SLICE_SECONDS, self.pace.lease_seconds / 10)
-            for shard in list(self.held.values()):
-                if self.port.monotonic() - shard.renewed_at >= self.pace.lease_seconds / 3 and not self.is_over:
-                    await self._renew(shard)
-
     async def _renew(self, shard: HeldShard) -> None:
         began = self.port.monotonic()
-        try:
-            shard.beats += 1
-            renewed = await leases.beat(self.port, self.consumer.books, shard.lease, shard.beats)
-        except PASSING as error:
-            self._log("a lease could not be renewed", error)
-            return
+        shard.beats += 1
+        renewed = await leases.heartbeat(self.port, self.consumer.books, shard.lease, shard.beats)
         self._note(shard, renewed, began)
 
     def _note(self, shard: HeldShard, lease: Any, began: float) -> None:
@@ -178,7 +137,7 @@ class Worker:
         except PASSING as error:
             if self.until_caught_up:
                 raise
-            self._log("looking for shards again later", error)
+            self.kernel.note("looking for shards again later", error)
 
     async def _handle(self) -> bool:
         now = self.port.monotonic()
@@ -196,7 +155,7 @@ class Worker:
 
     def _may_go_on(self, shard: HeldShard) -> bool:
         late = self.port.monotonic() - shard.renewed_at >= self.pace.lease_seconds
-        return not (late or shard.is_lost or self.stop())
+        return not late and not shard.is_lost and self.kernel.goes_on()
 
     # --- after it -----------------------------------------------------------------------------------------------------
     async def _settle(self) -> None:
@@ -208,7 +167,7 @@ class Worker:
                 await self._checkpoint(shard, is_over=True)
                 self.search.hurry()
             elif not shard.is_lost and shard.is_wanted:
-                await self._let_go(shard)
+                await self._release(shard)
             elif self._is_checkpoint_due(shard):
                 await self._checkpoint(shard)
             if shard.is_lost or shard.is_done:
@@ -218,13 +177,11 @@ class Worker:
         return shard.has_news and self.port.monotonic() - shard.saved_at >= self.pace.checkpoint_seconds
 
     async def _checkpoint(self, shard: HeldShard, *, is_over: bool = False) -> None:
-        kind: Any = self.consumer.books.lease
+        """Write the position; it is a heartbeat too, so none is due after it."""
+        write = leases.finish if is_over else leases.heartbeat
         began = self.port.monotonic()
-        shard.beats += 1  # it shows life too: no heartbeat is due after it
-        changes = [attr(kind.position).set(shard.position), attr(kind.beats).set(shard.beats)]
-        if is_over:
-            changes += [attr(kind.is_over).set(True), attr(kind.owner).set("")]
-        written = await leases.write(self.port, self.consumer.books, shard.lease, *changes)
+        shard.beats += 1
+        written = await write(self.port, self.consumer.books, shard.lease, shard.beats, shard.position)
         self._note(shard, written, began)
         shard.saved_at, shard.has_news = began, False
 
@@ -270,21 +227,18 @@ class Worker:
         return self.consumer.books.attempt.by_sequence(lease.consumer, lease.stream, lease.shard, entry.sequence)
 
     # --- the end ------------------------------------------------------------------------------------------------------
-    async def _let_go_of_all(self) -> None:
+    async def _release_all(self) -> None:
         for shard in list(self.held.values()):
             if not shard.is_lost:
                 try:
-                    await self._let_go(shard)
+                    await self._release(shard)
                 except PASSING as error:
-                    self._log("its lease ends by itself", error)
+                    self.kernel.note("its lease ends by itself", error)
 
-    async def _let_go(self, shard: HeldShard) -> None:
-        """Say how far it is, and leave it to others."""
-        kind: Any = self.consumer.books.lease
-        changes = [attr(kind.owner).set(""), attr(kind.wanted_by).set("")]
-        if shard.has_news:
-            changes.append(attr(kind.position).set(shard.position))
-        await leases.write(self.port, self.consumer.books, shard.lease, *changes)
+    async def _release(self, shard: HeldShard) -> None:
+        """Write the position, and leave the shard to others."""
+        position = shard.position if shard.has_news else None
+        await leases.release(self.port, self.consumer.books, shard.lease, position)
         shard.is_lost = True
         self.held.pop(shard.lease.shard, None)
 

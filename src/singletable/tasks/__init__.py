@@ -17,19 +17,20 @@ under which conditions) and `working` (the worker).
 
 from singletable.tasks.calls import Backoff, Call, TaskFunction
 from singletable.tasks.context import Running
+from singletable.tasks.execution import Unfinished, UnknownTask
 from singletable.tasks.items import DeadLetter, PlainTask
 from singletable.tasks.tasks import Tasks
-from singletable.tasks.worker import Tally, Unfinished, UnknownTask
+from singletable.tasks.worker_options import Counts
 from singletable.tasks.writes import ClaimLost
 
 __all__ = [
     "Backoff",
     "Call",
     "ClaimLost",
+    "Counts",
     "DeadLetter",
     "PlainTask",
     "Running",
-    "Tally",
     "TaskFunction",
     "Tasks",
     "Unfinished",

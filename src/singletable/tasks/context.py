@@ -35,7 +35,7 @@ class Running:
 
 @dataclass(frozen=True)
 class Begun:
-    """When a claim was asked for, by the wall's clock and by the clock of intervals."""
+    """When a claim was requested, by the wall clock and by the monotonic clock."""
 
     wall: float
     monotonic: float
@@ -45,27 +45,27 @@ class Begun:
         return cls(port.now(), port.monotonic())
 
     def wall_at(self, monotonic: float) -> float:
-        """The wall's time then, as if nobody had set that clock since."""
+        """The wall time at a monotonic time, as if nobody had set the wall clock since."""
         return self.wall + monotonic - self.monotonic
 
 
 @dataclass(eq=False)
-class Held:
+class Claimed:
     """A claim that this process holds."""
 
     tasks: TaskEntities
     item: TaskItem
     begun: Begun
-    extended_at: float = field(init=False)
-    """By the clock of intervals."""
+    renewed_at: float = field(init=False)
+    """When its last extension began, by the monotonic clock."""
     is_extending: bool = False
-    """A longer lease is on its way."""
+    """The write of a longer lease is on its way."""
     is_lost: bool = False
-    """It can't be extended any more: it has ended, or is another worker's."""
+    """It can't be extended any more: it has ended, or another worker has it."""
     ends: list[Finish] = field(default_factory=list[Finish])
 
     def __post_init__(self) -> None:
-        self.extended_at = self.begun.monotonic
+        self.renewed_at = self.begun.monotonic
 
     @property
     def ended(self) -> bool:
@@ -78,35 +78,35 @@ class Held:
         return Running(item.id, item.function, item.due, item.tries, item.fence)
 
 
-_current: ContextVar[Held | None] = ContextVar("the task that runs", default=None)
+_current: ContextVar[Claimed | None] = ContextVar("the task that runs", default=None)
 
 
 @contextmanager
-def _in(held: Held) -> Generator[None, None, None]:
-    token = _current.set(held)
+def _in(claimed: Claimed) -> Generator[None, None, None]:
+    token = _current.set(claimed)
     try:
         yield
     finally:
         _current.reset(token)
 
 
-def held_now() -> Held:
+def claimed_now() -> Claimed:
     """The claim of the task that runs in this context; InvalidRequest outside of one."""
-    held = _current.get()
-    if held is None:
+    claimed = _current.get()
+    if claimed is None:
         raise InvalidRequest("no task is running here", hint="Call it within a task's function, in its own context.")
-    return held
+    return claimed
 
 
 class Done:
     """The end of the running task, for `tx.add`: its effect and its end become one."""
 
-    def __init__(self, held: Held) -> None:
-        self._held = held
+    def __init__(self, claimed: Claimed) -> None:
+        self._claimed = claimed
 
     def writes(self) -> Sequence[Write]:
-        found = finishing(self._held.tasks, self._held.item)
-        self._held.ends += [write for write in found if isinstance(write, Finish)]
+        found = finishing(self._claimed.tasks, self._claimed.item)
+        self._claimed.ends += [write for write in found if isinstance(write, Finish)]
         return found
 
 
@@ -121,9 +121,9 @@ Attempt = Callable[[], Any]
 """A call of a task's function within its context; gives an Ended."""
 
 
-def attempt(held: Held, call: Callable[[], Any], *, is_async: bool) -> Attempt:
+def attempt(claimed: Claimed, call: Callable[[], Any], *, is_async: bool) -> Attempt:
     def run() -> Ended:
-        with _in(held):
+        with _in(claimed):
             try:
                 call()
             except BaseException as error:
@@ -133,7 +133,7 @@ def attempt(held: Held, call: Callable[[], Any], *, is_async: bool) -> Attempt:
         return Ended()
 
     async def run_awaiting() -> Ended:
-        with _in(held):
+        with _in(claimed):
             try:
                 await call()
             except BaseException as error:

@@ -26,7 +26,8 @@ from singletable.tasks.due import Candidate, keys_of, time_of, wake_text
 from singletable.tasks.items import State, TaskEntities, TaskItem, Turn, instant
 from singletable.tasks.ordered import Move
 from singletable.tasks.ordered_claim import take_turn
-from singletable.tasks.worker import Tally, Worker
+from singletable.tasks.worker import Worker
+from singletable.tasks.worker_options import Counts
 from singletable.tasks.writes import Claim, ClaimLost, at_most, equal, waking
 
 RESEND_SECONDS = 120.0
@@ -121,7 +122,7 @@ class NotYet:
     seconds: float
 
 
-async def run_pointer(worker: Worker, pointer: Pointer, tally: Tally) -> NotYet | None:
+async def run_pointer(worker: Worker, pointer: Pointer, counts: Counts) -> NotYet | None:
     """Run the task that a message points to, if it is due, waits, and was not claimed since.
 
     A read and a claim. NotYet where the message is to be kept.
@@ -131,24 +132,24 @@ async def run_pointer(worker: Worker, pointer: Pointer, tally: Tally) -> NotYet 
     if item is None or item.state is State.DEAD:
         return None
     if item.state is State.ORDERED:
-        return await _run_turn(worker, pointer, item.order or "", item.due, tally)
+        return await _run_turn(worker, pointer, item.order or "", item.due, counts)
     now = Begun.now(port)
     if item.fence != pointer.fence:
         return None
     if item.wake > instant(now.wall):
         return NotYet(item.wake.timestamp() - now.wall)
-    if model_of(tasks.task).place_of(item) in worker.runs_here():
-        return NotYet(worker.settings.lease_seconds)
+    if model_of(tasks.task).place_of(item) in worker.execution.running_keys():
+        return NotYet(worker.options.lease_seconds)
     claim = Claim(tasks, tasks.by_id(item.id), instant(now.wall), _until(worker, now), item.fence)
     try:
         claimed: TaskItem = await alone(port, claim)
     except ClaimLost:
         return None
-    await worker.see_through(claimed, now, tally)
+    await worker.execution.run(claimed, now, counts)
     return None
 
 
-async def _run_turn(worker: Worker, pointer: Pointer, order: str, due: datetime, tally: Tally) -> NotYet | None:
+async def _run_turn(worker: Worker, pointer: Pointer, order: str, due: datetime, counts: Counts) -> NotYet | None:
     """The turns before it first; what is not ready is waited for."""
     port, tasks = worker.port, worker.tasks
     key = tasks.by_place(order, due, pointer.key)
@@ -159,15 +160,15 @@ async def _run_turn(worker: Worker, pointer: Pointer, order: str, due: datetime,
             return None
         if turn.ready > instant(now.wall):
             return NotYet(turn.ready.timestamp() - now.wall)
-        claimed: Turn | None = await take_turn(port, tasks, key, _until(worker, now), worker.runs_here())
+        claimed: Turn | None = await take_turn(port, tasks, key, _until(worker, now), worker.execution.running_keys())
         if claimed is None:
-            return NotYet(worker.settings.poll_seconds)
-        await worker.see_through(claimed, now, tally)
+            return NotYet(worker.options.poll_seconds)
+        await worker.execution.run(claimed, now, counts)
     return NotYet(0.0)
 
 
 def _until(worker: Worker, now: Begun) -> datetime:
-    return instant(now.wall + worker.settings.lease_seconds)
+    return instant(now.wall + worker.options.lease_seconds)
 
 
 def _check_projection(tasks: TaskEntities) -> None:

@@ -17,7 +17,8 @@ from singletable.tasks.due import all_of
 from singletable.tasks.items import DeadLetter, State, TaskEntities, TaskItem, instant
 from singletable.tasks.outcomes import apply, reviving
 from singletable.tasks.queue_worker import QueueWorker, handle_event
-from singletable.tasks.worker import Settings, Tally, Worker, check_functions
+from singletable.tasks.worker import Worker
+from singletable.tasks.worker_options import Counts, WorkerOptions
 from singletable.tasks.writes import ClaimLost
 
 __all__ = ["check", "dead", "drain", "handle_event", "retry", "run", "send_due"]
@@ -29,23 +30,23 @@ async def run(
     port: Port,
     tasks: TaskEntities,
     functions: Functions,
-    settings: Settings,
+    options: WorkerOptions,
     queue: Queue[Any] | None,
     stop: Stop | None,
     signals: bool,
-) -> Tally:
+) -> Counts:
     """A worker, until it is to stop."""
-    check_functions(port, functions)
     with stopping(stop, signals) as is_over:
-        worker = Worker(port, tasks, functions, settings, is_over)
-        return await (worker.run() if queue is None else QueueWorker(worker, queue, is_over).run())
+        worker = Worker(port, tasks, functions, options, is_over)
+        return await (worker.run() if queue is None else QueueWorker(worker, queue).run())
 
 
-async def drain(port: Port, tasks: TaskEntities, functions: Functions, settings: Settings, stop: Stop | None) -> Tally:
+async def drain(
+    port: Port, tasks: TaskEntities, functions: Functions, options: WorkerOptions, stop: Stop | None
+) -> Counts:
     """A worker, until nothing is due."""
-    check_functions(port, functions)
     with stopping(stop, signals=False) as is_over:
-        return await Worker(port, tasks, functions, settings, is_over).drain()
+        return await Worker(port, tasks, functions, options, is_over).drain()
 
 
 async def dead(port: Port, tasks: TaskEntities) -> list[DeadLetter]:

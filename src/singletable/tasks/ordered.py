@@ -17,6 +17,7 @@ from singletable.foundation import KeyOf, Model, Moment, Part, Write, guard, is_
 from singletable.operations import CheckItem, DeleteItem, Guard, Item, PutItem, UpdateItem
 from singletable.operations.answers import RAW
 from singletable.tasks.items import Lane, PlainTask, State, TaskEntities, Turn, shard_of
+from singletable.tasks.states import Event, Phase, stored_after
 from singletable.tasks.writes import (
     Advance,
     Finish,
@@ -70,7 +71,7 @@ class ScheduleTurn(NewItem):
             id=plan.id,
             function=plan.call.task.name,
             arguments=dict(plan.call.arguments),
-            state=State.DUE,
+            state=stored_after(Phase.NEW, Event.SCHEDULE),
             shard=shard_of(plan.order),
             wake=due,
             due=due,
@@ -81,7 +82,7 @@ class ScheduleTurn(NewItem):
 
 
 @dataclass(eq=False)
-class Held(Write):
+class Guarded(Write):
     """A write or a check of one item under a condition, whose refusal says that another worker was faster."""
 
     verb: ClassVar[str] = "claim"
@@ -220,7 +221,7 @@ def bury_turn(tasks: TaskEntities, turn: Turn, died: datetime, error: str) -> li
         id=turn.id,
         function=turn.function,
         arguments=turn.arguments,
-        state=State.DEAD,
+        state=stored_after(Phase.CLAIMED, Event.BURY),
         shard=shard_of(turn.id),
         wake=died,
         due=turn.due,
@@ -230,7 +231,7 @@ def bury_turn(tasks: TaskEntities, turn: Turn, died: datetime, error: str) -> li
         order=turn.order,
     )
     key, item = tasks.by_id(turn.id), name.item(dead)
-    becomes = Held(name, key, is_name_of(tasks, turn), lambda held: PutItem(name.table.name, item, held))
+    becomes = Guarded(name, key, is_name_of(tasks, turn), lambda held: PutItem(name.table.name, item, held))
     return [Finish(turn), LaneOf(tasks, turn).drop(), becomes]
 
 
@@ -241,7 +242,7 @@ def revive_turn(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[Wri
         id=dead.id,
         function=dead.function,
         arguments=dead.arguments,
-        state=State.DUE,
+        state=stored_after(Phase.DEAD, Event.REVIVE),
         shard=shard_of(dead.order),
         wake=now,
         due=dead.due,
@@ -254,8 +255,8 @@ def revive_turn(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[Wri
     key, item = model.key_of(turn), model.item(turn)
     name = replace(dead, state=State.ORDERED, shard=None, arguments={}, turn=key.low, fence=turn.fence, tries=0)
     return [
-        Advance(dead, name, "retry"),
-        Held(model, key, is_absent(model), lambda held: PutItem(model.table.name, item, held)),
+        Advance(dead, name, Event.REVIVE.value),
+        Guarded(model, key, is_absent(model), lambda held: PutItem(model.table.name, item, held)),
     ]
 
 
@@ -281,16 +282,18 @@ def nudge_turn(tasks: TaskEntities, turn: Turn, now: datetime) -> Move:
     return Move(model, model.key_of(turn), is_held(model, turn), list(waking(model, tasks.index, now)))
 
 
-def _check_turn(turn: Turn) -> Held:
+def _check_turn(turn: Turn) -> Guarded:
     model = model_for(turn)
     key = model.key_of(turn)
-    return Held(model, key, is_held(model, turn), lambda held: CheckItem(model.table.name, model.key_item(key), held))
+    return Guarded(
+        model, key, is_held(model, turn), lambda held: CheckItem(model.table.name, model.key_item(key), held)
+    )
 
 
-def _check_lane(tasks: TaskEntities, lane: Lane) -> Held:
+def _check_lane(tasks: TaskEntities, lane: Lane) -> Guarded:
     model = model_of(tasks.lane)
     held, key = is_lane_of(model, lane.turn, lane.fence), model.key_of(lane)
-    return Held(model, key, held, lambda guard: CheckItem(model.table.name, model.key_item(key), guard))
+    return Guarded(model, key, held, lambda guard: CheckItem(model.table.name, model.key_item(key), guard))
 
 
 class LaneOf:
@@ -303,14 +306,14 @@ class LaneOf:
         self.place = model_for(turn).key_of(turn).low
         self.is_ours = is_lane_of(self.model, self.place, turn.fence)
 
-    def put(self, until: datetime, held: Condition) -> Held:
+    def put(self, until: datetime, held: Condition) -> Guarded:
         lane = self.tasks.lane(order=self.turn.order, turn=self.place, fence=self.turn.fence, until=until)
         item = self.model.item(lane)
-        return Held(self.model, self.key, held, lambda guard: PutItem(self.model.table.name, item, guard))
+        return Guarded(self.model, self.key, held, lambda guard: PutItem(self.model.table.name, item, guard))
 
-    def drop(self) -> Held:
+    def drop(self) -> Guarded:
         key = self.model.key_item(self.key)
-        return Held(
+        return Guarded(
             self.model, self.key, self.is_ours, lambda guard: DeleteItem(self.model.table.name, key, guard, RAW)
         )
 

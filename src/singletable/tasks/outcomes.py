@@ -10,8 +10,9 @@ from typing import Any
 from singletable.errors import TransactionCancelled
 from singletable.flow.port import Port
 from singletable.foundation import Write, alone, commit
-from singletable.tasks.items import PlainTask, State, TaskEntities, TaskItem, Turn
+from singletable.tasks.items import PlainTask, TaskEntities, TaskItem, Turn
 from singletable.tasks.ordered import bury_turn, extend_turn, finish_turn, retry_turn, revive_turn
+from singletable.tasks.states import Event, Phase, stored_after
 from singletable.tasks.writes import Advance, Finish
 
 
@@ -24,36 +25,43 @@ def extending(tasks: TaskEntities, item: TaskItem, until: datetime) -> list[Writ
     """It runs on: its lease ends later."""
     if isinstance(item, Turn):
         return extend_turn(tasks, item, until)
-    return [Advance(item, replace(item, wake=until), "extend")]
+    return [_advance(item, Event.EXTEND, wake=until)]
 
 
 def retrying(tasks: TaskEntities, item: TaskItem, ready: datetime, error: str) -> list[Write]:
     """It failed, and is to be tried again."""
     if isinstance(item, Turn):
         return retry_turn(tasks, item, ready, error)
-    return [Advance(item, replace(item, wake=ready, error=error, sent=False), "retry")]
+    return [_advance(item, Event.RETRY, wake=ready, error=error, sent=False)]
 
 
 def returning(tasks: TaskEntities, item: TaskItem, ready: datetime, error: str) -> list[Write]:
     """This program can't run it: another worker may, and it has all the tries that it had."""
     if isinstance(item, Turn):
         return retry_turn(tasks, replace(item, tries=item.tries - 1), ready, error)
-    return [Advance(item, replace(item, wake=ready, error=error, sent=False, tries=item.tries - 1), "return")]
+    return [_advance(item, Event.RETURN, wake=ready, error=error, sent=False, tries=item.tries - 1)]
 
 
 def burying(tasks: TaskEntities, item: TaskItem, died: datetime, error: str) -> list[Write]:
     """It failed for the last time."""
     if isinstance(item, Turn):
         return bury_turn(tasks, item, died, error)
-    return [Advance(item, replace(item, state=State.DEAD, wake=died, error=error), "bury")]
+    return [_advance(item, Event.BURY, wake=died, error=error)]
 
 
 def reviving(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[Write]:
     """A dead task is due once more, with all its tries before it."""
     if dead.order is not None:
         return revive_turn(tasks, dead, now)
-    again = replace(dead, state=State.DUE, wake=now, fence=dead.fence + 1, tries=0, sent=False)
-    return [Advance(dead, again, "retry")]
+    state = stored_after(Phase.DEAD, Event.REVIVE)
+    again = replace(dead, state=state, wake=now, fence=dead.fence + 1, tries=0, sent=False)
+    return [Advance(dead, again, Event.REVIVE.value)]
+
+
+def _advance(item: TaskItem, event: Event, **changes: Any) -> Advance:
+    """The write of an event of a claimed task; what is stored as its state is the table's."""
+    becomes = replace(item, state=stored_after(Phase.CLAIMED, event), **changes)
+    return Advance(item, becomes, event.value)
 
 
 async def apply(port: Port, writes: Sequence[Write]) -> Any:

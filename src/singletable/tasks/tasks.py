@@ -10,17 +10,19 @@ from typing import Any, ParamSpec, overload
 from weakref import WeakKeyDictionary, ref
 
 from singletable.errors import DeclarationError, InvalidRequest, InvalidValue
+from singletable.flow.port import Port
 from singletable.flow.shells import Awaiting, Blocking
 from singletable.flow.stop import Stop
 from singletable.foundation import Finding, Table, Write, model_of
 from singletable.queues import Queue
 from singletable.tasks import flows
 from singletable.tasks.calls import DEFAULT_TRIES, Backoff, Call, TaskFunction, task_function
-from singletable.tasks.context import Done, Running, held_now
+from singletable.tasks.context import Done, Running, claimed_now
 from singletable.tasks.items import DeadLetter, PlainTask, TaskEntities, task_entities
 from singletable.tasks.ordered import ScheduleName, ScheduleTurn
-from singletable.tasks.worker import Settings, Tally, check_functions
+from singletable.tasks.worker_options import Counts, WorkerOptions
 from singletable.tasks.writes import Cancel, Plan, Schedule
+from singletable.wire.shells import refuse_async
 
 P = ParamSpec("P")
 _KEY_BYTES = 16
@@ -126,6 +128,9 @@ class Tasks:
 
         return register if function is None else register(function)
 
+    def _refuse_async(self, port: Port) -> None:
+        refuse_async(port, (f"the task {f.name}" for f in self._functions.values() if f.is_async))
+
     def _admit(self, task: TaskFunction[...]) -> None:
         other = self._functions.get(task.name)
         if other is not None and _place(other) != _place(task):  # the same again: a reload, a service made anew
@@ -161,11 +166,11 @@ class Tasks:
         The transaction is refused with ClaimLost where the task was cancelled, or claimed by another worker after this
         one's lease had run out.
         """
-        return Done(held_now())
+        return Done(claimed_now())
 
     def running(self) -> Running:
         """What the task that runs here may know of itself; InvalidRequest outside of one."""
-        return held_now().running
+        return claimed_now().running
 
     # --- workers ------------------------------------------------------------------------------------------------------
     @overload
@@ -179,7 +184,7 @@ class Tasks:
         queue: Queue[Any] | None = None,
         stop: Stop | None = None,
         signals: bool = True,
-    ) -> Tally: ...
+    ) -> Counts: ...
     @overload
     def run(
         self,
@@ -191,7 +196,7 @@ class Tasks:
         queue: Queue[Any] | None = None,
         stop: Stop | None = None,
         signals: bool = True,
-    ) -> Coroutine[Any, Any, Tally]: ...
+    ) -> Coroutine[Any, Any, Counts]: ...
     def run(
         self,
         db: Any,
@@ -212,21 +217,23 @@ class Tasks:
         With a `queue`, tasks reach this worker and others through SQS: it tells the queue what is due, and runs what it
         receives. A queue of its own, with a name that ends in `.fifo` or not.
         """
-        settings = Settings(at_once, poll_seconds, lease_seconds)
-        return db.run(flows.run(db.port, self._tasks, self._functions, settings, queue, stop, signals))
+        options = WorkerOptions(at_once, poll_seconds, lease_seconds)
+        self._refuse_async(db.port)
+        return db.run(flows.run(db.port, self._tasks, self._functions, options, queue, stop, signals))
 
     @overload
     def drain(
         self, db: Blocking, *, at_once: int = 8, lease_seconds: float = 60.0, stop: Stop | None = None
-    ) -> Tally: ...
+    ) -> Counts: ...
     @overload
     def drain(
         self, db: Awaiting, *, at_once: int = 8, lease_seconds: float = 60.0, stop: Stop | None = None
-    ) -> Coroutine[Any, Any, Tally]: ...
+    ) -> Coroutine[Any, Any, Counts]: ...
     def drain(self, db: Any, *, at_once: int = 8, lease_seconds: float = 60.0, stop: Stop | None = None) -> Any:
         """Run what is due by the database's clock, and what that makes due, then return. Leases are not extended."""
-        settings = Settings(at_once, 1.0, lease_seconds)
-        return db.run(flows.drain(db.port, self._tasks, self._functions, settings, stop))
+        options = WorkerOptions(at_once, 1.0, lease_seconds)
+        self._refuse_async(db.port)
+        return db.run(flows.drain(db.port, self._tasks, self._functions, options, stop))
 
     @overload
     def send_due(self, db: Blocking, queue: Queue[Any], *, within_seconds: float = 900.0) -> int: ...
@@ -251,7 +258,7 @@ class Tasks:
         the table, and `send_due` tells of it. `lease_seconds` is at least the function's timeout.
         """
 
-        check_functions(db.port, self._functions)
+        self._refuse_async(db.port)
 
         def handler(event: Mapping[str, Any], context: Any = None) -> dict[str, list[dict[str, str]]]:
             flow = flows.handle_event(db.port, self._tasks, self._functions, lease_seconds, event, context)

@@ -41,7 +41,8 @@ from singletable.foundation import (
 from singletable.operations import DeleteItem, Guard, Item, PutItem, UpdateItem
 from singletable.operations.answers import RAW
 from singletable.tasks.calls import Call
-from singletable.tasks.items import PlainTask, State, TaskEntities, TaskItem, instant, shard_of
+from singletable.tasks.items import PlainTask, TaskEntities, TaskItem, instant, shard_of
+from singletable.tasks.states import STORED, Event, Phase, stored_after
 from singletable.values.plans import INSTANT
 
 _FENCE_BYTES = 5
@@ -112,7 +113,7 @@ class Schedule(NewItem):
             id=plan.id,
             function=plan.call.task.name,
             arguments=dict(plan.call.arguments),
-            state=State.DUE,
+            state=stored_after(Phase.NEW, Event.SCHEDULE),
             shard=shard_of(plan.id),
             wake=due,
             due=due,
@@ -202,7 +203,7 @@ class Claim(Write):
         yield from waking(self.model, self.tasks.index, self.until)
 
     def _condition(self) -> Condition:
-        condition = is_type(self.model) & is_schema(self.model) & equal("state", {"S": State.DUE.value})
+        condition = is_type(self.model) & is_schema(self.model) & equal("state", {"S": STORED[Phase.WAITING].value})
         condition = condition & at_most("wake", self.now)
         return condition if self.seen is None else condition & equal("fence", {"N": str(self.seen)})
 

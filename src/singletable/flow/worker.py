@@ -1,0 +1,196 @@
+"""The kernel of every worker: slots side by side, a heartbeat beside them, and one rule for errors and for stopping.
+
+A worker of tasks, of a queue or of a stream is a set of slots. A slot is a flow that repeats one step: look, claim,
+handle, write the result. The heartbeat renews the leases of what the slots hold, each when a third of its length is
+over. Clocks, sleep and concurrency come from the port, so the same kernel runs in threads and in an event loop.
+
+    state      event           next       what it means
+    WORKING    STOP            STOPPING   `stop()` returned True: each slot finishes its step and returns
+    WORKING    FAIL            FAILED     a slot or the heartbeat raised: the other slots return after their step
+    WORKING    LAST_SLOT_OUT   ENDED      every slot found that there is nothing left to do (a drain)
+    STOPPING   STOP            STOPPING   several slots see the stop
+    STOPPING   FAIL            FAILED
+    STOPPING   LAST_SLOT_OUT   ENDED
+    FAILED     STOP            FAILED
+    FAILED     FAIL            FAILED     the first error is the one that is raised
+    FAILED     LAST_SLOT_OUT   FAILED
+    ENDED      FAIL            FAILED     the heartbeat's last renewal raised
+
+The heartbeat goes on in every state until the last slot is out, because a stopping slot still holds its leases.
+
+Errors. A step that raises one of `errors.PASSING` is logged and repeated after a pause; a renewal that does is logged
+and repeated with the next beat. Any other error ends the worker, and `run` raises it once all slots have returned.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from functools import partial
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from singletable.errors import PASSING
+from singletable.flow.port import Port
+from singletable.flow.ready import Guard
+from singletable.flow.stop import Stop
+from singletable.flow.transitions import Transitions
+
+PAUSE_SECONDS = 0.2
+"""Before a step that raised a passing error is repeated."""
+_FIRST_SLICE_SECONDS = 0.001
+
+
+class State(Enum):
+    WORKING = auto()
+    STOPPING = auto()
+    FAILED = auto()
+    ENDED = auto()
+
+
+class Event(Enum):
+    STOP = auto()
+    FAIL = auto()
+    LAST_SLOT_OUT = auto()
+
+
+TRANSITIONS: Final = Transitions(
+    "a worker",
+    {
+        (State.WORKING, Event.STOP): State.STOPPING,
+        (State.WORKING, Event.FAIL): State.FAILED,
+        (State.WORKING, Event.LAST_SLOT_OUT): State.ENDED,
+        (State.STOPPING, Event.STOP): State.STOPPING,
+        (State.STOPPING, Event.FAIL): State.FAILED,
+        (State.STOPPING, Event.LAST_SLOT_OUT): State.ENDED,
+        (State.FAILED, Event.STOP): State.FAILED,
+        (State.FAILED, Event.FAIL): State.FAILED,
+        (State.FAILED, Event.LAST_SLOT_OUT): State.FAILED,
+        (State.ENDED, Event.FAIL): State.FAILED,
+    },
+)
+
+
+class Lease(Protocol):
+    """What a slot holds for a time, as the heartbeat sees it."""
+
+    renewed_at: float
+    """By the port's monotonic clock."""
+
+    @property
+    def is_lost(self) -> bool:
+        """It can't be renewed any more: it has ended, or another worker has it."""
+        ...
+
+
+L = TypeVar("L", bound=Lease)
+T = TypeVar("T")
+Slot = Callable[[], Awaitable[T]]
+Step = Callable[[], Awaitable[bool]]
+"""One step of a slot. False ends the slot: nothing is left to do."""
+
+
+@dataclass(frozen=True)
+class Heartbeat(Generic[L]):
+    """Which leases are renewed, and how. `renew` notes the time on the lease before it writes."""
+
+    lease_seconds: float
+    held: Callable[[], Collection[L]]
+    renew: Callable[[L], Awaitable[None]]
+    longest_slice_seconds: float = 0.2
+    """Between two looks at the leases; a worker that ends waits for the last one."""
+
+
+@dataclass(eq=False)
+class Kernel:
+    """One worker's state, shared by its slots."""
+
+    port: Port
+    stop: Stop
+    name: str
+    """As log lines name the worker."""
+    log: logging.Logger
+    outlives_passing: bool = True
+    """False for a drain: its caller handles the error."""
+    pause_seconds: float = PAUSE_SECONDS
+    state: State = State.WORKING
+    _slots: set[int] = field(default_factory=set[int])
+    _guard: Guard = field(default_factory=Guard)
+
+    # --- what a worker calls ------------------------------------------------------------------------------------------
+    async def run(self, slots: Sequence[Slot[T]], heartbeat: Heartbeat[Any] | None = None) -> list[T]:
+        """Run the slots side by side until each has returned; returns their results.
+
+        Raises the first error, once all have returned.
+        """
+        self._slots = set(range(len(slots)))
+        calls: list[Callable[[], Any]] = [partial(self._run_slot, number, slot) for number, slot in enumerate(slots)]
+        beats: list[Callable[[], Any]] = [] if heartbeat is None else [partial(self._beat, heartbeat)]
+        results: list[Any] = await self.port.call_all(beats + calls)
+        return results[len(beats) :]
+
+    async def repeat(self, step: Step) -> bool:
+        """Repeat a step until it returns False, or until the worker is to stop; True where the step ended it."""
+        while self.goes_on():
+            try:
+                if not await step():
+                    return True
+            except PASSING as error:
+                if not self.outlives_passing:
+                    raise
+                self.note(f"going on in {self.pause_seconds:g} s", error)
+                await self.port.sleep(self.pause_seconds)
+        return False
+
+    def goes_on(self) -> bool:
+        """Whether a slot may begin another step. Asks `stop()`."""
+        if self.state is State.WORKING and self.stop():
+            self._on(Event.STOP)
+        return self.state is State.WORKING
+
+    def note(self, then: str, error: BaseException) -> None:
+        """Log an error that the worker outlives, and what follows."""
+        self.log.warning("%s: %s: %s; %s", self.name, type(error).__name__, error, then)
+
+    # --- its parts ----------------------------------------------------------------------------------------------------
+    async def _run_slot(self, number: int, slot: Slot[T]) -> T:
+        try:
+            return await slot()
+        except BaseException:
+            self._on(Event.FAIL)
+            raise
+        finally:
+            self._leave(number)
+
+    def _leave(self, number: int) -> None:
+        with self._guard.lock:
+            self._slots.discard(number)
+            if not self._slots:
+                self.state = TRANSITIONS.after(self.state, Event.LAST_SLOT_OUT)
+
+    async def _beat(self, heartbeat: Heartbeat[Any]) -> None:
+        """Look at the leases in slices, which are short at first: a drain may end soon."""
+        third = heartbeat.lease_seconds / 3
+        longest = min(heartbeat.longest_slice_seconds, heartbeat.lease_seconds / 10)
+        slice_seconds = min(_FIRST_SLICE_SECONDS, longest)
+        try:
+            while self._slots:
+                await self.port.sleep(slice_seconds)
+                slice_seconds = min(slice_seconds * 2, longest)
+                for lease in list(heartbeat.held()):
+                    if self._slots and not lease.is_lost and self.port.monotonic() - lease.renewed_at >= third:
+                        await self._renew(heartbeat, lease)
+        except BaseException:
+            self._on(Event.FAIL)
+            raise
+
+    async def _renew(self, heartbeat: Heartbeat[L], lease: L) -> None:
+        try:
+            await heartbeat.renew(lease)
+        except PASSING as error:
+            self.note("a lease was not renewed", error)
+
+    def _on(self, event: Event) -> None:
+        with self._guard.lock:
+            self.state = TRANSITIONS.after(self.state, event)

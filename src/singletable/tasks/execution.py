@@ -1,0 +1,157 @@
+"""One claimed task: its function is run, and what became of it is written.
+
+The transitions are those of `states`: FINISH, RETRY, RETURN or BURY end a claim, EXTEND prolongs it. Each is refused
+with ClaimLost where the task was cancelled, or claimed by another worker after the lease was over.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from singletable.errors import SingletableError
+from singletable.failure_text import error_text
+from singletable.flow.port import Port
+from singletable.foundation import model_for
+from singletable.tasks.calls import DEFAULT_TRIES, Backoff, TaskFunction
+from singletable.tasks.context import Begun, Claimed, Ended, attempt
+from singletable.tasks.items import TaskEntities, TaskItem, Turn, instant
+from singletable.tasks.ordered_claim import after_turn, give_up_turn
+from singletable.tasks.outcomes import apply, burying, extending, finishing, retrying, returning
+from singletable.tasks.worker_options import Counts
+from singletable.tasks.writes import ClaimLost
+
+UNKNOWN_SECONDS = 3600.0
+"""After its due time a task waits this long for a worker that has its function; then it is dead."""
+_FIRST_RETURN_SECONDS = 1.0
+_LONGEST_RETURN_SECONDS = 60.0
+_LOOKING_SECONDS = 0.01
+
+log = logging.getLogger("singletable.tasks")
+
+
+class UnknownTask(SingletableError):
+    """A stored task whose function, or a parameter of it, this program does not have. Another version may have it."""
+
+    code = "task.unknown"
+
+
+class Unfinished(SingletableError):
+    """A task whose worker ended each time before the task did."""
+
+    code = "task.unfinished"
+
+
+@dataclass(eq=False)
+class Execution:
+    """Runs claimed tasks for one worker. `held` are the claims whose functions run, for the heartbeat."""
+
+    port: Port
+    tasks: TaskEntities
+    functions: Mapping[str, TaskFunction[...]]
+    lease_seconds: float
+    held: set[Claimed] = field(default_factory=set[Claimed])
+
+    def running_keys(self) -> set[tuple[str, str]]:
+        """The primary keys of what runs here. Where the wall clock was set on, their leases seem to be over."""
+        return {model_for(claimed.item).place_of(claimed.item) for claimed in self.held.copy()}
+
+    async def run(self, item: TaskItem, begun: Begun, counts: Counts) -> None:
+        """Run a task that was claimed, and write what became of it."""
+        claimed = Claimed(self.tasks, item, begun)
+        self.held.add(claimed)
+        try:
+            error = await self._error_of(claimed)
+        finally:
+            self.held.discard(claimed)
+        try:
+            await self._settle(claimed, error, counts)
+        except ClaimLost:
+            counts.lost += 1
+            log.warning("task %s: cancelled while it ran, or claimed by another worker", item.function)
+            if isinstance(item, Turn):
+                await give_up_turn(self.port, self.tasks, item)
+        if isinstance(item, Turn):
+            await after_turn(self.port, self.tasks, item.order)
+
+    async def extend(self, claimed: Claimed) -> None:
+        """Prolong a lease; for the heartbeat."""
+        claimed.is_extending = True
+        try:
+            if claimed in self.held:  # checked after the mark is set, as the slot reads the mark after it let go
+                now = claimed.renewed_at = self.port.monotonic()
+                until = instant(claimed.begun.wall_at(now) + self.lease_seconds)
+                await apply(self.port, extending(self.tasks, claimed.item, until))
+        except ClaimLost:
+            claimed.is_lost = True  # whether that matters shows when the task ends
+        finally:
+            claimed.is_extending = False
+
+    # --- running ------------------------------------------------------------------------------------------------------
+    async def _error_of(self, claimed: Claimed) -> BaseException | None:
+        """Run the function; returns the error that it ended with."""
+        item = claimed.item
+        function = self.functions.get(item.function)
+        if function is None:
+            return UnknownTask(f"this program has no task {item.function!r}", hint="Deploy the program that has it.")
+        if newer := function.unknown_in(item.arguments):
+            return UnknownTask(
+                f"the task {item.function!r} of this program has no parameter {newer!r}",
+                hint="Deploy the program that has it. Keep a parameter that is no longer used, with a default.",
+            )
+        if item.tries > function.tries:
+            return Unfinished(f"it was begun {function.tries} times, and its worker ended each time before it did")
+        try:
+            call = function.bind(item.arguments)
+        except Exception as error:
+            return error
+        ended: list[Ended] = await self.port.call_all([attempt(claimed, call, is_async=function.is_async)])
+        return ended[0].error
+
+    # --- what became of it --------------------------------------------------------------------------------------------
+    async def _settle(self, claimed: Claimed, error: BaseException | None, counts: Counts) -> None:
+        item = claimed.item
+        if claimed.ended:
+            counts.done += 1
+            if error is not None:
+                log.warning("task %s: ended, and then failed with %s", item.function, type(error).__name__)
+        elif error is None:
+            await apply(self.port, finishing(self.tasks, item))
+            counts.done += 1
+        else:
+            await self._until_extended(claimed)
+            await self._after_failure(item, error, counts)
+
+    async def _until_extended(self, claimed: Claimed) -> None:
+        """Wait for an extension that is on its way: it would overwrite the retry time."""
+        while claimed.is_extending:
+            await self.port.sleep(_LOOKING_SECONDS)
+
+    async def _after_failure(self, item: TaskItem, error: BaseException, counts: Counts) -> None:
+        now, unknown = self.port.now(), isinstance(error, UnknownTask)
+        if unknown and now - item.due.timestamp() < UNKNOWN_SECONDS:
+            await self._return(item, error, counts)
+            return
+        function = self.functions.get(item.function)
+        tries = DEFAULT_TRIES if function is None else function.tries
+        backoff = Backoff() if function is None else function.backoff
+        is_last = unknown or item.tries >= tries
+        if is_last:
+            await apply(self.port, burying(self.tasks, item, instant(now), error_text(error)))
+            counts.dead += 1
+        else:
+            ready = instant(now + backoff.seconds(item.tries, self.port.random()))
+            await apply(self.port, retrying(self.tasks, item, ready, error_text(error)))
+            counts.failed += 1
+        kind = type(error).__name__
+        log.warning("task %s: try %d of %d ended with %s", item.function, item.tries, tries, kind)
+
+    async def _return(self, item: TaskItem, error: BaseException, counts: Counts) -> None:
+        """Leave it to a worker of another version of the program; this one's try is not counted."""
+        now = self.port.now()
+        late = now - item.due.timestamp()
+        wait = min(_LONGEST_RETURN_SECONDS, max(_FIRST_RETURN_SECONDS, late / 2)) * (0.5 + self.port.random() / 2)
+        await apply(self.port, returning(self.tasks, item, instant(now + wait), error_text(error)))
+        log.warning("task %s: given back: %s", item.function, error)
+        counts.failed += 1

@@ -1,0 +1,85 @@
+"""The states of a task, as data. `outcomes` and `writes` take the stored state of each write from here.
+
+    state      event      next        who, and when
+    NEW        SCHEDULE   WAITING     an application's transaction; refused where a task has the key
+    WAITING    CLAIM      CLAIMED     a worker whose clock is past `wake`; counts a try, raises the fence
+    WAITING    CANCEL     CANCELLED   an application's transaction
+    CLAIMED    CLAIM      CLAIMED     another worker, once the lease is over
+    CLAIMED    EXTEND     CLAIMED     the heartbeat of the worker that has it
+    CLAIMED    FINISH     DONE        the worker, or the function's own transaction with `done()`
+    CLAIMED    RETRY      WAITING     the function raised, and tries are left
+    CLAIMED    RETURN     WAITING     the program does not have the function; the try is not counted
+    CLAIMED    BURY       DEAD        the function raised in its last try
+    CLAIMED    CANCEL     CANCELLED   an application's transaction; the worker's end is refused with ClaimLost
+    DEAD       REVIVE     WAITING     a person calls `retry`
+    DEAD       CANCEL     CANCELLED   an application's transaction
+
+DONE and CANCELLED have no item: the key is free for a new task, whose fence is another. WAITING and CLAIMED are stored
+alike, as DUE, because a claim is a lease and no more: `wake` is the time at which the next worker may look. Who has the
+claim is known by the fence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, auto
+from typing import Final
+
+from singletable.flow.transitions import Transitions
+from singletable.tasks.items import State
+
+
+class Phase(Enum):
+    """Where a task is in its life."""
+
+    NEW = auto()
+    WAITING = auto()
+    CLAIMED = auto()
+    DONE = auto()
+    DEAD = auto()
+    CANCELLED = auto()
+
+
+class Event(Enum):
+    """What happens to a task. The value is the verb that errors name."""
+
+    SCHEDULE = "schedule"
+    CLAIM = "claim"
+    EXTEND = "extend"
+    FINISH = "done"
+    RETRY = "retry"
+    RETURN = "return"
+    BURY = "bury"
+    CANCEL = "cancel"
+    REVIVE = "revive"
+
+
+TRANSITIONS: Final = Transitions(
+    "a task",
+    {
+        (Phase.NEW, Event.SCHEDULE): Phase.WAITING,
+        (Phase.WAITING, Event.CLAIM): Phase.CLAIMED,
+        (Phase.WAITING, Event.CANCEL): Phase.CANCELLED,
+        (Phase.CLAIMED, Event.CLAIM): Phase.CLAIMED,
+        (Phase.CLAIMED, Event.EXTEND): Phase.CLAIMED,
+        (Phase.CLAIMED, Event.FINISH): Phase.DONE,
+        (Phase.CLAIMED, Event.RETRY): Phase.WAITING,
+        (Phase.CLAIMED, Event.RETURN): Phase.WAITING,
+        (Phase.CLAIMED, Event.BURY): Phase.DEAD,
+        (Phase.CLAIMED, Event.CANCEL): Phase.CANCELLED,
+        (Phase.DEAD, Event.REVIVE): Phase.WAITING,
+        (Phase.DEAD, Event.CANCEL): Phase.CANCELLED,
+    },
+)
+
+STORED: Final[Mapping[Phase, State]] = {
+    Phase.WAITING: State.DUE,
+    Phase.CLAIMED: State.DUE,
+    Phase.DEAD: State.DEAD,
+}
+"""The `state` attribute of each phase that has an item."""
+
+
+def stored_after(phase: Phase, event: Event) -> State:
+    """The `state` attribute after an event. Raises NotAllowed for an event that the phase does not have."""
+    return STORED[TRANSITIONS.after(phase, event)]

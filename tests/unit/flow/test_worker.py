@@ -1,0 +1,200 @@
+"""The kernel of workers: each transition of its table, and what slots and the heartbeat do in each state."""
+
+from __future__ import annotations
+
+import logging
+import threading  # noqa: TID251
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from singletable import connect, connect_async
+from singletable.errors import Denied, Unavailable
+from singletable.flow.transitions import NotAllowed
+from singletable.flow.worker import TRANSITIONS, Event, Heartbeat, Kernel, State
+from tests.support.shells import disguised
+
+NOWHERE = "http://127.0.0.1:1"
+LOG = logging.getLogger("singletable.test")
+
+
+@pytest.fixture(params=["blocking", "awaiting"])
+async def shell(request: pytest.FixtureRequest) -> AsyncIterator[Any]:
+    """A database of either shell that sends nothing: its port brings clocks and concurrency."""
+    made: Any = connect_async(NOWHERE) if request.param == "awaiting" else disguised(connect(NOWHERE))
+    yield made
+    await made.aclose()
+
+
+def kernel_of(shell: Any, stop: Callable[[], bool] = lambda: False, **options: Any) -> Kernel:
+    return Kernel(shell.port, stop, "the test", LOG, **options)
+
+
+@dataclass(eq=False)
+class Held:
+    """A lease as the heartbeat sees it."""
+
+    renewed_at: float
+    is_lost: bool = False
+    renewals: int = 0
+
+
+# --- the table --------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("event", Event)
+@pytest.mark.parametrize("state", State)
+async def test_each_transition_happens_or_is_refused(shell: Any, state: State, event: Event) -> None:
+    kernel = kernel_of(shell)
+    kernel.state = state
+    if TRANSITIONS.allows(state, event):
+        kernel._on(event)
+        assert kernel.state is TRANSITIONS.table[state, event]
+    else:
+        with pytest.raises(NotAllowed, match=event.name):
+            kernel._on(event)
+        assert kernel.state is state
+
+
+async def test_only_a_working_worker_goes_on(shell: Any) -> None:
+    kernel = kernel_of(shell)
+    for state in State:
+        kernel.state = state
+        assert kernel.goes_on() is (state is State.WORKING)
+
+
+# --- slots ------------------------------------------------------------------------------------------------------------
+async def test_slots_end_when_nothing_is_left(shell: Any) -> None:
+    kernel, left = kernel_of(shell), [1, 2, 3, 4, 5]
+
+    async def slot() -> bool:
+        async def step() -> bool:
+            return bool(left and left.pop())
+
+        return await kernel.repeat(step)
+
+    assert await shell.run(kernel.run([slot, slot])) == [True, True]
+    assert (left, kernel.state) == ([], State.ENDED)
+
+
+async def test_a_stop_ends_every_slot_after_its_step(shell: Any) -> None:
+    steps: list[int] = []
+    kernel = kernel_of(shell, stop=lambda: len(steps) >= 3)
+
+    async def slot() -> bool:
+        async def step() -> bool:
+            steps.append(1)
+            await shell.port.sleep(0.001)
+            return True
+
+        return await kernel.repeat(step)
+
+    assert await shell.run(kernel.run([slot, slot])) == [False, False]
+    assert 3 <= len(steps) <= 4
+    assert kernel.state is State.ENDED
+
+
+async def test_an_error_ends_the_other_slots_and_is_raised(shell: Any) -> None:
+    kernel = kernel_of(shell)
+    ended: list[bool] = []
+
+    async def fails() -> bool:
+        raise Denied("no")
+
+    async def slot() -> None:
+        async def step() -> bool:
+            await shell.port.sleep(0.001)
+            return True
+
+        ended.append(await kernel.repeat(step))
+
+    async def failing() -> None:
+        await kernel.repeat(fails)
+
+    with pytest.raises(Denied):
+        await shell.run(kernel.run([slot, failing]))
+    assert (ended, kernel.state) == ([False], State.FAILED)
+
+
+async def test_a_passing_error_is_outlived_but_by_a_drain(shell: Any, caplog: pytest.LogCaptureFixture) -> None:
+    errors: list[Exception] = [Unavailable("down"), Unavailable("down")]
+
+    async def step() -> bool:
+        if errors:
+            raise errors.pop()
+        return False
+
+    def slot_of(kernel: Kernel) -> Callable[[], Awaitable[bool]]:
+        return lambda: kernel.repeat(step)
+
+    patient = kernel_of(shell, pause_seconds=0.001)
+    assert await shell.run(patient.run([slot_of(patient)])) == [True]
+    assert [record.getMessage() for record in caplog.records] == [
+        "the test: Unavailable: down; going on in 0.001 s"
+    ] * 2
+    errors.append(Unavailable("down"))
+    drain = kernel_of(shell, outlives_passing=False)
+    with pytest.raises(Unavailable):
+        await shell.run(drain.run([slot_of(drain)]))
+
+
+# --- the heartbeat ----------------------------------------------------------------------------------------------------
+async def test_leases_are_renewed_while_a_slot_works(shell: Any, caplog: pytest.LogCaptureFixture) -> None:
+    now = shell.port.monotonic()
+    held, lost = Held(now), Held(now, is_lost=True)
+
+    async def renew(lease: Held) -> None:
+        lease.renewed_at = shell.port.monotonic()
+        lease.renewals += 1
+        if lease.renewals == 1:
+            raise Unavailable("down")
+
+    async def slot() -> None:
+        while held.renewals < 3:
+            await shell.port.sleep(0.001)
+
+    await shell.run(kernel_of(shell).run([slot], Heartbeat(0.03, lambda: [held, lost], renew)))
+    assert (held.renewals >= 3, lost.renewals) == (True, 0)
+    assert "a lease was not renewed" in caplog.text
+
+
+async def test_a_failing_heartbeat_ends_the_slots(shell: Any) -> None:
+    kernel = kernel_of(shell)
+    held = Held(shell.port.monotonic())
+
+    async def renew(lease: Held) -> None:
+        raise Denied("no")
+
+    async def slot() -> bool:
+        async def step() -> bool:
+            await shell.port.sleep(0.001)
+            return True
+
+        return await kernel.repeat(step)
+
+    with pytest.raises(Denied):
+        await shell.run(kernel.run([slot], Heartbeat(0.003, lambda: [held], renew)))
+    assert kernel.state is State.FAILED
+
+
+async def test_the_heartbeat_goes_on_while_a_stopping_slot_finishes(shell: Any) -> None:
+    stopped = threading.Event()
+    kernel = kernel_of(shell, stop=stopped.is_set)
+    held = Held(shell.port.monotonic())
+
+    async def renew(lease: Held) -> None:
+        lease.renewed_at = shell.port.monotonic()
+        lease.renewals += 1
+
+    async def slot() -> None:
+        async def step() -> bool:
+            stopped.set()
+            return True
+
+        await kernel.repeat(step)
+        before = held.renewals
+        while held.renewals < before + 2:
+            await shell.port.sleep(0.001)
+
+    await shell.run(kernel.run([slot], Heartbeat(0.003, lambda: [held], renew)))
+    assert kernel.state is State.ENDED
