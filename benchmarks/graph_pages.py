@@ -25,6 +25,7 @@ from examples.goals.generated import FLAT, TEAM, generate
 from examples.goals.model import PEOPLE, GoalMembership, Team, User, records
 from examples.goals.service import Service
 from singletable import Database, connect
+from singletable.graph import Graph
 
 SMALL = 1000
 MOST_FETCHED = 5000
@@ -98,7 +99,7 @@ class FetchAll:
     def __call__(self) -> Page:
         edges = list(self._db.iter(GoalMembership.by_rank(Team.by_id(TEAM)).newest_first()))
         goals = self._db.get_many([edge.source for edge in edges])
-        rows = self._db.including(goals, *PEOPLE)
+        rows = Graph(self._db).including(goals, *PEOPLE)
         shown = [(r.node.id, {n.id for n in (*r.linked(User), *r.linked(Team))}) for r in rows]
         start = next(self._pages) * self._limit % len(shown)
         return shown[start : start + self._limit]
@@ -129,7 +130,7 @@ def run(sizes: Sequence[int], limit: int, rounds: int, say: Callable[[str], None
 def _load(db: Database, goals: int) -> None:
     db.create_table(records)
     for part in generate(goals, FLAT):
-        db.load(part.nodes, part.edges)
+        Graph(db).load(part.nodes, part.edges)
 
 
 def _measured(ways: dict[int, Way], graphs: dict[int, Database], rounds: int) -> Iterator[Result]:

@@ -38,6 +38,7 @@ from examples.organisations.model import (
 from examples.projects.model import Project, Shape, projects, put_shape
 from singletable import ANY, Database, Entity, Key, Table, connect
 from singletable.documents import Documents, ObjectBlobs
+from singletable.graph import Graph
 from singletable.operations import MAX_BATCH_WRITE, BatchWriteItem
 from singletable.schema.models import model_for
 from singletable.tables import create
@@ -67,7 +68,7 @@ def fill_goals(db: Database, items: int) -> None:
     """A graph of goals with ten edges each; one team has a part in all."""
     db.create_table(records)
     for part in generate(items // _ITEMS_A_GOAL, FLAT):
-        db.load(part.nodes, part.edges)
+        Graph(db).load(part.nodes, part.edges)
 
 
 def fill_organisations(db: Database, items: int) -> None:

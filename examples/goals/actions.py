@@ -37,6 +37,7 @@ from singletable import (
     key_of,
     link,
 )
+from singletable.graph import Graph
 
 AnyEdge = Edge[Any, Any]
 
@@ -54,10 +55,10 @@ def create_team(db: Database, team_id: str, name: str, organisation_id: str) -> 
     create(db, team)
     edge = TeamOrganisation(source=team, target=organisation, name=name)
     try:
-        db.link(edge)
+        Graph(db).link(edge)
     except NotFound:
         db.upsert(Organisation(id=organisation_id, name=organisation_id.capitalize()))
-        db.link(edge)
+        Graph(db).link(edge)
     return team
 
 
@@ -96,7 +97,7 @@ def join(db: Database, now: datetime, goal_id: str, who: PersonKey, role: Role) 
     goal = _goal(db, goal_id)
     _check_fits(who, role)
     try:
-        db.link(membership_of(goal)(source=goal, target=who, role=role, since=now.date()))
+        Graph(db).link(membership_of(goal)(source=goal, target=who, role=role, since=now.date()))
     except AlreadyExists as error:
         raise AlreadyThere(f"{id_of(who)!r} has a part in goal {goal_id!r} already") from error
     except NotFound as error:
@@ -108,14 +109,14 @@ def change_role(db: Database, goal_id: str, who: PersonKey, role: Role) -> None:
     _check_fits(who, role)
     edge: Any = membership.between(Goal.by_id(goal_id), who)
     try:
-        db.relink(edge, attr(membership.role).set(role))
+        Graph(db).relink(edge, attr(membership.role).set(role))
     except NotFound as error:
         raise Missing(f"part in goal {goal_id!r} of", id_of(who)) from error
 
 
 def leave(db: Database, goal_id: str, who: PersonKey) -> bool:
     membership = membership_of(_goal(db, goal_id))
-    return db.unlink(membership.between(Goal.by_id(goal_id), who))
+    return Graph(db).unlink(membership.between(Goal.by_id(goal_id), who))
 
 
 def check_leads(db: Database, goal_id: str, user_id: str) -> None:
@@ -128,7 +129,7 @@ def check_leads(db: Database, goal_id: str, user_id: str) -> None:
 # --- subscribers and team members -------------------------------------------------------------------------------------
 def subscribe(db: Database, now: datetime, goal_id: str, user_id: str) -> bool:
     try:
-        db.link(Subscriber(source=Goal.by_id(goal_id), target=User.by_id(user_id), since=now))
+        Graph(db).link(Subscriber(source=Goal.by_id(goal_id), target=User.by_id(user_id), since=now))
     except AlreadyExists:
         return False
     except NotFound as error:
@@ -137,16 +138,16 @@ def subscribe(db: Database, now: datetime, goal_id: str, user_id: str) -> bool:
 
 
 def unsubscribe(db: Database, goal_id: str, user_id: str) -> bool:
-    return db.unlink(Subscriber.between(Goal.by_id(goal_id), User.by_id(user_id)))
+    return Graph(db).unlink(Subscriber.between(Goal.by_id(goal_id), User.by_id(user_id)))
 
 
 def join_team(db: Database, now: datetime, user_id: str, team_id: str, role: TeamRole) -> None:
     edge = TeamMembership(source=User.by_id(user_id), target=Team.by_id(team_id), role=role, since=now.date())
     try:
-        db.link(edge)
+        Graph(db).link(edge)
     except AlreadyExists:
         key: Any = key_of(edge)
-        db.relink(key, attr(TeamMembership.role).set(role))
+        Graph(db).relink(key, attr(TeamMembership.role).set(role))
     except NotFound as error:
         raise _missing(error, user_id) from error
 
@@ -160,7 +161,7 @@ def _create_with(db: Database, made: Goal, edges: Sequence[AnyEdge]) -> Goal:
             for edge in edges:
                 tx.add(link(edge))
     except TransactionCancelled as cancelled:
-        db.delete_node(made)
+        Graph(db).delete_node(made)
         error = cancelled.failures[0].error
         if isinstance(error, NotFound):
             raise _missing(error, made.id) from cancelled

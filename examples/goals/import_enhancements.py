@@ -34,7 +34,7 @@ from examples.goals.model import (
     id_of,
 )
 from singletable import Database, Edge, KeyOf, Node, Row, attr, key_of
-from singletable.graph import members_of
+from singletable.graph import Graph, members_of
 
 N = TypeVar("N", bound=Node)
 AnyEdge = Edge[Any, Any]
@@ -55,7 +55,7 @@ Values = Mapping[str, Any]
 
 
 @dataclass
-class Graph:
+class Wanted:
     """What a file says: nodes by key, edges by their source."""
 
     nodes: dict[KeyOf[Any], Node] = field(default_factory=dict[KeyOf[Any], Node])
@@ -87,7 +87,7 @@ def import_enhancements(db: Database, file: Sequence[Enhancement], progress: Pro
     there: dict[KeyOf[Any], Node] = {key_of(n): n for n in db.get_many(list(wanted.nodes), consistent=True)}
     new = [node for key, node in wanted.nodes.items() if key not in there]
     progress(0, len(there) + 1)
-    db.load(new, [edge for node in new for edge in wanted.edges[key_of(node)]])
+    Graph(db).load(new, [edge for node in new for edge in wanted.edges[key_of(node)]])
     changed = 0
     for done, (key, node) in enumerate(there.items(), start=1):
         said = wanted.nodes[key]
@@ -99,10 +99,10 @@ def import_enhancements(db: Database, file: Sequence[Enhancement], progress: Pro
 
 
 # --- what a file says -------------------------------------------------------------------------------------------------
-def graph_of(file: Iterable[Enhancement]) -> Graph:
+def graph_of(file: Iterable[Enhancement]) -> Wanted:
     """An enhancement is an objective: teams in it, authors leading it, reviewers and approvers contributing; each
     milestone is a key result with the objective's leads and its owning team."""
-    graph = Graph()
+    graph = Wanted()
     everybody = graph.add(Organisation(id=EVERYBODY, name="Everybody"))
     for e in file:
         goal = graph.add(
@@ -120,7 +120,7 @@ def graph_of(file: Iterable[Enhancement]) -> Graph:
     return graph
 
 
-def _add_milestone(graph: Graph, e: Enhancement, goal: Goal, milestone: Milestone) -> None:
+def _add_milestone(graph: Wanted, e: Enhancement, goal: Goal, milestone: Milestone) -> None:
     made = graph.add(
         Goal(
             id=key_result_id(e.id, milestone.stage),
@@ -139,7 +139,7 @@ def _add_milestone(graph: Graph, e: Enhancement, goal: Goal, milestone: Mileston
 
 
 def _memberships(
-    graph: Graph, e: Enhancement, goal: Goal, membership: Any, contributors: Iterable[str], teams: Iterable[str]
+    graph: Wanted, e: Enhancement, goal: Goal, membership: Any, contributors: Iterable[str], teams: Iterable[str]
 ) -> Iterator[AnyEdge]:
     for role, names in ((Role.LEAD, e.leads), (Role.CONTRIBUTOR, contributors), (Role.TEAM, teams)):
         kind = Team if role is Role.TEAM else User
@@ -201,17 +201,17 @@ def _stays(goal: Goal, place: Place) -> bool:
 
 def _write(db: Database, edge: AnyEdge, *, is_there: bool) -> None:
     if not is_there:
-        return db.link(edge)
+        return Graph(db).link(edge)
     data = [name for name in ("role", "since", "position") if hasattr(type(edge), name)]
     values = (attr(getattr(type(edge), name)).set(getattr(edge, name)) for name in data)
     key: Any = key_of(edge)
-    db.relink(key, *values)
+    Graph(db).relink(key, *values)
     return None
 
 
 def _remove(db: Database, goal: Goal, place: Place) -> None:
     kind, target = place
     if kind is KeyResult:
-        db.delete_node(target)
+        Graph(db).delete_node(target)
     else:
-        db.unlink(kind.between(goal, target))
+        Graph(db).unlink(kind.between(goal, target))

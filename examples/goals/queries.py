@@ -55,7 +55,7 @@ from examples.goals.views import (
     view_of,
 )
 from singletable import Database, KeyOf, Linked, NodeQuery, Page, Row, key_of
-from singletable.graph import neighbours_of
+from singletable.graph import Graph, neighbours_of
 
 T = TypeVar("T")
 
@@ -74,7 +74,7 @@ class Order(Enum):
 # --- lists of goals ---------------------------------------------------------------------------------------------------
 def goals_of(db: Database, holder: HolderKey, limit: int, after: str | None, order: Order) -> GoalList:
     """3 round trips."""
-    page = db.page(_objectives(holder, order).including(*PEOPLE), limit=limit, after=after)
+    page = Graph(db).page(_objectives(holder, order).including(*PEOPLE), limit=limit, after=after)
     if not page:
         _there(db.get(holder), holder)
     return _list(page, order)
@@ -83,7 +83,7 @@ def goals_of(db: Database, holder: HolderKey, limit: int, after: str | None, ord
 def holder_page(db: Database, holder: HolderKey, limit: int, after: str | None, order: Order) -> HolderPage:
     """4 round trips: the key results' and sub-goals' own people are a level below."""
     parts = KEY_RESULTS_IN_FULL, SUB_GOALS_IN_FULL
-    page = db.page(_objectives(holder, order).including(*PEOPLE, *parts), limit=limit, after=after)
+    page = Graph(db).page(_objectives(holder, order).including(*PEOPLE, *parts), limit=limit, after=after)
     node = _among(page, holder) or _holder(db, holder)
     if node is None:
         raise _missing(holder)
@@ -92,7 +92,9 @@ def holder_page(db: Database, holder: HolderKey, limit: int, after: str | None, 
 
 def goals_of_user(db: Database, user: KeyOf[User], role: Role, limit: int, after: str | None) -> GoalList:
     """3 round trips."""
-    page = db.page(GoalMembership.by_rank(user, role=role).sources().including(*PEOPLE), limit=limit, after=after)
+    page = Graph(db).page(
+        GoalMembership.by_rank(user, role=role).sources().including(*PEOPLE), limit=limit, after=after
+    )
     if not page:
         _there(db.get(user), user)
     return _list(page, Order.RANK)
@@ -108,7 +110,7 @@ def profile(db: Database, user_id: str, role: Role | None, limit: int, after: st
     if user is None:
         raise Missing("user", user_id)
     roles = {edge.source: edge.role for edge in edges}
-    rows = db.including(nodes, *PEOPLE, USER_TEAMS)
+    rows = Graph(db).including(nodes, *PEOPLE, USER_TEAMS)
     goals = by_rank(view_of(row, roles[key_of(row.node)]) for row in rows if _is_goal(row))
     teams = {team.id: team for row in rows for team in row.linked(USER_TEAMS)}
     return Profile(user, tuple(sorted(teams.values(), key=lambda team: team.name)), GoalList(goals, edges.cursor))
@@ -123,7 +125,7 @@ def goal_page(db: Database, goal_id: str, limit: int, after: str | None) -> Goal
     goal = next((node for node in nodes if isinstance(node, Goal)), None)
     if goal is None:
         raise Missing("goal", goal_id)
-    (row,) = db.including([goal], *_people_of(goal), *AROUND)
+    (row,) = Graph(db).including([goal], *_people_of(goal), *AROUND)
     users = {key_of(node): node for node in nodes if isinstance(node, User)}
     parents, see_also, replaced = (tuple(row.linked(linked)) for linked in (PARENTS, SEE_ALSO, REPLACED))
     subscriptions = tuple(Subscription(users[e.target], e) for e in edges if e.target in users)
@@ -133,7 +135,7 @@ def goal_page(db: Database, goal_id: str, limit: int, after: str | None) -> Goal
 def goal(db: Database, goal_id: str) -> tuple[GoalView, list[str]]:
     """2 round trips; 4 for a goal whose edge set does not hold all. The links are ids in the edge set."""
     found = _there(db.get(Goal.by_id(goal_id)), Goal.by_id(goal_id))
-    (row,) = db.including([found], *_people_of(found), complete=True)
+    (row,) = Graph(db).including([found], *_people_of(found), complete=True)
     links = {id_of(key) for linked in (SEE_ALSO, REPLACED) for key in neighbours_of(found, linked)}
     return replace(view_of(row), is_cut=False), sorted(links)
 
@@ -141,7 +143,7 @@ def goal(db: Database, goal_id: str) -> tuple[GoalView, list[str]]:
 def parts_of(db: Database, goal_id: str, limit: int, after: str | None) -> Parts:
     """3 round trips, through the goal's own partition."""
     found = _there(db.get(Goal.by_id(goal_id)), Goal.by_id(goal_id))
-    page = db.page(membership_of(found).of(found).targets(), limit=limit, after=after)
+    page = Graph(db).page(membership_of(found).of(found).targets(), limit=limit, after=after)
     return Parts(found, tuple(Part(row.node, row.edge.role) for row in page), page.cursor)
 
 
@@ -161,7 +163,9 @@ def people_of(db: Database, team_id: str, limit: int, after: str | None) -> Team
 
 def teams_of(db: Database, organisation_id: str, limit: int, after: str | None) -> Teams:
     """2 round trips."""
-    page = db.page(TeamOrganisation.by_name(Organisation.by_id(organisation_id)).sources(), limit=limit, after=after)
+    page = Graph(db).page(
+        TeamOrganisation.by_name(Organisation.by_id(organisation_id)).sources(), limit=limit, after=after
+    )
     return Teams(tuple(row.node for row in page), page.cursor)
 
 

@@ -25,6 +25,7 @@ from examples.goals.model import (
 )
 from examples.goals.service import Service
 from singletable import Edge, Node
+from singletable.graph import Graph
 
 AnyEdge = Edge[Any, Any]
 
@@ -47,7 +48,7 @@ def load_sample(app: Service) -> None:
     graph = _Sample(app)
     for number, (title, results) in enumerate(OBJECTIVES.items(), start=1):
         graph.add_objective(number, title, results)
-    app.db.load(graph.nodes, graph.edges)
+    Graph(app.db).load(graph.nodes, graph.edges)
 
 
 class _Sample:

@@ -17,6 +17,7 @@ from examples.goals.model import EVERYBODY, Goal, GoalKind, Role, Team, TeamMemb
 from examples.goals.queries import HolderKey, Order, PersonKey
 from examples.goals.views import GoalList, GoalPage, GoalView, HolderPage, Parts, Profile, TeamPeople, Teams
 from singletable import Database, Node, Update
+from singletable.graph import Graph
 
 
 def utc_now() -> datetime:
@@ -113,7 +114,7 @@ class Service:
     def delete_goal(self, goal_id: str) -> bool:
         """A goal with all its edges, and nothing of what they lead to; False where there is none. It hides at once and
         goes step by step; broken off, a second call finishes it."""
-        return self.db.delete_node(Goal.by_id(goal_id))
+        return Graph(self.db).delete_node(Goal.by_id(goal_id))
 
     # --- who has a part -------------------------------------------------------------------------------------------
     def join(self, goal_id: str, who: PersonKey, role: Role) -> None:
@@ -150,4 +151,4 @@ class Service:
 
     def leave_team(self, user_id: str, team_id: str) -> bool:
         """False where the user had no part in it. 2 requests."""
-        return self.db.unlink(TeamMembership.between(User.by_id(user_id), Team.by_id(team_id)))
+        return Graph(self.db).unlink(TeamMembership.between(User.by_id(user_id), Team.by_id(team_id)))

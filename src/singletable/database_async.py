@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from singletable.connection import Options, Target, find_target
 from singletable.expressions import Condition, Update
 from singletable.flow import Meter
-from singletable.later import Later
 from singletable.operations import Key
 from singletable.records import DEFAULT_MAX_PAGES, Page, Transaction, flows
 from singletable.schema import Collection, Entity, KeyOf, Query, Table, Whole
@@ -24,18 +23,11 @@ from singletable.wire import CredentialSource, RetryPolicy, Timeouts
 from singletable.wire.asyncio_port import AwaitingPort
 
 if TYPE_CHECKING:
-    from singletable.graph import Edge, Linked, Node, NodePage, NodeQuery, Row, edges
-    from singletable.graph import flows as graph
-    from singletable.graph.link_writes import Target as LinkTarget
     from singletable.records import Explainable, Explained, Finding
-else:
-    edges, graph = Later("singletable.graph.edges"), Later("singletable.graph.flows")
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Entity)
 C = TypeVar("C", bound=Collection)
-N = TypeVar("N", bound="Node")
-D = TypeVar("D", bound="Edge[Any, Any]")
 DEFAULT_LIMIT = 100
 
 
@@ -128,7 +120,6 @@ class AsyncDatabase:
         """
         return await flows.get_many(self.port, keys, consistent)
 
-    @overload
     async def page(
         self,
         query: Query[T],
@@ -137,35 +128,15 @@ class AsyncDatabase:
         after: str | None = None,
         principal: str | None = None,
         max_pages: int = DEFAULT_MAX_PAGES,
-    ) -> Page[T]: ...
-    @overload
-    async def page(
-        self,
-        query: NodeQuery[N],
-        *,
-        limit: int = DEFAULT_LIMIT,
-        after: str | None = None,
-        principal: str | None = None,
-    ) -> NodePage[N]: ...
-    async def page(
-        self,
-        query: Query[Any] | NodeQuery[Any],
-        *,
-        limit: int = DEFAULT_LIMIT,
-        after: str | None = None,
-        principal: str | None = None,
-        max_pages: int = DEFAULT_MAX_PAGES,
-    ) -> Any:
+    ) -> Page[T]:
         """Up to `limit` items in key order, from where the cursor `after` stands.
 
         One request, unless a filter leaves out most of what is read; then at most `max_pages`, and the page may hold
-        fewer items. Nodes through their edges come as rows with their neighbours: three round trips.
+        fewer items.
 
         A cursor belongs to its query and to the `principal`, if one is given. InvalidCursor.
         """
-        if isinstance(query, Query):
-            return await flows.page(self.port, query, limit, after, self.target.seal, principal, max_pages)
-        return await graph.page_of_nodes(self.port, query, limit, after, self.target.seal, principal)
+        return await flows.page(self.port, query, limit, after, self.target.seal, principal, max_pages)
 
     async def iter(self, query: Query[T]) -> AsyncIterator[T]:
         """Every item in key order; holds one page of up to 1 MB at a time."""
@@ -276,52 +247,6 @@ class AsyncDatabase:
         """Writes and checks of up to 100 items, sent as one atomic request when the block ends without an error."""
         return AwaitingTransaction(self.port)
 
-    # --- the graph ----------------------------------------------------------------------------------------------------
-    async def link(self, edge: Edge[Any, Any], *, target: LinkTarget = "checked") -> None:
-        """A new edge between two nodes that are there, with its member in the source's edge set. One request.
-
-        AlreadyExists; NotFound where a node is gone. Over the cap of its edge set, a second request writes it unlisted.
-        """
-        await graph.link(self.port, edge, target)
-
-    async def relink(self, edge: D | KeyOf[D], *updates: Update, target: Node | KeyOf[Any] | None = None) -> D:
-        """Change an edge's data or its target; its index keys and its member change with it. Gives it as it is then.
-
-        One request for an edge as it was read, a read more for another. NotFound, EdgeMoved.
-        """
-        changed: D = await graph.relink(self.port, edge, updates, target)
-        return changed
-
-    async def unlink(self, edge: Edge[Any, Any] | KeyOf[Any]) -> bool:
-        """Take an edge away, with its member; False where there is none. One request, a read more for a key."""
-        return await graph.unlink(self.port, edge)
-
-    async def delete_node(self, node: Node | KeyOf[Any]) -> bool:
-        """Delete a node with all its edges, in both directions; False where there is none.
-
-        Called again after a crash, it goes on where it stopped. On AWS, where an index may be behind, the node's key
-        can be taken again after sweep_table(), which removes the edges that no index showed.
-        """
-        return await graph.delete_node(self.port, node)
-
-    async def including(self, nodes: Sequence[N], *linked: Linked[Any], complete: bool = False) -> list[Row[N]]:
-        """Nodes that were read, with their neighbours from their edge sets: one round trip for each level."""
-        return await graph.including(self.port, nodes, linked, complete)
-
-    async def walk(
-        self, start: Node | KeyOf[Any], *via: Linked[Any], hops: int, limit: int = 1000
-    ) -> list[tuple[int, Node]]:
-        """Every node within some hops, nearest first, each once, with its distance. One round trip a hop."""
-        return await graph.walk(self.port, start, via, hops, limit)
-
-    async def count_edges(self, source: Node | KeyOf[Any], edge: type[Edge[Any, Any]]) -> int:
-        """How many edges of a type a node has: no request for a node whose edge set has them all."""
-        return await graph.count_edges(self.port, source, edge)
-
-    async def load(self, nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]] = ()) -> None:
-        """Write nodes that are not there yet, with complete edge sets, and their edges, in batches. Not atomic."""
-        await graph.load(self.port, nodes, edges)
-
     # --- the database itself ------------------------------------------------------------------------------------------
     def meter(self) -> Meter:
         """Counts requests, round trips, bytes and capacity for as long as its `with` block lasts."""
@@ -332,8 +257,7 @@ class AsyncDatabase:
 
         It reads the whole table, and changes nothing. Nothing is found in a sound one.
         """
-        found = await flows.check(self.port, table)
-        return found + (await graph.check_graph(self.port, table) if isinstance(table, edges.GraphTable) else [])
+        return await flows.check(self.port, table)
 
     async def create_table(self, table: Table) -> Description:
         """Create a table and wait until it can be used. Where it is there already it must be as declared."""
@@ -353,10 +277,7 @@ class AsyncDatabase:
         days and at no cost, a local engine at a table's first use. `orphans` removes edges without both nodes, too: not
         while load() runs.
         """
-        swept = await flows.sweep_table(self.port, table)
-        if isinstance(table, edges.GraphTable):
-            swept += await graph.sweep_graph(self.port, table, orphans=orphans)
-        return swept
+        return await flows.sweep_table(self.port, table, orphans)
 
     async def delete_table(self, table: Table) -> bool:
         """Delete a table and everything in it; False where there is none."""

@@ -4,12 +4,16 @@ Grouped by what a layer does with it:
 
 * declare entities and keys of its own (`Entity`, `Special`, `Template`, `KeyPart`, `Slot`, `capture_sort`)
 * look a class up (`Model`, `model_of`, `model_for`) and make a table ready (`first_use`)
+* bind a class to a database (`AwaitingDatabase`, `BlockingDatabase`)
 * read (`get`, `get_many`, `ask`, `page`, `chunk`, `everything`)
 * write under a guard, alone or as a part of a transaction (`Write`, `Part`, `Moment`, `guard`, `commit`, `alone`)
 
 Everything here may change with the layers that use it; applications use `singletable` itself.
 """
 
+from typing import Protocol
+
+from singletable.flow.shells import Awaiting, Blocking
 from singletable.records import flows
 from singletable.records.batches import get_at, get_many
 from singletable.records.check import Finding
@@ -62,6 +66,8 @@ __all__ = [
     "UNREAD",
     "AccessPattern",
     "Asked",
+    "AwaitingDatabase",
+    "BlockingDatabase",
     "Bound",
     "BoundKey",
     "Captured",
@@ -73,6 +79,7 @@ __all__ = [
     "Declared",
     "Entity",
     "Finding",
+    "HasSeal",
     "HasWrites",
     "IndexDecorator",
     "Key",
@@ -130,3 +137,24 @@ __all__ = [
     "plain_guard",
     "start",
 ]
+
+
+class HasSeal(Protocol):
+    """Where a database was found, with the keys of its cursors."""
+
+    @property
+    def seal(self) -> CursorSeal: ...
+
+
+class AwaitingDatabase(Awaiting, Protocol):
+    """An `AsyncDatabase`, as far as a layer knows it."""
+
+    @property
+    def target(self) -> HasSeal: ...
+
+
+class BlockingDatabase(Blocking, Protocol):
+    """A `Database`, as far as a layer knows it."""
+
+    @property
+    def target(self) -> HasSeal: ...

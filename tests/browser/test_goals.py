@@ -16,6 +16,7 @@ from examples.goals import Service, records
 from examples.goals.generated import generate
 from examples.goals.model import EVERYBODY, Organisation, Team, TeamOrganisation
 from singletable import connect
+from singletable.graph import Graph
 from tests.e2e.goals.serving import served
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the Python package playwright is not installed")
@@ -48,10 +49,10 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with connect(target) as db:
         db.create_table(records)
         for part in generate(GOALS):
-            db.load(part.nodes, part.edges)
+            Graph(db).load(part.nodes, part.edges)
         app = Service(db)
         app.create(Organisation(id=EVERYBODY, name="Everybody"))
-        db.link(TeamOrganisation(source=Team.by_id("T0"), target=Organisation.by_id(EVERYBODY), name="Team 0"))
+        Graph(db).link(TeamOrganisation(source=Team.by_id("T0"), target=Organisation.by_id(EVERYBODY), name="Team 0"))
         for number in range(30):
             app.subscribe("G000000", f"U{number}")
     with served(target, folder / "log", "U0") as address:

@@ -40,10 +40,10 @@ async def test_a_database_of_the_other_shell_is_refused_by_name(tmp_path: Path) 
     store = LocalBlobs(tmp_path)
     blocking: Any = connect("local")
     awaiting: Any = connect_async("local")
-    with blocking as db, pytest.raises(InvalidRequest, match=r"that connect_async\(\) gives, not on Database"):
+    with blocking as db, pytest.raises(InvalidRequest, match=r"that connect_async\(\) returns, not a Database"):
         AsyncDocuments(db, Project, blobs=store)
     async with awaiting as adb:
-        with pytest.raises(InvalidRequest, match=r"that connect\(\) gives, not on AsyncDatabase") as refused:
+        with pytest.raises(InvalidRequest, match=r"that connect\(\) returns, not an AsyncDatabase") as refused:
             Documents(adb, Project, blobs=store)
     assert "AsyncDocuments" in refused.value.hint
     target: Any = "local"

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from singletable import connect
 from singletable.flow import Traits
+from singletable.graph import Graph
 from tests.faults.failpoints import make_mortal
 from tests.graph.models import Goal, records
 
@@ -24,7 +25,7 @@ def main(url: str, what: str = "delete", lag: str = "0") -> None:
         db.port.ready.add(records.name)
         make_mortal(db.port)
         if what == "delete":
-            db.delete_node(DOOMED)
+            Graph(db).delete_node(DOOMED)
         else:
             db.sweep_table(records)
 

@@ -1,4 +1,4 @@
-"""Both shells with the verbs of the graph behind one interface."""
+"""Both shells with their graphs behind one interface."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
-from singletable import connect, connect_async
-from tests.support.shells import Disguised, Shell
-
-VERBS = frozenset(
-    ["link", "relink", "unlink", "delete_node", "including", "walk", "count_edges", "load", "check", "sweep_table"]
-)
+from singletable import AsyncDatabase, connect, connect_async
+from singletable.graph import AsyncGraph, Graph
+from tests.support.shells import Disguised, Shell, disguised
 
 
-class GraphDisguised(Disguised):
-    """A blocking database with the awaiting one's interface."""
+class DisguisedGraph:
+    """A blocking graph with the awaiting one's interface."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
 
     def __getattr__(self, name: str) -> Any:
-        verb = super().__getattr__(name)
-        if name not in VERBS:
-            return verb
+        verb = getattr(self.graph, name)
 
         async def call(*args: Any, **kwargs: Any) -> Any:
             return verb(*args, **kwargs)
@@ -28,13 +26,17 @@ class GraphDisguised(Disguised):
         return call
 
 
+def bound(shell: Shell | Disguised) -> AsyncGraph:
+    """The graph of a shell of either kind."""
+    if isinstance(shell, AsyncDatabase):
+        return AsyncGraph(shell)
+    return cast(AsyncGraph, DisguisedGraph(Graph(shell.db)))
+
+
 @asynccontextmanager
 async def opened(kind: str) -> AsyncIterator[Shell]:
     """A shell of a kind over an engine of its own."""
-    if kind == "awaiting":
-        shell = connect_async("local")
-    else:
-        shell = cast(Shell, GraphDisguised(connect("local")))
+    shell = connect_async("local") if kind == "awaiting" else disguised(connect("local"))
     try:
         yield shell
     finally:

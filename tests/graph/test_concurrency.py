@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from singletable import AlreadyExists, Database, NotFound, RetryPolicy, SingletableError, attr, connect
-from singletable.graph import EdgeMoved, Linking, Unlinking, link, members_of
+from singletable.graph import EdgeMoved, Graph, Linking, Unlinking, link, members_of
 from tests.faults.actions import ApplyThen500, ApplyThenCut, Conflict, DropBefore
 from tests.faults.proxy import FaultProxy
 from tests.faults.rules import Faults, Match, Rule
@@ -60,7 +60,7 @@ def at_once(work: Callable[[int], None]) -> list[BaseException]:
 
 
 def test_of_several_links_of_one_edge_one_holds(graph: Database) -> None:
-    errors = at_once(lambda n: graph.link(GoalMembership(source=GOAL, target=ADA, role=list(Role)[n % 3])))
+    errors = at_once(lambda n: Graph(graph).link(GoalMembership(source=GOAL, target=ADA, role=list(Role)[n % 3])))
     assert [type(error) for error in errors] == [AlreadyExists] * (WRITERS - 1)
     assert len(graph.all(GoalMembership.of(GOAL))) == 1
 
@@ -71,7 +71,7 @@ def test_links_of_one_node_by_many_are_all_there(graph: Database) -> None:
 
     def work(number: int) -> None:
         for n in range(10):
-            graph.link(GoalMembership(source=GOAL, target=User.by_id(str(number * 10 + n))))
+            Graph(graph).link(GoalMembership(source=GOAL, target=User.by_id(str(number * 10 + n))))
 
     assert at_once(work) == []
     node = graph.get(Goal.by_id("g").consistent())
@@ -89,15 +89,15 @@ def test_everyone_does_everything_to_one_edge(graph: Database) -> None:
             try:
                 match chance.randrange(4):
                     case 0:
-                        graph.link(GoalMembership(source=GOAL, target=ADA, role=role))
+                        Graph(graph).link(GoalMembership(source=GOAL, target=ADA, role=role))
                     case 1:
-                        graph.unlink(edge)
+                        Graph(graph).unlink(edge)
                     case 2:
-                        graph.relink(edge, attr(GoalMembership.role).set(role))
+                        Graph(graph).relink(edge, attr(GoalMembership.role).set(role))
                     case _:
                         read = graph.get(edge)
                         if read is not None:
-                            graph.relink(read, attr(GoalMembership.role).set(role))
+                            Graph(graph).relink(read, attr(GoalMembership.role).set(role))
             except (AlreadyExists, NotFound, EdgeMoved):
                 continue
 
@@ -110,12 +110,12 @@ def test_no_link_comes_between_a_deletion_and_its_end(graph: Database) -> None:
 
     def work(number: int) -> None:
         if number == 0:
-            graph.delete_node(GOAL)
+            Graph(graph).delete_node(GOAL)
             return
         for n in range(10):
             try:
-                graph.link(Subgoal(source=Goal.by_id(str(number * 10 + n)), target=GOAL))
-                graph.link(Subgoal(source=GOAL, target=Goal.by_id(str(number * 10 + n))))
+                Graph(graph).link(Subgoal(source=Goal.by_id(str(number * 10 + n)), target=GOAL))
+                Graph(graph).link(Subgoal(source=GOAL, target=Goal.by_id(str(number * 10 + n))))
             except NotFound:
                 continue
 
@@ -126,10 +126,10 @@ def test_no_link_comes_between_a_deletion_and_its_end(graph: Database) -> None:
 
 def _ring_survives(graph: Database, size: int, rewires: int) -> None:
     """F-E6: A -> B -> C -> D becomes A -> C -> B -> D, in one transaction, by several writers at once."""
-    graph.load([Goal(id=f"r{n}") for n in range(size)])
+    Graph(graph).load([Goal(id=f"r{n}") for n in range(size)])
     ring = [Goal.by_id(f"r{n}") for n in range(size)]
     for n in range(size):
-        graph.link(Subgoal(source=ring[n], target=ring[(n + 1) % size]))
+        Graph(graph).link(Subgoal(source=ring[n], target=ring[(n + 1) % size]))
 
     def next_of(goal: Any) -> Subgoal:
         (edge,) = graph.all(Subgoal.of(goal).consistent())
@@ -154,7 +154,7 @@ def _ring_survives(graph: Database, size: int, rewires: int) -> None:
 
     assert at_once(work) == []
     assert len(done) > rewires
-    found = graph.walk(ring[0], Subgoal.to(Goal), hops=size + 1)
+    found = Graph(graph).walk(ring[0], Subgoal.to(Goal), hops=size + 1)
     assert [hop for hop, _ in found] == list(range(size))
     last = next_of(found[-1][1])
     assert last.target == ring[0]

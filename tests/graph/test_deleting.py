@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from singletable import Database, InvalidRequest, NotFound, attr, connect
-from singletable.graph import flows
+from singletable.graph import Graph, flows
 from tests.faults.failpoints import AFTER, BEFORE, run_child
 from tests.graph.child import DOOMED, LOCAL
 from tests.graph.models import Goal, GoalMembership, Note, Role, Subgoal, Subscriber, User, records
+from tests.graph.shells import bound
 from tests.support.shells import Shell
 
 CHILD = "tests.graph.child"
@@ -32,7 +33,7 @@ def doomed_graph(db: Database, edges: int) -> None:
     found += [Note(source=g, target=DOOMED, tag="in") for g in goals]
     found += [Subgoal(source=g, target=DOOMED, n=1) for g in goals]
     found += [GoalMembership(source=g, target=u, role=Role.TEAM) for g, u in zip(goals, people, strict=True)]
-    db.load([DOOMED, Goal(id="late"), *people, *goals], found)
+    Graph(db).load([DOOMED, Goal(id="late"), *people, *goals], found)
 
 
 def assert_hidden(db: Database) -> None:
@@ -40,29 +41,29 @@ def assert_hidden(db: Database) -> None:
     key = Goal.by_id(DOOMED.id)
     assert db.get(key) is None
     assert db.get_many([key]) == []
-    assert list(db.page(Note.of(Goal.by_id("g0")).targets())) == []
+    assert list(Graph(db).page(Note.of(Goal.by_id("g0")).targets())) == []
     with pytest.raises(NotFound):
         db.update(key, attr(Goal.title).set("alive"))
     with pytest.raises(NotFound):
-        db.link(GoalMembership(source=DOOMED, target=User.by_id("other")))
+        Graph(db).link(GoalMembership(source=DOOMED, target=User.by_id("other")))
     with pytest.raises(NotFound):
-        db.link(Subgoal(source=Goal.by_id("late"), target=DOOMED))
+        Graph(db).link(Subgoal(source=Goal.by_id("late"), target=DOOMED))
 
 
 def told(db: Database) -> list[str]:
     """What is not as it should be, with the deletions that have not ended."""
-    return [finding.code for finding in db.run(flows.check_graph(db.port, records))]
+    return [finding.code for finding in db.run(records.check_layer(db.port))]
 
 
 def assert_gone(db: Database, goals: int) -> None:
     assert db.check(records) == []
-    assert not db.delete_node(DOOMED)
+    assert not Graph(db).delete_node(DOOMED)
     for edge in (GoalMembership, Subscriber, Note):
         assert db.all(edge.of(DOOMED)) == []
     assert db.all(Note.by_tag(DOOMED)) == []
     assert db.all(Subgoal.by_n(DOOMED)) == []
     kept = db.get_many([Goal.by_id(f"g{i}") for i in range(goals)])
-    assert [db.count_edges(goal, GoalMembership) for goal in kept] == [1] * goals
+    assert [Graph(db).count_edges(goal, GoalMembership) for goal in kept] == [1] * goals
 
 
 @pytest.fixture
@@ -85,15 +86,15 @@ async def test_a_node_goes_with_all_its_edges(shell: Shell) -> None:
         Subgoal(source=other, target=goal),
         Note(source=other, target=ada, tag="stays"),
     ):
-        await shell.link(edge)
-    assert await shell.delete_node(goal)
+        await bound(shell).link(edge)
+    assert await bound(shell).delete_node(goal)
     assert await shell.get(Goal.by_id("1")) is None
-    assert not await shell.delete_node(Goal.by_id("1"))
+    assert not await bound(shell).delete_node(Goal.by_id("1"))
     assert len(await shell.all(Note.of(other))) == 1
-    assert await shell.delete_node(ada)
+    assert await bound(shell).delete_node(ada)
     assert await shell.all(Note.of(other)) == []
     with pytest.raises(InvalidRequest, match="a node or its key"):
-        await shell.delete_node(Note.between(other, ada))
+        await bound(shell).delete_node(Note.between(other, ada))
     await shell.create(goal)
 
 
@@ -117,7 +118,7 @@ def test_a_delete_survives_a_kill_at_every_step(lasting: Database, engine_url: s
         code = run_child(CHILD, engine_url, dies_at=f"{when}:{step}")
         assert code in (0, KILLED)
         assert set(told(lasting)) <= {"node.deleting"}
-        lasting.delete_node(DOOMED)
+        Graph(lasting).delete_node(DOOMED)
         assert_gone(lasting, 50)
         if code == 0:
             break
@@ -145,10 +146,10 @@ def test_a_deletion_that_was_overtaken_leaves_the_next_node_alone(lasting: Datab
     doomed_graph(lasting, 10)
     flow = flows.delete_node(_Pausing(lasting.port, at=4), DOOMED)
     flow.send(None)
-    assert lasting.delete_node(DOOMED)
+    assert Graph(lasting).delete_node(DOOMED)
     lasting.create(DOOMED)
-    lasting.link(Note(source=DOOMED, target=User.by_id("u0"), tag="new"))
-    lasting.link(Subgoal(source=Goal.by_id("g0"), target=DOOMED, n=1))
+    Graph(lasting).link(Note(source=DOOMED, target=User.by_id("u0"), tag="new"))
+    Graph(lasting).link(Subgoal(source=Goal.by_id("g0"), target=DOOMED, n=1))
     with pytest.raises(StopIteration):
         flow.send(None)
     assert len(lasting.all(Note.of(DOOMED))) == len(lasting.all(Subgoal.by_n(DOOMED))) == 1

@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from singletable import Corrupt, Database, after, at_least, at_most, before, between, starting_with
+from singletable.graph import Graph
 from singletable.graph.members import form_of
 from singletable.operations import DeleteItem, Guard
 from singletable.operations.answers import RAW
 from tests.graph.models import Goal, GoalMembership, Note, Role, Subgoal, Team, User, records
+from tests.graph.shells import bound
 from tests.support.raw import put_raw, stored
 from tests.support.shells import Shell
 
@@ -33,9 +35,9 @@ async def test_the_items_are_as_published(db: Database) -> None:
     goal, ada, team = Goal(id="g1", title="Fast"), User(id="u-1"), Team(id="t1")
     for node in (goal, ada, team):
         db.create(node)
-    db.link(GoalMembership(source=goal, target=ada, role=Role.LEAD))
-    db.link(GoalMembership(source=goal, target=team, role=Role.TEAM))
-    db.link(Subgoal(source=goal, target=goal, n=7))
+    Graph(db).link(GoalMembership(source=goal, target=ada, role=Role.LEAD))
+    Graph(db).link(GoalMembership(source=goal, target=team, role=Role.TEAM))
+    Graph(db).link(Subgoal(source=goal, target=goal, n=7))
 
     edge: Any = db.run(stored(db.port, GoalMembership.between(goal, ada)))
     assert edge["source"] == {"S": "GOAL-g1"}
@@ -87,7 +89,7 @@ async def test_edges_come_in_the_order_of_their_texts_and_ranges_are_exact(shell
     for number, tag in enumerate(reversed(tags)):
         goal = Goal(id=f"g{number}")
         await shell.create(goal)
-        await shell.link(Note(source=goal, target=reader, tag=tag))
+        await bound(shell).link(Note(source=goal, target=reader, tag=tag))
 
     async def found(*asked: str) -> list[str]:
         return [note.tag for note in await shell.all(Note.by_tag(reader, *asked))]

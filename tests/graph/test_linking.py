@@ -11,6 +11,7 @@ import pytest
 from singletable import AlreadyExists, InvalidRequest, Meter, NotFound, TransactionCancelled, attr
 from singletable.graph import EdgeMoved, Unlinking, link, members_of
 from tests.graph.models import Account, Goal, GoalMembership, Note, Role, Subgoal, Subscriber, Team, User
+from tests.graph.shells import bound
 from tests.support.shells import Shell
 
 GOAL, OTHER, ADA, BEN, TEAM = Goal(id="g"), Goal(id="h"), User(id="ada"), User(id="ben"), Team(id="t")
@@ -36,7 +37,7 @@ def lead(target: Any = ADA) -> GoalMembership:
 
 
 async def test_a_link_is_an_edge_and_a_member(graph: Any) -> None:
-    await graph.link(lead())
+    await bound(graph).link(lead())
     found = await graph.get(GoalMembership.between(GOAL, ADA))
     assert found == lead()
     assert await graph.all(GoalMembership.by_rank(ADA)) == [lead()]
@@ -56,32 +57,32 @@ async def test_forty_links_from_one_node_are_one_transaction(graph: Any) -> None
 
 
 async def test_a_second_link_is_refused(graph: Any) -> None:
-    await graph.link(lead())
+    await bound(graph).link(lead())
     with pytest.raises(AlreadyExists, match=r"relink\(\) it"):
-        await graph.link(GoalMembership(source=GOAL, target=ADA, role=Role.TEAM))
+        await bound(graph).link(GoalMembership(source=GOAL, target=ADA, role=Role.TEAM))
     assert await members(graph) == {(User.by_id("ada"), Role.LEAD)}
 
 
 async def test_no_link_without_its_nodes(graph: Any) -> None:
     with pytest.raises(NotFound, match="no such User"):
-        await graph.link(lead(User.by_id("nobody")))
+        await bound(graph).link(lead(User.by_id("nobody")))
     with pytest.raises(NotFound, match="no such Goal"):
-        await graph.link(GoalMembership(source=Goal.by_id("nothing"), target=ADA))
+        await bound(graph).link(GoalMembership(source=Goal.by_id("nothing"), target=ADA))
     assert await graph.all(GoalMembership.of(GOAL)) == []
     assert await graph.get(Goal.by_id("nothing")) is None
 
 
 async def test_an_unchecked_target_is_the_callers_word(graph: Any) -> None:
-    await graph.link(lead(User.by_id("later")), target="unchecked")
+    await bound(graph).link(lead(User.by_id("later")), target="unchecked")
     assert [e.target for e in await graph.all(GoalMembership.of(GOAL))] == [User.by_id("later")]
     await graph.create(User(id="later"))
 
 
 async def test_a_relink_moves_member_and_index_keys(graph: Any) -> None:
-    await graph.link(lead())
+    await bound(graph).link(lead())
     edge = await graph.get(GoalMembership.between(GOAL, ADA))
     for role in (Role.CONTRIBUTOR, Role.TEAM, Role.LEAD):
-        edge = await graph.relink(edge, attr(GoalMembership.role).set(role))
+        edge = await bound(graph).relink(edge, attr(GoalMembership.role).set(role))
         assert edge.role is role
         assert await members(graph) == {(User.by_id("ada"), role)}
         assert await graph.all(GoalMembership.by_rank(ADA, role=role)) == [edge]
@@ -90,52 +91,52 @@ async def test_a_relink_moves_member_and_index_keys(graph: Any) -> None:
 
 
 async def test_a_relink_of_what_is_not_mirrored_leaves_the_node_alone(graph: Any) -> None:
-    await graph.link(lead())
+    await bound(graph).link(lead())
     edge = await graph.get(GoalMembership.between(GOAL, ADA))
     with graph.meter() as meter:
-        edge = await graph.relink(edge, attr(GoalMembership.since).set(date(2027, 2, 2)))
+        edge = await bound(graph).relink(edge, attr(GoalMembership.since).set(date(2027, 2, 2)))
     # The table's row at twice its unit, a row of gsi0 written anew, and a row of gsi1 that moves: out and in.
     assert (meter.requests, meter.write_units) == (1, 2 + 1 + 2)
     assert await graph.all(GoalMembership.by_date(ADA, since=date(2027, 2, 2))) == [edge]
 
 
 async def test_a_relink_by_key_reads_first(graph: Any) -> None:
-    await graph.link(lead())
+    await bound(graph).link(lead())
     with graph.meter() as meter:
-        edge = await graph.relink(GoalMembership.between(GOAL, ADA), attr(GoalMembership.role).set(Role.TEAM))
+        edge = await bound(graph).relink(GoalMembership.between(GOAL, ADA), attr(GoalMembership.role).set(Role.TEAM))
     assert meter.requests == 2
     assert edge.role is Role.TEAM
     with pytest.raises(NotFound):
-        await graph.relink(GoalMembership.between(GOAL, BEN), attr(GoalMembership.role).set(Role.TEAM))
+        await bound(graph).relink(GoalMembership.between(GOAL, BEN), attr(GoalMembership.role).set(Role.TEAM))
     with pytest.raises(InvalidRequest, match="at least one attribute"):
-        await graph.relink(edge)
+        await bound(graph).relink(edge)
 
 
 async def test_a_relink_to_another_target_is_one_transaction(graph: Any) -> None:
-    await graph.link(lead())
+    await bound(graph).link(lead())
     edge = await graph.get(GoalMembership.between(GOAL, ADA))
     with graph.meter() as meter:
-        moved = await graph.relink(edge, attr(GoalMembership.role).set(Role.TEAM), target=TEAM)
+        moved = await bound(graph).relink(edge, attr(GoalMembership.role).set(Role.TEAM), target=TEAM)
     assert meter.requests == 1
     assert moved == GoalMembership(source=GOAL, target=TEAM, role=Role.TEAM)
     assert await members(graph) == {(Team.by_id("t"), Role.TEAM)}
     assert await graph.all(GoalMembership.of(GOAL)) == [moved]
-    assert await graph.relink(moved, target=BEN) == GoalMembership(source=GOAL, target=BEN, role=Role.TEAM)
+    assert await bound(graph).relink(moved, target=BEN) == GoalMembership(source=GOAL, target=BEN, role=Role.TEAM)
 
 
 async def test_a_relink_to_where_an_edge_is_or_no_node_is_changes_nothing(graph: Any) -> None:
-    await graph.link(lead())
-    await graph.link(lead(BEN))
+    await bound(graph).link(lead())
+    await bound(graph).link(lead(BEN))
     with pytest.raises(AlreadyExists):
-        await graph.relink(GoalMembership.between(GOAL, ADA), target=BEN)
+        await bound(graph).relink(GoalMembership.between(GOAL, ADA), target=BEN)
     with pytest.raises(NotFound, match="no such User"):
-        await graph.relink(GoalMembership.between(GOAL, ADA), target=User.by_id("nobody"))
+        await bound(graph).relink(GoalMembership.between(GOAL, ADA), target=User.by_id("nobody"))
     assert await members(graph) == {(User.by_id("ada"), Role.LEAD), (User.by_id("ben"), Role.LEAD)}
 
 
 async def test_a_relink_to_its_own_target_is_a_relink(graph: Any) -> None:
-    await graph.link(lead())
-    edge = await graph.relink(
+    await bound(graph).link(lead())
+    edge = await bound(graph).relink(
         GoalMembership.between(GOAL, ADA), attr(GoalMembership.role).set(Role.TEAM), target=User.by_id("ada")
     )
     assert await members(graph) == {(User.by_id("ada"), Role.TEAM)}
@@ -143,81 +144,81 @@ async def test_a_relink_to_its_own_target_is_a_relink(graph: Any) -> None:
 
 
 async def test_an_edge_that_was_changed_since_it_was_read(graph: Any) -> None:
-    await graph.link(lead())
+    await bound(graph).link(lead())
     read = await graph.get(GoalMembership.between(GOAL, ADA))
-    await graph.relink(GoalMembership.between(GOAL, ADA), attr(GoalMembership.role).set(Role.TEAM))
+    await bound(graph).relink(GoalMembership.between(GOAL, ADA), attr(GoalMembership.role).set(Role.TEAM))
     with pytest.raises(EdgeMoved, match="changed since it was read"):
-        await graph.relink(read, attr(GoalMembership.since).set(date(2027, 1, 1)))
-    assert await graph.unlink(read)  # what is asked for is that it be gone
+        await bound(graph).relink(read, attr(GoalMembership.since).set(date(2027, 1, 1)))
+    assert await bound(graph).unlink(read)  # what is asked for is that it be gone
     assert await members(graph) == set()
     with pytest.raises(NotFound):
-        await graph.relink(read, attr(GoalMembership.role).set(Role.TEAM))
-    assert not await graph.unlink(read)
+        await bound(graph).relink(read, attr(GoalMembership.role).set(Role.TEAM))
+    assert not await bound(graph).unlink(read)
 
 
 async def test_an_edge_that_was_taken_away_and_linked_again_is_another(graph: Any) -> None:
-    await graph.link(lead())
+    await bound(graph).link(lead())
     read = await graph.get(GoalMembership.between(GOAL, ADA))
-    await graph.unlink(GoalMembership.between(GOAL, ADA))
-    await graph.link(GoalMembership(source=GOAL, target=ADA, role=Role.LEAD, since=date(2027, 5, 5)))
+    await bound(graph).unlink(GoalMembership.between(GOAL, ADA))
+    await bound(graph).link(GoalMembership(source=GOAL, target=ADA, role=Role.LEAD, since=date(2027, 5, 5)))
     with pytest.raises(EdgeMoved):
-        await graph.relink(read, attr(GoalMembership.role).set(Role.TEAM))
+        await bound(graph).relink(read, attr(GoalMembership.role).set(Role.TEAM))
     (there,) = await graph.all(GoalMembership.of(GOAL))
     assert there.since == date(2027, 5, 5)
 
 
 async def test_a_changed_object_takes_no_other_member_away(graph: Any) -> None:
-    await graph.link(lead())
+    await bound(graph).link(lead())
     edge = await graph.get(GoalMembership.between(GOAL, ADA))
     edge.role = Role.TEAM
     with pytest.raises(EdgeMoved):
-        await graph.relink(edge, attr(GoalMembership.since).set(date(2027, 1, 1)))
-    assert await graph.unlink(edge)
+        await bound(graph).relink(edge, attr(GoalMembership.since).set(date(2027, 1, 1)))
+    assert await bound(graph).unlink(edge)
     assert await members(graph) == set()
 
 
 async def test_an_edge_that_was_linked_can_be_used_as_if_it_was_read(graph: Any) -> None:
     edge = lead()
-    await graph.link(edge)
+    await bound(graph).link(edge)
     with graph.meter() as meter:
-        edge = await graph.relink(edge, attr(GoalMembership.role).set(Role.TEAM))
-        edge = await graph.relink(edge, target=BEN)
-        assert await graph.unlink(edge)
+        edge = await bound(graph).relink(edge, attr(GoalMembership.role).set(Role.TEAM))
+        edge = await bound(graph).relink(edge, target=BEN)
+        assert await bound(graph).unlink(edge)
     assert meter.requests == 3
     assert await graph.all(GoalMembership.of(GOAL)) == []
 
 
 async def test_unlink_of_nothing_is_false(graph: Any) -> None:
-    assert not await graph.unlink(GoalMembership.between(GOAL, ADA))
-    assert not await graph.unlink(lead())
+    assert not await bound(graph).unlink(GoalMembership.between(GOAL, ADA))
+    assert not await bound(graph).unlink(lead())
     with pytest.raises(InvalidRequest, match="an edge or its key is wanted"):
-        await graph.unlink(Goal.by_id("g"))
+        await bound(graph).unlink(Goal.by_id("g"))
 
 
 async def test_several_edge_types_join_the_same_nodes(graph: Any) -> None:
-    await graph.link(lead())
-    await graph.link(Note(source=GOAL, target=ADA, tag="a-b"))
-    await graph.link(Subscriber(source=GOAL, target=ADA))
+    await bound(graph).link(lead())
+    await bound(graph).link(Note(source=GOAL, target=ADA, tag="a-b"))
+    await bound(graph).link(Subscriber(source=GOAL, target=ADA))
     assert len(await graph.all(GoalMembership.of(GOAL))) == 1
     found = await graph.get(Goal.by_id("g").consistent())
     assert {m.edge for m in members_of(found, [GoalMembership, Note, Subscriber])} == {GoalMembership, Note}
-    assert await graph.unlink(Note.between(GOAL, ADA))
-    assert await graph.unlink(Subscriber.between(GOAL, ADA))
+    assert await bound(graph).unlink(Note.between(GOAL, ADA))
+    assert await bound(graph).unlink(Subscriber.between(GOAL, ADA))
     assert await members(graph) == {(User.by_id("ada"), Role.LEAD)}
 
 
 async def test_a_node_may_be_its_own_neighbour(graph: Any) -> None:
     loop = Subgoal(source=GOAL, target=GOAL, n=1)
-    await graph.link(loop)
+    await bound(graph).link(loop)
     assert await graph.all(Subgoal.of(GOAL)) == [loop]
-    assert [(hop, n.id) for hop, n in await graph.walk(GOAL, Subgoal.to(Goal), hops=9)] == [(0, "g")]
-    assert await graph.unlink(Subgoal.between(GOAL, GOAL))
-    await graph.link(loop)
-    assert await graph.delete_node(GOAL)
+    assert [(hop, n.id) for hop, n in await bound(graph).walk(GOAL, Subgoal.to(Goal), hops=9)] == [(0, "g")]
+    assert await bound(graph).unlink(Subgoal.between(GOAL, GOAL))
+    await bound(graph).link(loop)
+    assert await bound(graph).delete_node(GOAL)
 
 
 async def test_whole_nodes_and_edges_are_not_put_or_deleted(graph: Any) -> None:
-    await graph.link(lead())
+    await bound(graph).link(lead())
     edge = await graph.get(GoalMembership.between(GOAL, ADA))
     calls: list[Callable[[], Any]] = [
         lambda: graph.put(GOAL),
@@ -238,7 +239,7 @@ async def test_whole_nodes_and_edges_are_not_put_or_deleted(graph: Any) -> None:
 
 
 async def test_update_and_upsert_of_a_node_keep_its_edge_set(graph: Any) -> None:
-    await graph.link(lead())
+    await bound(graph).link(lead())
     updated = await graph.update(Goal.by_id("g"), attr(Goal.title).set("new"))
     upserted = await graph.upsert(Goal(id="g", title="newer"))
     for node in (updated, upserted, await graph.get(Goal.by_id("g"))):
@@ -249,8 +250,8 @@ async def test_update_and_upsert_of_a_node_keep_its_edge_set(graph: Any) -> None
 # --- in transactions of the caller's ----------------------------------------------------------------------------------
 async def test_links_join_a_transaction(graph: Any) -> None:
     kept, gone = lead(TEAM), lead(BEN)
-    await graph.link(kept)
-    await graph.link(gone)
+    await bound(graph).link(kept)
+    await bound(graph).link(gone)
     async with graph.transaction() as tx:
         tx.create(User(id="new"))
         tx.update(Team.by_id("t"), attr(Team.name).set("T"))
@@ -260,7 +261,7 @@ async def test_links_join_a_transaction(graph: Any) -> None:
         tx.add(Unlinking(gone))
     assert await members(graph) == {(Team.by_id("t"), Role.LEAD), (User.by_id("ada"), Role.LEAD)}
     found = await graph.get(Goal.by_id("g").consistent())
-    assert await graph.count_edges(found, Subgoal) == 1
+    assert await bound(graph).count_edges(found, Subgoal) == 1
 
 
 @pytest.mark.parametrize("first", ["nodes", "edges"])
@@ -276,7 +277,7 @@ async def test_nodes_are_created_and_linked_in_one_transaction(graph: Any, first
                 part(tx)
     assert meter.requests == 1
     assert await members(graph, goal) == {(User.by_id("new"), Role.LEAD), (User.by_id("ada"), Role.LEAD)}
-    assert await graph.count_edges(goal, GoalMembership) == 2
+    assert await bound(graph).count_edges(goal, GoalMembership) == 2
     assert await members(graph, OTHER) == {(User.by_id("new"), Role.TEAM)}
     with pytest.raises(TransactionCancelled, match="create"):
         await _sent(graph, lambda tx: (tx.create(goal), tx.add(link(GoalMembership(source=goal, target=BEN)))))
@@ -305,5 +306,5 @@ async def _sent(graph: Any, writes: Callable[[Any], Any]) -> None:
 
 async def test_a_unique_attribute_of_a_node_goes_with_it(graph: Any) -> None:
     await graph.create(Account(id="1", email="a@x"))
-    assert await graph.delete_node(Account.by_id("1"))
+    assert await bound(graph).delete_node(Account.by_id("1"))
     await graph.create(Account(id="2", email="a@x"))

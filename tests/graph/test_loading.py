@@ -9,6 +9,7 @@ import pytest
 from singletable import AlreadyExists, InvalidRequest, attr
 from singletable.graph import CAP, members_of
 from tests.graph.models import Account, Goal, GoalMembership, Note, Role, Subscriber, User, records
+from tests.graph.shells import bound
 from tests.support.raw import all_items
 from tests.support.shells import Shell
 
@@ -19,25 +20,25 @@ async def test_what_was_loaded_is_as_if_it_was_linked(shell: Any) -> None:
     people = [User(id=f"u{i}") for i in range(CAP + 20)]
     edges: list[Any] = [GoalMembership(source=GOAL, target=u, role=Role.TEAM) for u in people]
     edges += [Note(source=GOAL, target=GOAL, tag="self"), Subscriber(source=GOAL, target=people[0])]
-    await shell.load([GOAL, *people], edges)
+    await bound(shell).load([GOAL, *people], edges)
     node = await shell.get(Goal.by_id("g"))
     assert len(list(members_of(node, [GoalMembership]))) == CAP
     assert len(list(members_of(node, [Note]))) == 1
     assert len(await shell.all(GoalMembership.of(GOAL))) == CAP + 20
-    (row,) = await shell.including([node])
+    (row,) = await bound(shell).including([node])
     assert (row.more(GoalMembership), row.more(Note)) == (True, False)
     for edge in await shell.all(GoalMembership.of(GOAL)):
-        await shell.relink(edge, attr(GoalMembership.role).set(Role.LEAD))
-        assert await shell.unlink(GoalMembership.between(edge.source, edge.target))
+        await bound(shell).relink(edge, attr(GoalMembership.role).set(Role.LEAD))
+        assert await bound(shell).unlink(GoalMembership.between(edge.source, edge.target))
     assert list(members_of(await shell.get(Goal.by_id("g")), [GoalMembership])) == []
 
 
 async def test_edges_may_go_to_nodes_that_are_there_already(shell: Shell) -> None:
     await shell.create(ADA)
     with shell.meter() as meter:
-        await shell.load([GOAL], [GoalMembership(source=GOAL, target=ADA)])
+        await bound(shell).load([GOAL], [GoalMembership(source=GOAL, target=ADA)])
     assert meter.write_units == 1 + 3  # the node; the edge and its rows in two indexes
-    assert await shell.count_edges(GOAL, GoalMembership) == 1
+    assert await bound(shell).count_edges(GOAL, GoalMembership) == 1
 
 
 @pytest.mark.parametrize(
@@ -62,11 +63,11 @@ async def test_what_is_refused_writes_nothing(
 ) -> None:
     await shell.create(ADA)
     with pytest.raises(error, match=message):
-        await shell.load(nodes, edges)
+        await bound(shell).load(nodes, edges)
     assert len(await shell.run(all_items(shell.port, records.name))) == 1
 
 
 async def test_nothing_to_load_is_nothing(shell: Shell) -> None:
     with shell.meter() as meter:
-        await shell.load([], [])
+        await bound(shell).load([], [])
     assert meter.requests == 0

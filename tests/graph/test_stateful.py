@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 )
 
 from singletable import AlreadyExists, Database, NotFound, RetryPolicy, TransactionCancelled, attr, connect
-from singletable.graph import EdgeMoved, Unlinking, flows, link, members_of
+from singletable.graph import EdgeMoved, Graph, Unlinking, link, members_of
 from singletable.graph.edge_items import listing_of
 from tests.faults.actions import ApplyThen500, ApplyThenCut, DropBefore, TruncateBody
 from tests.faults.clock import Clock
@@ -40,7 +40,7 @@ DAYS = st.sampled_from([A_DAY, date(2027, 2, 2)])
 _LOSSES = (ApplyThenCut(), ApplyThen500(), DropBefore(), TruncateBody())
 
 
-class Graph(RuleBasedStateMachine):
+class GraphMachine(RuleBasedStateMachine):
     """The model: which nodes there are, and each edge's data."""
 
     url = ""
@@ -86,7 +86,7 @@ class Graph(RuleBasedStateMachine):
             self.faults.clear()
             assert self.reader.check(records) == []
             for key in self.nodes:
-                assert self.reader.delete_node(key)
+                assert Graph(self.reader).delete_node(key)
             assert self.reader.check(records) == []
         finally:
             self.stack.close()
@@ -104,7 +104,7 @@ class Graph(RuleBasedStateMachine):
         missing = not {goal, user} <= self.nodes
         refused = AlreadyExists if (goal, user) in self.members else NotFound
         with expected(refused, missing or (goal, user) in self.members):
-            self.writers[w].link(GoalMembership(source=goal, target=user, role=role, since=day))
+            Graph(self.writers[w]).link(GoalMembership(source=goal, target=user, role=role, since=day))
         if not missing:
             self.members.setdefault((goal, user), (role, day))
 
@@ -113,7 +113,7 @@ class Graph(RuleBasedStateMachine):
         missing = not {one, other} <= self.nodes
         refused = AlreadyExists if (one, other) in self.subgoals else NotFound
         with expected(refused, missing or (one, other) in self.subgoals):
-            self.writers[w].link(Subgoal(source=one, target=other))
+            Graph(self.writers[w]).link(Subgoal(source=one, target=other))
         if not missing:
             self.subgoals.add((one, other))
 
@@ -122,7 +122,7 @@ class Graph(RuleBasedStateMachine):
     def relink(self, w: int, data: Any, role: Role) -> None:
         place = data.draw(st.sampled_from(sorted(self.members, key=str_of)))
         edge: Any = GoalMembership.between(*place)
-        found = self.writers[w].relink(edge, attr(GoalMembership.role).set(role))
+        found = Graph(self.writers[w]).relink(edge, attr(GoalMembership.role).set(role))
         assert (found.role, found.since) == (role, self.members[place][1])
         self.members[place] = (role, found.since)
 
@@ -134,7 +134,7 @@ class Graph(RuleBasedStateMachine):
         missing = user not in self.nodes
         edge: Any = GoalMembership.between(*place)
         with expected(AlreadyExists if taken else NotFound, taken or missing):
-            self.writers[w].relink(edge, target=user)
+            Graph(self.writers[w]).relink(edge, target=user)
         if not taken and not missing:
             self.members[goal, user] = self.members.pop(place)
 
@@ -151,7 +151,7 @@ class Graph(RuleBasedStateMachine):
         place = data.draw(st.sampled_from(sorted(self.read, key=str_of)))
         edge = self.read[place]
         try:
-            self.writers[w].relink(edge, attr(GoalMembership.since).set(day))
+            Graph(self.writers[w]).relink(edge, attr(GoalMembership.since).set(day))
         except (EdgeMoved, NotFound):
             now = self.reader.get(GoalMembership.between(*place).consistent())
             assert now is None or listing_of(now).revision != listing_of(edge).revision
@@ -163,12 +163,12 @@ class Graph(RuleBasedStateMachine):
     @rule(w=WRITERS, goal=st.sampled_from(GOALS), user=st.sampled_from(USERS))
     def unlink(self, w: int, goal: Any, user: Any) -> None:
         was = self.members.pop((goal, user), None)
-        done = self.writers[w].unlink(GoalMembership.between(goal, user))
+        done = Graph(self.writers[w]).unlink(GoalMembership.between(goal, user))
         assert done == (was is not None) or (done and user in self.buried)
 
     @rule(w=WRITERS, key=st.sampled_from(NODES))
     def delete(self, w: int, key: Any) -> None:
-        assert self.writers[w].delete_node(key) == (key in self.nodes)
+        assert Graph(self.writers[w]).delete_node(key) == (key in self.nodes)
         self.nodes.discard(key)
         self.members = {place: data for place, data in self.members.items() if key not in place}
         self.subgoals = {place for place in self.subgoals if key not in place}
@@ -209,12 +209,12 @@ class Graph(RuleBasedStateMachine):
                 }
                 nested |= {(goal, m.target) for m in members_of(node, [Subgoal]) if m.target not in self.buried}
         assert (found, nested) == (self.members, self.subgoals)
-        told = self.reader.run(flows.check_graph(self.reader.port, records))
+        told = self.reader.run(records.check_layer(self.reader.port))
         assert sorted(finding.key[0] for finding in told) == sorted(key.partition for key in self.buried)
         assert {finding.code for finding in told} <= {"node.deleting"}
 
 
-class LaggingGraph(Graph):
+class LaggingGraph(GraphMachine):
     """The same behind indexes whose rows follow when they are told, or never: a name is taken until the sweep."""
 
     def __init__(self) -> None:
@@ -264,8 +264,10 @@ def expected(error: type[Exception], is_expected: bool) -> Iterator[None]:
         yield
 
 
-def _run(engine_url: str, examples: int, steps: int, *, is_fresh: bool = False, machine: type[Graph] = Graph) -> None:
-    Graph.url = engine_url
+def _run(
+    engine_url: str, examples: int, steps: int, *, is_fresh: bool = False, machine: type[GraphMachine] = GraphMachine
+) -> None:
+    GraphMachine.url = engine_url
     default = settings.get_profile("default")
     more = settings(default, max_examples=examples, stateful_step_count=steps, derandomize=not is_fresh)
     run_state_machine_as_test(machine, settings=more)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from singletable import AlreadyExists, Database, NotFound, NotUnique, connect
-from singletable.graph import flows, members_of
+from singletable.graph import Graph, flows, members_of
 from singletable.graph.nodes import TOMBSTONE
 from singletable.operations import DeleteItem, Guard
 from singletable.operations.answers import RAW
@@ -69,7 +69,7 @@ class World:
         found += [Note(source=g, target=DOOMED, tag="in") for g in goals]
         found += [Subgoal(source=g, target=DOOMED, n=1) for g in goals]
         found += [GoalMembership(source=g, target=u, role=Role.TEAM) for g, u in zip(goals, people, strict=True)]
-        self.engine.load([DOOMED, *people, *goals], found)
+        Graph(self.engine).load([DOOMED, *people, *goals], found)
 
     def begin_anew(self) -> None:
         self.engine.delete_table(records)
@@ -83,11 +83,11 @@ class World:
         goals = [Goal.by_id(f"g{i}") for i in range(edges)]
         for goal in self.engine.get_many(goals, consistent=True):
             assert [m.target for m in members_of(goal, [Note, Subgoal])] == []
-            assert self.engine.count_edges(goal, GoalMembership) == 1
+            assert Graph(self.engine).count_edges(goal, GoalMembership) == 1
         self.db.create(DOOMED)
         for query in (Note.of(KEY), Subscriber.of(KEY), Note.by_tag(KEY), Subgoal.by_n(KEY)):
             assert self.engine.all(query) == []
-        assert self.db.delete_node(KEY)
+        assert Graph(self.db).delete_node(KEY)
         assert self.db.sweep_table(records) == 1
 
 
@@ -103,33 +103,35 @@ def world(engine_url: str, faults: Faults) -> Iterator[World]:
 def test_an_edge_that_no_index_ever_shows_is_no_orphan(world: World) -> None:
     world.dooms(3)
     assert world.db.all(Note.by_tag(KEY)) == []
-    assert world.db.delete_node(KEY)
+    assert Graph(world.db).delete_node(KEY)
     assert world.clock.slept == [BEHIND.index_lag_seconds]
     assert world.engine.get(KEY) is None
     assert world.told() == ["node.deleting"]
-    assert list(world.engine.page(Note.by_tag(KEY).sources())) != [], "its sources are there, and show it as a hole"
+    assert list(Graph(world.engine).page(Note.by_tag(KEY).sources())) != [], (
+        "its sources are there, and show it as a hole"
+    )
     goal = world.engine.get(Goal.by_id("g0"))
     assert goal is not None
-    assert world.engine.including([goal], Note.to(Goal))[0].linked(Goal) == []
+    assert Graph(world.engine).including([goal], Note.to(Goal))[0].linked(Goal) == []
     assert world.db.sweep_table(records) == 1
     world.assert_gone(3)
 
 
 def test_the_name_is_taken_until_the_sweep(world: World) -> None:
     world.dooms(1)
-    world.db.delete_node(KEY)
+    Graph(world.db).delete_node(KEY)
     with pytest.raises(AlreadyExists, match=r"is being deleted.*sweep_table"):
         world.db.create(DOOMED)
     with pytest.raises(AlreadyExists, match=r"is being deleted.*sweep_table"):
         world.db.upsert(DOOMED)
     with pytest.raises(AlreadyExists, match="sweep_table"):
-        world.db.load([DOOMED])
+        Graph(world.db).load([DOOMED])
     with pytest.raises(NotFound, match="is being deleted"):
-        world.db.link(Subgoal(source=Goal.by_id("g0"), target=Goal.by_id(DOOMED.id)))
-    assert not world.db.delete_node(KEY), "it was deleted before"
+        Graph(world.db).link(Subgoal(source=Goal.by_id("g0"), target=Goal.by_id(DOOMED.id)))
+    assert not Graph(world.db).delete_node(KEY), "it was deleted before"
     world.db.sweep_table(records)
     world.db.create(DOOMED)
-    world.db.link(Subgoal(source=Goal.by_id("g0"), target=KEY))
+    Graph(world.db).link(Subgoal(source=Goal.by_id("g0"), target=KEY))
     assert len(world.engine.all(Subgoal.by_n(KEY))) == 1
 
 
@@ -137,8 +139,8 @@ def test_data_and_unique_values_go_before_the_sweep(world: World) -> None:
     account = Account(id="a", email="ada@example.com")
     world.db.create(account)
     world.db.create(Goal(id="g0"))
-    world.db.link(Sponsor(source=Goal.by_id("g0"), target=account))
-    assert world.db.delete_node(account)
+    Graph(world.db).link(Sponsor(source=Goal.by_id("g0"), target=account))
+    assert Graph(world.db).delete_node(account)
     left = world.engine.run(stored(world.engine.port, Account.by_id("a")))
     assert left is not None
     assert set(left) == {"source", "target", "_type", "_v", TOMBSTONE, "buried"}
@@ -154,8 +156,8 @@ def test_a_class_that_no_edge_comes_to_goes_at_once(world: World) -> None:
     """No index is asked, so none can be behind."""
     world.db.create(Importer(id="i"))
     world.db.create(Goal(id="g"))
-    world.db.link(Imported(source=Importer.by_id("i"), target=Goal.by_id("g")))
-    assert world.db.delete_node(Importer.by_id("i"))
+    Graph(world.db).link(Imported(source=Importer.by_id("i"), target=Goal.by_id("g")))
+    assert Graph(world.db).delete_node(Importer.by_id("i"))
     assert world.clock.slept == []
     world.carrier.catch_up()
     assert world.told() == []
@@ -164,10 +166,10 @@ def test_a_class_that_no_edge_comes_to_goes_at_once(world: World) -> None:
 
 def test_called_again_later_it_takes_away_what_the_index_shows_by_then(world: World) -> None:
     world.dooms(2)
-    world.db.delete_node(KEY)
+    Graph(world.db).delete_node(KEY)
     assert len(world.engine.all(Note.by_tag(KEY))) == 2
     world.carrier.catch_up()
-    assert not world.db.delete_node(KEY)
+    assert not Graph(world.db).delete_node(KEY)
     assert world.engine.all(Note.by_tag(KEY)) == []
     assert world.told() == ["node.deleting"]
 
@@ -176,7 +178,7 @@ def test_an_index_that_shows_what_is_gone_ends_no_deletion_late(world: World) ->
     """Rows of edges that are gone are no reason to go on."""
     world.dooms(2)
     world.carrier.catch_up()
-    assert world.db.delete_node(KEY)
+    assert Graph(world.db).delete_node(KEY)
     assert world.clock.slept == [BEHIND.index_lag_seconds]
     assert len(world.db.all(Note.by_tag(KEY))) == 2, "the index shows them still"
     assert world.db.sweep_table(records) == 1
@@ -189,7 +191,7 @@ def test_what_this_program_does_not_know_keeps_the_tombstone(world: World) -> No
     newer = {"_type": {"S": "NEWEDGE"}, "_v": {"N": "1"}, "revision": {"N": "2"}}
     there = {"source": {"S": "GOAL-g0"}, "target": {"S": f"NEWEDGE-{KEY.partition}"}}
     back = {"source": {"S": KEY.partition}, "target": {"S": "NEWEDGE-GOAL-g0"}}
-    world.db.delete_node(KEY)
+    Graph(world.db).delete_node(KEY)
     for ends in (there, back):
         world.engine.run(put_raw(world.engine.port, Goal, {**newer, **ends}))
         assert world.db.sweep_table(records) == 0
@@ -204,15 +206,15 @@ def test_a_deletion_leaves_the_tombstone_beside_an_edge_that_it_does_not_know(wo
     world.dooms(1)
     unknown = {"source": {"S": KEY.partition}, "target": {"S": "NEWEDGE-GOAL-g0"}, "_type": {"S": "NEWEDGE"}}
     world.engine.run(put_raw(world.engine.port, Goal, unknown))
-    assert world.engine.delete_node(KEY)
-    assert not world.engine.delete_node(KEY)
+    assert Graph(world.engine).delete_node(KEY)
+    assert not Graph(world.engine).delete_node(KEY)
     assert sorted(world.told()) == ["node.deleting", "type.unknown"]
 
 
 def test_a_sweep_costs_two_scans_and_a_transaction_for_48_edges_and_for_each_node(world: World) -> None:
     world.dooms(60)
     with world.db.meter() as meter:
-        world.db.delete_node(KEY)
+        Graph(world.db).delete_node(KEY)
     # The tombstone; two passes, each a query of the partition and of the index for three types; 120 edges; the burial.
     assert meter.requests == 1 + 2 * (1 + 3) + 3 + 1
     items = world.engine.run(all_items(world.engine.port, records.name))
@@ -233,13 +235,13 @@ def test_a_sweep_leaves_a_node_that_was_made_anew_alone(world: World) -> None:
     """It is held up between its scans and its end. Another sweep ends the deletion, the name is taken again, linked to,
     and deleted again."""
     world.dooms(2)
-    world.db.delete_node(KEY)
-    sweep = flows.sweep_graph(_Pausing(world.db.port, "TransactWriteItems"), records)
+    Graph(world.db).delete_node(KEY)
+    sweep = records.sweep_layer(_Pausing(world.db.port, "TransactWriteItems"), orphans=False)
     sweep.send(None)
     assert world.db.sweep_table(records) == 1
     world.db.create(DOOMED)
-    world.db.link(Subgoal(source=Goal.by_id("g0"), target=KEY))
-    world.db.delete_node(KEY)
+    Graph(world.db).link(Subgoal(source=Goal.by_id("g0"), target=KEY))
+    Graph(world.db).delete_node(KEY)
     with pytest.raises(StopIteration) as ended:
         sweep.send(None)
     assert ended.value.value == 0
@@ -276,7 +278,7 @@ def _survives(world: World, when: str, step: int) -> bool:
     codes = [run_child(CHILD, world.proxy.url, what, LAG, dies_at=f"{when}:{step}") for what in ("delete", "sweep")]
     assert set(codes) <= {0, KILLED}
     assert set(world.told()) <= {"node.deleting"}
-    world.db.delete_node(KEY)
+    Graph(world.db).delete_node(KEY)
     world.db.sweep_table(records)
     world.assert_gone(30)
     return KILLED in codes
@@ -306,14 +308,14 @@ def test_orphans_are_told_and_mended(world: World) -> None:
     """What target="unchecked" and a load that was broken off leave: edges without their target, or their source."""
     for node in (Goal(id="g0"), User(id="u0")):
         world.db.create(node)
-    world.db.link(GoalMembership(source=Goal.by_id("g0"), target=User.by_id("gone")), target="unchecked")
+    Graph(world.db).link(GoalMembership(source=Goal.by_id("g0"), target=User.by_id("gone")), target="unchecked")
     for n in range(2):
         edge = GoalMembership(source=Goal.by_id(f"gone{n}"), target=User.by_id("u0"), since=A_DAY)
         item = {**records.model_of_type("GOALMEMBERSHIP").item(edge), "revision": {"N": "2"}}  # type: ignore[union-attr]
         world.engine.run(put_raw(world.engine.port, Goal, item))
     assert world.told() == ["edge.orphan"] * 3
     assert world.db.sweep_table(records) == 0
-    assert world.db.unlink(GoalMembership.between(Goal.by_id("gone1"), User.by_id("u0")))
+    assert Graph(world.db).unlink(GoalMembership.between(Goal.by_id("gone1"), User.by_id("u0")))
     assert world.told() == ["edge.orphan"] * 2
     assert world.db.sweep_table(records, orphans=True) == 2
     assert world.told() == []
@@ -332,7 +334,7 @@ def test_a_load_beside_a_deletion_leaves_no_edge_to_what_is_gone(world: World) -
     ]
     load = flows.load(_PausingAll(world.db.port, "BatchWriteItem"), [Goal(id="new")], edges)
     load.send(None)
-    world.db.delete_node(User.by_id("u"))
+    Graph(world.db).delete_node(User.by_id("u"))
     assert world.db.sweep_table(records) == 1
     with pytest.raises(NotFound, match="1 nodes that edges go to were deleted"):
         load.send(None)
@@ -364,7 +366,7 @@ def test_random_deletions_kills_and_sweeps_under_a_random_lag(world: World, faul
             point = f"{chance.choice([BEFORE, AFTER])}:{chance.randint(1, 14)}"
             assert run_child(CHILD, world.proxy.url, what, LAG, dies_at=point) in (0, KILLED)
             assert set(world.told()) <= {"node.deleting"}
-        world.db.delete_node(KEY)
+        Graph(world.db).delete_node(KEY)
         world.db.sweep_table(records)
         world.assert_gone(edges)
         world.begin_anew()

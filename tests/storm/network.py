@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from singletable import Database, attr
+from singletable.graph import Graph
 from tests.graph.models import Goal, GoalMembership, Role, User, records
 from tests.storm.journal import Call, Journal, told
 from tests.storm.life import Life
@@ -52,18 +53,18 @@ class Network:
         goal, user = self._pair()
         role = self.life.chance.choice(list(Role))
         edge = GoalMembership(source=Goal.by_id(goal), target=User.by_id(user), role=role)
-        self.life.attempt("link", lambda: self.db.link(edge), {"pair": [goal, user]})
+        self.life.attempt("link", lambda: Graph(self.db).link(edge), {"pair": [goal, user]})
 
     def relink(self) -> None:
         goal, user = self._pair()
         edge: Any = GoalMembership.between(Goal.by_id(goal), User.by_id(user))
         role = self.life.chance.choice(list(Role))
-        self.life.attempt("relink", lambda: self.db.relink(edge, attr(GoalMembership.role).set(role)))
+        self.life.attempt("relink", lambda: Graph(self.db).relink(edge, attr(GoalMembership.role).set(role)))
 
     def unlink(self) -> None:
         goal, user = self._pair()
         edge = GoalMembership.between(Goal.by_id(goal), User.by_id(user))
-        self.life.attempt("unlink", lambda: self.db.unlink(edge), {"pair": [goal, user]})
+        self.life.attempt("unlink", lambda: Graph(self.db).unlink(edge), {"pair": [goal, user]})
 
     def create_user(self) -> None:
         user = self.life.chance.choice(self.users)
@@ -71,7 +72,7 @@ class Network:
 
     def delete_user(self) -> None:
         user = self.life.chance.choice(self.users)
-        act = lambda: self.db.delete_node(User.by_id(user))  # noqa: E731
+        act = lambda: Graph(self.db).delete_node(User.by_id(user))  # noqa: E731
         self.life.attempt("delete", act, {"user": user}, is_one_write=False)
 
     def delete_goal(self) -> None:
@@ -79,7 +80,7 @@ class Network:
         goal = self.life.chance.choice(PASSING)
 
         def act() -> None:
-            self.db.delete_node(Goal.by_id(goal))
+            Graph(self.db).delete_node(Goal.by_id(goal))
             self.db.create(Goal(id=goal))
 
         self.life.attempt("replace", act, is_one_write=False)

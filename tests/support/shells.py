@@ -31,6 +31,8 @@ _AWAITED = frozenset(
         "describe_table",
         "diff_table",
         "delete_table",
+        "check",
+        "sweep_table",
     ]
 )
 _ITERATED = frozenset({"iter", "scan"})

@@ -6,24 +6,16 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from singletable.documents.blobs import BlobStore
 from singletable.documents.contents import MAX_CONTENT_BYTES, Contents, prefix_of
 from singletable.documents.document import Document, DocumentModel, document_model
 from singletable.documents.mutations import Submission
 from singletable.errors import InvalidRequest, NotConfigured
-from singletable.flow.shells import is_of_shell
 from singletable.foundation import CursorSeal
 
 D = TypeVar("D", bound=Document)
-
-
-class HasSeal(Protocol):
-    """Where a database was found, with the keys of its cursors."""
-
-    @property
-    def seal(self) -> CursorSeal: ...
 
 
 Authorise = Callable[[Submission, Any], None]
@@ -72,24 +64,6 @@ def home_of(
         )
     _check_store(kind, store)
     return Home(kind, store, seal, most, authorise, is_direct)
-
-
-def check_blocking(db: object) -> None:
-    """InvalidRequest unless it is a `Database`."""
-    if not is_of_shell(db, awaiting=False):
-        raise InvalidRequest(
-            f"Documents stand on the Database that connect() gives, not on {_named(db)}",
-            hint="Over the AsyncDatabase of connect_async() use AsyncDocuments.",
-        )
-
-
-def check_awaiting(db: object) -> None:
-    """InvalidRequest unless it is an `AsyncDatabase`."""
-    if not is_of_shell(db, awaiting=True):
-        raise InvalidRequest(
-            f"AsyncDocuments stand on the AsyncDatabase that connect_async() gives, not on {_named(db)}",
-            hint="Over the Database of connect() use Documents.",
-        )
 
 
 def _check_store(kind: type[Any], store: Any) -> None:

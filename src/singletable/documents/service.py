@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from singletable.documents import flows
 from singletable.documents.blobs import BlobStore
 from singletable.documents.contents import MAX_CONTENT_BYTES
-from singletable.documents.context import Authorise, HasSeal, Home, check_blocking, home_of
+from singletable.documents.context import Authorise, Home, home_of
 from singletable.documents.diff import Diff
 from singletable.documents.document import Document, Items
 from singletable.documents.garbage import Collected
@@ -18,22 +18,11 @@ from singletable.documents.mutations import Mutation, Outcome, Ref, Submission
 from singletable.documents.replay import Replay
 from singletable.documents.rows import Listing, Version
 from singletable.documents.snapshots import collection_model, names_of
-from singletable.flow.port import Port
-from singletable.foundation import DEFAULT_LIMIT, Finding, Page
+from singletable.flow.shells import check_blocking
+from singletable.foundation import DEFAULT_LIMIT, BlockingDatabase, Finding, Page
 
 T = TypeVar("T")
-R = TypeVar("R")
 D = TypeVar("D", bound=Document)
-
-
-class Blocking(Protocol):
-    """A `Database`, as far as documents know it."""
-
-    @property
-    def port(self) -> Port: ...
-    @property
-    def target(self) -> HasSeal: ...
-    def run(self, flow: Coroutine[Any, Any, R]) -> R: ...
 
 
 class Documents(Generic[D]):
@@ -46,14 +35,14 @@ class Documents(Generic[D]):
 
     def __init__(
         self,
-        db: Blocking,
+        db: BlockingDatabase,
         kind: type[D],
         *,
         blobs: BlobStore | None = None,
         authorise: Authorise | None = None,
         max_content_bytes: int = MAX_CONTENT_BYTES,
     ) -> None:
-        check_blocking(db)
+        check_blocking(db, "Documents")
         self.db = db
         self.home: Home[D] = home_of(kind, blobs, db.target.seal, max_content_bytes, authorise, is_direct=True)
 

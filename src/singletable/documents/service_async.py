@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from singletable.documents import flows
 from singletable.documents.blobs import BlobStore
 from singletable.documents.contents import MAX_CONTENT_BYTES
-from singletable.documents.context import Authorise, HasSeal, Home, check_awaiting, home_of
+from singletable.documents.context import Authorise, Home, home_of
 from singletable.documents.diff import Diff
 from singletable.documents.document import Document, Items
 from singletable.documents.garbage import Collected
@@ -17,22 +17,11 @@ from singletable.documents.mutations import Mutation, Outcome, Ref, Submission
 from singletable.documents.replay import Replay
 from singletable.documents.rows import Listing, Version
 from singletable.documents.snapshots import collection_model, names_of
-from singletable.flow.port import Port
-from singletable.foundation import DEFAULT_LIMIT, Finding, Page
+from singletable.flow.shells import check_awaiting
+from singletable.foundation import DEFAULT_LIMIT, AwaitingDatabase, Finding, Page
 
 T = TypeVar("T")
-R = TypeVar("R")
 D = TypeVar("D", bound=Document)
-
-
-class Awaiting(Protocol):
-    """An `AsyncDatabase`, as far as documents know it."""
-
-    @property
-    def port(self) -> Port: ...
-    @property
-    def target(self) -> HasSeal: ...
-    async def run(self, flow: Coroutine[Any, Any, R]) -> R: ...
 
 
 class AsyncDocuments(Generic[D]):
@@ -47,14 +36,14 @@ class AsyncDocuments(Generic[D]):
 
     def __init__(
         self,
-        db: Awaiting,
+        db: AwaitingDatabase,
         kind: type[D],
         *,
         blobs: BlobStore | None = None,
         authorise: Authorise | None = None,
         max_content_bytes: int = MAX_CONTENT_BYTES,
     ) -> None:
-        check_awaiting(db)
+        check_awaiting(db, "AsyncDocuments")
         self.db = db
         self.home: Home[D] = home_of(kind, blobs, db.target.seal, max_content_bytes, authorise, is_direct=False)
 

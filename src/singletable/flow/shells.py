@@ -1,4 +1,4 @@
-"""What a layer's own verbs ask of a database: a port, and a way to run a flow over it. Both shells have it."""
+"""What a layer's class needs of the database that it is bound to: a port, and a way to run a flow over it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Coroutine
 from typing import Any, Protocol, TypeVar
 
+from singletable.errors import InvalidRequest
 from singletable.flow.port import Port
 
 T = TypeVar("T")
@@ -33,3 +34,27 @@ def is_of_shell(db: object, *, awaiting: bool) -> bool:
     """Whether this is a database of the one shell or of the other; what is no database is of neither."""
     run = getattr(db, "run", None)
     return callable(run) and inspect.iscoroutinefunction(run) is awaiting
+
+
+def check_awaiting(db: object, layer: str) -> None:
+    """InvalidRequest unless `db` is an `AsyncDatabase`; `layer` names the class that is bound to it."""
+    if not is_of_shell(db, awaiting=True):
+        raise InvalidRequest(
+            f"{layer} takes the AsyncDatabase that connect_async() returns, not {_named(db)}",
+            hint=f"With the Database that connect() returns, use {layer.removeprefix('Async')}.",
+        )
+
+
+def check_blocking(db: object, layer: str) -> None:
+    """InvalidRequest unless `db` is a `Database`; `layer` names the class that is bound to it."""
+    if not is_of_shell(db, awaiting=False):
+        raise InvalidRequest(
+            f"{layer} takes the Database that connect() returns, not {_named(db)}",
+            hint=f"With the AsyncDatabase that connect_async() returns, use Async{layer}.",
+        )
+
+
+def _named(given: object) -> str:
+    name = given.__name__ if isinstance(given, type) else type(given).__name__
+    article = "an" if name[:1] in "AEIOUaeiou" else "a"
+    return f"the class {name}" if isinstance(given, type) else f"{article} {name}"

@@ -13,9 +13,10 @@
         def by_rank(role: Role = ANY) -> str:
             return f"{role}"
 
-    db.link(GoalMembership(source=goal, target=ada, role=Role.LEAD))
+    graph = Graph(db)
+    graph.link(GoalMembership(source=goal, target=ada, role=Role.LEAD))
     leads = GoalMembership.to(User, attr(GoalMembership.role) == Role.LEAD)
-    for row in db.page(GoalMembership.by_rank(team).sources().including(leads), limit=25):
+    for row in graph.page(GoalMembership.by_rank(team).sources().including(leads), limit=25):
         row.node.title, row.linked(leads)
 
 Begin with `nodes` and `edges` (declarations), then `linking` (what a link writes) and `reading` (what a page reads).
@@ -23,7 +24,9 @@ Begin with `nodes` and `edges` (declarations), then `linking` (what a link write
 
 from singletable.graph import flows
 from singletable.graph.edge_items import EdgeMoved
-from singletable.graph.edges import Edge, GraphTable
+from singletable.graph.edges import Edge
+from singletable.graph.graph import Graph
+from singletable.graph.graph_async import AsyncGraph
 from singletable.graph.link_writes import Linking, Unlinking, link
 from singletable.graph.members import Member, members_of
 from singletable.graph.node_items import CAP
@@ -31,12 +34,15 @@ from singletable.graph.nodes import Node, node_key
 from singletable.graph.queries import EdgeQuery, Linked, NodeQuery
 from singletable.graph.read import neighbours_of
 from singletable.graph.rows import NodePage, Row
+from singletable.graph.table import GraphTable
 
 __all__ = [
     "CAP",
+    "AsyncGraph",
     "Edge",
     "EdgeMoved",
     "EdgeQuery",
+    "Graph",
     "GraphTable",
     "Linked",
     "Linking",

@@ -14,17 +14,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from singletable.flow.port import Port
-from singletable.foundation import Finding, model_for, model_of
+from singletable.foundation import Finding, Table, model_for, model_of
 from singletable.graph.edge_items import counter_of, listing_of
 from singletable.graph.edge_removal import partition_pages
-from singletable.graph.edges import GraphTable, is_edge
+from singletable.graph.edges import edge_types, is_edge
 from singletable.graph.full_scan import Place, ends_of, entity_at, fetch, pages, place_of
 from singletable.graph.members import texts_of
 from singletable.graph.nodes import OVERFLOW, TOMBSTONE, Node
 from singletable.operations import Item
 
 
-async def check_graph(port: Port, table: GraphTable) -> list[Finding]:
+async def check_graph(port: Port, table: Table) -> list[Finding]:
     """Everything of a graph that is not as it should be; nothing for a sound one."""
     found: list[Finding] = []
     rows: Counter[str] = Counter()
@@ -38,7 +38,7 @@ async def check_graph(port: Port, table: GraphTable) -> list[Finding]:
     return found
 
 
-async def _findings(port: Port, table: GraphTable, item: Item, ends: Mapping[Place, Item]) -> list[Finding]:
+async def _findings(port: Port, table: Table, item: Item, ends: Mapping[Place, Item]) -> list[Finding]:
     entity, place = entity_at(table, item), place_of(item)
     if isinstance(entity, Node):
         return list(await _of_node(port, table, entity, item))
@@ -50,7 +50,7 @@ async def _findings(port: Port, table: GraphTable, item: Item, ends: Mapping[Pla
     return [Finding("edge.orphan", what, word, place) for end in ends_of(entity) if end not in ends]
 
 
-async def _of_index(port: Port, table: GraphTable, index: str, wanted: int) -> list[Finding]:
+async def _of_index(port: Port, table: Table, index: str, wanted: int) -> list[Finding]:
     """Looked at again after the time that an index mostly needs, where it differs and may be behind its table."""
     found = await _differing_rows(port, table, index, wanted)
     if found and port.traits.index_lag_seconds:
@@ -59,7 +59,7 @@ async def _of_index(port: Port, table: GraphTable, index: str, wanted: int) -> l
     return found
 
 
-async def _differing_rows(port: Port, table: GraphTable, index: str, wanted: int) -> list[Finding]:
+async def _differing_rows(port: Port, table: Table, index: str, wanted: int) -> list[Finding]:
     """Each row of an index is its item, and there are as many rows as items that are in it."""
     unsure = ", or the index has not caught up" if port.traits.index_lag_seconds else ""
     found: list[Finding] = []
@@ -77,7 +77,7 @@ async def _differing_rows(port: Port, table: GraphTable, index: str, wanted: int
     return found
 
 
-async def _of_node(port: Port, table: GraphTable, node: Node, item: Item) -> Iterator[Finding]:
+async def _of_node(port: Port, table: Table, node: Node, item: Item) -> Iterator[Finding]:
     """Its sets and counters against the edges in its partition."""
     items = [one async for several in partition_pages(port, table, item["source"]["S"]) for one in several]
     listed: dict[str, set[str]] = {}
@@ -94,7 +94,7 @@ async def _of_node(port: Port, table: GraphTable, node: Node, item: Item) -> Ite
 
 
 def _differences(
-    table: GraphTable, node: Node, item: Item, listed: dict[str, set[str]], unlisted: set[str]
+    table: Table, node: Node, item: Item, listed: dict[str, set[str]], unlisted: set[str]
 ) -> list[Finding]:
     place = place_of(item)
     kind = model_of(type(node)).type
@@ -108,7 +108,7 @@ def _differences(
         found.append(Finding("edge-set.twice", "a member stands in both halves", kind, place))
     if missing := unlisted - set(item.get(OVERFLOW, {}).get("SS", ())):
         found.append(Finding("edge-set.incomplete", f"it does not say that {min(missing)} overflowed", kind, place))
-    for edge in table.edge_types():
+    for edge in edge_types(table):
         counted = int(item.get(counter_of(edge), {"N": "0"})["N"])
         if edge.__mirrors__ is not None and counted != len(listed.get(model_of(edge).type, ())):
             found.append(Finding("edge-set.count", f"{counter_of(edge)} is not the number of its edges", kind, place))

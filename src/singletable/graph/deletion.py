@@ -14,7 +14,7 @@ from singletable.errors import InvalidRequest, TransactionCancelled
 from singletable.flow.port import Port
 from singletable.foundation import Model, chunk, commit, first_use, model_of, start
 from singletable.graph.edge_removal import Removed, partition_pages, remove_edges
-from singletable.graph.edges import Edge, GraphTable, is_edge
+from singletable.graph.edges import Edge, edge_types, is_edge
 from singletable.graph.nodes import BURIED, TOMBSTONE, Node, is_key_of, node_key
 from singletable.graph.queries import EdgeQuery
 from singletable.graph.read import incoming
@@ -60,9 +60,7 @@ async def _delete(port: Port, node: HoldTombstone, item: Item) -> None:
 
 
 def _incoming_types(model: Model[Any]) -> list[type[Edge[Any, Any]]]:
-    table: Any = model.table
-    assert isinstance(table, GraphTable)
-    return [edge for edge in table.edge_types() if model.kind in edge.__targets__]
+    return [edge for edge in edge_types(model.table) if model.kind in edge.__targets__]
 
 
 async def _remove_found(port: Port, node: HoldTombstone, types: list[type[Edge[Any, Any]]], lag: float) -> int:

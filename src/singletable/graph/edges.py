@@ -14,8 +14,8 @@ source  GOAL-g1      target  GOALMEMBERSHIP-USER-u1      gsi0  500-LEAD
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Generic, ParamSpec, TypeGuard, TypeVar, cast, get_args, overload
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Generic, ParamSpec, TypeGuard, TypeVar, cast, get_args
 
 from singletable.errors import DeclarationError, InvalidRequest
 from singletable.expressions import Condition, Handle
@@ -28,8 +28,6 @@ from singletable.foundation import (
     Captured,
     Declared,
     Entity,
-    IndexDecorator,
-    Key,
     KeyOf,
     KeyPart,
     Slot,
@@ -39,13 +37,11 @@ from singletable.foundation import (
     Verbatim,
     capture_sort,
     model_of,
-    plain,
 )
 from singletable.graph.member_conditions import check_condition
 from singletable.graph.mirrors import mirrors_of
 from singletable.graph.nodes import Node, check_roles, check_word, end_type, kind_type, kinds_of, node_key
 from singletable.graph.queries import EdgeQuery, Linked
-from singletable.tables import StreamView
 from singletable.values.plans import FLAG, INTEGER, Field, Scalar
 
 P = ParamSpec("P")
@@ -229,54 +225,10 @@ class EdgeIndex(Declared[P]):
         return cast("BoundEdge[P, D]", owner.__pattern__(self.name))
 
 
-class GraphIndexDecorator(IndexDecorator):
-    """`@records.index("gsi0")`: over a function of one text, an edge index; of two texts, as in any table."""
-
-    @overload
-    def __call__(self, function: Callable[P, Key]) -> Declared[P]: ...
-    @overload
-    def __call__(self, function: Callable[P, str]) -> EdgeIndex[P]: ...
-    def __call__(self, function: Callable[P, Any]) -> Any:
-        alone = inspect.get_annotations(plain(function)).get("return") in (str, "str")
-        return (EdgeIndex if alone else Declared)(plain(function), self.name)
-
-
-class GraphTable(Table):
-    """A table of nodes and edges: key (source, target), every index by target, "-" between the parts of keys."""
-
-    def __init__(
-        self,
-        name: str,
-        *,
-        indexes: Sequence[str] = (),
-        type_attribute: str = "_type",
-        version_attribute: str = "_v",
-        stream: StreamView | None = None,
-        deletion_protection: bool = False,
-        encryption_key: str | None = None,
-    ) -> None:
-        super().__init__(
-            name,
-            indexes={index: ("target", index) for index in indexes},
-            key=("source", "target"),
-            separator="-",
-            type_attribute=type_attribute,
-            version_attribute=version_attribute,
-            stream=stream,
-            deletion_protection=deletion_protection,
-            encryption_key=encryption_key,
-        )
-
-    def index(self, name: str) -> GraphIndexDecorator:
-        return GraphIndexDecorator(super().index(name).name)
-
-    def edge_types(self) -> tuple[type[Edge[Any, Any]], ...]:
-        """Its edge classes, in the order of their declaration."""
-        kinds: tuple[Any, ...] = tuple(m.kind for m in self.models)
-        return tuple(kind for kind in kinds if _is_edge_type(kind))
-
-    def node_types(self) -> tuple[type[Node], ...]:
-        return tuple(m.kind for m in self.models if issubclass(m.kind, Node))
+def edge_types(table: Table) -> tuple[type[Edge[Any, Any]], ...]:
+    """A table's edge classes, in the order of their declaration."""
+    kinds: tuple[Any, ...] = tuple(m.kind for m in table.models)
+    return tuple(kind for kind in kinds if _is_edge_type(kind))
 
 
 def inverse_of(edge: type[Edge[Any, Any]]) -> Captured:

@@ -7,8 +7,8 @@ from typing import Any
 
 from singletable.errors import SingletableError
 from singletable.flow.port import Port
-from singletable.foundation import Model
-from singletable.graph.edges import GraphTable, is_edge
+from singletable.foundation import Model, Table
+from singletable.graph.edges import is_edge
 from singletable.operations import MAX_BATCH_GET, BatchGetItem, Item, Key, Scan, Selection
 from singletable.operations.answers import RAW
 
@@ -18,9 +18,7 @@ Place = tuple[str, str]
 """An item's key: source and target."""
 
 
-async def pages(
-    port: Port, table: GraphTable, index: str | None = None, having: str = ""
-) -> AsyncIterator[Sequence[Item]]:
+async def pages(port: Port, table: Table, index: str | None = None, having: str = "") -> AsyncIterator[Sequence[Item]]:
     """Every item of the table, consistently, or every row of an index; `having` an attribute, where one is named."""
     after: Key | None = None
     wanted: dict[str, Any] = {"filter": "attribute_exists(#0)", "names": {"#0": having}} if having else {}
@@ -33,7 +31,7 @@ async def pages(
             return
 
 
-async def fetch(port: Port, table: GraphTable, places: Iterable[Place]) -> Mapping[Place, Item]:
+async def fetch(port: Port, table: Table, places: Iterable[Place]) -> Mapping[Place, Item]:
     """Items by their keys, consistently, 100 a request."""
     rest: list[Key] = [{"source": {"S": source}, "target": {"S": target}} for source, target in places]
     found: dict[Place, Item] = {}
@@ -48,12 +46,12 @@ def place_of(item: Item) -> Place:
     return item["source"]["S"], item["target"]["S"]
 
 
-def model_at(table: GraphTable, item: Item) -> Model[Any] | None:
+def model_at(table: Table, item: Item) -> Model[Any] | None:
     """The class of an item; None for one that this program doesn't know."""
     return table.model_of_type(item.get(table.definition.type_attribute, {}).get("S", ""))
 
 
-def entity_at(table: GraphTable, item: Item) -> Any:
+def entity_at(table: Table, item: Item) -> Any:
     """None for what is being deleted, and for what can't be read: the records' own check names that."""
     model = model_at(table, item)
     try:

@@ -27,7 +27,7 @@ Target = Literal["checked", "unchecked"]
 
 @dataclass(frozen=True)
 class Linking(Generic[D]):
-    """A link to be made: `db.link(edge)` makes it alone, `tx.add(link(edge))` with the rest of a transaction."""
+    """A link to be made: `Graph(db).link(edge)` makes it alone, `tx.add(link(edge))` with the rest of a transaction."""
 
     edge: D
     target: Target = "checked"

@@ -48,7 +48,7 @@ class Node(Entity):
     """An entity that edges can join, named by its `id`, any text.
 
     create(), update(), upsert() and get() work as for any entity. put() is refused, which would lose the edge set, and
-    delete(), which would leave edges without their node: `db.delete_node` removes both.
+    delete(), which would leave edges without their node: `Graph(db).delete_node` removes both.
     """
 
     id: str
@@ -67,7 +67,7 @@ class Node(Entity):
             key=_captured(cls, table, type),
             refuses={
                 "put": "update() or upsert() it: put() would lose its edge set.",
-                "delete": "Use db.delete_node(), which removes its edges with it.",
+                "delete": "Use Graph(db).delete_node(), which removes its edges with it.",
                 "write_many": "Use graph.load() for new nodes with their edges, update() for others.",
             },
             tombstone=TOMBSTONE,

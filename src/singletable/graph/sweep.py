@@ -17,10 +17,10 @@ from typing import Any
 
 from singletable.errors import NotFound, SingletableError, TransactionCancelled
 from singletable.flow.port import Port
-from singletable.foundation import Write, commit, first_use
+from singletable.foundation import Table, Write, commit, first_use
 from singletable.graph.edge_items import EdgeMoved
 from singletable.graph.edge_removal import HoldAbsence, remove_edges, without_source
-from singletable.graph.edges import Edge, GraphTable, is_edge
+from singletable.graph.edges import Edge, is_edge
 from singletable.graph.full_scan import Place, ends_of, entity_at, fetch, model_at, pages, place_of
 from singletable.graph.link_writes import Unlinking
 from singletable.graph.nodes import TOMBSTONE, Node, stored_key
@@ -31,7 +31,7 @@ _REMEMBERED = 50_000
 """Nodes that were seen to be there, and are not asked for again in a look for orphans."""
 
 
-async def sweep_graph(port: Port, table: GraphTable, *, orphans: bool = False) -> int:
+async def sweep_graph(port: Port, table: Table, *, orphans: bool = False) -> int:
     """End every deletion that delete_node() left; gives how many nodes went, and how many orphans.
 
     One consistent scan of the table, a second where it found a node that is being deleted; a transaction for each 48
@@ -66,7 +66,7 @@ class _Deletion:
     """Nothing was met that still leads from it or to it."""
 
 
-async def _deletions(port: Port, table: GraphTable) -> AsyncIterator[_Deletion]:
+async def _deletions(port: Port, table: Table) -> AsyncIterator[_Deletion]:
     async for items in pages(port, table, having=TOMBSTONE):
         for item in items:
             model = model_at(table, item)
@@ -103,7 +103,7 @@ class _Stray:
 
 
 async def _remove_strays(
-    port: Port, table: GraphTable, items: Sequence[Item], deletions: dict[str, _Deletion]
+    port: Port, table: Table, items: Sequence[Item], deletions: dict[str, _Deletion]
 ) -> list[Item]:
     """Take them away; gives the other items."""
     rest: list[Item] = []
@@ -143,7 +143,7 @@ async def _are_removed(port: Port, edges: Sequence[Edge[Any, Any]], node: HoldTo
 
 
 # --- orphans ----------------------------------------------------------------------------------------------------------
-async def _remove_orphans(port: Port, table: GraphTable, items: Sequence[Item], seen: set[Place]) -> int:
+async def _remove_orphans(port: Port, table: Table, items: Sequence[Item], seen: set[Place]) -> int:
     edges = [edge for edge in (entity_at(table, item) for item in items) if is_edge(edge)]
     wanted = {place for edge in edges for place in ends_of(edge)} - seen
     there = seen | (await fetch(port, table, wanted)).keys()

@@ -62,7 +62,7 @@ async def get_any(port: Port, key: KeyOf[Any] | Whole[Any]) -> Any:
 
 async def check(port: Port, table: Table) -> list[Finding]:
     """Everything of a table that is not as it should be; nothing for a sound one. Reads the whole table."""
-    return await checking.check(port, table)
+    return await checking.check(port, table) + await table.check_layer(port)
 
 
 def explain(asked: Explainable) -> list[Explained]:
@@ -88,10 +88,11 @@ async def diff_table(port: Port, table: Table) -> list[Difference]:
     return list(differences(table.definition, found))
 
 
-async def sweep_table(port: Port, table: Table) -> int:
+async def sweep_table(port: Port, table: Table, orphans: bool = False) -> int:
+    """Delete what has expired, and what the table's layer has to end; returns how many went."""
     if port.traits.creates_tables:
         await first_use(port, table)
-    return await _sweep(port, table.definition)
+    return await _sweep(port, table.definition) + await table.sweep_layer(port, orphans=orphans)
 
 
 async def delete_table(port: Port, table: Table) -> bool:

@@ -147,6 +147,14 @@ class Table:
             f'Table(..., overlap="guard").',
         )
 
+    async def check_layer(self, port: Any) -> list[Any]:
+        """What `db.check(table)` finds besides records: the invariants of the layer whose table this is. None here."""
+        return []
+
+    async def sweep_layer(self, port: Any, *, orphans: bool) -> int:
+        """What `db.sweep_table(table)` ends or deletes for the layer whose table this is; returns how many. 0 here."""
+        return 0
+
     def sharing(self, index: str | None) -> Iterator[Model[Any]]:
         """The entities that are in an index, or in the table itself."""
         return (m for m in self.models if index is None or index in m.indexes)

@@ -15,6 +15,7 @@ from examples.goals.generated import generate
 from examples.goals.import_enhancements import import_enhancements
 from examples.goals.model import Team, User
 from singletable import Database, connect
+from singletable.graph import Graph
 from tests.e2e.goals.file import FILE, NEEDS_FILE
 from tests.e2e.goals.support import Generated
 
@@ -58,6 +59,6 @@ def generated() -> Iterator[Generated]:
         db.create_table(records)
         leads: dict[str, list[str]] = {}
         for part in generate(1000):
-            db.load(part.nodes, part.edges)
+            Graph(db).load(part.nodes, part.edges)
             leads |= part.leads
         yield Generated(Service(db), leads)

@@ -12,6 +12,7 @@ from examples.goals.generated import LEAD, TEAM, Shape
 from examples.goals.model import Organisation, Role, Subscriber, Team, User
 from examples.goals.queries import Order
 from singletable import Database
+from singletable.graph import Graph
 from tests.e2e.goals.file import NEEDS_FILE, expected
 from tests.e2e.goals.support import Generated, all_pages, whole
 
@@ -113,7 +114,7 @@ def test_profiles_hold_both_roles(imported: Service) -> None:
 
 # --- what is large or empty -------------------------------------------------------------------------------------------
 def test_subscribers_by_pages_and_the_goal_page_stays_three(app: Service, db: Database, budget: Budget) -> None:
-    db.load([User(id=f"s{n:03}", name=f"S {n}") for n in range(60)])
+    Graph(db).load([User(id=f"s{n:03}", name=f"S {n}") for n in range(60)])
     goal = app.create_goal("Loud", lead=User.by_id("ada"), holder=Team.by_id("engine"))
     for n in range(60):
         app.subscribe(goal.id, f"s{n:03}")
@@ -128,7 +129,7 @@ def test_subscribers_by_pages_and_the_goal_page_stays_three(app: Service, db: Da
         if after is None:
             break
     assert seen == [f"s{n:03}" for n in range(60)]
-    assert db.count_edges(goal, Subscriber) == 60
+    assert Graph(db).count_edges(goal, Subscriber) == 60
 
 
 def test_an_empty_team_is_told_from_a_missing_one(app: Service, budget: Budget) -> None:

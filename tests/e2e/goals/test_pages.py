@@ -10,6 +10,7 @@ from examples.goals import Service
 from examples.goals.model import Goal, GoalKind, Role, Subscriber, Team, TeamRole, User
 from examples.goals.rendering import initials
 from examples.goals.sample import load_sample
+from singletable.graph import Graph
 from tests.e2e.goals.file import NEEDS_FILE
 from tests.e2e.goals.http import Client
 from tests.e2e.goals.support import Generated
@@ -144,7 +145,7 @@ async def test_finding(app: Service) -> None:
 
 async def test_a_page_says_what_it_leaves_out(app: Service) -> None:
     goal = app.create_goal("Crowded", lead=User.by_id("ada"), holder=Team.by_id("engine"))
-    app.db.load([User(id=f"u{n:03}", name=f"U {n}") for n in range(100)])
+    Graph(app.db).load([User(id=f"u{n:03}", name=f"U {n}") for n in range(100)])
     for n in range(100):
         app.join(goal.id, User.by_id(f"u{n:03}"), Role.CONTRIBUTOR)
     for path in ("/teams/engine", f"/goals/{goal.id}"):

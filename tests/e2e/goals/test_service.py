@@ -11,6 +11,7 @@ from examples.goals import Service
 from examples.goals.errors import AlreadyThere, Invalid, Missing, NotALead
 from examples.goals.model import EVERYBODY, Goal, GoalKind, GoalMembership, Organisation, Role, Team, TeamRole, User
 from singletable import Database, attr
+from singletable.graph import Graph
 from tests.e2e.goals.support import whole
 
 Budget = Callable[..., Any]
@@ -229,8 +230,8 @@ def test_a_goal_of_more_people_than_its_edge_set_holds(app: Service, goal: Goal,
         GoalMembership(source=Goal.by_id("big"), target=user, role=Role.CONTRIBUTOR, since=app.now().date())
         for user in users
     ]
-    db.load(users)
-    db.load([Goal(id="big", title="Big")], edges)
+    Graph(db).load(users)
+    Graph(db).load([Goal(id="big", title="Big")], edges)
     app.join("big", ENGINE, Role.TEAM)
     (view,) = [v for v in app.goals_of(ENGINE, limit=10).goals if v.id == "big"]
     assert view.is_cut

@@ -1,0 +1,95 @@
+"""The graph of a database, for the awaiting shell: `AsyncGraph(db)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+from singletable.expressions import Update
+from singletable.flow.shells import check_awaiting
+from singletable.foundation import DEFAULT_LIMIT, AwaitingDatabase, KeyOf
+from singletable.graph import flows
+from singletable.graph.edges import Edge
+from singletable.graph.link_writes import Target
+from singletable.graph.nodes import Node
+from singletable.graph.queries import Linked, NodeQuery
+from singletable.graph.rows import NodePage, Row
+
+N = TypeVar("N", bound=Node)
+D = TypeVar("D", bound=Edge[Any, Any])
+
+
+class AsyncGraph:
+    """The nodes and edges of a database: what writes edges, reads neighbours and walks. Share it between tasks.
+
+    Nodes themselves are created, read and updated by the database; `tx.add(link(edge))` links in a transaction.
+    """
+
+    def __init__(self, db: AwaitingDatabase) -> None:
+        check_awaiting(db, "AsyncGraph")
+        self.db = db
+
+    def __repr__(self) -> str:
+        return f"<AsyncGraph of {self.db!r}>"
+
+    # --- writes -------------------------------------------------------------------------------------------------------
+    async def link(self, edge: Edge[Any, Any], *, target: Target = "checked") -> None:
+        """A new edge between two nodes that are there, with its member in the source's edge set. One request.
+
+        AlreadyExists; NotFound where a node is gone. Over the cap of its edge set, a second request writes it unlisted.
+        """
+        await flows.link(self.db.port, edge, target)
+
+    async def relink(self, edge: D | KeyOf[D], *updates: Update, target: Node | KeyOf[Any] | None = None) -> D:
+        """Change an edge's data or its target; its index keys and its member change with it. Gives it as it is then.
+
+        One request for an edge as it was read, a read more for another. NotFound, EdgeMoved.
+        """
+        changed: D = await flows.relink(self.db.port, edge, updates, target)
+        return changed
+
+    async def unlink(self, edge: Edge[Any, Any] | KeyOf[Any]) -> bool:
+        """Take an edge away, with its member; False where there is none. One request, a read more for a key."""
+        return await flows.unlink(self.db.port, edge)
+
+    async def delete_node(self, node: Node | KeyOf[Any]) -> bool:
+        """Delete a node with all its edges, in both directions; False where there is none.
+
+        Called again after a crash, it goes on where it stopped. On AWS, where an index may be behind, the node's key
+        can be taken again after sweep_table(), which removes the edges that no index showed.
+        """
+        return await flows.delete_node(self.db.port, node)
+
+    async def load(self, nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]] = ()) -> None:
+        """Write nodes that are not there yet, with complete edge sets, and their edges, in batches. Not atomic."""
+        await flows.load(self.db.port, nodes, edges)
+
+    # --- reads --------------------------------------------------------------------------------------------------------
+    async def page(
+        self,
+        query: NodeQuery[N],
+        *,
+        limit: int = DEFAULT_LIMIT,
+        after: str | None = None,
+        principal: str | None = None,
+    ) -> NodePage[N]:
+        """Up to `limit` nodes through their edges, in key order, each with its neighbours: three round trips.
+
+        One round trip more for each further level. A cursor `after` belongs to its query and to the `principal`, if one
+        is given. InvalidCursor.
+        """
+        return await flows.page_of_nodes(self.db.port, query, limit, after, self.db.target.seal, principal)
+
+    async def including(self, nodes: Sequence[N], *linked: Linked[Any], complete: bool = False) -> list[Row[N]]:
+        """Nodes that were read, with their neighbours from their edge sets: one round trip for each level."""
+        return await flows.including(self.db.port, nodes, linked, complete)
+
+    async def walk(
+        self, start: Node | KeyOf[Any], *via: Linked[Any], hops: int, limit: int = 1000
+    ) -> list[tuple[int, Node]]:
+        """Every node within some hops, nearest first, each once, with its distance. One round trip a hop."""
+        return await flows.walk(self.db.port, start, via, hops, limit)
+
+    async def count_edges(self, source: Node | KeyOf[Any], edge: type[Edge[Any, Any]]) -> int:
+        """How many edges of a type a node has: no request for a node whose edge set has them all."""
+        return await flows.count_edges(self.db.port, source, edge)

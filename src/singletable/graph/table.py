@@ -1,0 +1,64 @@
+"""The table of a graph: two keys, source and target, and indexes that all have the target for their partition."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, overload
+
+from singletable.flow.port import Port
+from singletable.foundation import Declared, Finding, IndexDecorator, Key, Table, plain
+from singletable.graph.check import check_graph
+from singletable.graph.edges import EdgeIndex
+from singletable.graph.sweep import sweep_graph
+from singletable.tables import StreamView
+
+P = ParamSpec("P")
+
+
+class GraphIndexDecorator(IndexDecorator):
+    """`@records.index("gsi0")`: over a function of one text, an edge index; of two texts, as in any table."""
+
+    @overload
+    def __call__(self, function: Callable[P, Key]) -> Declared[P]: ...
+    @overload
+    def __call__(self, function: Callable[P, str]) -> EdgeIndex[P]: ...
+    def __call__(self, function: Callable[P, Any]) -> Any:
+        alone = inspect.get_annotations(plain(function)).get("return") in (str, "str")
+        return (EdgeIndex if alone else Declared)(plain(function), self.name)
+
+
+class GraphTable(Table):
+    """A table of nodes and edges: key (source, target), every index by target, "-" between the parts of keys."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        indexes: Sequence[str] = (),
+        type_attribute: str = "_type",
+        version_attribute: str = "_v",
+        stream: StreamView | None = None,
+        deletion_protection: bool = False,
+        encryption_key: str | None = None,
+    ) -> None:
+        super().__init__(
+            name,
+            indexes={index: ("target", index) for index in indexes},
+            key=("source", "target"),
+            separator="-",
+            type_attribute=type_attribute,
+            version_attribute=version_attribute,
+            stream=stream,
+            deletion_protection=deletion_protection,
+            encryption_key=encryption_key,
+        )
+
+    def index(self, name: str) -> GraphIndexDecorator:
+        return GraphIndexDecorator(super().index(name).name)
+
+    async def check_layer(self, port: Port) -> list[Finding]:
+        return await check_graph(port, self)
+
+    async def sweep_layer(self, port: Port, *, orphans: bool) -> int:
+        return await sweep_graph(port, self, orphans=orphans)
