@@ -47,7 +47,7 @@ async def test_a_database_of_the_other_shell_is_refused_by_name(tmp_path: Path) 
             Documents(adb, Project, blobs=store)
     assert "AsyncDocuments" in refused.value.hint
     target: Any = "local"
-    with pytest.raises(InvalidRequest, match="not on str"):
+    with pytest.raises(InvalidRequest, match="not a str"):
         Documents(target, Project, blobs=store)
 
 
