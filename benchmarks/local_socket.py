@@ -66,7 +66,7 @@ def run(rounds: int, say: Callable[[str], None]) -> list[Result]:
     with Engine.start() as behind_socket, Engine.start(exposed=True) as at_port:
         for engine in (behind_socket, at_port):
             _fill(engine.url)
-            say(f"{engine.url}: {engine.wall}")
+            say(f"{engine.url}: {engine.isolation}")
         urls = Urls(behind_socket.url, at_port.url)
         say(f"blocking, {rounds} rounds")
         blocking = _blocking(urls, rounds)

@@ -19,11 +19,12 @@ from singletable.wire import (
     CredentialSource,
     Endpoint,
     Locate,
+    PortOptions,
     RetryPolicy,
     Timeouts,
     beside,
     credentials_from,
-    endpoint_behind,
+    endpoint_at,
     endpoint_for,
     locator,
     retry_policy_for,
@@ -76,6 +77,19 @@ class Target(Struct, frozen=True):
     retry: RetryPolicy = RetryPolicy()
 
 
+def port_options(target: Target, options: Options) -> PortOptions:
+    """The options of a port to the target, for either shell."""
+    return PortOptions(
+        policy=target.retry,
+        timeouts=options.timeouts,
+        traits=target.traits,
+        checksum=options.checksum,
+        ca_file=options.ca_file,
+        locate=target.locate,
+        now=options.clock,
+    )
+
+
 def find_target(target: str, options: Options, environ: Mapping[str, str]) -> Target:
     """`local`, `local:<file>`, `aws`, or an address: `http://127.0.0.1:8000`, the `unix://` of an embedded engine."""
     if target == _LOCAL or target.startswith(f"{_LOCAL}:"):
@@ -85,7 +99,7 @@ def find_target(target: str, options: Options, environ: Mapping[str, str]) -> Ta
             "the target is none that is known", hint='Use "local", "local:<file>", "aws" or "http://<host>:<port>".'
         )
     if target.startswith("unix://"):
-        return _behind_a_door(target, options, environ)
+        return _unix_endpoint(target, options, environ)
     account = environ.get("AWS_ACCOUNT_ID") if options.credentials is None and "AWS_ACCESS_KEY_ID" in environ else None
     try:
         endpoint = endpoint_for(target, environ=environ, region=options.region, account=account)
@@ -100,11 +114,11 @@ def find_target(target: str, options: Options, environ: Mapping[str, str]) -> Ta
     return Target(endpoint, credentials, Traits(), seal, locate, retry=retry)
 
 
-def _behind_a_door(target: str, options: Options, environ: Mapping[str, str]) -> Target:
-    """An embedded engine that another database of this user runs, and that ends with it."""
-    from singletable.local import EMBEDDED, Door  # noqa: PLC0415 for few programs
+def _unix_endpoint(target: str, options: Options, environ: Mapping[str, str]) -> Target:
+    """An embedded engine that another database of this user runs; it ends with that one."""
+    from singletable.local import EMBEDDED, UnixEndpoint  # noqa: PLC0415 for few programs
 
-    endpoint = endpoint_behind(Door.at(target), environ=environ, region=options.region)
+    endpoint = endpoint_at(UnixEndpoint.at(target), environ=environ, region=options.region)
     credentials = options.credentials or credentials_from({}, local=True)
     seal = CursorSeal(_cursor_keys(options, environ))
     return Target(endpoint, credentials, Traits(counts_parts=EMBEDDED.counts_parts), seal, beside(endpoint))
@@ -113,7 +127,7 @@ def _behind_a_door(target: str, options: Options, environ: Mapping[str, str]) ->
 def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Target:
     from pathlib import Path  # noqa: PLC0415 it brings urllib, 4 ms; a program on AWS never needs it
 
-    from singletable.local import EMBEDDED, Engine, tend_streams  # noqa: PLC0415 nor this
+    from singletable.local import EMBEDDED, Engine, maintain_streams  # noqa: PLC0415 nor this
 
     name = target.partition(":")[2]
     if target != _LOCAL and not name:
@@ -122,7 +136,7 @@ def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targ
     if path is not None and (not path.name or path.is_dir()):
         raise InvalidRequest(f"{target} names a directory, not a file", hint='Use "local:data/app.db".')
     engine = Engine.start(path, environ=environ)
-    endpoint = endpoint_behind(engine, environ=environ, region=options.region)
+    endpoint = endpoint_at(engine, environ=environ, region=options.region)
     credentials = options.credentials or credentials_from({}, local=True)
     lag = 0.0 if EMBEDDED.synchronous_indexes else Traits().index_lag_seconds
     traits = Traits(
@@ -130,7 +144,7 @@ def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targ
         scan_page_limit=EMBEDDED.scan_page_limit,
         counts_parts=EMBEDDED.counts_parts,
         index_lag_seconds=lag,
-        tend_streams=partial(tend_streams, engine.data),
+        maintain_streams=partial(maintain_streams, engine.data),
     )
     keys = _cursor_keys(options, environ) or [_own_key(path)]
     return Target(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Se
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from singletable.connection import Options, Target, find_target
+from singletable.connection import Options, Target, find_target, port_options
 from singletable.expressions import Condition, Update
 from singletable.flow import Meter, drive
 from singletable.operations import Key
@@ -68,18 +68,7 @@ class Database:
 
     @classmethod
     def at(cls, target: Target, options: Options) -> Database:
-        port = BlockingPort(
-            target.endpoint,
-            target.credentials,
-            policy=target.retry,
-            timeouts=options.timeouts,
-            traits=target.traits,
-            ca_file=options.ca_file,
-            checksum=options.checksum,
-            now=options.clock,
-            locate=target.locate,
-        )
-        return cls(port, target)
+        return cls(BlockingPort(target.endpoint, target.credentials, port_options(target, options)), target)
 
     def __enter__(self) -> Database:
         return self

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mappin
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from singletable.connection import Options, Target, find_target
+from singletable.connection import Options, Target, find_target, port_options
 from singletable.expressions import Condition, Update
 from singletable.flow import Meter
 from singletable.operations import Key
@@ -67,18 +67,7 @@ class AsyncDatabase:
 
     @classmethod
     def at(cls, target: Target, options: Options) -> AsyncDatabase:
-        port = AwaitingPort(
-            target.endpoint,
-            target.credentials,
-            policy=target.retry,
-            timeouts=options.timeouts,
-            traits=target.traits,
-            ca_file=options.ca_file,
-            checksum=options.checksum,
-            now=options.clock,
-            locate=target.locate,
-        )
-        return cls(port, target)
+        return cls(AwaitingPort(target.endpoint, target.credentials, port_options(target, options)), target)
 
     async def __aenter__(self) -> AsyncDatabase:
         return self

@@ -39,17 +39,17 @@ class DyingExchange:
     def __init__(self, inner: Exchange) -> None:
         self._inner = inner
 
-    async def exchange(self, message: bytes, patience: float, idle_limit: float, epoch: str = "") -> Answer:
+    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> Answer:
         failpoint(BEFORE)
-        answer = await self._inner.exchange(message, patience, idle_limit, epoch)
+        answer = await self._inner.exchange(message, timeout, max_idle_seconds, epoch)
         failpoint(AFTER)
         return answer
 
     async def sleep(self, seconds: float) -> None:
         await self._inner.sleep(seconds)
 
-    async def aside(self, work: Callable[[], T]) -> T:
-        return await self._inner.aside(work)
+    async def run_blocking(self, work: Callable[[], T]) -> T:
+        return await self._inner.run_blocking(work)
 
 
 def make_mortal(port: Any) -> None:

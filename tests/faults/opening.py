@@ -5,14 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 from singletable import AsyncDatabase, Credentials, Database, RetryPolicy, StaticCredentials, Table, Timeouts
 from singletable.connection import Options, find_target
 from singletable.flow import Traits
 from singletable.records import Finding, flows
 from singletable.records.first_use import first_use
-from singletable.wire import BlockingPort
+from singletable.wire import BlockingPort, PortOptions
 from singletable.wire.asyncio_port import AwaitingPort
 from tests.faults.clock import Clock
 from tests.support.shells import Shell, disguised
@@ -55,18 +54,18 @@ def make(
     """The shell itself; the caller closes it."""
     options = Options(None, MADE_UP, cursor_keys, retry, timeouts, clock=clock.now)
     target = find_target(url, options, {})
-    given: dict[str, Any] = {
-        "policy": retry,
-        "timeouts": timeouts,
-        "now": clock.now,
-        "monotonic": clock.monotonic,
-        "random": random.Random(seed).random,
-        "traits": LOCAL,
-    }
+    given = PortOptions(
+        policy=retry,
+        timeouts=timeouts,
+        traits=LOCAL,
+        now=clock.now,
+        monotonic=clock.monotonic,
+        random=random.Random(seed).random,
+    )
     if kind == "awaiting":
-        port = AwaitingPort(target.endpoint, target.credentials, sleep=clock.sleep_awaiting, **given)
+        port = AwaitingPort(target.endpoint, target.credentials, given, sleep=clock.sleep_awaiting)
         return AsyncDatabase(port, target)
-    return disguised(Database(BlockingPort(target.endpoint, target.credentials, sleep=clock.sleep, **given), target))
+    return disguised(Database(BlockingPort(target.endpoint, target.credentials, given, sleep=clock.sleep), target))
 
 
 async def findings(shell: Shell, table: Table) -> list[Finding]:

@@ -28,14 +28,14 @@ class FaultyExchange:
         self._inner = inner
         self._carrier = carrier
 
-    async def exchange(self, message: bytes, patience: float, idle_limit: float, epoch: str = "") -> Answer:
+    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> Answer:
         async def ask(call: Call) -> Reply:
-            answer = await self._inner.exchange(call.message, patience, idle_limit, epoch)
+            answer = await self._inner.exchange(call.message, timeout, max_idle_seconds, epoch)
             return Reply(answer.status, answer.body, answer.checksum or "")
 
         outcome = await self._carrier.carry(message, ask)
         if isinstance(outcome, Hang):
-            raise AnswerLost(f"no answer within {patience:.1f} s", timed_out=True)
+            raise AnswerLost(f"no answer within {timeout:.1f} s", timed_out=True)
         if isinstance(outcome, Cut):
             raise AnswerLost("the connection was closed before the whole answer came")
         if outcome.delay_seconds:
@@ -45,8 +45,8 @@ class FaultyExchange:
     async def sleep(self, seconds: float) -> None:
         await self._inner.sleep(seconds)
 
-    async def aside(self, work: Callable[[], T]) -> T:
-        return await self._inner.aside(work)
+    async def run_blocking(self, work: Callable[[], T]) -> T:
+        return await self._inner.run_blocking(work)
 
 
 def make_faulty(port: Any, faults: Faults) -> Carrier:

@@ -16,8 +16,8 @@ from types import TracebackType
 from urllib.parse import urlsplit
 
 from singletable.flow import drive
-from singletable.local import Door
-from singletable.wire.unix_sockets import pass_blocking
+from singletable.local import UnixEndpoint
+from singletable.wire.unix_sockets import open_unix
 from tests.faults.carrying import Carrier
 from tests.faults.messages import Call, Cut, Hang, Outcome, Reply
 from tests.faults.rules import Faults
@@ -114,9 +114,9 @@ class FaultProxy:
 
 
 def connection_to(url: str) -> socket.socket:
-    """A connection to an engine, at its door or at an address."""
+    """A connection to an engine, over its Unix socket or at an address."""
     if url.startswith("unix://"):
-        connected, _ = pass_blocking(Door.at(url), _PATIENCE_SECONDS)
+        connected, _ = open_unix(UnixEndpoint.at(url), _PATIENCE_SECONDS)
         connected.settimeout(_PATIENCE_SECONDS)
         return connected
     at = urlsplit(url)

@@ -22,7 +22,7 @@ from singletable import (
     Unavailable,
 )
 from singletable.connection import Options, Target, find_target
-from singletable.wire import BlockingPort
+from singletable.wire import BlockingPort, PortOptions
 from singletable.wire.asyncio_port import AwaitingPort
 from tests.faults.actions import IndexFrozen
 from tests.faults.port import make_faulty
@@ -80,42 +80,41 @@ class Life:
         self.faults.add(*everything_goes_wrong(hangs=True))
 
     # --- databases ----------------------------------------------------------------------------------------------------
-    def port_arguments(self) -> tuple[Target, dict[str, Any]]:
-        """A target, and what a port takes beside it."""
+    def port_options(self) -> tuple[Target, PortOptions]:
+        """A target, and the options of a port to it."""
         target = target_at(self.target)
-        given: dict[str, Any] = {
-            "policy": PATIENT,
-            "timeouts": _TIMEOUTS,
-            "now": self.clock.now,
-            "random": random.Random(self.seed + 2).random,
-            "traits": msgspec.structs.replace(target.traits, index_lag_seconds=_INDEX_LAG_SECONDS),
-            "locate": target.locate,
-        }
-        return target, given
+        options = PortOptions(
+            policy=PATIENT,
+            timeouts=_TIMEOUTS,
+            traits=msgspec.structs.replace(target.traits, index_lag_seconds=_INDEX_LAG_SECONDS),
+            locate=target.locate,
+            now=self.clock.now,
+            random=random.Random(self.seed + 2).random,
+        )
+        return target, options
 
     def database(self, *, waits: bool) -> Database:
         """A blocking database under faults. `waits` is for workers, which pause between polls; else pauses are cut."""
-        target, given = self.port_arguments()
-        if not waits:
-            given["sleep"] = lambda seconds: time.sleep(min(seconds, _LONGEST_RETRY_WAIT))  # noqa: TID251
-        port = BlockingPort(target.endpoint, target.credentials, **given)
+        target, options = self.port_options()
+        sleep = time.sleep if waits else _sleep_briefly  # noqa: TID251
+        port = BlockingPort(target.endpoint, target.credentials, options, sleep=sleep)
         return Database(self.spoil(port), target)
 
     def awaiting_port(self) -> tuple[Any, Any]:
         """The port of the awaiting shell under faults, and its target."""
-        target, given = self.port_arguments()
-        return self.spoil(AwaitingPort(target.endpoint, target.credentials, **given)), target
+        target, options = self.port_options()
+        return self.spoil(AwaitingPort(target.endpoint, target.credentials, options)), target
 
     def spoil(self, port: Any) -> Any:
         """Put the faults under a port and under those to other services that it opens."""
-        open_other = port._open_other
+        open_other = port._open
 
         def open_spoiled(*where: Any) -> Any:
             other = open_other(*where)
             make_faulty(other, self.faults)
             return other
 
-        port._open_other = open_spoiled
+        port._open = open_spoiled
         make_faulty(port, self.faults)
         return port
 
@@ -177,6 +176,10 @@ class Life:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (300, resource.RLIM_INFINITY))
             case _:
                 return
+
+
+def _sleep_briefly(seconds: float) -> None:
+    time.sleep(min(seconds, _LONGEST_RETRY_WAIT))  # noqa: TID251
 
 
 def explain(error: BaseException) -> str:

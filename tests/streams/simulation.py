@@ -18,7 +18,7 @@ from itertools import count
 from typing import Any
 
 from singletable import Database
-from singletable.flow import DYNAMODB_STREAMS, Port, Ready, Request, Service, Traits, drive
+from singletable.flow import DYNAMODB_STREAMS, Port, ReadyTables, Request, Service, Traits, drive
 from tests.streams.script import Script
 
 _LATENCY = 0.004
@@ -141,7 +141,7 @@ class SimulatedPort:
 
     def __init__(self, world: World, inner: Port, script: Script, worker: str) -> None:
         self.world, self.inner, self.script, self.worker = world, inner, script, worker
-        self.ready = Ready({script.table})
+        self.ready = ReadyTables({script.table})
         self.traits = Traits(creates_tables=True)
         self.is_source = False
         self.on_write: Callable[[Request], None] = lambda request: None

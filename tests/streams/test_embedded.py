@@ -15,7 +15,7 @@ import pytest
 
 from singletable import Database, NotConfigured, connect
 from singletable.errors import Unavailable
-from singletable.local import Engine, tend_streams
+from singletable.local import Engine, maintain_streams
 from singletable.local.polling import wait_until
 from singletable.local.private_files import private_directory
 from singletable.streams import Changes, Gap, GapWarning
@@ -61,14 +61,14 @@ def test_what_is_over_a_day_old_goes_and_the_newest_stays(db: Database) -> None:
     for number in range(10):
         db.put(Note(id=f"n{number}"))
     grow_old(db, but_last=3)
-    tend_streams(data_of(db), db.port.now())
+    maintain_streams(data_of(db), db.port.now())
     assert sequences(db) == [8, 9, 10]
     grow_old(db)
-    tend_streams(data_of(db), db.port.now())
+    maintain_streams(data_of(db), db.port.now())
     assert sequences(db) == [10]  # the engine counts on from it
     db.put(Note(id="next"))
     assert sequences(db) == [10, 11]
-    tend_streams(data_of(db), db.port.now())
+    maintain_streams(data_of(db), db.port.now())
     assert sequences(db) == [11]
 
 
@@ -124,7 +124,7 @@ def test_a_gap_handler_that_fails_is_called_again(db: Database) -> None:
 
 def test_a_file_that_cannot_be_tended_is_told(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match=r"indexed and pruned.*Look at"):
-        tend_streams(tmp_path / "nothing.db", 0.0)
+        maintain_streams(tmp_path / "nothing.db", 0.0)
 
 
 # --- where a private engine's data lies -------------------------------------------------------------------------------

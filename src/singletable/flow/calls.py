@@ -1,4 +1,4 @@
-"""The application's own functions, called side by side: in threads, or in the running event loop."""
+"""The application's own functions, called concurrently: in threads, or in the running event loop."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _SLICE_SECONDS = 0.2
 
 
 def call_in_threads(calls: Sequence[Call[T]], at_once: int) -> list[T]:
-    """Each in a thread with the caller's context, so that meters count what it sends; one alone stays in this one."""
+    """Call each in a thread with the caller's context, so that its meters count. A single call stays in this thread."""
     if len(calls) == 1:
         return [_result_of(calls[0])]
     with ThreadPoolExecutor(max(1, min(at_once, len(calls))), "singletable") as pool:
         done = [pool.submit(copy_context().run, _result_of, call) for call in calls]
-        # In slices: a main thread that only waits for others doesn't hear a signal that one of them was interrupted by.
+        # In slices: otherwise the main thread would not run the handler of a signal that another thread received.
         while wait(done, _SLICE_SECONDS).not_done:
             continue
     return [one.result() for one in done]
 
 
 def _result_of(call: Call[T]) -> T:
-    """A flow among the calls runs here as anywhere; whatever else is async has no loop to run in."""
+    """The result of one call. A flow is driven; any other awaitable is refused, as there is no event loop."""
     result: Any = call()
     if inspect.iscoroutine(result):
         return cast("T", drive(result))
@@ -41,13 +41,13 @@ def _result_of(call: Call[T]) -> T:
 
 
 async def call_in_loop(calls: Sequence[Call[T]], at_once: int) -> list[T]:
-    """Plain functions in threads, async ones in the loop."""
-    import asyncio  # noqa: PLC0415, TID251 for the awaiting shell alone
+    """Run plain functions in threads, and async functions in the loop."""
+    import asyncio  # noqa: PLC0415, TID251 only the awaiting shell needs it
 
-    turn = asyncio.Semaphore(at_once)
+    slots = asyncio.Semaphore(at_once)
 
     async def call_one(call: Call[T]) -> T:
-        async with turn:
+        async with slots:
             result: Any = call() if inspect.iscoroutinefunction(call) else await asyncio.to_thread(call)
             return cast("T", await result if inspect.isawaitable(result) else result)
 

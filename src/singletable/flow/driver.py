@@ -1,4 +1,4 @@
-"""Running a flow without an event loop: one `.send(None)`, as every await is answered on the spot."""
+"""Running a flow without an event loop: no await over a `BlockingPort` suspends, so one `.send(None)` suffices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class FlowSuspended(Mistake):
 
 
 def drive(flow: Coroutine[Any, Any, T]) -> T:
-    """Runs a flow over a `BlockingPort` to its end. Raises what it raises, and `FlowSuspended`."""
+    """Run a flow over a `BlockingPort` to its end. Raises what the flow raises, and `FlowSuspended`."""
     try:
         flow.send(None)
     except StopIteration as done:

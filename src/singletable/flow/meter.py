@@ -1,7 +1,7 @@
-"""What was sent and what it cost, counted for as long as a `with Meter()` lasts.
+"""What was sent and what it cost, counted inside a `with Meter()` block.
 
-The meters in force are a tuple in a context variable: threads and tasks never mix, a task started inside counts into
-the meter that it was started under, and where there is none a request pays one look-up (40 ns).
+The active meters are a tuple in a context variable: threads and tasks never mix, and a task that is started inside a
+block counts into that block's meter. Without a meter a request costs one look-up (40 ns).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from msgspec import Struct
 from singletable.flow.port import FAN_OUT
 
 OPERATION_NAMES_KEPT = 64
-"""Names after these are counted together, under `others`; DynamoDB has fewer than 60."""
+"""Further names are counted together, under `others`; DynamoDB has fewer than 60 actions."""
 
 
 class OperationCount(Struct):
@@ -30,18 +30,17 @@ class OperationCount(Struct):
 
 
 class Meter:
-    """Counts what passes any port inside its `with` block.
+    """Counts what every port sends inside its `with` block.
 
-    * `requests` counts each try over HTTP, `retries` those after a first.
-    * `round_trips` counts waves: how often a caller waits for the network, one time after the other. A request by
-      itself is one. Those that are sent together go out 16 at a time: n of them are ceil(n / 16), and so are those of
-      them that have to be tried again, each time. Calls that a program makes side by side itself, in threads or tasks,
-      add up.
-    * `bytes_out` and `bytes_in` are those of HTTP, heads included.
-    * `read_units` and `write_units` are by the service's own account, for requests that asked for it.
-    * `estimated` names the operations where a local engine's account is not that of AWS, each with the difference.
+    * `requests` counts each HTTP try, `retries` the tries after the first.
+    * `round_trips` counts how often a caller waits for the network, one wait after the other. A single request is one.
+      Requests that are sent together go out 16 at a time: n of them are ceil(n / 16) round trips, and so are their
+      retries. Calls that a program makes concurrently, in threads or tasks, add up.
+    * `bytes_out` and `bytes_in` are HTTP bytes, heads included.
+    * `read_units` and `write_units` are what the service reports, for requests that ask for it.
+    * `estimated` names the operations whose units on the local engine differ from those on AWS, with the difference.
 
-    What a local engine's table needs at its first use is not counted: there is none of it on AWS.
+    What a local engine's table needs at its first use is not counted: AWS has no such requests.
     """
 
     __slots__ = (
@@ -87,7 +86,7 @@ class Meter:
         )
 
     def count_of(self, operation: str) -> OperationCount:
-        """The counts of one action, made when it is first seen."""
+        """The counts of one action, created when it is first counted."""
         count = self.by_operation.get(operation)
         if count is None:
             name = operation if len(self.by_operation) < OPERATION_NAMES_KEPT else "others"
@@ -100,7 +99,7 @@ ACTIVE: Final[ContextVar[tuple[Meter, ...]]] = ContextVar("singletable_meters", 
 
 @contextmanager
 def unmetered() -> Generator[None, None, None]:
-    """No meter counts what passes inside the block."""
+    """No meter counts what is sent inside the block."""
     active = ACTIVE.set(())
     try:
         yield
@@ -108,8 +107,8 @@ def unmetered() -> Generator[None, None, None]:
         ACTIVE.reset(active)
 
 
-class Rounds:
-    """The waves of operations that are sent together: of each try, 16 at a time."""
+class RoundTrips:
+    """Counts the round trips of operations that are sent together: 16 operations of one try are one round trip."""
 
     __slots__ = ("_tries",)
 
@@ -117,21 +116,23 @@ class Rounds:
         self._tries: dict[int, int] = {}
 
     def is_new(self, attempt: int) -> bool:
-        """True for the first of each 16 operations that reach their `attempt`-th try."""
+        """Whether this try begins a round trip: true for the first of each 16 operations in their `attempt`-th try."""
         before = self._tries.get(attempt, 0)
         self._tries[attempt] = before + 1
         return before % FAN_OUT == 0
 
 
-def count_try(meters: tuple[Meter, ...], operation: str, attempt: int, rounds: Rounds | None, bytes_out: int) -> None:
-    """A request is about to go out for the `attempt`-th time, counted from 1; alone, without `rounds`."""
-    is_round = rounds is None or rounds.is_new(attempt)
+def count_try(
+    meters: tuple[Meter, ...], operation: str, attempt: int, round_trips: RoundTrips | None, bytes_out: int
+) -> None:
+    """Count a request's `attempt`-th try, from 1. Without `round_trips` it is sent alone."""
+    is_new = round_trips is None or round_trips.is_new(attempt)
     for meter in meters:
         count = meter.by_operation.get(operation) or meter.count_of(operation)
         meter.requests += 1
         count.requests += 1
         meter.bytes_out += bytes_out
-        if is_round:
+        if is_new:
             meter.round_trips += 1
         if attempt > 1:
             meter.retries += 1
@@ -139,13 +140,13 @@ def count_try(meters: tuple[Meter, ...], operation: str, attempt: int, rounds: R
 
 
 def count_answer(meters: tuple[Meter, ...], bytes_in: int) -> None:
-    """An answer came back, of whatever status."""
+    """Count an answer of any status."""
     for meter in meters:
         meter.bytes_in += bytes_in
 
 
 def count_units(meters: tuple[Meter, ...], operation: str, read_units: float, write_units: float) -> None:
-    """The service has said what a request cost; most cost only one of the two."""
+    """Count the units that the service reported for a request."""
     for meter in meters:
         count = meter.by_operation.get(operation) or meter.count_of(operation)
         if read_units:
@@ -157,6 +158,6 @@ def count_units(meters: tuple[Meter, ...], operation: str, read_units: float, wr
 
 
 def note_estimate(operation: str, difference: str) -> None:
-    """The units of an action are not as AWS would count them, for what `difference` says."""
+    """Note that the units of an action differ from those on AWS, and why."""
     for meter in ACTIVE.get():
         meter.estimated[operation] = difference

@@ -1,7 +1,7 @@
 """What a flow may await: the port.
 
 An operation is a frozen value with a pure `request()` and `answer()`. A flow is an `async def` that awaits only its
-port's verbs. Each shell brings its own port, so a flow is written once and never knows which of the two runs it.
+port's verbs. Each shell has its own port, so a flow is written once and runs in both.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
-from singletable.flow.ready import Ready
+from singletable.flow.ready_tables import ReadyTables
 from singletable.flow.request import Request, Response
 from singletable.flow.services import Service
 
@@ -20,28 +20,27 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Consumed(Struct, frozen=True, gc=False):
-    """What one request cost by the service's own account, in capacity units; a request may touch several tables."""
+    """The capacity units that the service reported for one request, summed over its tables."""
 
     read_units: float = 0.0
     write_units: float = 0.0
 
 
 class Traits(Struct, frozen=True):
-    """What flows must know of the engine behind a port."""
+    """How the engine behind a port differs from DynamoDB, as far as flows must know."""
 
     creates_tables: bool = False
-    """Tables are made at first use: a local engine, never AWS."""
+    """Whether tables are created at their first use: by a local engine, never on AWS."""
     scan_page_limit: int | None = None
-    """Items of one scan page, for an engine that serves nobody else while it scans."""
+    """The largest page of a scan, for an engine that serves no other request during a page."""
     counts_parts: bool = False
-    """A GetItem is counted by what it gives, not by the whole item as AWS does: it is asked for the whole."""
+    """Whether a GetItem costs what it returns, not the whole item as on AWS. The whole item is requested then."""
     index_lag_seconds: float = 5.0
-    """How long an index may be behind its table before a reader that has to see all of it takes it as caught up."""
+    """How long an index may lag behind its table; a reader that must see all entries waits as long."""
     read_seconds: float = 10.0
     """How long the port waits for an answer."""
-    tend_streams: Callable[[float], None] | None = None
-    """Does for an engine's streams what that leaves undone, given the time; called at a stream's first use, and again
-    while it is read."""
+    maintain_streams: Callable[[float], None] | None = None
+    """Maintains the engine's streams, given the time. Called at a stream's first use, and again while it is read."""
 
 
 class Operation(Protocol[T_co]):
@@ -52,12 +51,12 @@ class Operation(Protocol[T_co]):
         ...
 
     def answer(self, response: Response) -> tuple[T_co, Consumed]:
-        """What the response says and what it cost; raises the error it stands for."""
+        """The value of the response, and its cost. Raises the error of an error response."""
         ...
 
 
 FAN_OUT = 16
-"""Requests of one `send_all` that are on their way at the same time, in both shells."""
+"""The most requests of one `send_all` that are sent concurrently, in both shells."""
 
 
 class Port(Protocol):
@@ -67,37 +66,38 @@ class Port(Protocol):
     def traits(self) -> Traits: ...
 
     @property
-    def ready(self) -> Ready:
-        """The names of the tables that were made or found by this port."""
+    def ready(self) -> ReadyTables:
+        """The names of the tables that this port has created or found."""
         ...
 
     async def send(self, operation: Operation[T]) -> T: ...
 
     async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
-        """The answers in the order of the operations; 16 requests are on their way at a time.
+        """The values in the order of the operations, up to 16 requests at a time.
 
-        The first error is raised when all have come back.
+        Raises the first error after all requests have ended.
         """
         ...
 
     async def call_all(self, calls: Sequence[Callable[[], T | Awaitable[T]]]) -> list[T]:
-        """The results of functions called side by side, the application's own or flows over this port; in order,
-        errors as in `send_all`."""
+        """The results, in order, of functions that are called concurrently: the application's own, or flows over this
+        port. Errors are raised as by `send_all`."""
         ...
 
     def to(self, service: Service, url: str = "") -> Port:
-        """The port to another service of the account, by default where the database's own target has it."""
+        """The port to another service of the account; without `url`, at the place that the database's target
+        implies."""
         ...
 
     async def sleep(self, seconds: float) -> None: ...
 
     def now(self) -> float:
-        """The wall clock, in seconds since 1970, which somebody may set. It decides expiry and names times; how long
-        something takes, or was not done, is measured by `monotonic`."""
+        """The wall clock, in seconds since 1970; it may be set at any time. It decides expiry and dates what is stored.
+        Durations are measured by `monotonic`."""
         ...
 
     def monotonic(self) -> float:
-        """The clock of intervals, in seconds since some moment: nobody sets it, and no other process has the same."""
+        """The clock of durations, in seconds: it is never set, and its value means nothing to another process."""
         ...
 
     def random(self) -> float:

@@ -1,4 +1,4 @@
-"""A request and its answer, as bytes: all that the wire knows of DynamoDB's data operations."""
+"""A request and its response, as bytes: all that a transport knows of an operation."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from msgspec import Struct
 class Request(Struct, frozen=True, gc=False):
     """One call of the service.
 
-    `repeatable` is true when a second application changes nothing that the first did not: such a request is sent
-    again when its answer was lost. Any other is sent once, and a lost answer is `OutcomeUnknown`.
+    `repeatable`: a second application would change nothing, so the request is sent again when its answer was lost. Any
+    other request is sent once, and a lost answer raises `OutcomeUnknown`.
     """
 
     operation: str
@@ -17,19 +17,19 @@ class Request(Struct, frozen=True, gc=False):
     body: bytes
     """The JSON text."""
     table: str
-    """For errors; several names are joined by a comma."""
+    """The table's name, for errors; several names are joined by a comma."""
     repeatable: bool = True
     tokened: bool = False
-    """A transaction with a client token: repeated with these very bytes until a definite answer comes."""
+    """A transaction with a client token: it is repeated with the same bytes until there is a definite answer."""
     answers_nothing: bool = False
-    """The call has no output: its success may come with an empty body."""
+    """The action has no output: a success may have an empty body."""
 
 
 class Response(Struct, frozen=True, gc=False):
-    """A definite answer: of success (status 200), or of an error that no retry can mend."""
+    """A definite answer: success (status 200), or an error that a retry would not change."""
 
     status: int
     body: bytes
     unsettled: bool = False
-    """An earlier try of the same request was lost on the way and may have been applied."""
+    """The answer to an earlier try was lost: that try may have been applied."""
     request_id: str = ""

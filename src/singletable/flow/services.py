@@ -1,4 +1,4 @@
-"""The services that the wire speaks to: all take JSON over POST and signatures of version 4."""
+"""The AWS services: all take JSON over POST, signed by Signature Version 4."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Service(Struct, frozen=True):
-    """One API: the name in signatures, what precedes the action in X-Amz-Target, and the first part of its host."""
+    """One service: its name in signatures, the prefix of X-Amz-Target, and the first part of its host."""
 
     name: str
     target_prefix: str

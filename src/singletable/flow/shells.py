@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Blocking(Protocol):
-    """A database whose verbs return when they are done."""
+    """A database whose verbs block."""
 
     @property
     def port(self) -> Port: ...
@@ -31,7 +31,7 @@ class Awaiting(Protocol):
 
 
 def is_of_shell(db: object, *, awaiting: bool) -> bool:
-    """Whether this is a database of the one shell or of the other; what is no database is of neither."""
+    """Whether `db` is a database of the given shell. Another object is of neither shell."""
     run = getattr(db, "run", None)
     return callable(run) and inspect.iscoroutinefunction(run) is awaiting
 

@@ -1,13 +1,15 @@
-"""The embedded engine: a DynamoDB of this machine, as a process of its own that only its user reaches.
+"""The embedded engine: a DynamoDB on this machine, in a process of its own that only its user can reach.
 
-`Engine.start()` gives a private one, whose data goes with it, `Engine.start("data/app.db")` one on a file, shared by
-every process that starts the same file. It ends with the last that holds it, however that ends. Begin reading in
-`engine`; `keeper`, `walls` and `lock` hold the three guarantees: no engine is left behind, nobody else reaches one, and
-no two engines share a file. `control` runs an engine that outlives who started it; `streams` does for its streams what
-it leaves undone.
+`Engine.start()` starts a private engine, whose data is deleted with it. `Engine.start("data/app.db")` starts one on a
+file; every process that starts the same file shares it. An engine ends with the last process that holds it, however
+that process ends.
+
+Begin with `engine`. `supervisor`, `isolation` and `lock` hold the three guarantees: no engine is left behind, nobody
+else reaches one, and no two engines share a file. `control` runs an engine that outlives the process that started it.
+`stream_upkeep` does for its streams what the engine leaves undone.
 
     with Engine.start() as engine:
-        connection, epoch = engine.enter(engine.knock())
+        connection, epoch = engine.receive_connection(engine.request_connection())
 """
 
 from __future__ import annotations
@@ -16,22 +18,22 @@ from singletable.local import control
 from singletable.local.binary import ENGINE_VARIABLE, ENGINE_VERSION, engine_package, find_engine
 from singletable.local.differences import EMBEDDED, EngineTraits
 from singletable.local.engine import Engine
-from singletable.local.start_timeout import Patience
-from singletable.local.stream_upkeep import tend_streams
-from singletable.local.unix_endpoint import Address, Door, is_healthy
+from singletable.local.stream_upkeep import maintain_streams
+from singletable.local.timeouts import EngineTimeouts
+from singletable.local.unix_endpoint import Address, UnixEndpoint, is_healthy
 
 __all__ = [
     "EMBEDDED",
     "ENGINE_VARIABLE",
     "ENGINE_VERSION",
     "Address",
-    "Door",
     "Engine",
+    "EngineTimeouts",
     "EngineTraits",
-    "Patience",
+    "UnixEndpoint",
     "control",
     "engine_package",
     "find_engine",
     "is_healthy",
-    "tend_streams",
+    "maintain_streams",
 ]

@@ -1,6 +1,6 @@
-"""Holding an engine: the connection to its keeper by which this process says that it still needs it.
+"""Holding an engine: an open connection to its supervisor keeps the engine running.
 
-The kernel closes the connection with this process, however that ends. A forked child lets go of its copy at once.
+The kernel closes the connection when this process ends, however it ends. A forked child closes its copy at once.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from select import select
 
 from singletable.errors import NotConfigured, Unavailable
 from singletable.local import forks
-from singletable.local.start_timeout import Patience
+from singletable.local.socket_names import HOLDERS_SOCKET
+from singletable.local.timeouts import EngineTimeouts
 
-# The keeper gets by with the standard library and three modules of this package, so it does without what the packages'
-# `__init__` would import: its start is part of each engine's.
+# The supervisor needs the standard library and four modules of this package only. It is started without what the
+# packages' `__init__` would import, as its start is part of every engine's start.
 _BOOT = """
 import sys
 for name, place in zip(("singletable", "singletable.local"), sys.argv[1:3]):
@@ -35,39 +36,41 @@ main(sys.argv[3:])
 """
 _HERE = Path(__file__).parent
 
-# The engine needs no credentials: of the owner's environment it gets what programs and SQLite look for.
+# The engine needs no credentials. It gets the variables that programs and SQLite look for.
 _INHERITED = ("PATH", "TMPDIR", "LANG")
 _SPAWN_SECONDS = 10.0
-_PATIENCE_SECONDS = 2.0
-_LONGEST_WORD_BYTES = 8192
+_GRACE_SECONDS = 2.0
+_LONGEST_MESSAGE_BYTES = 8192
 
 _left_running: list[int] = []
-"""Keepers that this process started and others hold: to be collected when they have ended."""
+"""Supervisors that this process started and others still hold: waited for when they have ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """What a keeper says of its engine."""
+    """The supervisor's first message to a holder."""
 
     pid: int
-    """Of the engine's process."""
-    wall: str
+    """The engine's process."""
+    isolation: str
     url: str
-    """Where an exposed engine is reached without its door; else empty."""
+    """The HTTP address of an exposed engine; else empty."""
 
 
-class Held:
+class Attachment:
     """An engine that this process holds, until `stop` or its own end."""
 
-    def __init__(self, line: socket.socket, directory: Path, keeper: subprocess.Popen[bytes] | None = None) -> None:
-        """Under `forks.guard`; with a `keeper` this process started it."""
+    def __init__(
+        self, connection: socket.socket, directory: Path, supervisor: subprocess.Popen[bytes] | None = None
+    ) -> None:
+        """Call it under `forks.guard`. `supervisor` is given where this process started it."""
         self.directory = directory
-        self.started = keeper is not None
-        self._line = line
-        self._keeper = keeper
+        self.started = supervisor is not None
+        self._connection = connection
+        self._supervisor = supervisor
         self._process_id = os.getpid()
         self._stopping = threading.RLock()
-        forks.keep_private(self)
+        forks.register(self)
 
     @classmethod
     def start(
@@ -77,116 +80,118 @@ class Held:
         *,
         environ: Mapping[str, str],
         keeps_open: int | None,
-        patience: Patience,
-    ) -> tuple[Held, Greeting]:
-        """A keeper with the arguments `command`; the descriptor `keeps_open` stays open in it and its engine.
+        timeouts: EngineTimeouts,
+    ) -> tuple[Attachment, Greeting]:
+        """Start a supervisor with the arguments `command`; it and its engine inherit the descriptor `keeps_open`.
 
-        Raises `Unavailable` with what the engine said where it ends or keeps silent.
+        Raises `Unavailable` with the engine's output where the engine ends or doesn't answer in time.
         """
-        _collect()
-        with tempfile.TemporaryFile() as said:
+        _reap()
+        with tempfile.TemporaryFile() as output:
             with forks.guard:
-                line, its_end = socket.socketpair()
+                connection, its_end = socket.socketpair()
                 with its_end:
-                    keeper = _spawn(command, its_end, said.fileno(), environ, keeps_open)
-                held = cls(line, directory, keeper)
+                    supervisor = _spawn(command, its_end, output.fileno(), environ, keeps_open)
+                attachment = cls(connection, directory, supervisor)
             try:
-                word = held._word(_SPAWN_SECONDS + patience.ready_seconds)
+                message = attachment._receive(_SPAWN_SECONDS + timeouts.ready_seconds)
             except BaseException:
-                held.stop(patience)
+                attachment.stop(timeouts)
                 raise
-            if word.startswith("ready "):
-                return held, _greeting(word)
-            held.stop(patience)
-            raise _failure(word, os.pread(said.fileno(), _LONGEST_WORD_BYTES, 0).decode(errors="replace"), patience)
+            if message.startswith("ready "):
+                return attachment, _greeting(message)
+            attachment.stop(timeouts)
+            raise _failure(
+                message, os.pread(output.fileno(), _LONGEST_MESSAGE_BYTES, 0).decode(errors="replace"), timeouts
+            )
 
     @classmethod
-    def attach(cls, directory: Path, seconds: float) -> tuple[Held, Greeting] | None:
-        """Hold the engine of the keeper whose sockets lie in `directory`; None where there is none any more."""
+    def attach(cls, directory: Path, seconds: float) -> tuple[Attachment, Greeting] | None:
+        """Hold the engine whose supervisor has its sockets in `directory`; None where it has ended."""
         with forks.guard:
-            line = socket.socket(socket.AF_UNIX)
+            connection = socket.socket(socket.AF_UNIX)
             try:
-                line.settimeout(seconds)
-                with address_of(directory / "line") as address:
-                    line.connect(address)
+                connection.settimeout(seconds)
+                with address_of(directory / HOLDERS_SOCKET) as address:
+                    connection.connect(address)
             except OSError:
-                line.close()
+                connection.close()
                 return None
-            held = cls(line, directory)
-        word = held._word(seconds)
-        if word.startswith("ready "):
-            return held, _greeting(word)
-        held.stop(Patience(stop_seconds=0.0))
+            attachment = cls(connection, directory)
+        message = attachment._receive(seconds)
+        if message.startswith("ready "):
+            return attachment, _greeting(message)
+        attachment.stop(EngineTimeouts(stop_seconds=0.0))
         return None
 
     @property
     def is_mine(self) -> bool:
-        """False in a forked child of the process that holds it."""
+        """False in a forked child of the process that holds the engine."""
         return self._process_id == os.getpid()
 
     @property
-    def keeper_pid(self) -> int:
-        """Of a keeper that this process started."""
-        assert self._keeper is not None
-        return self._keeper.pid
+    def supervisor_pid(self) -> int:
+        """The supervisor's process, where this process started it."""
+        assert self._supervisor is not None
+        return self._supervisor.pid
 
     @property
-    def lasts(self) -> bool:
-        """Whether the keeper is there."""
-        if self._line.fileno() < 0:
+    def is_open(self) -> bool:
+        """Whether the supervisor is running."""
+        if self._connection.fileno() < 0:
             return False
-        return not select([self._line], [], [], 0)[0]
+        return not select([self._connection], [], [], 0)[0]
 
-    def release(self) -> None:
-        """Have the keeper go on for good, held or not."""
-        self._line.sendall(b"release")
+    def keep_running(self) -> None:
+        """Have the supervisor go on without holders."""
+        self._connection.sendall(b"release")
 
     def end(self) -> None:
-        """Have the keeper end the engine, whoever else holds it, and let go."""
+        """Have the supervisor end the engine even though others hold it, and disconnect."""
         with contextlib.suppress(OSError):
-            self._line.sendall(b"end")
-        forks.stop_keeping(self)
-        self._line.close()
+            self._connection.sendall(b"end")
+        forks.unregister(self)
+        self._connection.close()
 
-    def stop(self, patience: Patience) -> None:
-        """Let go; where nobody else holds the engine, wait until it has ended. Nothing in a forked child."""
+    def stop(self, timeouts: EngineTimeouts) -> None:
+        """Disconnect. Where no holder is left, wait until the engine has ended. Does nothing in a forked child."""
         with self._stopping:
-            if not self.is_mine or self._line.fileno() < 0:
+            if not self.is_mine or self._connection.fileno() < 0:
                 return
             with contextlib.suppress(OSError):
-                self._line.shutdown(socket.SHUT_WR)
-            goes_on = self._word(patience.stop_seconds + _PATIENCE_SECONDS) == "held"
-            forks.stop_keeping(self)
-            self._line.close()
-            self._part(goes_on)
+                self._connection.shutdown(socket.SHUT_WR)
+            goes_on = self._receive(timeouts.stop_seconds + _GRACE_SECONDS) == "held"
+            forks.unregister(self)
+            self._connection.close()
+            self._leave(goes_on)
 
-    def forget(self) -> None:
-        self._line.close()
-        if self._keeper is not None:
-            # The parent's child is not this process's: there is nothing to wait for and nothing to warn of.
-            self._keeper.returncode = 0
+    def close_in_child(self) -> None:
+        self._connection.close()
+        if self._supervisor is not None:
+            # The supervisor is the parent's child: this process can't wait for it, and Popen should not warn.
+            self._supervisor.returncode = 0
 
-    def _part(self, goes_on: bool) -> None:
-        keeper = self._keeper
-        if keeper is None:
+    def _leave(self, goes_on: bool) -> None:
+        supervisor = self._supervisor
+        if supervisor is None:
             return
         if goes_on:
-            _left_running.append(keeper.pid)
-            keeper.returncode = 0
+            _left_running.append(supervisor.pid)
+            supervisor.returncode = 0
             return
-        # It has ended, or hangs. Its session is empty then, unless it was killed where no kernel ends its engine too.
+        # It has ended, or hangs. Where it was killed, its engine may still run (not on Linux, where it dies with it).
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(keeper.pid, signal.SIGKILL)
-        keeper.wait()
-        shutil.rmtree(self.directory, ignore_errors=True)  # left by a keeper that was killed
+            os.killpg(supervisor.pid, signal.SIGKILL)
+        supervisor.wait()
+        shutil.rmtree(self.directory, ignore_errors=True)  # left by a supervisor that was killed
 
-    def _word(self, seconds: float) -> str:
-        """A line, or what there is before the end. The end comes when the keeper's does."""
-        self._line.settimeout(max(seconds, 0.001))
+    def _receive(self, seconds: float) -> str:
+        """One message of the supervisor; what has arrived where the supervisor ends or `seconds` are over."""
+        self._connection.settimeout(max(seconds, 0.001))
         text = b""
         with contextlib.suppress(OSError):
             while not (text.startswith(b"ready ") and text.endswith(b"\n")):
-                part = self._line.recv(_LONGEST_WORD_BYTES)
+                part = self._connection.recv(_LONGEST_MESSAGE_BYTES)
                 if not part:
                     break
                 text += part
@@ -194,7 +199,7 @@ class Held:
 
 
 class address_of(contextlib.AbstractContextManager[str]):  # noqa: N801  (used like a function)
-    """A text by which a Unix socket can be reached, also one whose path is longer than an address may be."""
+    """The address of a Unix socket, also where its path is longer than an address may be."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -215,53 +220,55 @@ _LONGEST_ADDRESS_BYTES = 100
 
 
 def _spawn(
-    command: Sequence[object], its_end: socket.socket, said: int, environ: Mapping[str, str], keeps_open: int | None
+    command: Sequence[object], its_end: socket.socket, output: int, environ: Mapping[str, str], keeps_open: int | None
 ) -> subprocess.Popen[bytes]:
     if not sys.executable:
         raise NotConfigured(
-            "the embedded engine's keeper needs a Python interpreter, and this program names none",
+            "the embedded engine's supervisor needs a Python interpreter, and sys.executable is empty",
             hint="Run it with python, or connect to an engine that `singletable local start --exposed` started.",
         )
     boot = [sys.executable, "-I", "-S", "-c", _BOOT, str(_HERE.parent), str(_HERE)]
     try:
-        return subprocess.Popen(  # noqa: S603  (this very interpreter)
+        return subprocess.Popen(  # noqa: S603  (this interpreter)
             [*boot, *map(str, command)],
             stdin=its_end.fileno(),
             stdout=subprocess.DEVNULL,
-            stderr=said,
+            stderr=output,
             pass_fds=() if keeps_open is None else (keeps_open,),
             env={name: environ[name] for name in _INHERITED if name in environ},
             cwd="/",
             start_new_session=True,
         )
     except OSError as error:
-        raise Unavailable(f"the engine's keeper, {sys.executable}, did not start: {error}") from error
+        raise Unavailable(f"the engine's supervisor, {sys.executable}, did not start: {error}") from error
 
 
-def _greeting(word: str) -> Greeting:
-    _, pid, wall, url = word.split()
-    return Greeting(int(pid), wall, "" if url == "-" else url)
+def _greeting(message: str) -> Greeting:
+    _, pid, isolation, url = message.split()
+    return Greeting(int(pid), isolation, "" if url == "-" else url)
 
 
-def _failure(word: str, said: str, patience: Patience) -> Unavailable:
-    """The error for a keeper's `failed <kind> <what>`, or for its silence."""
-    kind, _, rest = word.removeprefix("failed ").partition(" ")
+def _failure(message: str, output: str, timeouts: EngineTimeouts) -> Unavailable:
+    """The error for a supervisor's message `failed <kind> <what>`, or for no message."""
+    kind, _, rest = message.removeprefix("failed ").partition(" ")
     what, _, log = rest.partition("\n")
     if kind == "ended":
         return Unavailable(f"the engine ended with exit code {what} before it answered", hint=log)
     if kind == "silent":
         return Unavailable(
-            f"the engine on port {what} did not answer within {patience.ready_seconds:g} seconds", hint=log
+            f"the engine on port {what} did not answer within {timeouts.ready_seconds:g} seconds", hint=log
         )
-    return Unavailable(f"the engine did not start: {rest}" if rest else "the engine's keeper did not start", hint=said)
+    return Unavailable(
+        f"the engine did not start: {rest}" if rest else "the engine's supervisor did not start", hint=output
+    )
 
 
-def failure_at_the_door(word: str) -> str:
-    """The same as a text, for an engine that can't be started again."""
-    return str(_failure(word, "", Patience()))
+def connection_failure(message: str) -> str:
+    """The text of the error, for a client that asked for a connection."""
+    return str(_failure(message, "", EngineTimeouts()))
 
 
-def _collect() -> None:
+def _reap() -> None:
     for pid in list(_left_running):
         with contextlib.suppress(ChildProcessError):
             if os.waitpid(pid, os.WNOHANG) == (0, 0):

@@ -1,4 +1,4 @@
-"""Where the engine's binary is: the environment's word, else the nearest node_modules, else PATH."""
+"""The engine's binary: from the environment variable, else the nearest node_modules, else PATH."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ ENGINE_VARIABLE = "SINGLETABLE_ENGINE"
 ENGINE_VERSION = "1.2.1"
 ENGINE_NAME = "dynoxide"
 
-# npm's word for a processor beside uname's.
+# npm's names of processors, by uname's.
 _PROCESSORS = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
 
 
 def find_engine(environ: Mapping[str, str], directory: Path | None = None) -> Path:
     """The engine's binary as an absolute path.
 
-    Looked for in this order: the path in `SINGLETABLE_ENGINE` of `environ`; `node_modules` in `directory` (the working
-    directory unless given) and each of its parents; `PATH` of `environ`. Raises `NotConfigured`, which names every
-    place that was looked at and the command that installs the engine.
+    It is searched in this order: the path in `SINGLETABLE_ENGINE` of `environ`; `node_modules` in `directory` (default:
+    the working directory) and in each of its parents; `PATH` of `environ`. Raises `NotConfigured`, which names every
+    place that was searched and the command that installs the engine.
     """
     if os.name != "posix":
         raise NotConfigured(
@@ -49,7 +49,7 @@ def engine_package() -> str:
 def _named_engine(path: Path) -> Path:
     if not _is_program(path):
         raise NotConfigured(
-            f"{ENGINE_VARIABLE} is {str(path)!r}, and no program is there",
+            f"{ENGINE_VARIABLE} is {str(path)!r}, which is not an executable file",
             hint=f"Set {ENGINE_VARIABLE} to the engine's binary, or unset it and run `{_install_command()}`.",
         )
     return path.absolute()

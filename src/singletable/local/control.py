@@ -1,4 +1,4 @@
-"""An engine that outlives who started it: what `singletable local start|stop|status|reset` do."""
+"""An engine that outlives the process that started it: `singletable local start|stop|status|reset`."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from singletable.errors import Unavailable
-from singletable.local.attachment import Held
-from singletable.local.engine import Engine, held_without_answer
+from singletable.local.attachment import Attachment
+from singletable.local.engine import Engine, no_answer
 from singletable.local.lock import DataLock, is_locked, lock_path, published_address
 from singletable.local.polling import wait_until
-from singletable.local.private_files import data_files, sweep
-from singletable.local.start_timeout import Patience
-from singletable.local.unix_endpoint import Address, Door, is_healthy
+from singletable.local.private_files import data_files, delete_directory
+from singletable.local.timeouts import EngineTimeouts
+from singletable.local.unix_endpoint import Address, UnixEndpoint, is_healthy
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What is known of a data file and its engine; without an engine `address` is None."""
+    """A data file and its engine; `address` is None where no engine runs."""
 
     path: Path
     size_bytes: int
-    """Of the file and its write-ahead log; 0 where there is none."""
+    """The size of the file and its write-ahead log; 0 where the file is missing."""
 
     address: Address | None
     healthy: bool
@@ -35,67 +35,69 @@ def start(
     *,
     exposed: bool = False,
     environ: Mapping[str, str] | None = None,
-    patience: Patience = Patience(),  # noqa: B008  (frozen)
+    timeouts: EngineTimeouts = EngineTimeouts(),  # noqa: B008  (frozen)
 ) -> Status:
-    """Start an engine that goes on without holders, or have the one that has the file go on so.
+    """Start an engine that goes on without holders, or make the engine that runs on the file go on without them.
 
-    Raises as `Engine.start` does, and takes the same arguments.
+    Takes the arguments of `Engine.start`, and raises what it raises.
     """
     data = Path(path).resolve()
-    with Engine.start(data, exposed=exposed, environ=environ, patience=patience) as engine:
-        engine.release()
+    with Engine.start(data, exposed=exposed, environ=environ, timeouts=timeouts) as engine:
+        engine.keep_running()
         return status(data)
 
 
 def status(path: Path | str) -> Status:
-    """What there is now; asks the engine once."""
+    """The current state; sends the engine one request."""
     data = Path(path).resolve()
     address = published_address(data)
     return Status(
         path=data,
         size_bytes=sum(map(_size_bytes, data_files(data))),
         address=address,
-        healthy=address is not None and is_healthy(Door(address.directory)),
+        healthy=address is not None and is_healthy(UnixEndpoint(address.directory)),
     )
 
 
-def stop(path: Path | str, *, patience: Patience = Patience()) -> bool:  # noqa: B008  (frozen)
-    """End the engine that has the file, whoever started or holds it; False where none has.
+def stop(path: Path | str, *, timeouts: EngineTimeouts = EngineTimeouts()) -> bool:  # noqa: B008  (frozen)
+    """End the engine on the file, whoever started or holds it. Returns False where no engine runs.
 
-    Its keeper is asked to end; where that doesn't help, both are killed. Only the process is ended that holds the
-    file's lock and is named in it. Raises `Unavailable` where the lock is held and no such process is to be found, or
-    where it may not be ended. A program that holds the engine starts another one with its next request.
+    The supervisor is asked to end; where it doesn't, both are killed. Only the process that holds the file's lock and
+    is named in it is ended. Raises `Unavailable` where the lock is held and no such process is found, or where it may
+    not be ended. A program that held the engine starts a new one with its next request.
     """
     data = Path(path).resolve()
     if not is_locked(data):
         return False
-    wait_until(lambda: published_address(data) or not is_locked(data), patience.ready_seconds)
+    wait_until(lambda: published_address(data) or not is_locked(data), timeouts.ready_seconds)
     for end in (_ask_to_end, _kill):
         address = published_address(data)
         if address is not None:
             end(address, data)
-        if wait_until(lambda: not is_locked(data), patience.stop_seconds):
+        if wait_until(lambda: not is_locked(data), timeouts.stop_seconds):
             return True
-    raise held_without_answer(data)
+    raise no_answer(data)
 
 
-def reset(path: Path | str, *, patience: Patience = Patience()) -> None:  # noqa: B008  (frozen)
-    """End the engine and delete the data file; the empty lock file stays. No engine starts on the file meanwhile."""
+def reset(path: Path | str, *, timeouts: EngineTimeouts = EngineTimeouts()) -> None:  # noqa: B008  (frozen)
+    """End the engine and delete the data file; the empty lock file stays. No engine can start on the file meanwhile."""
     data = Path(path).resolve()
-    stop(data, patience=patience)
+    stop(data, timeouts=timeouts)
     if not data.parent.is_dir():
         return
-    lock = wait_until(lambda: DataLock.take(data), _TAKING_SECONDS)
+    lock = wait_until(lambda: DataLock.acquire(data), _LOCKING_SECONDS)
     if lock is None:
-        raise Unavailable(f"an engine was started on {data} again", hint="Stop what uses it, then reset it.")
+        raise Unavailable(
+            f"another program started an engine on {data} again", hint="Stop the programs that use it, then reset it."
+        )
     with lock:
         for file in data_files(data):
             file.unlink(missing_ok=True)
 
 
 _ATTACHING_SECONDS = 1.0
-# Somebody who only asks for the status holds the lock for an instant.
-_TAKING_SECONDS = 1.0
+# A process that only asks for the status holds the lock for an instant.
+_LOCKING_SECONDS = 1.0
 
 
 def _size_bytes(file: Path) -> int:
@@ -106,7 +108,7 @@ def _size_bytes(file: Path) -> int:
 
 
 def _ask_to_end(address: Address, data: Path) -> None:
-    attached = Held.attach(address.directory, _ATTACHING_SECONDS)
+    attached = Attachment.attach(address.directory, _ATTACHING_SECONDS)
     if attached is not None:
         attached[0].end()
 
@@ -119,6 +121,6 @@ def _kill(address: Address, data: Path) -> None:
     except PermissionError as error:
         raise Unavailable(
             f"the engine on {data} belongs to another user",
-            hint=f"Its keeper is process {address.pid}; {lock_path(data)}.",
+            hint=f"Its supervisor is process {address.pid}, as {lock_path(data)} says.",
         ) from error
-    sweep(address.directory)
+    delete_directory(address.directory)

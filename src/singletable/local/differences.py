@@ -1,4 +1,4 @@
-"""Where the embedded engine differs from Amazon DynamoDB, as facts an upper layer can ask for."""
+"""Where the embedded engine differs from Amazon DynamoDB, as facts that the layers above can ask for."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class EngineTraits:
-    """What to know about an engine before relying on it."""
+    """How an engine differs from DynamoDB."""
 
     scan_page_limit: int | None
-    """The largest `Limit` to scan with; an unlimited Scan stalls every other request. None: no bound is needed."""
+    """The largest `Limit` of a Scan: a scan without one blocks every other request. None: no limit is needed."""
 
     counts_parts: bool
-    """Whether a GetItem with a projection is counted by the bytes that it gives, where AWS counts the whole item."""
+    """Whether a GetItem with a projection costs what it returns; on AWS it costs the whole item."""
 
     sweeps_ttl: bool
-    """Whether expired items are ever deleted by the engine."""
+    """Whether the engine deletes expired items."""
 
     synchronous_indexes: bool
-    """Whether an index shows a write as soon as the write is answered."""
+    """Whether an index contains a write as soon as the write is acknowledged."""
 
     begins_with_folds_case: bool
-    """Whether a key condition's `begins_with` also finds prefixes in the other case; `BETWEEN` is exact instead."""
+    """Whether `begins_with` in a key condition ignores case. `BETWEEN` doesn't, and is used instead."""
 
     remembers_tokens_over_restart: bool
-    """Whether a `ClientRequestToken` still prevents a second run after the engine was restarted."""
+    """Whether a `ClientRequestToken` still prevents a second execution after the engine was restarted."""
 
 
 EMBEDDED = EngineTraits(

@@ -1,39 +1,39 @@
-"""An embedded engine: one that this process started, or one that already runs on the same file."""
+"""An embedded engine: one that this process started, or one that already ran on the same file."""
 
 from __future__ import annotations
 
 import os
-import threading  # noqa: TID251  (threads whose requests fail together mend one door)
+import threading  # noqa: TID251  (threads whose requests fail together restart one engine)
 import weakref
 from collections.abc import Mapping
 from pathlib import Path
 
 from singletable.errors import Unavailable
-from singletable.local.attachment import Greeting, Held
-from singletable.local.launch import EXPOSED, WALLS, launch
+from singletable.local.attachment import Attachment, Greeting
+from singletable.local.launch import EXPOSED, ISOLATIONS, launch
 from singletable.local.lock import DataLock, lock_path, published_address
 from singletable.local.polling import wait_until
-from singletable.local.start_timeout import Patience
-from singletable.local.unix_endpoint import Address, Door, is_healthy
+from singletable.local.timeouts import EngineTimeouts
+from singletable.local.unix_endpoint import Address, UnixEndpoint, is_healthy
 
 
-class Engine(Door):
+class Engine(UnixEndpoint):
     """A running engine, held by this process. Threads and forked children may share it.
 
-    An engine ends when the last one that holds it lets go: by `stop`, by ending in whatever way, or with the last
-    reference to the object. Where it ended otherwise, the next connection starts it again, on the same data; a private
-    engine is gone with its keeper. A forked child uses the engine and doesn't hold it.
+    A process holds an engine until `stop`, until the object is garbage, or until the process ends. The engine ends when
+    no process holds it any more. Where it ends for another reason, the next connection starts it again on the same
+    data; a private engine is lost with its supervisor. A forked child uses the engine and doesn't hold it.
     """
 
-    def __init__(self, seat: _Seat) -> None:
+    def __init__(self, hold: _Hold) -> None:
         """Use `Engine.start`."""
-        super().__init__(seat.held.directory)
-        self.data = seat.data
-        """Where its data lies, for good or, of a private one, for as long as it runs."""
-        self.path = seat.path
-        """The file that it was started on; None for a private one."""
-        self._seat = seat
-        weakref.finalize(self, seat.leave)
+        super().__init__(hold.attachment.directory)
+        self.data = hold.data
+        """Its data file. A private engine's is deleted when the engine ends."""
+        self.path = hold.path
+        """The file that it was started on; None for a private engine."""
+        self._hold = hold
+        weakref.finalize(self, hold.release)
 
     @classmethod
     def start(
@@ -42,65 +42,68 @@ class Engine(Door):
         *,
         exposed: bool = False,
         environ: Mapping[str, str] | None = None,
-        patience: Patience = Patience(),  # noqa: B008  (frozen)
+        timeouts: EngineTimeouts = EngineTimeouts(),  # noqa: B008  (frozen)
     ) -> Engine:
-        """Start a private engine, or one on the file `path`, or attach to the one that has the file.
+        """Start a private engine, or one on the file `path`, or attach to the engine that already runs on the file.
 
-        Only this user's processes reach it, by its door, as far as the system allows that (`wall` says how). An
-        `exposed` one listens on a port of 127.0.0.1 instead, where every program and every user of this machine, and
-        a web page in its browser, may read and write the data. `environ` is the process's own unless given.
+        Only this user's processes reach it, through its Unix socket, as far as the system allows that (`isolation`
+        says how). An `exposed` engine listens on a port of 127.0.0.1 instead: every program and every user of this
+        machine, and a web page in its browser, may then read and write the data. `environ` defaults to `os.environ`.
 
         The file and its directory are created. Raises `NotConfigured` where the engine isn't installed or the file
-        belongs to another user, `Unavailable` where the engine ends before it answers (with what it said), where the
-        file is held and nothing answers for it, or where an engine runs that isn't exposed and should be.
+        belongs to another user. Raises `Unavailable` where the engine ends before it answers (with its output), where
+        the file is locked and no engine answers, or where a running engine isn't exposed and should be.
         """
         data = None if path is None else Path(path).resolve()
-        seat = _Seat(data, exposed, os.environ if environ is None else environ, patience)
-        seat.take(patience.ready_seconds)
-        return cls(seat)
+        hold = _Hold(data, exposed, os.environ if environ is None else environ, timeouts)
+        hold.acquire(timeouts.ready_seconds)
+        return cls(hold)
 
     @property
     def address(self) -> Address:
-        return self._seat.address
+        return self._hold.address
 
     @property
     def url(self) -> str:
-        """`unix://<directory>/door`, which `connect` takes; of an exposed engine `http://127.0.0.1:<port>`."""
+        """`unix://<directory>/engine.sock`, which `connect` accepts; an exposed engine's is `http://127.0.0.1:<port>`."""
         return self.address.url
 
     @property
     def pid(self) -> int:
-        """The engine's process, as it was when this object came to hold it."""
-        return self._seat.greeting.pid
+        """The engine's process when this object began to hold it."""
+        return self._hold.greeting.pid
 
     @property
-    def wall(self) -> str:
-        """What keeps others from it: `namespace`, `filter`, `hidden` (nothing but its address), or `exposed`."""
-        return self._seat.greeting.wall
+    def isolation(self) -> str:
+        """What keeps others out: `namespace`, `filter` or `hidden` (only its address); `exposed` is nothing."""
+        return self._hold.greeting.isolation
 
     @property
     def owned(self) -> bool:
-        """Whether this object started the engine, in this very process."""
-        return self._seat.held.started and self._seat.held.is_mine
+        """Whether this object started the engine, in this process."""
+        return self._hold.attachment.started and self._hold.attachment.is_mine
 
     @property
     def alive(self) -> bool:
-        """Whether the engine runs, or would at the next request. In a forked child it is asked."""
-        return self._seat.held.lasts if self._seat.held.is_mine else is_healthy(self)
+        """Whether the engine runs, or would be started by the next request. A forked child sends it a request."""
+        attachment = self._hold.attachment
+        return attachment.is_open if attachment.is_mine else is_healthy(self)
 
-    def mend(self, seconds: float) -> None:
-        """Start the engine of a file again, or attach to the one that another process started meanwhile."""
-        self._seat.mend(self.directory, seconds)
-        self.directory = self._seat.held.directory
+    def restart(self, seconds: float) -> None:
+        """Start the engine of a file again, or attach to the engine that another process has started meanwhile."""
+        self._hold.restart(self.directory, seconds)
+        self.directory = self._hold.attachment.directory
 
     def stop(self) -> None:
-        """Let go of the engine, and wait until it has ended where nobody else holds it; the file stays. A second call
-        does nothing."""
-        self._seat.leave()
+        """Stop holding the engine; where no other process holds it, wait until it has ended. The file stays.
 
-    def release(self) -> None:
-        """Have the engine go on when nobody holds it: until `control.stop`."""
-        self._seat.held.release()
+        A second call does nothing.
+        """
+        self._hold.release()
+
+    def keep_running(self) -> None:
+        """Have the engine go on without holders, until `control.stop`."""
+        self._hold.attachment.keep_running()
 
     def __enter__(self) -> Engine:
         return self
@@ -113,70 +116,70 @@ class Engine(Door):
         return f"<Engine {self.url} {relation} {self.path or 'private'}>"
 
 
-class _Seat:
-    """This process's hold on an engine; another hold, on another engine, when that one has ended."""
+class _Hold:
+    """This process's hold on an engine; after a restart, on the next engine of the same file."""
 
     data: Path
     address: Address
     greeting: Greeting
-    held: Held
+    attachment: Attachment
 
-    def __init__(self, path: Path | None, exposed: bool, environ: Mapping[str, str], patience: Patience) -> None:
+    def __init__(self, path: Path | None, exposed: bool, environ: Mapping[str, str], timeouts: EngineTimeouts) -> None:
         self.path = path
         self._exposed = exposed
         self._environ = environ
-        self._patience = patience
-        self._left = False
-        self._mending = threading.RLock()
+        self._timeouts = timeouts
+        self._released = False
+        self._restarting = threading.RLock()
 
-    def take(self, seconds: float) -> None:
+    def acquire(self, seconds: float) -> None:
         if self.path is None:
             self._launch(None)
         elif not wait_until(self._launch_or_attach, seconds):
-            raise held_without_answer(self.path)
+            raise no_answer(self.path)
 
-    def mend(self, tried: Path, seconds: float) -> None:
-        with self._mending:
-            if self.held.directory != tried:
+    def restart(self, failed: Path, seconds: float) -> None:
+        with self._restarting:
+            if self.attachment.directory != failed:
                 return  # another thread has done it
-            if self.path is None or self._left:
+            if self.path is None or self._released:
                 raise ConnectionRefusedError("the engine has ended")
-            self.held.stop(self._patience)
-            self.take(seconds)
+            self.attachment.stop(self._timeouts)
+            self.acquire(seconds)
 
-    def leave(self) -> None:
-        self._left = True
-        self.held.stop(self._patience)
+    def release(self) -> None:
+        self._released = True
+        self.attachment.stop(self._timeouts)
 
     def _launch_or_attach(self) -> bool:
         assert self.path is not None
-        lock = DataLock.take(self.path)
+        lock = DataLock.acquire(self.path)
         if lock is not None:
             with lock:
                 self._launch(lock)
             return True
         address = published_address(self.path)
-        attached = Held.attach(address.directory, self._patience.ready_seconds) if address else None
+        attached = Attachment.attach(address.directory, self._timeouts.ready_seconds) if address else None
         if address is None or attached is None:
             return False
-        self.held, self.greeting = attached
+        self.attachment, self.greeting = attached
         self.data, self.address = self.path, address
         if self._exposed and not address.exposed_url:
-            self.held.stop(self._patience)
+            self.attachment.stop(self._timeouts)
             raise Unavailable(
                 f"an engine that is not exposed runs on {self.path}", hint="Stop what uses it, then start it exposed."
             )
         return True
 
     def _launch(self, lock: DataLock | None) -> None:
-        walls = EXPOSED if self._exposed else WALLS
-        launched = launch(self.path, lock=lock, environ=self._environ, patience=self._patience, walls=walls)
-        self.held, self.greeting = launched.held, launched.greeting
+        isolations = EXPOSED if self._exposed else ISOLATIONS
+        launched = launch(self.path, lock=lock, environ=self._environ, timeouts=self._timeouts, isolations=isolations)
+        self.attachment, self.greeting = launched.attachment, launched.greeting
         self.data, self.address = launched.data, launched.address
 
 
-def held_without_answer(data: Path) -> Unavailable:
+def no_answer(data: Path) -> Unavailable:
     return Unavailable(
-        f"another process holds {data}, and no engine answers for it",
+        f"another process has {data} locked, and no engine answers for it",
         hint=f"Find the process that has {lock_path(data)} open, and end it.",
     )

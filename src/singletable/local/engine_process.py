@@ -1,4 +1,4 @@
-"""The engine's process, as its keeper has it: started, waited for, ended, started again."""
+"""The engine's process, a child of the supervisor: it is started, waited for, stopped and started again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PAUSE_SECONDS = 0.001
 
 
 class EngineEnded(Exception):
-    """The engine can't be had. `kind` is for `holding`, which makes an error for people of it."""
+    """The engine can't be started. `attachment` turns `kind` into an error message."""
 
     def __init__(self, kind: str, what: str) -> None:
         super().__init__(f"{kind} {what}")
@@ -28,9 +28,9 @@ class Process:
 
     def __init__(self, binary: str, data: str, log: str, *, ready_seconds: float) -> None:
         self.pid = 0
-        """Of the one that runs, or of the last one."""
+        """The process that runs, or the last one."""
         self.epoch = ""
-        """Another one for each start."""
+        """A new name for each start."""
         self.runs = False
         self._binary = binary
         self._data = data
@@ -39,7 +39,7 @@ class Process:
         self._exit_code = 0
 
     def start(self, host: str, port: int, pause: Callable[[], None]) -> None:
-        """Until it says that it listens. `runs` is False afterwards where somebody else has the address.
+        """Start it, and wait until it reports that it listens. Afterwards `runs` is False where the address is taken.
 
         Raises `EngineEnded`, and what `pause` raises.
         """
@@ -47,18 +47,18 @@ class Process:
         command = [self._binary, "serve", "--host", host, "--port", str(port), "--db-path", self._data]
         self.pid, self.epoch, self.runs = _spawn(command, self._log), os.urandom(8).hex(), True
         deadline = time.monotonic() + self._ready_seconds
-        while "listening on" not in self._said():
+        while "listening on" not in self._output():
             if not self.still_runs():
-                if "already in use" in self._said():
+                if "already in use" in self._output():
                     return
-                raise EngineEnded("ended", f"{self._exit_code}\n{self._said()}")
+                raise EngineEnded("ended", f"{self._exit_code}\n{self._output()}")
             if time.monotonic() > deadline:
                 self.stop(0.0)
-                raise EngineEnded("silent", f"{port}\n{self._said()}")
+                raise EngineEnded("silent", f"{port}\n{self._output()}")
             pause()
 
     def still_runs(self) -> bool:
-        """Look again."""
+        """Check the process now."""
         if self.runs:
             ended, status = os.waitpid(self.pid, os.WNOHANG)
             if ended:
@@ -68,19 +68,19 @@ class Process:
         return self.runs
 
     def stop(self, grace_seconds: float) -> None:
-        """SIGTERM, after the grace SIGKILL; nothing where it has ended."""
+        """Send SIGTERM, and SIGKILL after `grace_seconds`. Does nothing where it has ended."""
         if not self.still_runs():
             return
         os.kill(self.pid, TERM)
         deadline = time.monotonic() + grace_seconds
         while self.still_runs() and time.monotonic() < deadline:
-            time.sleep(_PAUSE_SECONDS)  # noqa: TID251  (the process that sleeps has nothing else to do)
+            time.sleep(_PAUSE_SECONDS)  # noqa: TID251  (this process has nothing else to do)
         if self.runs:
             os.kill(self.pid, KILL)
             os.waitpid(self.pid, 0)
             self.runs = False
 
-    def _said(self) -> str:
+    def _output(self) -> str:
         start = max(0, os.fstat(self._log).st_size - _LONGEST_LOG_BYTES)
         return os.pread(self._log, _LONGEST_LOG_BYTES, start).decode(errors="replace").strip()
 

@@ -1,47 +1,47 @@
-"""What a process keeps from the children it forks.
+"""Descriptors that a forked child must not inherit.
 
-A forked child gets a copy of every descriptor. With a copy of the descriptor that keeps an engine alive, or of the
-one that holds a data file's lock, the child would keep engine or lock past the end of the process that owns them.
-Descriptors made under `guard` and kept here are let go in every forked child before its code runs.
+A forked child gets a copy of every descriptor. A copy of the descriptor that keeps an engine alive, or of the one that
+holds a data file's lock, would keep the engine or the lock after the owning process has ended. So every forked child
+closes its copies of what is created under `guard` and registered here, before its code runs.
 """
 
 from __future__ import annotations
 
 import os
-import threading  # noqa: TID251  (a fork must not fall between making a descriptor and keeping it)
+import threading  # noqa: TID251  (a fork must not fall between creating a descriptor and registering it)
 from typing import Protocol
 
 
-class Private(Protocol):
-    """Something of this process alone."""
+class ProcessOwned(Protocol):
+    """Something that belongs to this process alone."""
 
-    def forget(self) -> None:
-        """Close the copies of a forked child; what they stand for goes on in the parent."""
+    def close_in_child(self) -> None:
+        """Close a forked child's copies; the parent's descriptors stay open."""
         ...
 
 
-# Reentrant, for a signal handler that forks while this very thread holds the guard.
+# Reentrant, for a signal handler that forks while its thread holds the guard.
 guard = threading.RLock()
-_kept: set[Private] = set()
+_registered: set[ProcessOwned] = set()
 
 
-def keep_private(thing: Private) -> None:
-    """Call it under `guard`, together with making the descriptor."""
-    _kept.add(thing)
+def register(thing: ProcessOwned) -> None:
+    """Call it under `guard`, together with creating the descriptor."""
+    _registered.add(thing)
 
 
-def stop_keeping(thing: Private) -> None:
-    """The descriptor is closed here as well: nothing is left to forget."""
+def unregister(thing: ProcessOwned) -> None:
+    """The descriptor is closed in this process: a child has nothing to close."""
     with guard:
-        _kept.discard(thing)
+        _registered.discard(thing)
 
 
-def _forget_all() -> None:
-    for thing in _kept:
-        thing.forget()
-    _kept.clear()
+def _close_all_in_child() -> None:
+    for thing in _registered:
+        thing.close_in_child()
+    _registered.clear()
     guard.release()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=guard.acquire, after_in_parent=guard.release, after_in_child=_forget_all)
+    os.register_at_fork(before=guard.acquire, after_in_parent=guard.release, after_in_child=_close_all_in_child)

@@ -1,18 +1,18 @@
-"""What keeps everybody but the keeper from an engine, which itself answers whoever reaches its port.
+"""What keeps other users from an engine, which itself answers whoever reaches its port.
 
-A wall says at which addresses to try the engine, stands before it once it listens, and makes the connections that the
-keeper hands out. In the order of their strength:
+An `Isolation` says at which addresses to start the engine, isolates it once it listens, and opens the connections that
+the supervisor hands out. The kinds, the strongest first:
 
-`namespace`: the engine runs in a network of its own, whose loopback nobody else is on. Linux, where a process may make
-a user namespace (or is root).
+`namespace`: the engine runs in a network namespace of its own, on whose loopback no other process is. Linux, where a
+process may create a user namespace (or is root).
 
-`filter`: the engine's listening socket, of which the keeper takes a copy, drops all packets but those of the one
-connection that the keeper is making. Linux 5.6 and later, where a process may look into its own child.
+`filter`: the engine's listening socket, of which the supervisor has a copy, drops all packets but those of the
+connection that the supervisor is opening. Linux 5.6 and later, where a process may read its child's descriptors.
 
-`hidden`: nothing but an address that is hard to guess: any of 127.0.0.0/8 and any port on Linux, a random port of
-127.0.0.1 elsewhere. A program of the same machine that looks for it finds it.
+`hidden`: only an address that is hard to guess: any of 127.0.0.0/8 and any port on Linux, a random port of 127.0.0.1
+elsewhere. A program of the same machine that scans for it finds it.
 
-`exposed` is what somebody asks for by name: 127.0.0.1 and a port, for tools that know nothing of doors.
+`exposed` is no isolation, and must be asked for: 127.0.0.1 and a port, for tools that can't use a Unix socket.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ _SO_ATTACH_FILTER = 26
 _SIGKILL = 9
 
 
-class Wall:
-    """The common part: an engine that anybody may reach who knows where."""
+class Isolation:
+    """The common part, and the weakest kind: whoever knows the address reaches the engine."""
 
     name = "hidden"
     url = ""
-    """Where tools that know nothing of doors reach the engine; empty where they can't."""
+    """The HTTP address of an exposed engine; else empty."""
 
     def __init__(self) -> None:
         self.host, self.port = "", 0
 
-    def raise_up(self) -> None:
-        """What is needed before the engine starts. Raises OSError where it can't be had."""
+    def prepare(self) -> None:
+        """Called before the engine starts. Raises OSError where this system doesn't offer this kind."""
 
     def addresses(self) -> Iterator[tuple[str, int]]:
-        """Where the engine may listen; the next where somebody else was quicker."""
+        """Where the engine may listen; the next one is tried where another program has taken the address."""
         for _ in range(_TRIES):
             host = _any_loopback()
             yield host, _free_port(host)
 
-    def stand(self, pid: int, host: str, port: int) -> bool:
-        """Close the way to the engine that listens now; False where somebody came through before. Raises OSError."""
+    def isolate(self, pid: int, host: str, port: int) -> bool:
+        """Isolate the engine, which listens now. False where another process has connected before. Raises OSError."""
         self.host, self.port = host, port
         return True
 
@@ -74,7 +74,7 @@ class Wall:
         return connection
 
 
-class Exposed(Wall):
+class Exposed(Isolation):
     name = "exposed"
 
     def __init__(self, port: int) -> None:
@@ -87,30 +87,30 @@ class Exposed(Wall):
         for _ in range(_TRIES):
             yield _LOOPBACK, _free_port(_LOOPBACK)
 
-    def stand(self, pid: int, host: str, port: int) -> bool:
+    def isolate(self, pid: int, host: str, port: int) -> bool:
         self.url = f"http://{host}:{port}"
-        self._wanted = port  # after a restart at the same place
-        return super().stand(pid, host, port)
+        self._wanted = port  # the same port after a restart
+        return super().isolate(pid, host, port)
 
 
-class Namespace(Wall):
-    """A network that consists of this process and its children."""
+class Namespace(Isolation):
+    """A network namespace that holds this process and its children only."""
 
     name = "namespace"
 
-    def raise_up(self) -> None:
-        """Tried in a child first: some systems give a network and then refuse to let it work, and none leads back."""
-        _on_linux()
+    def prepare(self) -> None:
+        """Tried in a child first: on some systems the namespace doesn't work, and a process can't leave it again."""
+        _require_linux()
         child = os.fork()
         if child == 0:
             try:
                 self._enter()
-                self._reach_oneself()
+                self._connect_to_itself()
                 os._exit(0)
             finally:
                 os._exit(1)
         if os.waitpid(child, 0)[1]:
-            raise OSError("this system has no network namespace for this process")
+            raise OSError("this process can't have a network namespace of its own")
         self._enter()
 
     def _enter(self) -> None:
@@ -118,7 +118,7 @@ class Namespace(Wall):
             _libc("unshare", _CLONE_NEWNET)
         except PermissionError:
             _libc("unshare", _CLONE_NEWUSER | _CLONE_NEWNET)
-        # A process in another user namespace looks to its own user like somebody else's, unless it says otherwise.
+        # Without this its own user could not read /proc of a process in another user namespace.
         _libc("prctl", _PR_SET_DUMPABLE, 1, 0, 0, 0)
         import fcntl  # noqa: PLC0415 only here
 
@@ -126,19 +126,19 @@ class Namespace(Wall):
         fcntl.ioctl(network.fileno(), _SIOCSIFFLAGS, struct.pack("16sH22x", b"lo", _IFF_UP))
         network.close()
 
-    def _reach_oneself(self) -> None:
-        listener, guest = sockets.socket(), sockets.socket()
+    def _connect_to_itself(self) -> None:
+        listener, client = sockets.socket(), sockets.socket()
         listener.bind((_LOOPBACK, 0))
         listener.listen()
-        guest.settimeout(_ANSWER_SECONDS)
-        guest.connect(listener.getsockname())
+        client.settimeout(_ANSWER_SECONDS)
+        client.connect(listener.getsockname())
 
     def addresses(self) -> Iterator[tuple[str, int]]:
         yield _LOOPBACK, _free_port(_LOOPBACK)
 
 
-class Filter(Wall):
-    """The engine's own listening socket drops what doesn't come from the keeper."""
+class Filter(Isolation):
+    """The engine's own listening socket drops all packets that don't come from the supervisor."""
 
     name = "filter"
 
@@ -146,11 +146,11 @@ class Filter(Wall):
         super().__init__()
         self._listener: sockets.socket | None = None
 
-    def raise_up(self) -> None:
-        _on_linux()
+    def prepare(self) -> None:
+        _require_linux()
 
-    def stand(self, pid: int, host: str, port: int) -> bool:
-        super().stand(pid, host, port)
+    def isolate(self, pid: int, host: str, port: int) -> bool:
+        super().isolate(pid, host, port)
         if self._listener is not None:
             self._listener.close()
         self._listener = _listener_of(pid, host, port)
@@ -158,9 +158,9 @@ class Filter(Wall):
         return not _has_connections(host, port)
 
     def connect(self) -> sockets.socket:
-        """From an address of its own, which the filter lets pass until the connection stands.
+        """From a fresh address, which the filter lets pass until the connection is established.
 
-        It is asked something before the filter closes again: only what answers has come through.
+        A request is sent before the filter closes again: its answer proves that the connection was accepted.
         """
         assert self._listener is not None
         connection = sockets.socket()
@@ -178,19 +178,19 @@ class Filter(Wall):
         return connection
 
 
-def walls_named(names: Sequence[str], *, port: int = 0) -> Iterator[Wall]:
-    """The walls to try, in this order. `port` is where an exposed engine listens if it can."""
-    kinds: dict[str, Callable[[], Wall]] = {
+def isolations_named(names: Sequence[str], *, port: int = 0) -> Iterator[Isolation]:
+    """The kinds to try, in this order. `port` is the preferred port of an exposed engine."""
+    kinds: dict[str, Callable[[], Isolation]] = {
         "namespace": Namespace,
         "filter": Filter,
-        "hidden": Wall,
+        "hidden": Isolation,
         "exposed": lambda: Exposed(port),
     }
     return (kinds[name]() for name in names)
 
 
 def die_with_parent() -> None:
-    """This process gets SIGKILL when its parent ends; on Linux."""
+    """On Linux, this process gets SIGKILL when its parent ends."""
     if sys.platform == "linux":
         _libc("prctl", _PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
 
@@ -210,14 +210,14 @@ def _free_port(host: str) -> int:
     return port
 
 
-def _on_linux() -> None:
+def _require_linux() -> None:
     if sys.platform != "linux":
         raise OSError("this needs Linux")
 
 
 def _libc(function: str, *arguments: int) -> int:
-    """Call a function of the C library that Python has no name for. Raises OSError."""
-    import ctypes  # noqa: PLC0415 to go on without it where it is missing
+    """Call a function of the C library that Python doesn't offer. Raises OSError."""
+    import ctypes  # noqa: PLC0415 some builds of Python lack it
 
     library = ctypes.CDLL(None, use_errno=True)
     found: Callable[..., int] = getattr(library, function)
@@ -235,7 +235,7 @@ _IP_HEADER = 0xFFF00000
 
 
 def _drop_all_but(host: str, port: int) -> tuple[tuple[int, int, int, int], ...]:
-    """A filter that lets packets from one address and port pass; it begins at the TCP header."""
+    """A filter that passes packets from one address and port only; it begins at the TCP header."""
     (address,) = struct.unpack("!I", sockets.inet_aton(host))
     return (
         (0x20, 0, 0, _IP_HEADER + 12),
@@ -248,7 +248,7 @@ def _drop_all_but(host: str, port: int) -> tuple[tuple[int, int, int, int], ...]
 
 
 def _attach(listener: sockets.socket, program: tuple[tuple[int, int, int, int], ...]) -> None:
-    """Replaces the socket's filter; connections that it has accepted keep the one they came with."""
+    """Replace the socket's filter. Accepted connections keep the filter that they were accepted under."""
     import ctypes  # noqa: PLC0415 as in _libc
 
     text = b"".join(struct.pack("HBBI", *step) for step in program)
@@ -257,7 +257,7 @@ def _attach(listener: sockets.socket, program: tuple[tuple[int, int, int, int], 
 
 
 def _listener_of(pid: int, host: str, port: int) -> sockets.socket:
-    """A copy of the socket on which the process listens there. Raises OSError."""
+    """A copy of the socket on which the process listens at this address. Raises OSError."""
     process = os.pidfd_open(pid)
     try:
         for name in os.listdir(f"/proc/{pid}/fd"):

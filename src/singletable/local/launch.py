@@ -1,4 +1,4 @@
-"""Starting an engine: its binary, a place for its sockets and data, its keeper."""
+"""Starting an engine: its binary, a directory for its sockets and data, its supervisor."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from singletable.local.attachment import Greeting, Held
+from singletable.local.attachment import Attachment, Greeting
 from singletable.local.binary import find_engine
 from singletable.local.lock import DataLock
-from singletable.local.private_files import make_files_private, private_directory, sweep
-from singletable.local.start_timeout import Patience
+from singletable.local.private_files import delete_directory, make_files_private, private_directory
+from singletable.local.timeouts import EngineTimeouts
 from singletable.local.unix_endpoint import Address
 
-WALLS = ("namespace", "filter", "hidden")
-"""What may keep others from an engine, the strongest first; the first that this system allows is taken."""
+ISOLATIONS = ("namespace", "filter", "hidden")
+"""The kinds of isolation, the strongest first; the first that this system offers is used."""
 EXPOSED = ("exposed",)
 
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """An engine that answers, and is held by this process."""
+    """An engine that answers, held by this process."""
 
-    held: Held
+    attachment: Attachment
     greeting: Greeting
     data: Path
 
     @property
     def address(self) -> Address:
-        return Address(self.held.keeper_pid, self.held.directory, self.greeting.url)
+        return Address(self.attachment.supervisor_pid, self.attachment.directory, self.greeting.url)
 
 
 def launch(
@@ -36,42 +36,42 @@ def launch(
     *,
     lock: DataLock | None,
     environ: Mapping[str, str],
-    patience: Patience,
-    walls: Sequence[str] = WALLS,
+    timeouts: EngineTimeouts,
+    isolations: Sequence[str] = ISOLATIONS,
 ) -> Launched:
     """Start an engine on the file `path` under its `lock`, or on a private one, and wait until it answers.
 
-    Raises `NotConfigured` where there is no engine or the file is another user's, `Unavailable` with what the engine
-    said where it ends or keeps silent.
+    Raises `NotConfigured` where the engine isn't installed or the file belongs to another user, `Unavailable` with the
+    engine's output where it ends or doesn't answer in time.
     """
     binary = find_engine(environ)
     directory = private_directory(environ, for_data=path is None)
     data = path or directory / "engine.db"
-    former = lock.former if lock else None
+    previous = lock.previous if lock else None
     try:
         if path:
             make_files_private(path)
-        command = (directory, data, binary, ",".join(walls), _port(former), patience.ready_seconds)
-        held, greeting = Held.start(
-            (*command, patience.stop_seconds),
+        command = (directory, data, binary, ",".join(isolations), _port(previous), timeouts.ready_seconds)
+        attachment, greeting = Attachment.start(
+            (*command, timeouts.stop_seconds),
             directory,
             environ=environ,
             keeps_open=lock.fileno() if lock else None,
-            patience=patience,
+            timeouts=timeouts,
         )
     except BaseException:
-        sweep(directory)
+        delete_directory(directory)
         raise
-    launched = Launched(held, greeting, data)
+    launched = Launched(attachment, greeting, data)
     if lock:
         lock.publish(launched.address)
-    if former:
-        sweep(former.directory)  # of a keeper that was killed
+    if previous:
+        delete_directory(previous.directory)  # left by a supervisor that was killed
     return launched
 
 
-def _port(former: Address | None) -> int:
-    """Where an exposed engine was before: tools that were told of it find the next one there."""
-    if former is None or not former.exposed_url:
+def _port(previous: Address | None) -> int:
+    """The port of the exposed engine before: the next one uses it again, so that tools find it."""
+    if previous is None or not previous.exposed_url:
         return 0
-    return int(former.exposed_url.rpartition(":")[2])
+    return int(previous.exposed_url.rpartition(":")[2])

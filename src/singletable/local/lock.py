@@ -1,13 +1,13 @@
-"""One engine a data file: the lock `<file>.lock`, and the engine's address written in it.
+"""At most one engine runs on a data file: the lock `<file>.lock`, which also holds the engine's address.
 
-Theory of operation. The engine takes no lock of its own, and two of them on one file would each trust caches that the
-other makes stale. So the starter takes a `flock` on the lock file and lets the engine's keeper inherit the locked
-descriptor, then closes its own: the kernel holds the lock exactly as long as the keeper or the engine lives, however
-they end, and a lock file left behind means nothing. While it holds the lock the starter empties the file and, once the
-engine answers, writes `{"pid": ..., "directory": ..., "url": ...}` (the keeper's process, where its sockets lie), by
-which every other process finds the engine.
+Theory of operation. The engine takes no lock of its own, and two engines on one file would corrupt each other's caches.
+So the process that starts an engine takes a `flock` on the lock file, lets the supervisor inherit the locked
+descriptor, and closes its own. The kernel then holds the lock exactly as long as the supervisor or the engine lives,
+however they end; a lock file without a lock means nothing. While it holds the lock, the starting process empties the
+file; when the engine answers, it writes `{"pid": ..., "directory": ..., "url": ...}`: the supervisor's process, and the
+directory of its sockets. Every other process finds the engine by that.
 
-The file is never deleted: a process that opened it before could lock the deleted one, beside a lock on its successor.
+The file is never deleted: a process that has opened it could then lock the deleted file while another locks a new one.
 """
 
 from __future__ import annotations
@@ -32,39 +32,39 @@ def lock_path(data: Path) -> Path:
 
 
 class DataLock:
-    """The lock on a data file, held by this process until the engine has inherited it."""
+    """The lock on a data file, held by this process until the supervisor has inherited it."""
 
     def __init__(self, file: FileIO) -> None:
         self._file = file
-        self.former = _parse(os.pread(file.fileno(), _LONGEST_ADDRESS_BYTES, 0))
+        self.previous = _parse(os.pread(file.fileno(), _LONGEST_ADDRESS_BYTES, 0))
         os.ftruncate(file.fileno(), 0)
 
     @classmethod
-    def take(cls, data: Path) -> DataLock | None:
-        """The lock, or None where another has it. Creates the lock file and its directory."""
+    def acquire(cls, data: Path) -> DataLock | None:
+        """The lock; None where another process holds it. Creates the lock file and its directory."""
         with forks.guard:
             file = _open_to_write(lock_path(data))
             if not _try_lock(file, fcntl.LOCK_EX):
                 file.close()
                 return None
             lock = cls(file)
-            forks.keep_private(lock)
+            forks.register(lock)
         return lock
 
     def fileno(self) -> int:
         return self._file.fileno()
 
     def publish(self, address: Address) -> None:
-        """Tell other processes where the engine is, which must answer by now."""
+        """Write the engine's address for other processes. The engine must answer by now."""
         facts = {"pid": address.pid, "directory": str(address.directory), "url": address.url}
         os.pwrite(self._file.fileno(), json.dumps(facts).encode(), 0)
 
     def close(self) -> None:
-        """Let go of the lock here; an engine that inherited it goes on holding it."""
-        forks.stop_keeping(self)
+        """Close this process's descriptor; a supervisor that inherited the lock still holds it."""
+        forks.unregister(self)
         self._file.close()
 
-    def forget(self) -> None:
+    def close_in_child(self) -> None:
         self._file.close()
 
     def __enter__(self) -> DataLock:
@@ -75,7 +75,7 @@ class DataLock:
 
 
 def is_locked(data: Path) -> bool:
-    """Whether an engine, or the start of one, holds the data file."""
+    """Whether an engine, or a process that starts one, has the data file locked."""
     try:
         file = FileIO(os.open(lock_path(data), os.O_RDONLY | os.O_CLOEXEC))
     except FileNotFoundError:
@@ -83,14 +83,14 @@ def is_locked(data: Path) -> bool:
     except PermissionError as error:
         raise _of_another_user(data) from error
     with file:
-        # A shared lock: two that ask at once don't take each other for an engine.
+        # A shared lock: two processes that ask concurrently don't mistake each other for an engine.
         return not _try_lock(file, fcntl.LOCK_SH)
 
 
 def published_address(data: Path) -> Address | None:
-    """The address in the lock file, when the process it names is the one that holds the file now.
+    """The address in the lock file; None where the process that it names doesn't hold the lock.
 
-    None while an engine is being started, and for what an engine left behind that has ended.
+    That is the case while an engine is being started, and after an engine has ended.
     """
     try:
         address = _parse(lock_path(data).read_bytes()[:_LONGEST_ADDRESS_BYTES])
@@ -145,7 +145,7 @@ def _parse(text: bytes) -> Address | None:
 
 
 def _holds(pid: int, path: Path) -> bool:
-    """Whether the process has the file open; only whether it exists, where the system doesn't tell that."""
+    """Whether the process has the file open; whether it exists at all, where the system doesn't show open files."""
     try:
         descriptors = list((_PROCESSES / str(pid) / "fd").iterdir())
     except OSError:

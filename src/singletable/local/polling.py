@@ -1,4 +1,4 @@
-"""Waiting for another process: ask, pause, ask again, until a deadline."""
+"""Waiting for another process by asking again and again, until a deadline."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONGEST_PAUSE_SECONDS = 0.05
 
 
 def wait_until(ask: Callable[[], T | None], seconds: float) -> T | None:
-    """The first truthy answer of `ask`, or None when there was none for `seconds`; it is asked at least once."""
+    """The first truthy result of `ask`; None after `seconds` without one. `ask` is called at least once."""
     deadline = time.monotonic() + seconds
     pause = _FIRST_PAUSE_SECONDS
     while True:
@@ -23,5 +23,5 @@ def wait_until(ask: Callable[[], T | None], seconds: float) -> T | None:
         left = deadline - time.monotonic()
         if left <= 0:
             return None
-        time.sleep(min(pause, left))  # noqa: TID251  (nothing tells when another process is ready)
+        time.sleep(min(pause, left))  # noqa: TID251  (another process sends no signal when it is ready)
         pause = min(pause * 1.5, _LONGEST_PAUSE_SECONDS)

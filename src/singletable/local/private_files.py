@@ -1,4 +1,4 @@
-"""Places and files for the eyes of one user: an engine's sockets, the data of a private engine, data files."""
+"""Directories and files that only one user can read: an engine's sockets, a private engine's data, data files."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from singletable.errors import NotConfigured
 
 _PREFIX = "singletable-"
 _IN_MEMORY = Path("/dev/shm")  # noqa: S108 made private by mkdtemp
-_ROOM_BYTES = 1 << 30
-"""For data. Containers often have 64 MB there, which would be a new limit."""
+_MIN_FREE_BYTES = 1 << 30
+"""Free space that is required for data. Containers often have only 64 MB in /dev/shm."""
 _SUFFIXES = ("", "-wal", "-shm", "-journal")
-"""The data file and what SQLite may keep beside it."""
+"""The data file and the files that SQLite may keep beside it."""
 
 
 def private_directory(environ: Mapping[str, str], *, for_data: bool) -> Path:
-    """A fresh directory that only this user may enter, in memory where the system has a place for that.
+    """A new directory that only this user may enter, in memory where the system has room for it.
 
-    A private engine has its data there too: in a file, so that its streams can be tended from outside, and as fast as
-    the engine's own memory; half as fast in writing on a disk. The keeper deletes the directory in the end.
+    A private engine has its data there too, in a file, so that another process can maintain its streams. In memory that
+    is as fast as the engine's own memory; on a disk, writes are half as fast. The supervisor deletes the directory.
     """
-    in_memory = _room_bytes(_IN_MEMORY) >= (_ROOM_BYTES if for_data else 1 << 20)
+    in_memory = _free_bytes(_IN_MEMORY) >= (_MIN_FREE_BYTES if for_data else 1 << 20)
     place = _IN_MEMORY if in_memory else Path(environ.get("TMPDIR") or tempfile.gettempdir())
     try:
         return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
     except OSError as error:
         raise NotConfigured(
-            f"there is no place for the engine's data: {error}",
+            f"no directory for the engine's data can be created: {error}",
             hint="Set TMPDIR to a directory that this process may write to, or name a file: local:data/app.db.",
         ) from error
 
 
-def sweep(directory: Path) -> None:
-    """Delete a directory that `private_directory` made, where it is still there and this user's."""
+def delete_directory(directory: Path) -> None:
+    """Delete a directory that `private_directory` created, where it still exists and belongs to this user."""
     if not directory.name.startswith(_PREFIX):
         return
     with contextlib.suppress(OSError):
@@ -48,15 +48,15 @@ def sweep(directory: Path) -> None:
 
 
 def data_files(data: Path) -> list[Path]:
-    """The data file and its companions, there or not."""
+    """The data file and the files beside it, whether they exist or not."""
     return [data.with_name(data.name + suffix) for suffix in _SUFFIXES]
 
 
 def make_files_private(data: Path) -> None:
-    """Take others' rights from a data file and its companions; what is made later is its user's only from the start.
+    """Remove other users' permissions from a data file and the files beside it.
 
-    The directory stays as it is where it was there before: it may hold more than the data. Raises `NotConfigured` for
-    a file that belongs to another user, who could read what is written to it.
+    An existing directory keeps its permissions, as it may hold other files. Raises `NotConfigured` for a file of
+    another user, who could read what is written to it.
     """
     beside = (data.with_name(data.name + suffix) for suffix in (".lock", ".cursor-key"))
     for file in (*data_files(data), *beside):
@@ -69,16 +69,16 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def _make_private(file: Path) -> None:
-    found = file.stat()  # not opened: to close a data file here would end the locks that SQLite has on it here
+    found = file.stat()  # not opened: closing a data file would release the locks that SQLite has on it in this process
     if found.st_uid != os.geteuid() and os.geteuid() != 0:
         raise NotConfigured(f"{file} belongs to another user", hint=_MAKE_IT_YOURS)
     if found.st_mode & _OTHERS:
-        # Some file systems have no rights to take away; there the mode is what they were mounted with.
+        # Some file systems have no permissions; there the mode comes from the mount.
         with contextlib.suppress(PermissionError):
             file.chmod(stat.S_IMODE(found.st_mode) & ~_OTHERS)
 
 
-def _room_bytes(directory: Path) -> int:
+def _free_bytes(directory: Path) -> int:
     try:
         space = os.statvfs(directory)
     except OSError:

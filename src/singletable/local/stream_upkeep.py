@@ -1,8 +1,8 @@
-"""What the embedded engine leaves undone for its streams, done to its data file from outside, while it serves.
+"""Maintenance that the embedded engine omits for its streams, done in its data file while it serves.
 
-Its table of stream records has no index, so that each write would read all of them, and nothing is ever deleted from
-it. SQLite lets another process do both. The newest record of each table always stays: the engine numbers the next one
-after it.
+The engine's table of stream records has no index, so each write reads all of them, and the engine never deletes any.
+SQLite lets another process create the index and delete old records. The newest record of each table always stays: the
+engine derives the next number from it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KEPT_SECONDS = 24 * 3600.0
 """As long as DynamoDB keeps the records of a stream."""
 _BUSY_SECONDS = 10.0
 _AT_ONCE = 1000
-"""Rows of one transaction: the engine's writers wait for its end."""
+"""Rows deleted in one transaction: the engine's writers wait for its end."""
 
 _INDEXES = """
 CREATE INDEX IF NOT EXISTS _singletable_stream
@@ -35,8 +35,8 @@ SELECT id FROM _stream_records WHERE table_name = ? ORDER BY CAST(sequence_numbe
 """
 
 
-def tend_streams(data: Path, now: float) -> None:
-    """Index the stream records in a data file, and delete those that are over a day old. Done again, it is quick.
+def maintain_streams(data: Path, now: float) -> None:
+    """Index the stream records in a data file, and delete those that are over a day old. A second call is quick.
 
     Raises Unavailable where the file can't be opened or changed.
     """
@@ -54,7 +54,7 @@ def tend_streams(data: Path, now: float) -> None:
 
 
 def _prune(database: Connection, before: float) -> None:
-    """Ids rise with time, so what is too old lies before the first that is not."""
+    """Ids rise with time: all records before the first recent one are old."""
     (last,) = database.execute(_LAST).fetchone()
     if last is None:
         return

@@ -1,202 +1,204 @@
-"""The keeper: a small process between an engine and all who use it, with no thread and no library.
+"""The supervisor: a small process between an engine and all who use it, without threads or libraries.
 
-Theory of operation. The keeper listens on two Unix sockets in a directory that only its user may enter. Whoever
-connects to `line` holds the engine for as long as the connection lasts: the kernel closes it however the holder ends,
-by `kill -9` too, and when nobody holds the engine any more the keeper ends it and itself. Whoever connects to `door` is
-handed a connection to the engine, as a descriptor: from then on the keeper has no part in it, so that a request costs
-what it costs without a door. What keeps everybody else from the engine is told in `walls`.
+Theory of operation. The supervisor listens on two Unix sockets in a directory that only its user may enter. A process
+that connects to `holders.sock` holds the engine until that connection closes. The kernel closes it however the holder
+ends, by `kill -9` too. When no holder is left, the supervisor ends the engine and itself. A process that connects to
+`engine.sock` receives a connection to the engine, as a descriptor. The supervisor takes no part in that connection, so
+a request over it costs what it costs over TCP. `isolation` says what keeps other users from the engine.
 
-An engine that ended by itself is started again when the next one comes to the door, on the same data. Each start has a
-name, its epoch, which the door tells along: an engine that was started again has forgotten what it kept in memory.
+When an engine has ended by itself, the next request for a connection starts it again on the same data. Each start has
+a name, its epoch, which is sent with each connection: an engine that was started again has lost what it kept in memory.
 
-It is spawned by `holding`, which says what its arguments are.
+`attachment` spawns it, and says what its arguments are.
 """
 
 from __future__ import annotations
 
-import _socket as sockets  # what `socket` adds to it takes as long to import as an interpreter takes to start
+import _socket as sockets  # importing `socket` takes as long again as starting the interpreter
 import os
 import resource
 import select
 import struct
 
 from singletable.local.engine_process import KILL, EngineEnded, Process
-from singletable.local.isolation import Wall, walls_named
+from singletable.local.isolation import Isolation, isolations_named
+from singletable.local.socket_names import ENGINE_SOCKET, HOLDERS_SOCKET
 
-TYPE_CHECKING = False  # nor is there time for `typing`
+TYPE_CHECKING = False  # importing `typing` would take too long, too
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
 _POLL_MILLISECONDS = 1
 _BACKLOG = 4096
-_LONGEST_WORD_BYTES = 8000
+_LONGEST_MESSAGE_BYTES = 8000
 _MOST_DESCRIPTORS = 65536
 
 
 def main(arguments: Sequence[str]) -> None:
     """Ends the process."""
-    directory, data, binary, walls, port, ready, grace = arguments
+    directory, data, binary, isolations, port, ready, grace = arguments
     os.umask(0o077)
     _allow_many_descriptors()
     process = Process(binary, data, f"{directory}/log", ready_seconds=float(ready))
-    keeper = Keeper(directory, process, sockets.socket(fileno=0), grace_seconds=float(grace))
-    keeper.serve(walls_named(walls.split(","), port=int(port)))
-    os.killpg(0, KILL)  # its own session, which is empty but for what an engine may have left
+    supervisor = Supervisor(directory, process, sockets.socket(fileno=0), grace_seconds=float(grace))
+    supervisor.serve(isolations_named(isolations.split(","), port=int(port)))
+    os.killpg(0, KILL)  # its own session, which is empty except for what an engine may have left
 
 
-class Leaving(Exception):
-    """Nobody holds the engine any more, or a holder said that it is to end."""
+class ShutDown(Exception):
+    """No holder is left, or one asked for the end."""
 
 
-class Keeper:
-    """One engine's doors and holders; the first holder is who started it."""
+class Supervisor:
+    """One engine, its sockets and its holders. The process that started it is the first holder."""
 
     def __init__(self, directory: str, process: Process, starter: sockets.socket, *, grace_seconds: float) -> None:
         self._directory = directory
         self._process = process
         self._starter = starter
         self._grace_seconds = grace_seconds
-        self._wall: Wall
-        self._released = False
+        self._isolation: Isolation
+        self._keeps_running = False
         self._holders: dict[int, sockets.socket] = {}
-        self._lines, self._everything = select.poll(), select.poll()
-        """Holders are heard while the engine starts, too."""
+        self._from_holders, self._from_all = select.poll(), select.poll()
+        """Holders are read while the engine starts, too."""
         self._hold(starter)
 
-    def serve(self, walls: Iterable[Wall]) -> None:
-        """Returns when nobody holds the engine any more, and it has ended."""
+    def serve(self, isolations: Iterable[Isolation]) -> None:
+        """Returns when no holder is left and the engine has ended."""
         try:
-            self._start_behind_any(walls)
-            door, line = self._open("door"), self._open("line")
+            self._start_isolated(isolations)
+            clients, holders = self._listen(ENGINE_SOCKET), self._listen(HOLDERS_SOCKET)
             self._greet(self._starter)
             while True:
-                for descriptor, _ in self._everything.poll():
-                    if descriptor == door.fileno():
-                        self._let_in(door)
-                    elif descriptor == line.fileno():
-                        self._take_on(line)
+                for descriptor, _ in self._from_all.poll():
+                    if descriptor == clients.fileno():
+                        self._hand_out_connection(clients)
+                    elif descriptor == holders.fileno():
+                        self._add_holder(holders)
                     else:
-                        self._listen(descriptor)
+                        self._read_holder(descriptor)
         except EngineEnded as error:
-            self._say(self._starter, f"failed {error}")
-        except Leaving:
+            self._send(self._starter, f"failed {error}")
+        except ShutDown:
             return
         finally:
-            self._clear_up()
+            self._clean_up()
 
-    def _start_behind_any(self, walls: Iterable[Wall]) -> None:
-        for wall in walls:
+    def _start_isolated(self, isolations: Iterable[Isolation]) -> None:
+        """Start the engine under the first isolation that this system offers."""
+        for isolation in isolations:
             try:
-                wall.raise_up()
-                self._start_behind(wall)
+                isolation.prepare()
+                self._start_under(isolation)
             except OSError:
                 self._process.stop(self._grace_seconds)
-                continue  # this system has no such wall
+                continue  # this system doesn't offer it
             return
-        raise EngineEnded("broken", "none of the walls that were asked for can be had on this system")
+        raise EngineEnded("broken", "this system offers none of the requested kinds of isolation")
 
-    def _start_behind(self, wall: Wall) -> None:
-        for host, port in wall.addresses():
+    def _start_under(self, isolation: Isolation) -> None:
+        for host, port in isolation.addresses():
             self._process.start(host, port, pause=self._pause)
-            if self._process.runs and wall.stand(self._process.pid, host, port):
-                self._wall = wall
+            if self._process.runs and isolation.isolate(self._process.pid, host, port):
+                self._isolation = isolation
                 return
             self._process.stop(self._grace_seconds)
-        raise EngineEnded("broken", "no port was left: each that was free a moment before was taken")
+        raise EngineEnded("broken", "every port that was tried was taken by another program meanwhile")
 
-    def _let_in(self, door: sockets.socket) -> None:
-        """Hand a connection to the engine over, or say why there is none."""
-        guest = _accepted(door)
-        if guest is None:
+    def _hand_out_connection(self, listener: sockets.socket) -> None:
+        """Send a client a connection to the engine, or the reason why there is none."""
+        client = _accepted(listener)
+        if client is None:
             return
         try:
             connection = self._connect()
         except (EngineEnded, OSError) as error:
-            self._say(guest, f"failed {error}")
+            self._send(client, f"failed {error}")
         else:
             connection.setblocking(True)
-            self._hand_over(guest, connection)
+            self._pass_descriptor(client, connection)
             connection.close()
-        guest.close()
+        client.close()
 
-    def _hand_over(self, guest: sockets.socket, connection: sockets.socket) -> None:
+    def _pass_descriptor(self, client: sockets.socket, connection: sockets.socket) -> None:
         descriptor = (sockets.SOL_SOCKET, sockets.SCM_RIGHTS, struct.pack("i", connection.fileno()))
         try:
-            guest.sendmsg([self._process.epoch.encode()], [descriptor])
+            client.sendmsg([self._process.epoch.encode()], [descriptor])
         except OSError:
-            return  # it has gone again
+            return  # the client has gone
 
     def _connect(self) -> sockets.socket:
         if self._process.still_runs():
             try:
-                return self._wall.connect()
-            except ConnectionRefusedError:  # it is about to end
+                return self._isolation.connect()
+            except ConnectionRefusedError:  # the engine is about to end
                 self._process.stop(self._grace_seconds)
-        self._start_behind(self._wall)
-        return self._wall.connect()
+        self._start_under(self._isolation)
+        return self._isolation.connect()
 
-    def _take_on(self, line: sockets.socket) -> None:
-        holder = _accepted(line)
+    def _add_holder(self, listener: sockets.socket) -> None:
+        holder = _accepted(listener)
         if holder is not None:
             self._hold(holder)
             self._greet(holder)
 
     def _hold(self, holder: sockets.socket) -> None:
         self._holders[holder.fileno()] = holder
-        for poll in (self._lines, self._everything):
+        for poll in (self._from_holders, self._from_all):
             poll.register(holder, select.POLLIN)
 
     def _greet(self, holder: sockets.socket) -> None:
-        self._say(holder, f"ready {self._process.pid} {self._wall.name} {self._wall.url or '-'}\n")
+        self._send(holder, f"ready {self._process.pid} {self._isolation.name} {self._isolation.url or '-'}\n")
 
     def _pause(self) -> None:
-        for descriptor, _ in self._lines.poll(_POLL_MILLISECONDS):
-            self._listen(descriptor)
+        for descriptor, _ in self._from_holders.poll(_POLL_MILLISECONDS):
+            self._read_holder(descriptor)
 
-    def _listen(self, descriptor: int) -> None:
-        """Raises `Leaving`."""
+    def _read_holder(self, descriptor: int) -> None:
+        """Raises `ShutDown`."""
         holder = self._holders.get(descriptor)
         if holder is None:
             return  # it left while another was served
         try:
-            word = holder.recv(64, sockets.MSG_DONTWAIT)
+            message = holder.recv(64, sockets.MSG_DONTWAIT)
         except BlockingIOError:
-            return  # so did the one that had this descriptor before
+            return  # the holder that had this descriptor before has left
         except OSError:
-            word = b""
-        if word.endswith(b"end"):
-            raise Leaving
-        if word == b"release":
-            self._released = True
-        if word:
+            message = b""
+        if message.endswith(b"end"):
+            raise ShutDown
+        if message == b"release":
+            self._keeps_running = True
+        if message:
             return
-        if len(self._holders) == 1 and not self._released:
-            raise Leaving  # with the connection open: its end tells the last holder that all is over
-        self._say(holder, "held")
-        for poll in (self._lines, self._everything):
+        if len(self._holders) == 1 and not self._keeps_running:
+            raise ShutDown  # with the connection open: the last holder sees its end when the engine has ended
+        self._send(holder, "held")
+        for poll in (self._from_holders, self._from_all):
             poll.unregister(holder)
         del self._holders[holder.fileno()]
         holder.close()
 
-    def _say(self, to: sockets.socket, word: str) -> None:
+    def _send(self, to: sockets.socket, message: str) -> None:
         try:
-            to.sendall(word.encode(errors="replace")[:_LONGEST_WORD_BYTES])
+            to.sendall(message.encode(errors="replace")[:_LONGEST_MESSAGE_BYTES])
         except OSError:
-            return  # it has gone, of which its line tells
+            return  # it has gone; a holder's connection reports that by itself
 
-    def _open(self, name: str) -> sockets.socket:
-        os.chdir(self._directory)  # its path may be longer than an address
+    def _listen(self, name: str) -> sockets.socket:
+        os.chdir(self._directory)  # its path may be longer than the address of a socket
         listener = sockets.socket(sockets.AF_UNIX)
         listener.bind(name)
         os.chmod(name, 0o600)
         listener.listen(_BACKLOG)
         listener.setblocking(False)
         os.chdir("/")
-        self._everything.register(listener, select.POLLIN)
+        self._from_all.register(listener, select.POLLIN)
         return listener
 
-    def _clear_up(self) -> None:
+    def _clean_up(self) -> None:
         self._process.stop(self._grace_seconds)
         for name in os.listdir(self._directory):
             os.unlink(f"{self._directory}/{name}")
@@ -204,11 +206,12 @@ class Keeper:
 
 
 def _accepted(listener: sockets.socket) -> sockets.socket | None:
+    """The next connection; None where the client has gone."""
     untyped: Any = listener
     try:
         descriptor, _ = untyped._accept()  # noqa: SLF001  (what `accept` is made of)
     except OSError:
-        return None  # who came has gone again
+        return None
     accepted = sockets.socket(fileno=descriptor)
     accepted.setblocking(True)
     return accepted

@@ -1,4 +1,4 @@
-"""The door to an engine: a Unix socket at which its keeper hands out connections to it."""
+"""The Unix socket of an engine, at which its supervisor hands out connections to the engine."""
 
 from __future__ import annotations
 
@@ -9,89 +9,92 @@ from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 from singletable.errors import InvalidRequest
-from singletable.local.attachment import address_of, failure_at_the_door
+from singletable.local.attachment import address_of, connection_failure
+from singletable.local.socket_names import ENGINE_SOCKET
 
 _SCHEME = "unix://"
-_NAME = "door"
-_LONGEST_WORD_BYTES = 8192
+_LONGEST_MESSAGE_BYTES = 8192
 _ANSWER_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A running engine: its keeper's process, and the directory that holds its door."""
+    """A running engine: its supervisor's process, and the directory of its sockets."""
 
     pid: int
     directory: Path
     exposed_url: str = ""
-    """Where an exposed engine is reached without its door; else empty."""
+    """The HTTP address of an exposed engine; else empty."""
 
     @property
     def url(self) -> str:
-        return self.exposed_url or Door(self.directory).url
+        return self.exposed_url or UnixEndpoint(self.directory).url
 
 
-class Door:
-    """The way to an engine for one connection after the other. It holds nothing: the engine may end meanwhile."""
+class UnixEndpoint:
+    """Opens connections to an engine. It holds nothing: the engine may end at any time."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
     @classmethod
-    def at(cls, url: str) -> Door:
-        """The door of an URL such as `unix:///dev/shm/singletable-1a2b/door`. Raises `InvalidRequest`."""
+    def at(cls, url: str) -> UnixEndpoint:
+        """The endpoint of a URL such as `unix:///dev/shm/singletable-1a2b/engine.sock`. Raises `InvalidRequest`."""
         parts = urlsplit(url)
         path = Path(unquote(parts.path))
-        if f"{parts.scheme}://" != _SCHEME or parts.netloc or path.name != _NAME or not path.is_absolute():
+        is_ours = f"{parts.scheme}://" == _SCHEME and not parts.netloc and path.name == ENGINE_SOCKET
+        if not is_ours or not path.is_absolute():
             raise InvalidRequest(
-                "the address is not that of an embedded engine's door", hint="Give the URL that the database shows."
+                "the address is not that of an embedded engine", hint="Use the unix:// URL that repr(db) shows."
             )
         return cls(path.parent)
 
     @property
     def url(self) -> str:
-        return f"{_SCHEME}{quote(str(self.directory))}/{_NAME}"
+        return f"{_SCHEME}{quote(str(self.directory))}/{ENGINE_SOCKET}"
 
-    def knock(self) -> socket.socket:
-        """Ask for a connection; what is returned can be read from when it is there. Raises OSError."""
-        guest = socket.socket(socket.AF_UNIX)
+    def request_connection(self) -> socket.socket:
+        """Ask the supervisor for a connection. The socket becomes readable when the answer is there. Raises OSError."""
+        asking = socket.socket(socket.AF_UNIX)
         try:
-            guest.setblocking(False)
-            with address_of(self.directory / _NAME) as address:
-                guest.connect(address)
+            asking.setblocking(False)
+            with address_of(self.directory / ENGINE_SOCKET) as address:
+                asking.connect(address)
         except BaseException:
-            guest.close()
+            asking.close()
             raise
-        return guest
+        return asking
 
-    def enter(self, guest: socket.socket) -> tuple[socket.socket, str]:
-        """The connection that was asked for, and the name of the engine's start. Raises OSError."""
-        word, descriptors, _, _ = socket.recv_fds(guest, _LONGEST_WORD_BYTES, 1, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
+    def receive_connection(self, asking: socket.socket) -> tuple[socket.socket, str]:
+        """The requested connection, and the epoch of the engine's start. Raises OSError."""
+        message, descriptors, _, _ = socket.recv_fds(
+            asking, _LONGEST_MESSAGE_BYTES, 1, getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+        )
         if descriptors:
             os.set_inheritable(descriptors[0], False)
-            return socket.socket(fileno=descriptors[0]), word.decode()
-        if not word:
-            raise ConnectionResetError("the engine's keeper has ended")
-        raise OSError(failure_at_the_door(word.decode(errors="replace")))
+            return socket.socket(fileno=descriptors[0]), message.decode()
+        if not message:
+            raise ConnectionResetError("the engine's supervisor has ended")
+        raise OSError(connection_failure(message.decode(errors="replace")))
 
-    def mend(self, seconds: float) -> None:
-        """Make the door one that opens again, where the keeper has ended. Raises OSError where that can't be."""
+    def restart(self, seconds: float) -> None:
+        """Start the engine again after its supervisor has ended. Raises OSError where that is impossible."""
         raise ConnectionRefusedError("the engine has ended")
 
 
-def is_healthy(door: Door) -> bool:
-    """Whether the engine answers, asked with one GET; False after 2 seconds without an answer."""
+def is_healthy(endpoint: UnixEndpoint) -> bool:
+    """Whether the engine answers one GET; False after 2 seconds without an answer."""
     try:
-        with door.knock() as guest:
-            guest.settimeout(_ANSWER_SECONDS)
-            connection, _ = door.enter(guest)
+        with endpoint.request_connection() as asking:
+            asking.settimeout(_ANSWER_SECONDS)
+            connection, _ = endpoint.receive_connection(asking)
         with connection:
-            return _ask(connection).partition(b"\r\n\r\n")[2].startswith(b"healthy")
+            return _health_of(connection).partition(b"\r\n\r\n")[2].startswith(b"healthy")
     except OSError:
         return False
 
 
-def _ask(connection: socket.socket) -> bytes:
+def _health_of(connection: socket.socket) -> bytes:
     connection.settimeout(_ANSWER_SECONDS)
     connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     answer = b""

@@ -17,7 +17,7 @@ async def first_use(port: Port, table: Table) -> None:
     No meter counts it.
     """
     if table.name not in port.ready:
-        await port.ready.once(table.name, partial(_set_up, port, table))
+        await port.ready.prepare(table.name, partial(_set_up, port, table))
 
 
 async def _set_up(port: Port, table: Table) -> None:
@@ -51,5 +51,5 @@ async def _make(port: Port, table: Table) -> None:
 
 async def tend_stream(port: Port, table: Table) -> None:
     """Do for a table's stream what its engine leaves undone; nothing on AWS, nor for a table without one."""
-    if table.definition.stream is not None and port.traits.tend_streams is not None:
-        await port.call_all([partial(port.traits.tend_streams, port.now())])
+    if table.definition.stream is not None and port.traits.maintain_streams is not None:
+        await port.call_all([partial(port.traits.maintain_streams, port.now())])

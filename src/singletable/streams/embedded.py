@@ -22,14 +22,14 @@ async def tend(port: Port, stream: str, table: str) -> None:
     """Index and prune an embedded engine's streams; nothing for any other. NotConfigured where its file is unknown."""
     if not is_embedded(stream):
         return
-    if port.traits.tend_streams is None:
+    if port.traits.maintain_streams is None:
         raise NotConfigured(
             "this is an embedded engine, reached by its address: its streams can't be indexed and pruned from here",
             table=table,
             operation="changes",
             hint='Connect to it by its file, as in connect("local:data/app.db"); several programs may.',
         )
-    await port.call_all([partial(port.traits.tend_streams, port.now())])
+    await port.call_all([partial(port.traits.maintain_streams, port.now())])
 
 
 def leaves_hole(stream: str, after: str, first: str) -> bool:

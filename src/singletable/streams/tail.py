@@ -144,7 +144,7 @@ class Tail:
     async def _look(self) -> None:
         now, is_first = self.port.monotonic(), not self.stream
         stream = self.stream or await find_stream(self.port, self.table)
-        if self.port.traits.tend_streams is not None and now - self.tended_at >= TEND_EVERY_SECONDS:
+        if self.port.traits.maintain_streams is not None and now - self.tended_at >= TEND_EVERY_SECONDS:
             await tend(self.port, stream, self.table.name)
             self.tended_at = now
         shards = await all_shards(self.port, stream)

@@ -1,8 +1,9 @@
-"""From a request to its definite answer: the port that flows await, and the two transports behind it.
+"""From a request to its definite answer: the two transports behind the port that flows await.
 
-Begin with `port`, what a flow may await, and `request`, what passes it. `delivery` is the way of one request (sign,
-send, believe or not, try again) and is written once; `blocking` and `awaiting` bring the sockets. `faults` and `retry`
-hold the policy: what an error answer means, and when a request may be sent again without being applied twice.
+`blocking_port` and `asyncio_port` are the ports. `delivery` sends one request (sign, send, verify, retry) and is
+written once, over the protocol `exchange`; `blocking_connections` and `asyncio_connections` have the sockets.
+`error_answers` and `retry` are the policy: what an error answer means, and when a request may be sent again without
+being applied twice.
 
     endpoint = endpoint_for("http://127.0.0.1:8000", environ=os.environ)
     with BlockingPort(endpoint, credentials_from(os.environ, local=endpoint.is_local)) as port, Meter() as meter:
@@ -24,7 +25,7 @@ from singletable.wire.endpoints import (
     Endpoint,
     Locate,
     beside,
-    endpoint_behind,
+    endpoint_at,
     endpoint_for,
     locator,
     region_for,
@@ -32,6 +33,7 @@ from singletable.wire.endpoints import (
 )
 from singletable.wire.error_answers import CancellationReason, Fault, read_fault
 from singletable.wire.exchange import Timeouts
+from singletable.wire.port_options import PortOptions
 from singletable.wire.retry import RetryPolicy
 
 __all__ = [
@@ -43,12 +45,13 @@ __all__ = [
     "Fault",
     "FetchedCredentials",
     "Locate",
+    "PortOptions",
     "RetryPolicy",
     "StaticCredentials",
     "Timeouts",
     "beside",
     "credentials_from",
-    "endpoint_behind",
+    "endpoint_at",
     "endpoint_for",
     "locator",
     "read_fault",

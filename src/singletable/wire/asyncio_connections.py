@@ -15,8 +15,8 @@ from singletable.wire.http_answers import AnswerReader
 from singletable.wire.idle_connections import IdleConnections, Probe
 from singletable.wire.proxies import Proxy
 from singletable.wire.tls import Tls, is_untrusted
-from singletable.wire.unix_sockets import Door
-from singletable.wire.unix_sockets_async import pass_awaiting
+from singletable.wire.unix_sockets import SocketBroker
+from singletable.wire.unix_sockets_async import open_unix_async
 
 if TYPE_CHECKING:
     import ssl
@@ -37,7 +37,7 @@ class LoopConnection(asyncio.Protocol):
         self._waiter: asyncio.Future[Answer] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._give_up_at = 0.0
-        self._patience = 0.0
+        self._timeout = 0.0
         self._spoilt = False
 
     @property
@@ -48,14 +48,14 @@ class LoopConnection(asyncio.Protocol):
         # The loop may not have come round to tell of a close, hence the probe.
         return self.reusable and self._probe is not None and self._probe.is_quiet()
 
-    async def ask(self, message: bytes, patience: float) -> Answer:
-        """Writes a request and reads the whole answer, in `patience` seconds. Raises as `Exchange` does."""
+    async def ask(self, message: bytes, timeout: float) -> Answer:
+        """Writes a request and reads the whole answer, in `timeout` seconds. Raises as `Exchange` does."""
         assert self._transport is not None
         if self._spoilt:
             raise Undelivered("the connection was closed at once")
         waiter: asyncio.Future[Answer] = self._loop.create_future()
         self._waiter = waiter
-        self._watch(patience)
+        self._watch(timeout)
         try:
             self._transport.write(message)
             return await waiter
@@ -100,10 +100,10 @@ class LoopConnection(asyncio.Protocol):
         except AnswerLost as fault:
             self._fail(fault)
 
-    def _watch(self, patience: float) -> None:
+    def _watch(self, timeout: float) -> None:
         """Has `_look` come by in time. One timer outlasts many requests: one for each costs more than signing does."""
-        self._patience = patience
-        give_up_at = self._give_up_at = self._loop.time() + patience
+        self._timeout = timeout
+        give_up_at = self._give_up_at = self._loop.time() + timeout
         if self._timer is not None:
             if self._timer.when() <= give_up_at:
                 return
@@ -117,7 +117,7 @@ class LoopConnection(asyncio.Protocol):
         if self._loop.time() < self._give_up_at:
             self._timer = self._loop.call_at(self._give_up_at, self._look)
             return
-        self._fail(AnswerLost(f"no whole answer in {self._patience:g} s", timed_out=True))
+        self._fail(AnswerLost(f"no whole answer in {self._timeout:g} s", timed_out=True))
 
     def _fail(self, fault: AnswerLost) -> None:
         self._spoilt = True
@@ -149,19 +149,19 @@ class LoopPool:
         self._closer: AsyncGenerator[None, None] | None = None
         self._closed = False
 
-    async def exchange(self, message: bytes, patience: float, idle_limit: float, epoch: str = "") -> Answer:
+    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> Answer:
         """One try. Raises `Undelivered` and `AnswerLost`; a cancelled one leaves no connection behind."""
         if self._free <= 0:
-            await self._wait_in_line(patience)
+            await self._wait_in_line(timeout)
         else:
             self._free -= 1
         try:
-            connection = self._idle.take(idle_limit) or await self._connect(min(patience, self._connect_seconds))
+            connection = self._idle.take(max_idle_seconds) or await self._connect(min(timeout, self._connect_seconds))
             if epoch and connection.epoch != epoch:
                 connection.close()
                 raise Undelivered(FORGOTTEN, forgotten=True)
             try:
-                answer = await connection.ask(message, patience)
+                answer = await connection.ask(message, timeout)
             except BaseException as fault:
                 connection.close()
                 if isinstance(fault, AnswerLost):
@@ -186,17 +186,17 @@ class LoopPool:
         else:
             connection.close()
 
-    async def _wait_in_line(self, patience: float) -> None:
+    async def _wait_in_line(self, timeout: float) -> None:
         turn = self.loop.create_future()
         self._queue.append(turn)
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(timeout):
                 await turn
         except BaseException as fault:
             if turn.done() and not turn.cancelled():
                 self._let_next_in()
             if isinstance(fault, TimeoutError):
-                raise Undelivered(f"all connections stayed busy for {patience:g} s") from fault
+                raise Undelivered(f"all connections stayed busy for {timeout:g} s") from fault
             raise
 
     def _let_next_in(self) -> None:
@@ -208,15 +208,15 @@ class LoopPool:
                 return
         self._free += 1
 
-    async def _connect(self, patience: float) -> LoopConnection:
+    async def _connect(self, timeout: float) -> LoopConnection:
         if self._closed:
             raise InvalidRequest("The port is closed", hint="Open another")
         await self._close_with_loop()
         endpoint = self._endpoint
         try:
-            async with asyncio.timeout(patience):
-                if endpoint.door is not None:
-                    return await self._pass(endpoint.door)
+            async with asyncio.timeout(timeout):
+                if endpoint.broker is not None:
+                    return await self._pass(endpoint.broker)
                 if self._tls is None:
                     _, connection = await self.loop.create_connection(self._make, *endpoint.peer)
                 elif endpoint.proxy is None:
@@ -246,8 +246,8 @@ class LoopPool:
             raise
         return connection
 
-    async def _pass(self, door: Door) -> LoopConnection:
-        connected, epoch = await pass_awaiting(self.loop, door)
+    async def _pass(self, broker: SocketBroker) -> LoopConnection:
+        connected, epoch = await open_unix_async(self.loop, broker)
         try:
             connected.setblocking(False)
             _, connection = await self.loop.create_connection(lambda: LoopConnection(self.loop, epoch), sock=connected)

@@ -14,7 +14,7 @@ from singletable.wire.http_answers import AnswerReader
 from singletable.wire.idle_connections import IdleConnections, Probe
 from singletable.wire.proxies import Proxy
 from singletable.wire.tls import is_untrusted, tls_for
-from singletable.wire.unix_sockets import pass_blocking
+from singletable.wire.unix_sockets import open_unix
 
 # Under the size from which malloc asks the kernel for fresh pages each time.
 _READ_BYTES = 65536
@@ -23,13 +23,13 @@ _READ_BYTES = 65536
 class SocketConnection:
     """One connection. After any failure it must be closed; its pool sees to that."""
 
-    __slots__ = ("__weakref__", "_patience", "_probe", "_reader", "_socket", "epoch", "idle_since")
+    __slots__ = ("__weakref__", "_probe", "_reader", "_socket", "_timeout", "epoch", "idle_since")
 
-    def __init__(self, connected: socket.socket, patience: float, epoch: str = "") -> None:
+    def __init__(self, connected: socket.socket, timeout: float, epoch: str = "") -> None:
         self.epoch = epoch
         self.idle_since = 0.0
         self._socket = connected
-        self._patience = patience
+        self._timeout = timeout
         self._reader = AnswerReader()
         self._probe = Probe(connected.fileno())
 
@@ -40,11 +40,11 @@ class SocketConnection:
     def is_quiet(self) -> bool:
         return self._probe.is_quiet()
 
-    def write(self, message: bytes, patience: float) -> None:
+    def write(self, message: bytes, timeout: float) -> None:
         """Raises `AnswerLost`: some of the bytes may have arrived."""
         try:
-            if patience != self._patience:
-                self._wait_at_most(patience)
+            if timeout != self._timeout:
+                self._wait_at_most(timeout)
             self._socket.sendall(message)
         except TimeoutError as fault:
             raise AnswerLost("the service did not take the request in time", timed_out=True) from fault
@@ -52,9 +52,9 @@ class SocketConnection:
             raise AnswerLost(str(fault)) from fault
 
     def read(self, monotonic: Callable[[], float]) -> Answer:
-        """The whole answer, within the patience given to `write`. Raises `AnswerLost`."""
+        """The whole answer, within the timeout given to `write`. Raises `AnswerLost`."""
         receive, feed = self._socket.recv, self._reader.feed
-        patience, give_up_at = self._patience, monotonic() + self._patience
+        timeout, give_up_at = self._timeout, monotonic() + self._timeout
         try:
             while data := receive(_READ_BYTES):
                 answer = feed(data)
@@ -63,7 +63,7 @@ class SocketConnection:
                 # A socket's timeout is for one piece; a trickle of them must not outlast it.
                 self._wait_at_most(give_up_at - monotonic())
         except TimeoutError as fault:
-            raise AnswerLost(f"no whole answer in {patience:g} s", timed_out=True) from fault
+            raise AnswerLost(f"no whole answer in {timeout:g} s", timed_out=True) from fault
         except OSError as fault:
             raise AnswerLost(str(fault)) from fault
         return self._reader.finish()
@@ -75,7 +75,7 @@ class SocketConnection:
         if seconds <= 0.0:
             raise TimeoutError
         self._socket.settimeout(seconds)
-        self._patience = seconds
+        self._timeout = seconds
 
 
 class SocketPool:
@@ -99,9 +99,9 @@ class SocketPool:
         self._closed = False
         _POOLS.add(self)
 
-    def take(self, patience: float, idle_limit: float, epoch: str = "") -> SocketConnection:
+    def take(self, timeout: float, max_idle_seconds: float, epoch: str = "") -> SocketConnection:
         """A live connection, of the idle ones or new. Raises `Undelivered`."""
-        connection = self._idle.take(idle_limit) or self._connect(min(patience, self._connect_seconds))
+        connection = self._idle.take(max_idle_seconds) or self._connect(min(timeout, self._connect_seconds))
         if epoch and connection.epoch != epoch:
             self.discard(connection)
             raise Undelivered(FORGOTTEN, forgotten=True)
@@ -124,28 +124,28 @@ class SocketPool:
         self._closed = True
         self._idle.clear()
 
-    def forget(self) -> None:
+    def close_in_child(self) -> None:
         """In a forked child: lets go of the parent's connections, also of those that its threads had in use."""
         self._idle.clear()
         for connection in tuple(self._open):
             self.discard(connection)
 
-    def _connect(self, patience: float) -> SocketConnection:
+    def _connect(self, timeout: float) -> SocketConnection:
         if self._closed:
             raise InvalidRequest("The port is closed", hint="Open another")
         endpoint, epoch = self._endpoint, ""
         try:
-            if endpoint.door is not None:
-                connected, epoch = pass_blocking(endpoint.door, patience)
-                connected.settimeout(patience)
+            if endpoint.broker is not None:
+                connected, epoch = open_unix(endpoint.broker, timeout)
+                connected.settimeout(timeout)
             else:
-                connected = socket.create_connection(endpoint.peer, patience)
+                connected = socket.create_connection(endpoint.peer, timeout)
         except OSError as fault:
             raise Undelivered(str(fault) or type(fault).__name__) from fault
         try:
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if endpoint.proxy is not None and self._tls is not None:
-                self._tunnel(connected, endpoint.proxy, patience)
+                self._tunnel(connected, endpoint.proxy, timeout)
             if self._tls is not None:
                 connected = self._tls.wrap(connected, endpoint.host)
         except OSError as fault:
@@ -154,24 +154,24 @@ class SocketPool:
         except Undelivered:
             connected.close()
             raise
-        connection = SocketConnection(connected, patience, epoch)
+        connection = SocketConnection(connected, timeout, epoch)
         self._open.add(connection)
         return connection
 
-    def _tunnel(self, connected: socket.socket, proxy: Proxy, patience: float) -> None:
+    def _tunnel(self, connected: socket.socket, proxy: Proxy, timeout: float) -> None:
         """Has the proxy open a way to the endpoint. Raises `Undelivered` and OSError."""
-        give_up_at, answer = self._monotonic() + patience, b""
+        give_up_at, answer = self._monotonic() + timeout, b""
         connected.sendall(proxy.asks_for(self._endpoint.host, self._endpoint.port))
         while not proxy.agreed(answer):
             left = give_up_at - self._monotonic()
             if left <= 0.0:
-                raise Undelivered(f"the proxy at {proxy.address} did not answer in {patience:g} s")
+                raise Undelivered(f"the proxy at {proxy.address} did not answer in {timeout:g} s")
             connected.settimeout(left)
             received = connected.recv(_READ_BYTES)
             if not received:
                 raise Undelivered(f"the proxy at {proxy.address} closed the connection")
             answer += received
-        connected.settimeout(patience)
+        connected.settimeout(timeout)
 
 
 _POOLS: WeakSet[SocketPool] = WeakSet()
@@ -179,7 +179,7 @@ _POOLS: WeakSet[SocketPool] = WeakSet()
 
 def _forget_all() -> None:
     for pool in tuple(_POOLS):
-        pool.forget()
+        pool.close_in_child()
 
 
 # The parent goes on using its sockets: closing the child's copies sends nothing, using them would mix two answers.

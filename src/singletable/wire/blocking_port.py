@@ -1,106 +1,60 @@
 """The port of the blocking shell: no event loop, no threads of its own, safe to share between yours.
 
-A flow is a coroutine whose awaits are all answered on the spot, so that one `.send(None)` runs it to its end. Only
-inside `send_all` do flows take turns: each pauses after writing its request, so that all requests are on their way
-before the first answer is awaited.
+No await of a flow suspends, so one `.send(None)` runs it to its end. `send_all` is the exception: it interleaves the
+flows of its operations on the caller's thread. Each flow pauses after writing its request, so all requests are sent
+before the first answer is read.
 """
 
 from __future__ import annotations
 
 import heapq
-import random as random_module
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from time import sleep as sleep_blocking  # noqa: TID251
 from typing import Any, Generic, TypeVar
 
-from msgspec.structs import replace
-
-from singletable.flow.meter import Rounds
-from singletable.flow.port import FAN_OUT, Operation, Traits
-from singletable.flow.ready import ReadyForThreads
-from singletable.flow.services import DYNAMODB, Service
+from singletable.flow.meter import RoundTrips
+from singletable.flow.port import FAN_OUT, Operation
+from singletable.flow.ready_tables import ThreadSafeReadyTables
+from singletable.wire.base_port import BasePort
 from singletable.wire.blocking_connections import SocketPool
 from singletable.wire.credentials import CredentialSource
-from singletable.wire.delivery import Delivery, fresh_token
-from singletable.wire.endpoints import Endpoint, Locate, beside
-from singletable.wire.exchange import Answer, AnswerLost, Timeouts
-from singletable.wire.monotonic import elapsed
-from singletable.wire.retry import RetryPolicy
+from singletable.wire.endpoints import Endpoint
+from singletable.wire.exchange import Answer, AnswerLost
+from singletable.wire.port_options import PortOptions
 
 T = TypeVar("T")
 
 
-class BlockingPort:
+class BlockingPort(BasePort):
     """Sends operations over blocking sockets.
 
     Raises, besides what the operations raise: `Throttled`, `TransactionConflict`, `Unavailable`, `OutcomeUnknown`,
-    `Denied` and `NotConfigured`. Time, chance and sleep are arguments for tests. Use it as a context manager, or
-    `close` it.
+    `Denied` and `NotConfigured`. Use it as a context manager, or `close` it. `sleep` is an argument for tests.
     """
 
     def __init__(
         self,
         endpoint: Endpoint,
         credentials: CredentialSource,
+        options: PortOptions = PortOptions(),  # noqa: B008 - frozen
         *,
-        service: Service = DYNAMODB,
-        policy: RetryPolicy = RetryPolicy(),  # noqa: B008 - frozen
-        timeouts: Timeouts = Timeouts(),  # noqa: B008 - frozen
-        now: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] = elapsed,
         sleep: Callable[[float], None] = sleep_blocking,
-        random: Callable[[], float] = random_module.random,
-        checksum: bool = True,
-        traits: Traits = Traits(),  # noqa: B008 - frozen
-        ca_file: str | None = None,
         max_idle: int = 32,
-        locate: Locate | None = None,
     ) -> None:
-        self._others: dict[tuple[Service, str], BlockingPort] = {}
-
-        def open_other(service: Service, url: str) -> BlockingPort:
-            return BlockingPort(
-                (locate or beside(endpoint))(service, url),
-                credentials,
-                service=service,
-                policy=policy,
-                timeouts=timeouts,
-                now=now,
-                monotonic=monotonic,
-                sleep=sleep,
-                random=random,
-                checksum=checksum,
-                traits=traits,
-                ca_file=ca_file,
-                max_idle=max_idle,
-            )
-
-        self._open_other = open_other
-        self.now = now
-        self.monotonic = monotonic
-        self.random = random
-        self.token = fresh_token
-        self.traits = replace(traits, read_seconds=timeouts.read)
-        self.ready = ReadyForThreads()
+        super().__init__(endpoint, credentials, options)
+        self.ready = ThreadSafeReadyTables()
         self._sleep = sleep
-        self._delivery = Delivery(
-            endpoint,
-            credentials,
-            service=service,
-            policy=policy,
-            timeouts=timeouts,
-            now=now,
-            monotonic=monotonic,
-            random=random,
-            checksum=checksum,
-        )
+        self._max_idle = max_idle
         self._pool = SocketPool(
-            endpoint, connect_seconds=timeouts.connect, max_idle=max_idle, ca_file=ca_file, monotonic=monotonic
+            endpoint,
+            connect_seconds=options.timeouts.connect,
+            max_idle=max_idle,
+            ca_file=options.ca_file,
+            monotonic=options.monotonic,
         )
-        self._alone = _Exchange(self._pool, sleep, monotonic)
-        self._in_turns = _ExchangeInTurns(self._pool, sleep, monotonic)
+        self._alone = _Exchange(self._pool, sleep, options.monotonic, pauses=False)
+        self._interleaved = _Exchange(self._pool, sleep, options.monotonic, pauses=True)
 
     def __enter__(self) -> BlockingPort:
         return self
@@ -113,87 +67,75 @@ class BlockingPort:
         return await self._delivery.send(self._alone, operation)
 
     async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
-        """The values in order, 16 requests on their way at a time. The first error, when all have come back."""
-        if len(operations) == 1:  # nobody to take turns with
+        """The values in order, up to 16 requests at a time. Raises the first error after all requests have ended."""
+        if len(operations) == 1:  # nothing to interleave
             return [await self._delivery.send(self._alone, operations[0])]
-        rounds = Rounds()
-        flows = [self._delivery.send(self._in_turns, operation, rounds) for operation in operations]
-        return _Turns(flows, self._sleep, self._delivery.monotonic).run()
+        round_trips = RoundTrips()
+        flows = [self._delivery.send(self._interleaved, operation, round_trips) for operation in operations]
+        return _Interleave(flows, self._sleep, self.monotonic).run()
 
     async def call_all(self, calls: Sequence[Callable[[], T | Awaitable[T]]]) -> list[T]:
-        """The results in order, up to 16 functions at a time, each in a thread. The first error, when all are done."""
-        from singletable.flow.calls import call_in_threads  # noqa: PLC0415 it brings threads; most need none
+        """The results in order, up to 16 functions at a time, each in a thread. Raises the first error at the end."""
+        from singletable.flow.calls import call_in_threads  # noqa: PLC0415 most programs need no threads
 
         return call_in_threads(calls, FAN_OUT)
 
-    def to(self, service: Service, url: str = "") -> BlockingPort:
-        """The port to another service with the same credentials and patience; it closes with this one."""
-        found = self._others.get((service, url))
-        if found is None:
-            found = self._others.setdefault((service, url), self._open_other(service, url))
-        return found
+    def _open(self, endpoint: Endpoint, options: PortOptions) -> BlockingPort:
+        return BlockingPort(endpoint, self._credentials, options, sleep=self._sleep, max_idle=self._max_idle)
 
     async def sleep(self, seconds: float) -> None:
         self._sleep(seconds)
 
     def close(self) -> None:
-        """Closes its connections; a later `send` raises `InvalidRequest`."""
+        """Close its connections; a later `send` raises `InvalidRequest`."""
         self._pool.close()
         for other in self._others.values():
             other.close()
 
 
 class _Exchange:
-    """Over one socket, never suspending."""
+    """One try over one socket. With `pauses`, the flow hands control back wherever it would wait."""
 
-    def __init__(self, pool: SocketPool, sleep: Callable[[float], None], monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        pool: SocketPool,
+        sleep: Callable[[float], None],
+        monotonic: Callable[[], float],
+        *,
+        pauses: bool,
+    ) -> None:
         self._pool = pool
         self._sleep = sleep
         self._monotonic = monotonic
+        self._pauses = pauses
 
-    async def exchange(self, message: bytes, patience: float, idle_limit: float, epoch: str = "") -> Answer:
-        connection = self._pool.take(patience, idle_limit, epoch)
+    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> Answer:
+        connection = self._pool.take(timeout, max_idle_seconds, epoch)
         try:
-            connection.write(message, patience)
+            connection.write(message, timeout)
+            if self._pauses:
+                await _Pause(None)
             answer = connection.read(self._monotonic)
-        except BaseException as fault:
+        except BaseException as error:
             self._pool.discard(connection)
-            if isinstance(fault, AnswerLost):
-                fault.epoch = connection.epoch
+            if isinstance(error, AnswerLost):
+                error.epoch = connection.epoch
             raise
         self._pool.give_back(connection)
         return answer
 
     async def sleep(self, seconds: float) -> None:
-        self._sleep(seconds)
+        if self._pauses:
+            await _Pause(seconds)
+        else:
+            self._sleep(seconds)
 
-    async def aside(self, work: Callable[[], T]) -> T:
+    async def run_blocking(self, work: Callable[[], T]) -> T:
         return work()
 
 
-class _ExchangeInTurns(_Exchange):
-    """The same, with a pause for the others wherever there is something to wait for."""
-
-    async def exchange(self, message: bytes, patience: float, idle_limit: float, epoch: str = "") -> Answer:
-        connection = self._pool.take(patience, idle_limit, epoch)
-        try:
-            connection.write(message, patience)
-            await _Pause(None)
-            answer = connection.read(self._monotonic)
-        except BaseException as fault:
-            self._pool.discard(connection)
-            if isinstance(fault, AnswerLost):
-                fault.epoch = connection.epoch
-            raise
-        self._pool.give_back(connection)
-        return answer
-
-    async def sleep(self, seconds: float) -> None:
-        await _Pause(seconds)
-
-
 class _Pause:
-    """Hands the turn back: until an answer is to be read (None), or for some seconds."""
+    """Suspends the flow: until its answer is to be read (None), or for some seconds."""
 
     def __init__(self, seconds: float | None) -> None:
         self._seconds = seconds
@@ -202,8 +144,8 @@ class _Pause:
         yield self._seconds
 
 
-class _Turns(Generic[T]):
-    """Flows that take turns on one thread: first all write, then all read, in order; waits for retries overlap."""
+class _Interleave(Generic[T]):
+    """Runs flows on one thread: first all write, then all read, in order. Waits before retries overlap."""
 
     def __init__(
         self,

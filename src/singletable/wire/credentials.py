@@ -1,11 +1,12 @@
-"""Who signs: credentials as a value, and the places they come from.
+"""Credentials, and the sources that they come from.
 
-A source splits what is at hand (`held`, never blocks) from what must be fetched (`fetch`, may read files or ask the
-network), so that the hot path pays a look and an event loop is never held up.
+A source has two methods: `cached` never blocks; `fetch` may read files or use the network. So the hot path costs one
+look-up, and an event loop is never blocked.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from math import inf
 from typing import Protocol
@@ -13,13 +14,13 @@ from typing import Protocol
 from msgspec import Struct
 
 from singletable.errors import NotConfigured
-from singletable.flow.ready import Guard
+from singletable.flow.fork_safe_lock import ForkSafeLock
 from singletable.wire.credential_chain import AwsChain
 
 RENEW_BEFORE_SECONDS = 60.0
-"""Credentials are fetched anew when less than this is left of them."""
-ASK_AGAIN_SECONDS = 5.0
-"""After a place of credentials didn't answer, while the last ones still work."""
+"""Credentials are fetched again when they expire sooner than this."""
+RETRY_SECONDS = 5.0
+"""The pause after a source has failed, while the last credentials are still valid."""
 
 _HINT = (
     "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or install singletable[aws] for profiles, roles and containers"
@@ -27,187 +28,193 @@ _HINT = (
 
 
 class Credentials(Struct, frozen=True):
-    """An access key with its secret. Neither its repr nor its str shows a secret."""
+    """An access key and its secret. Neither `repr` nor `str` shows the secret."""
 
     access_key: str
     secret_key: str
     session_token: str | None = None
     expires_at: float | None = None
-    """Seconds since 1970; None: they don't expire, or their source knows when."""
+    """Seconds since 1970; None: they don't expire, or only their source knows when."""
 
     def __post_init__(self) -> None:
         for name in ("access_key", "secret_key", "session_token"):
             text: str | None = getattr(self, name)
-            # They go into headers as they are: a newline from a file would end one.
+            # They are copied into headers: a newline would end a header.
             if text is not None and not (text.isascii() and text.isprintable() and " " not in text):
-                raise NotConfigured(f"The {name} holds a space, a newline or another character it can't", hint=_HINT)
+                raise NotConfigured(
+                    f"The {name} holds a space, a newline or another character that is not allowed", hint=_HINT
+                )
 
     def __repr__(self) -> str:
         return f"Credentials(access_key={self.access_key!r}, secret_key=<hidden>)"
 
 
 class CredentialSource(Protocol):
-    """Where a port gets its credentials. `held` must give the same object until they change.
+    """Where a port gets its credentials. `cached` must return the same object until the credentials change.
 
-    Several threads may ask at once; `FetchedCredentials` makes a source of a function, and calls it once for all.
+    Threads call it concurrently. `FetchedCredentials` makes a source of a function, and calls it once for all threads.
     """
 
-    def held(self, now: float) -> Credentials | None:
-        """What is at hand and still serves at `now`; never blocks. None: `fetch` them."""
+    def cached(self, now: float) -> Credentials | None:
+        """Credentials that are valid at `now`; never blocks. None: call `fetch`."""
         ...
 
     def fetch(self, now: float, *, renew: bool = False) -> Credentials:
-        """Gets and holds them; may block. `renew`: the service called the held ones expired.
+        """Load the credentials and cache them; may block. `renew`: the service called the cached ones expired.
 
-        Raises `NotConfigured` when there are none, `Unavailable` when their place doesn't answer.
+        Raises `NotConfigured` where no credentials are found, `Unavailable` where their source doesn't answer.
         """
         ...
 
 
 class StaticCredentials:
-    """Always the same ones."""
+    """Always the same credentials."""
 
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
 
-    def held(self, now: float) -> Credentials | None:
+    def cached(self, now: float) -> Credentials | None:
         return self._credentials
 
     def fetch(self, now: float, *, renew: bool = False) -> Credentials:
         return self._credentials
 
 
-class HeldCredentials:
-    """What was fetched, until it should be fetched again. Threads share it: one of them fetches, the others wait.
+class CachedCredentials(ABC):
+    """Loaded once, and again before they expire. One thread loads them, the others wait.
 
-    While what is held still works nobody waits, and a place that doesn't answer is asked again a little later.
+    While the cached ones are valid no thread waits, and a source that fails is asked again some seconds later.
     """
 
     def __init__(self) -> None:
-        self._guard = Guard()
-        self._held: Credentials | None = None
+        self._lock = ForkSafeLock()
+        self._cached: Credentials | None = None
         self._since = -inf
         self._until = -inf
 
-    def held(self, now: float) -> Credentials | None:
-        # A clock that was set back says nothing of what was noted by it.
-        return self._held if self._since <= now < self._until else None
+    def cached(self, now: float) -> Credentials | None:
+        # Before `_since` the clock has been set back: the noted times mean nothing.
+        return self._cached if self._since <= now < self._until else None
 
     def fetch(self, now: float, *, renew: bool = False) -> Credentials:
-        before, lock = self._held, self._guard.lock
+        before, lock = self._cached, self._lock.lock
         if not lock.acquire(blocking=False):
-            if before is not None and not renew and self._still_work(before, now):
+            if before is not None and not renew and self._is_valid(before, now):
                 return before
             lock.acquire()
         try:
-            found = self.held(now)
+            found = self.cached(now)
             if found is not None and (not renew or found is not before):
-                return found  # another thread was quicker
+                return found  # another thread has loaded them
             return self._renewed(now, renew)
         finally:
             lock.release()
 
     def _renewed(self, now: float, renew: bool) -> Credentials:
-        held = self._held
+        cached = self._cached
         try:
-            fetched = self._ask(renew)
+            fetched = self._load(renew)
         except Exception as error:
-            if renew or held is None or not self._still_work(held, now):
+            if renew or cached is None or not self._is_valid(cached, now):
                 raise
-            _note_failure(error)
-            self._since, self._until = now, now + ASK_AGAIN_SECONDS
-            return held
-        # The object changes only with its contents: a signer is kept for as long as its credentials.
-        if held is None or held != fetched:
-            self._held = held = fetched
-        self._since, self._until = self._times_of(held, now)
-        return held
+            _log_failure(error)
+            self._since, self._until = now, now + RETRY_SECONDS
+            return cached
+        # The object is replaced only when its contents change: the signer is cached by the object.
+        if cached is None or cached != fetched:
+            self._cached = cached = fetched
+        self._since, self._until = self._used_between(cached, now)
+        return cached
 
-    def _ask(self, renew: bool) -> Credentials:
-        raise NotImplementedError
+    @abstractmethod
+    def _load(self, renew: bool) -> Credentials:
+        """Ask the source itself; may block. `renew`: the service called the last ones expired."""
 
-    def _still_work(self, held: Credentials, now: float) -> bool:
-        return held.expires_at is None or now < held.expires_at
+    def _is_valid(self, cached: Credentials, now: float) -> bool:
+        return cached.expires_at is None or now < cached.expires_at
 
-    def _times_of(self, held: Credentials, now: float) -> tuple[float, float]:
-        """From when until when they are used without asking: a minute less than they last, or half of what is left."""
-        if held.expires_at is None:
+    def _used_between(self, cached: Credentials, now: float) -> tuple[float, float]:
+        """From when until when they are used without loading: until a minute before they expire, or half of the
+        time."""
+        if cached.expires_at is None:
             return -inf, inf
-        left = held.expires_at - now
-        return now, held.expires_at - min(RENEW_BEFORE_SECONDS, left / 2)
+        left = cached.expires_at - now
+        return now, cached.expires_at - min(RENEW_BEFORE_SECONDS, left / 2)
 
 
-class FetchedCredentials(HeldCredentials):
-    """Of a function of yours, which may block: called again a minute before `expires_at`, or when they have expired.
+class FetchedCredentials(CachedCredentials):
+    """From a function of yours, which may block. It is called again a minute before `expires_at`, or on expiry.
 
-    One thread calls it at a time. When it raises while the last ones still work, these are used on, and it is called
-    again after some seconds.
+    One thread calls it at a time. Where it raises while the last credentials are valid, these are used, and it is
+    called again after some seconds.
     """
 
     def __init__(self, get: Callable[[], Credentials]) -> None:
         super().__init__()
         self._get = get
 
-    def _ask(self, renew: bool) -> Credentials:
+    def _load(self, renew: bool) -> Credentials:
         return self._get()
 
 
-class EnvironmentCredentials(HeldCredentials):
+class EnvironmentCredentials(CachedCredentials):
     """AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN of a mapping; read again when they have expired."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         super().__init__()
         self._environ = environ
 
-    def _ask(self, renew: bool) -> Credentials:
+    def _load(self, renew: bool) -> Credentials:
         access_key = self._environ.get("AWS_ACCESS_KEY_ID")
         secret_key = self._environ.get("AWS_SECRET_ACCESS_KEY")
         if not access_key or not secret_key:
             missing = "AWS_SECRET_ACCESS_KEY" if access_key else "AWS_ACCESS_KEY_ID"
-            raise NotConfigured(f"There are no credentials: {missing} is not set", hint=_HINT)
+            raise NotConfigured(f"AWS credentials are missing: {missing} is not set", hint=_HINT)
         token = self._environ.get("AWS_SESSION_TOKEN") or self._environ.get("AWS_SECURITY_TOKEN")
         return Credentials(access_key, secret_key, token or None)
 
 
-class ChainCredentials(HeldCredentials):
+class ChainCredentials(CachedCredentials):
     """botocore's chain: profile, web identity, container, instance metadata. Needs `singletable[aws]`.
 
-    botocore refreshes them itself when it is asked, so it is asked once a minute.
+    botocore itself refreshes them when it is called, so it is called once a minute.
     """
 
     def __init__(self, chain: AwsChain) -> None:
         super().__init__()
         self._chain = chain
 
-    def _ask(self, renew: bool) -> Credentials:
+    def _load(self, renew: bool) -> Credentials:
         keys = self._chain.keys(renew=renew)
         if keys is None:
-            raise NotConfigured("There are no credentials: neither in the environment nor in AWS's chain", hint=_HINT)
+            raise NotConfigured(
+                "AWS credentials are missing: neither the environment nor botocore's chain has any", hint=_HINT
+            )
         return Credentials(*keys)
 
-    def _still_work(self, held: Credentials, now: float) -> bool:
+    def _is_valid(self, cached: Credentials, now: float) -> bool:
         return self._chain.still_work()
 
-    def _times_of(self, held: Credentials, now: float) -> tuple[float, float]:
+    def _used_between(self, cached: Credentials, now: float) -> tuple[float, float]:
         return now, now + RENEW_BEFORE_SECONDS
 
 
-def _note_failure(error: Exception) -> None:
-    from logging import getLogger  # noqa: PLC0415 it brings much that a program which never comes here needs not
+def _log_failure(error: Exception) -> None:
+    from logging import getLogger  # noqa: PLC0415 most programs never log
 
-    # Its class alone: the text is another's, and may hold what it was asked with.
+    # Only its class: the message is foreign, and may hold a secret.
     getLogger("singletable.wire").warning(
-        "the credentials could not be renewed (%s); those at hand still work, and are used on", type(error).__name__
+        "the credentials could not be renewed (%s); the cached ones are still valid and are used", type(error).__name__
     )
 
 
 def credentials_from(environ: Mapping[str, str], *, local: bool = False) -> CredentialSource:
-    """The source that the environment calls for; nothing is read before the first request.
+    """The source that the environment names; nothing is read before the first request.
 
-    A local engine accepts any signature, so without a key in the environment it gets a made-up one.
+    A local engine accepts any signature: without a key in the environment it gets an invented one.
     """
     if environ.get("AWS_ACCESS_KEY_ID"):
         return EnvironmentCredentials(environ)
     if local:
         return StaticCredentials(Credentials("local", "local"))
-    return ChainCredentials(AwsChain(environ, missing="There are no credentials in the environment", hint=_HINT))
+    return ChainCredentials(AwsChain(environ, missing="AWS credentials are missing from the environment", hint=_HINT))

@@ -13,7 +13,7 @@ from singletable.wire.hosts import Kind, account_host, host_of
 from singletable.wire.proxies import Proxy, proxy_for
 from singletable.wire.retry import RetryPolicy
 from singletable.wire.settings import AwsSettings
-from singletable.wire.unix_sockets import Door
+from singletable.wire.unix_sockets import SocketBroker
 
 LOCAL_REGION = "us-east-1"
 """For a local engine when no region is said: it only has to be the same each time."""
@@ -33,7 +33,7 @@ class Endpoint(Struct, frozen=True):
     region: str
     is_local: bool = False
     """On this machine's loopback: any signature will do."""
-    door: Door | None = None
+    broker: SocketBroker | None = None
     """Where connections are handed out, for a service that can't be connected to by host and port."""
     ca_file: str | None = None
     """The authorities that the environment names for it."""
@@ -52,8 +52,8 @@ class Endpoint(Struct, frozen=True):
 
     @property
     def url(self) -> str:
-        if self.door is not None:
-            return self.door.url
+        if self.broker is not None:
+            return self.broker.url
         return f"{'https' if self.tls else 'http'}://{self.authority}"
 
 
@@ -77,7 +77,7 @@ def locator(engine: str, *, environ: Mapping[str, str], region: str | None = Non
 
 
 def beside(endpoint: Endpoint) -> Locate:
-    """The other services at the endpoint's own address or door, as local engines have them, or at their URLs."""
+    """The other services at the endpoint's own address or broker, as local engines have them, or at their URLs."""
 
     def locate(service: Service, url: str) -> Endpoint:
         named = _REGION_IN_HOST.match(url)
@@ -86,10 +86,10 @@ def beside(endpoint: Endpoint) -> Locate:
     return locate
 
 
-def endpoint_behind(door: Door, *, environ: Mapping[str, str], region: str | None = None) -> Endpoint:
-    """The endpoint of an engine behind a door. Raises `InvalidRequest` for what can't be a region."""
+def endpoint_at(broker: SocketBroker, *, environ: Mapping[str, str], region: str | None = None) -> Endpoint:
+    """The endpoint of an engine behind a broker. Raises `InvalidRequest` for what can't be a region."""
     region = region or environ.get("AWS_DEFAULT_REGION") or environ.get("AWS_REGION") or LOCAL_REGION
-    return Endpoint("localhost", 80, False, region_for(environ, region), True, door)
+    return Endpoint("localhost", 80, False, region_for(environ, region), True, broker)
 
 
 def endpoint_for(

@@ -86,7 +86,7 @@ VERDICTS: Final[Mapping[str, Verdict]] = {
     "RequestInTheFuture": Verdict.DENIED,
     "AuthFailure": Verdict.DENIED,
     "ConditionalCheckFailedException": Verdict.ANSWER,
-    "TransactionCanceledException": Verdict.ANSWER,  # unless all of its reasons pass: see verdict_on
+    "TransactionCanceledException": Verdict.ANSWER,  # unless all of its reasons pass: see classify
     "ValidationException": Verdict.ANSWER,
     "SerializationException": Verdict.ANSWER,
     "UnknownOperationException": Verdict.ANSWER,
@@ -117,7 +117,7 @@ VERDICTS: Final[Mapping[str, Verdict]] = {
     "InvalidAddress": Verdict.ANSWER,
 }
 
-_PASSING_REASONS: Final[Mapping[str, Verdict | None]] = {
+_RETRYABLE_REASONS: Final[Mapping[str, Verdict | None]] = {
     "None": None,
     "TransactionConflict": Verdict.CONFLICT,
     "ThrottlingError": Verdict.THROTTLED,
@@ -127,7 +127,7 @@ _TOO_MANY_REQUESTS = 429
 _FIRST_SERVER_ERROR = 500
 
 
-OF_THE_CLOCK: Final = frozenset(
+CLOCK_CODES: Final = frozenset(
     {
         "RequestTimeTooSkewed",
         "RequestExpired",
@@ -187,13 +187,13 @@ def _bare(code: str) -> str:
     return code.partition(":")[0].rpartition("#")[2]
 
 
-def named_in(headers: Mapping[bytes, bytes]) -> str:
+def code_in_header(headers: Mapping[bytes, bytes]) -> str:
     """The code in the header that some services and gateways name an error in, instead of in the body."""
     code = _bare(headers.get(b"x-amzn-errortype", b"").decode("latin-1"))
     return code if _CODE.fullmatch(code) else ""
 
 
-def date_of(headers: Mapping[bytes, bytes]) -> float | None:
+def server_time(headers: Mapping[bytes, bytes]) -> float | None:
     """When the service answered, by its clock, in seconds since 1970; None where it doesn't say."""
     from email.utils import parsedate_to_datetime  # noqa: PLC0415 for errors only
 
@@ -212,13 +212,13 @@ def with_code(body: bytes, code: str) -> bytes | None:
     return msgspec.json.encode({**fields, "__type": code})
 
 
-def verdict_on(status: int, fault: Fault | None) -> Verdict:
+def classify(status: int, fault: Fault | None) -> Verdict:
     """What an answer of that status, other than 200, means for the request."""
     if fault is None:
         return Verdict.LOST
     named = VERDICTS.get(fault.code)
     if fault.code == "TransactionCanceledException":
-        return _verdict_on_reasons(fault.reasons)
+        return _classify_reasons(fault.reasons)
     if named is not None:
         return named
     if status >= _FIRST_SERVER_ERROR:
@@ -226,11 +226,11 @@ def verdict_on(status: int, fault: Fault | None) -> Verdict:
     return Verdict.THROTTLED if status == _TOO_MANY_REQUESTS else Verdict.ANSWER
 
 
-def _verdict_on_reasons(reasons: tuple[CancellationReason, ...]) -> Verdict:
+def _classify_reasons(reasons: tuple[CancellationReason, ...]) -> Verdict:
     """Tried again only when nothing but passing reasons stood in the way; one real reason makes it an answer."""
-    if any(reason.code not in _PASSING_REASONS for reason in reasons):
+    if any(reason.code not in _RETRYABLE_REASONS for reason in reasons):
         return Verdict.ANSWER
-    passing = {_PASSING_REASONS[reason.code] for reason in reasons}
+    passing = {_RETRYABLE_REASONS[reason.code] for reason in reasons}
     if Verdict.CONFLICT in passing:
         return Verdict.CONFLICT
     return Verdict.THROTTLED if Verdict.THROTTLED in passing else Verdict.ANSWER

@@ -1,6 +1,6 @@
-"""One try of one request: what a transport must be able to do, and the two ways in which it can fail.
+"""One try of one request: what a transport must do, and the two ways in which it can fail.
 
-Everything above (signing, checksums, verdicts, retries, meters) is written once over this protocol.
+Signing, checksums, verdicts, retries and meters are written once, over this protocol.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ class Answer(Struct, frozen=True, gc=False):
     """The text of `x-amz-crc32`: the CRC32 of the body, in decimal."""
     request_id: str
     bytes_in: int
-    """With the head."""
+    """Bytes received, with the head."""
     headers: Mapping[bytes, bytes] = {}
-    """By their names in lower case."""
+    """Header values by lower-case names."""
 
 
 class Timeouts(Struct, frozen=True):
-    """In seconds. `read` is for a whole answer, from the last byte of the request on."""
+    """In seconds. `read` bounds the whole answer, counted from the last byte of the request."""
 
     connect: float = 3.0
     read: float = 10.0
 
 
 class Undelivered(Exception):
-    """Not a byte of the request left: it was certainly not applied.
+    """No byte of the request was sent: it was certainly not applied.
 
-    `untrusted`: TLS refused the certificate. `refused`: a proxy lets nothing through. `forgotten`: there is no
-    connection of the epoch that was asked for.
+    `untrusted`: TLS refused the certificate. `refused`: a proxy refused the connection. `forgotten`: the service has
+    been restarted, so no connection of the requested epoch can be opened.
     """
 
     def __init__(self, what: str, *, untrusted: bool = False, refused: bool = False, forgotten: bool = False) -> None:
@@ -49,32 +49,32 @@ class Undelivered(Exception):
 
 
 class AnswerLost(Exception):
-    """Bytes of the request may have reached the service, and no whole answer came back."""
+    """Bytes of the request may have reached the service, and no complete answer was received."""
 
     def __init__(self, what: str, *, timed_out: bool = False) -> None:
         super().__init__(what)
         self.timed_out = timed_out
         self.epoch = ""
-        """Of the connection; empty where the service remembers for good."""
+        """The connection's epoch; empty for a service that remembers tokens over a restart."""
 
 
-FORGOTTEN = "the service was started anew since the request was first sent, and has forgotten its token"
+FORGOTTEN = "the service was restarted after the request was first sent, and has forgotten its token"
 
 
 class Exchange(Protocol):
-    """A transport, as a flow sees it."""
+    """One transport."""
 
-    async def exchange(self, message: bytes, patience: float, idle_limit: float, epoch: str = "") -> Answer:
-        """Sends the bytes of a whole request once and reads the answer.
+    async def exchange(self, message: bytes, timeout: float, max_idle_seconds: float, epoch: str = "") -> Answer:
+        """Send the bytes of one request once, and read the answer.
 
-        Waits `patience` seconds at most for each of connecting and reading, and uses no connection that was idle for
-        more than `idle_limit` seconds, nor one of another `epoch` where that is given. Raises `Undelivered` or
-        `AnswerLost`, nothing else; when it is interrupted its connection is closed.
+        Connecting and reading take `timeout` seconds each at most. No connection is used that was idle for more than
+        `max_idle_seconds`, or that is of another `epoch` than the given one. Raises `Undelivered` or `AnswerLost` only.
+        An interrupted call closes its connection.
         """
         ...
 
     async def sleep(self, seconds: float) -> None: ...
 
-    async def aside(self, work: Callable[[], T]) -> T:
-        """The result of a call that may block, without holding up others."""
+    async def run_blocking(self, work: Callable[[], T]) -> T:
+        """The result of a call that may block, run off the event loop."""
         ...

@@ -41,8 +41,8 @@ class IdleConnections(Generic[C]):
     def __len__(self) -> int:
         return len(self._idle)
 
-    def take(self, idle_limit: float) -> C | None:
-        """The freshest, if it was idle for no more than `idle_limit` seconds and is alive; None: open another."""
+    def take(self, max_idle_seconds: float) -> C | None:
+        """The freshest, if it was idle for no more than `max_idle_seconds` seconds and is alive; None: open another."""
         while True:
             try:
                 connection = self._idle.pop()
@@ -51,7 +51,7 @@ class IdleConnections(Generic[C]):
             idle_seconds = self._monotonic() - connection.idle_since
             if idle_seconds > MAX_IDLE_SECONDS or not connection.is_quiet():
                 connection.close()
-            elif idle_seconds > idle_limit:
+            elif idle_seconds > max_idle_seconds:
                 self._idle.append(connection)
                 return None
             else:

@@ -1,7 +1,7 @@
-"""When a request is tried again, how long after, and with which error it ends: pure, so that time is an argument.
+"""When a request is retried, after how long, and with which error it ends. Pure: time is an argument.
 
-Two questions decide. Did this try certainly do nothing? Then it may be repeated. If not, does a second application
-change anything? A lost answer to a write that isn't repeatable ends it at once, as `OutcomeUnknown`.
+Two questions decide. Did this try certainly change nothing? Then it may be repeated. If not, would a second application
+change anything? A lost answer to a write that isn't repeatable ends the request at once, with `OutcomeUnknown`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from singletable.flow.request import Request
 from singletable.wire.credentials import Credentials
 from singletable.wire.error_answers import Verdict
 
-LONGEST_TRANSACTION_SECONDS = 300.0
-"""Client tokens are remembered for ten minutes after the first try is done; half of it is left for that one."""
+MAX_TRANSACTION_SECONDS = 300.0
+"""The service remembers a client token for ten minutes after the first try ends; half of that is left for the try."""
 
 _READS = ("Get", "BatchGet", "TransactGet", "Query", "Scan", "Describe", "List")
 _OPEN = frozenset({Verdict.LOST, Verdict.IN_PROGRESS})
@@ -44,30 +44,30 @@ _READ_FIRST = "Read what it writes before you repeat it"
 
 
 class RetryPolicy(Struct, frozen=True):
-    """How long to go on. Seconds throughout; the wait before a try is drawn evenly from 0 to its ceiling.
+    """How long to retry. All durations are in seconds; each wait is random, between 0 and its ceiling.
 
-    Raises `InvalidRequest` for a transaction deadline over 300 s: its token would no longer protect it; and without a
-    single attempt.
+    Raises `InvalidRequest` for a transaction deadline over 300 s, as the client token would no longer protect it, and
+    for fewer attempts than 1.
     """
 
     attempts: int = 10
-    """HTTP tries of one request, the first included. A transaction in an unknown state goes on to its deadline."""
+    """Tries of one request, the first included. A transaction of unknown outcome is retried until its deadline."""
     base_seconds: float = 0.025
-    """The ceiling of the first wait; it doubles each time."""
+    """The ceiling of the first wait; it doubles with each retry."""
     cap_seconds: float = 5.0
     deadline_seconds: float = 30.0
     transaction_deadline_seconds: float = 30.0
-    """For transactions with a client token, which can be settled for longer."""
+    """The deadline of transactions with a client token, whose outcome can be determined for longer."""
     careful_idle_seconds: float = 15.0
-    """A write that can't be repeated uses no connection that was idle for longer."""
+    """A write that can't be repeated uses no connection that was idle for longer than this."""
 
     def __post_init__(self) -> None:
         if self.attempts < 1:
             raise InvalidRequest(f"attempts={self.attempts}", hint="Use 1 or more: the first try counts")
-        if self.transaction_deadline_seconds > LONGEST_TRANSACTION_SECONDS:
+        if self.transaction_deadline_seconds > MAX_TRANSACTION_SECONDS:
             raise InvalidRequest(
                 f"transaction_deadline_seconds={self.transaction_deadline_seconds:g} outlives the client token",
-                hint=f"Use {LONGEST_TRANSACTION_SECONDS:g} at most",
+                hint=f"Use {MAX_TRANSACTION_SECONDS:g} at most",
             )
 
     def wait(self, retry: int, random: float) -> float:
@@ -80,10 +80,10 @@ class RetryPolicy(Struct, frozen=True):
 
 
 class RetryBudget:
-    """Tokens that retries use up and successes bring back, so that a service in trouble isn't buried by its clients.
+    """Tokens that retries spend and successes refund, so that clients don't overload a failing service.
 
-    The figures are those of botocore's standard mode. Shared by a port's threads without a lock: a token lost to a
-    race now and then changes nothing.
+    The figures are those of botocore's standard mode. A port's threads share it without a lock: a token that is lost
+    to a race now and then makes no difference.
     """
 
     __slots__ = ("left",)
@@ -97,7 +97,7 @@ class RetryBudget:
         self.left = self.CAPACITY
 
     def spend(self, cost: float) -> bool:
-        """False, and nothing spent, when too little is left."""
+        """Returns False, and spends nothing, when too few tokens are left."""
         if self.left < cost:
             return False
         self.left -= cost
@@ -107,8 +107,8 @@ class RetryBudget:
         self.left = min(self.CAPACITY, self.left + tokens)
 
 
-class Trouble(Struct, frozen=True):
-    """A try that was not the end of its request."""
+class FailedTry(Struct, frozen=True):
+    """A try without a definite answer."""
 
     verdict: Verdict
     what: str
@@ -117,11 +117,11 @@ class Trouble(Struct, frozen=True):
     signed_by: Credentials | None = None
     cause: BaseException | None = None
     epoch: str = ""
-    """Of the service that the try may have reached, where it forgets tokens when it ends."""
+    """The epoch of the service that the try may have reached, where a restart makes it forget tokens."""
 
 
-class Persistence:
-    """One request's way from its first trouble to an answer or an error."""
+class RetryState:
+    """The retries of one request, from its first failed try to an answer or an error."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class Persistence:
         self.unsettled = False
         """An earlier try may have been applied."""
         self.epoch = ""
-        """The only one in which the request may be sent again; any where it is empty."""
+        """The only epoch in which the request may be sent again; empty: any."""
         self._policy = policy
         self._budget = budget
         self._random = random
@@ -147,47 +147,47 @@ class Persistence:
         self._last_spent = 0.0
         self._once: set[Verdict] = set()
 
-    def wait_after(self, trouble: Trouble, now: float) -> float:
-        """Seconds to wait before the next try. Raises the error that the request ends with, where it ends."""
+    def wait_after(self, failed: FailedTry, now: float) -> float:
+        """Seconds to wait before the next try. Raises the error of the request where it isn't retried."""
         self.tries += 1
-        if trouble.verdict in _OPEN:
+        if failed.verdict in _OPEN:
             self.unsettled = True
             if self.request.tokened:
-                self.epoch = self.epoch or trouble.epoch
-        if trouble.verdict in _FINAL:
-            raise self.end(trouble, now)
-        if trouble.verdict is Verdict.LOST and not self._may_repeat():
-            raise self.end(trouble, now)
-        if trouble.verdict in _ONCE:
-            return self._again_at_once(trouble, now)
+                self.epoch = self.epoch or failed.epoch
+        if failed.verdict in _FINAL:
+            raise self.end(failed, now)
+        if failed.verdict is Verdict.LOST and not self._may_repeat():
+            raise self.end(failed, now)
+        if failed.verdict in _ONCE:
+            return self._again_at_once(failed, now)
         wait = self._policy.wait(self.tries, self._random())
         if self._has_tried_enough() or now + wait >= self._deadline:
-            raise self.end(trouble, now)
-        cost = RetryBudget.TIMEOUT_RETRY if trouble.timed_out else RetryBudget.RETRY
+            raise self.end(failed, now)
+        cost = RetryBudget.TIMEOUT_RETRY if failed.timed_out else RetryBudget.RETRY
         if not self._budget.spend(cost):
-            raise self.end(trouble, now, because="the budget for retries is used up")
+            raise self.end(failed, now, because="the retry budget is used up")
         self._last_spent = cost
         return wait
 
-    def patience(self, now: float, read_seconds: float) -> float:
-        """Seconds that the next try may take: never past the deadline."""
+    def timeout(self, now: float, read_seconds: float) -> float:
+        """Seconds that the next try may take, at most until the deadline."""
         return max(0.001, min(read_seconds, self._deadline - now))
 
     def succeeded(self) -> None:
-        """A definite answer came: the last retry was worth its tokens, and they come back."""
+        """Refund the last retry's tokens: it brought a definite answer."""
         self._budget.refill(self._last_spent)
 
-    def end(self, trouble: Trouble, now: float, *, because: str = "") -> SingletableError:
-        """The error for giving up now. A write with an open try is of unknown outcome, whatever the last try said."""
-        kind, hint = _ENDS.get(trouble.verdict, _RETRY_LATER)
+    def end(self, failed: FailedTry, now: float, *, because: str = "") -> SingletableError:
+        """The error for giving up now. Where any try of a write may have been applied, its outcome is unknown."""
+        kind, hint = _ENDS.get(failed.verdict, _RETRY_LATER)
         if self.unsettled and not self._reads:
             kind, hint = OutcomeUnknown, _READ_FIRST
         tried = "1 try" if self.tries == 1 else f"{self.tries} tries in {now - self._started:.1f} s"
-        what = "; ".join(part for part in (f"{trouble.what} ({tried})", because) if part)
+        what = "; ".join(part for part in (f"{failed.what} ({tried})", because) if part)
         error = kind(what, hint=hint, table=self.request.table or None, operation=self.request.operation)
-        error.__cause__ = trouble.cause
-        if trouble.request_id:
-            error.add_note(f"AWS request id: {trouble.request_id}")
+        error.__cause__ = failed.cause
+        if failed.request_id:
+            error.add_note(f"AWS request id: {failed.request_id}")
         return error
 
     def _may_repeat(self) -> bool:
@@ -197,8 +197,8 @@ class Persistence:
         may_be_settled = self.unsettled and self.request.tokened
         return self.tries >= self._policy.attempts and not may_be_settled
 
-    def _again_at_once(self, trouble: Trouble, now: float) -> float:
-        if trouble.verdict in self._once or now >= self._deadline:
-            raise self.end(trouble, now)
-        self._once.add(trouble.verdict)
+    def _again_at_once(self, failed: FailedTry, now: float) -> float:
+        if failed.verdict in self._once or now >= self._deadline:
+            raise self.end(failed, now)
+        self._once.add(failed.verdict)
         return 0.0

@@ -1,7 +1,8 @@
-"""Services behind a door: on this machine, where connections are handed out to those who may have one.
+"""Connections to a service of this machine that hands them out itself, over a Unix socket.
 
-Such a service listens where nobody can connect to. A Unix socket with the rights of a file gives each connection out as
-a descriptor; what goes over it afterwards knows nothing of that. Who runs such a service implements `Door`.
+Such a service listens where nobody else can connect. Its Unix socket, protected by file permissions, passes each
+connection as a descriptor; requests then go over that connection as over any other. Such a service is a
+`SocketBroker`; the embedded engine's is `local.unix_endpoint`.
 """
 
 from __future__ import annotations
@@ -12,51 +13,51 @@ from typing import Protocol
 from singletable.errors import SingletableError
 
 
-class Door(Protocol):
-    """Where connections are handed out."""
+class SocketBroker(Protocol):
+    """Hands out connections to one service."""
 
     @property
     def url(self) -> str: ...
 
-    def knock(self) -> socket.socket:
-        """Ask for a connection. The socket can be read from when there is an answer. Raises OSError."""
+    def request_connection(self) -> socket.socket:
+        """Ask for a connection. The socket becomes readable when the answer is there. Raises OSError."""
         ...
 
-    def enter(self, guest: socket.socket, /) -> tuple[socket.socket, str]:
-        """The connection, and the epoch of the service: the name of the start since when it remembers.
+    def receive_connection(self, asking: socket.socket, /) -> tuple[socket.socket, str]:
+        """The connection, and the service's epoch: the name of its last start, before which it remembers nothing.
 
         Raises OSError.
         """
         ...
 
-    def mend(self, seconds: float, /) -> None:
-        """Have the service come back after its end, in `seconds` at most; it may block. Raises OSError or an error of
-        ours where it can't."""
+    def restart(self, seconds: float, /) -> None:
+        """Start the service again after it has ended, within `seconds`; may block. Raises OSError or an error of this
+        library where it can't be started."""
         ...
 
 
-def pass_blocking(door: Door, patience: float) -> tuple[socket.socket, str]:
+def open_unix(broker: SocketBroker, timeout: float) -> tuple[socket.socket, str]:
     """A connection and its epoch. Raises OSError."""
     try:
-        return _pass_blocking(door, patience)
+        return _open_unix(broker, timeout)
     except GONE:
-        mend_at(door, patience)
-    return _pass_blocking(door, patience)
+        restart(broker, timeout)
+    return _open_unix(broker, timeout)
 
 
 GONE = (ConnectionError, FileNotFoundError)
-"""What says that nobody is behind a door."""
+"""The errors that say that the service has ended."""
 
 
-def mend_at(door: Door, seconds: float) -> None:
-    """`mend`, raising OSError only."""
+def restart(broker: SocketBroker, seconds: float) -> None:
+    """`broker.restart`, raising OSError only."""
     try:
-        door.mend(seconds)
-    except SingletableError as fault:
-        raise OSError(str(fault)) from fault
+        broker.restart(seconds)
+    except SingletableError as error:
+        raise OSError(str(error)) from error
 
 
-def _pass_blocking(door: Door, patience: float) -> tuple[socket.socket, str]:
-    with door.knock() as guest:
-        guest.settimeout(patience)
-        return door.enter(guest)
+def _open_unix(broker: SocketBroker, timeout: float) -> tuple[socket.socket, str]:
+    with broker.request_connection() as asking:
+        asking.settimeout(timeout)
+        return broker.receive_connection(asking)

@@ -1,33 +1,33 @@
-"""A connection from a door, for an event loop. Apart from `doors`, for programs without asyncio."""
+"""`unix_sockets` for an event loop. A module of its own, so that a blocking program doesn't import asyncio."""
 
 from __future__ import annotations
 
 import asyncio  # noqa: TID251
 import socket
 
-from singletable.wire.unix_sockets import GONE, Door, mend_at
+from singletable.wire.unix_sockets import GONE, SocketBroker, restart
 
-_MENDING_SECONDS = 10.0
+_RESTART_SECONDS = 10.0
 
 
-async def pass_awaiting(loop: asyncio.AbstractEventLoop, door: Door) -> tuple[socket.socket, str]:
-    """The same without holding up the loop, however long it takes."""
+async def open_unix_async(loop: asyncio.AbstractEventLoop, broker: SocketBroker) -> tuple[socket.socket, str]:
+    """A connection and its epoch. A restart runs off the event loop. Raises OSError."""
     try:
-        return await _pass_awaiting(loop, door)
+        return await _open_unix(loop, broker)
     except GONE:
-        await loop.run_in_executor(None, mend_at, door, _MENDING_SECONDS)
-    return await _pass_awaiting(loop, door)
+        await loop.run_in_executor(None, restart, broker, _RESTART_SECONDS)
+    return await _open_unix(loop, broker)
 
 
-async def _pass_awaiting(loop: asyncio.AbstractEventLoop, door: Door) -> tuple[socket.socket, str]:
-    with door.knock() as guest:
+async def _open_unix(loop: asyncio.AbstractEventLoop, broker: SocketBroker) -> tuple[socket.socket, str]:
+    with broker.request_connection() as asking:
         answered: asyncio.Future[None] = loop.create_future()
-        loop.add_reader(guest, _settle, answered)
+        loop.add_reader(asking, _settle, answered)
         try:
             await answered
         finally:
-            loop.remove_reader(guest)
-        return door.enter(guest)
+            loop.remove_reader(asking)
+        return broker.receive_connection(asking)
 
 
 def _settle(answered: asyncio.Future[None]) -> None:

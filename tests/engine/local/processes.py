@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from singletable.local import Door
+from singletable.local import UnixEndpoint
 from singletable.local.polling import wait_until
-from singletable.wire.unix_sockets import pass_blocking
+from singletable.wire.unix_sockets import open_unix
 
 SOURCE = Path(__file__).parents[3] / "src"
 LONG_SECONDS = 20.0
@@ -41,29 +41,29 @@ def line_of(child: subprocess.Popen[str]) -> str:
     return line
 
 
-def ask(door: Door, operation: str, body: bytes) -> tuple[int, bytes]:
-    """A request through a door, signed with anything."""
-    connection, _ = pass_blocking(door, LONG_SECONDS)
+def ask(endpoint: UnixEndpoint, operation: str, body: bytes) -> tuple[int, bytes]:
+    """A request over a handed-out connection, with any signature."""
+    connection, _ = open_unix(endpoint, LONG_SECONDS)
     with connection:
         return post(connection, operation, body)
 
 
-def epoch_of(engine: Door) -> str:
-    with engine.knock() as guest:
-        guest.settimeout(LONG_SECONDS)
-        connection, epoch = engine.enter(guest)
+def epoch_of(engine: UnixEndpoint) -> str:
+    with engine.request_connection() as client:
+        client.settimeout(LONG_SECONDS)
+        connection, epoch = engine.receive_connection(client)
     connection.close()
     return epoch
 
 
-def call(engine: Door, operation: str, body: dict[str, Any]) -> dict[str, Any]:
+def call(engine: UnixEndpoint, operation: str, body: dict[str, Any]) -> dict[str, Any]:
     status, text = ask(engine, operation, json.dumps(body).encode())
     assert status == 200, text
     result: dict[str, Any] = json.loads(text)
     return result
 
 
-def create_table(engine: Door, name: str) -> None:
+def create_table(engine: UnixEndpoint, name: str) -> None:
     key = {"AttributeName": "pk", "KeyType": "HASH"}
     definition = {"AttributeName": "pk", "AttributeType": "S"}
     call(
@@ -133,7 +133,7 @@ def ends(pid: int) -> bool:
 
 
 def processes_of_session(session: int) -> list[int]:
-    """The running processes whose session is `session`: a keeper and its engine."""
+    """The running processes whose session is `session`: a supervisor and its engine."""
     pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
     return [pid for pid in pids if runs(pid) and _session(pid) == session]
 

@@ -18,34 +18,34 @@ import pytest
 from singletable.errors import Unavailable
 from singletable.local import Engine, is_healthy
 from singletable.local.isolation import Namespace
-from singletable.local.launch import WALLS
+from singletable.local.launch import ISOLATIONS
 from tests.engine.local.processes import LONG_SECONDS, answer_of, ask, create_table, post, request, session_of
 
 NOBODY = 65534
-CLOSED = [wall for wall in WALLS if wall != "hidden"]
-"""The walls that keep everybody out."""
+CLOSED = [isolation for isolation in ISOLATIONS if isolation != "hidden"]
+"""The isolations that keep everybody out."""
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
 
 @pytest.fixture(params=CLOSED)
 def engine(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
-    """Behind each of the walls, on a file in a directory that anybody may enter."""
+    """Behind each of the isolations, on a file in a directory that anybody may enter."""
     for directory in (tmp_path, *tmp_path.parents[:2]):
         directory.chmod(0o755)
     with monkeypatch.context() as patched:
-        patched.setattr("singletable.local.engine.WALLS", (request.param,))
+        patched.setattr("singletable.local.engine.ISOLATIONS", (request.param,))
         try:
             made = Engine.start(tmp_path / "app.db")
         except Unavailable as error:
             pytest.skip(f"not on this system: {error}")
     with made:
-        assert made.wall == request.param
+        assert made.isolation == request.param
         yield made
 
 
 def test_the_default_is_no_weaker_than_what_this_system_allows(engine: Engine) -> None:
     with Engine.start() as private:
-        assert WALLS.index(private.wall) <= WALLS.index(engine.wall)
+        assert ISOLATIONS.index(private.isolation) <= ISOLATIONS.index(engine.isolation)
 
 
 def test_no_port_of_this_machine_answers_as_an_engine(engine: Engine) -> None:
@@ -67,13 +67,13 @@ def test_a_page_in_a_browser_finds_nobody_to_ask(engine: Engine) -> None:
 
 @needs_root
 def test_another_user_gets_neither_a_connection_nor_a_hold(engine: Engine) -> None:
-    def knock(name: str) -> str:
+    def connect_to(name: str) -> str:
         with socket.socket(socket.AF_UNIX) as line:
             line.connect(f"{engine.directory}/{name}")
             return line.recv(64).decode()
 
-    assert as_nobody(lambda: knock("door")).startswith("PermissionError")
-    assert as_nobody(lambda: knock("line")).startswith("PermissionError")
+    assert as_nobody(lambda: connect_to("engine.sock")).startswith("PermissionError")
+    assert as_nobody(lambda: connect_to("holders.sock")).startswith("PermissionError")
     assert as_nobody(lambda: str(os.listdir(engine.directory))).startswith("PermissionError")
 
 
@@ -89,7 +89,7 @@ def test_another_user_cant_get_into_the_engines_network(engine: Engine) -> None:
 def test_a_user_without_rights_gets_a_network_of_its_own_or_stays_in_this_one() -> None:
     def enter() -> str:
         try:
-            Namespace().raise_up()
+            Namespace().prepare()
         except OSError:
             return f"stayed {os.readlink('/proc/self/ns/net')}"
         return f"left {os.readlink('/proc/self/ns/net')}"
@@ -107,7 +107,7 @@ def test_a_network_that_was_given_and_doesnt_work_is_not_entered(monkeypatch: py
 
     def enter() -> str:
         try:
-            Namespace().raise_up()
+            Namespace().prepare()
         except OSError:
             return os.readlink("/proc/self/ns/net")
         return "entered"
@@ -132,7 +132,7 @@ def test_another_user_who_wants_the_same_file_is_told_whose_it_is(engine: Engine
 
 
 def test_the_sockets_are_their_users_only(engine: Engine) -> None:
-    for name in ("door", "line"):
+    for name in ("engine.sock", "holders.sock"):
         found = (engine.directory / name).stat()
         assert stat.S_ISSOCK(found.st_mode)
         assert stat.S_IMODE(found.st_mode) == 0o600
@@ -142,28 +142,28 @@ def test_the_sockets_are_their_users_only(engine: Engine) -> None:
 def test_who_keeps_connections_and_says_nothing_holds_up_nobody(engine: Engine) -> None:
     idle = [connection_to(engine) for _ in range(50)]
     half = [connection_to(engine) for _ in range(50)]
-    knocking = [engine.knock() for _ in range(50)]
+    requested = [engine.request_connection() for _ in range(50)]
     for connection in half:
         connection.sendall(request("ListTables", b"{}" * 100)[:-1])
     status, body = ask(engine, "ListTables", b"{}")
-    for connection in (*idle, *half, *knocking):
+    for connection in (*idle, *half, *requested):
         connection.close()
     assert (status, body) == (200, b'{"TableNames":[]}')
     assert is_healthy(engine)
 
 
-def test_who_talks_to_the_door_changes_nothing(engine: Engine) -> None:
-    with engine.knock() as guest:
-        guest.settimeout(LONG_SECONDS)
+def test_what_is_sent_to_the_socket_changes_nothing(engine: Engine) -> None:
+    with engine.request_connection() as client:
+        client.settimeout(LONG_SECONDS)
         with contextlib.suppress(BrokenPipeError):  # it was answered and closed meanwhile
-            guest.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\nrelease end \0\xff" * 100)
-        connection, _ = engine.enter(guest)
+            client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\nrelease end \0\xff" * 100)
+        connection, _ = engine.receive_connection(client)
         connection.close()
     assert is_healthy(engine)
 
 
 def test_a_connection_stays_with_who_got_it(engine: Engine) -> None:
-    """Two that knock at once get one each, and each its own answers."""
+    """Two that ask concurrently get one each, and each its own answers."""
     first, second = connection_to(engine), connection_to(engine)
     with first, second:
         first.sendall(request("ListTables", b"{}"))
@@ -181,9 +181,9 @@ def test_what_an_exposed_engine_is_open_to_is_what_the_others_are_not(tmp_path: 
 
 
 def connection_to(engine: Engine) -> socket.socket:
-    with engine.knock() as guest:
-        guest.settimeout(LONG_SECONDS)
-        connection, _ = engine.enter(guest)
+    with engine.request_connection() as client:
+        client.settimeout(LONG_SECONDS)
+        connection, _ = engine.receive_connection(client)
     connection.settimeout(LONG_SECONDS)
     return connection
 

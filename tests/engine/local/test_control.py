@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from singletable.errors import Unavailable
-from singletable.local import Engine, Patience, control
+from singletable.local import Engine, EngineTimeouts, control
 from singletable.local.lock import DataLock, is_locked, lock_path
 from singletable.local.polling import wait_until
 from tests.engine.local.processes import LONG_SECONDS, child_python, end, ends, line_of, runs
@@ -88,19 +88,19 @@ def test_stop_kills_an_engine_that_doesnt_end(path: Path) -> None:
     started = control.start(path)
     assert started.address is not None
     os.killpg(started.address.pid, signal.SIGSTOP)
-    assert control.stop(path, patience=Patience(stop_seconds=0.2))
+    assert control.stop(path, timeouts=EngineTimeouts(stop_seconds=0.2))
     assert not is_locked(path)
 
 
 def test_stop_never_ends_a_process_that_isnt_the_engine(path: Path) -> None:
     innocent = child_python("import sys\nprint('here', flush=True)\nsys.stdin.read()")
     line_of(innocent)
-    lock = DataLock.take(path)
+    lock = DataLock.acquire(path)
     assert lock is not None
     with lock:
         os.pwrite(lock.fileno(), f'{{"pid": {innocent.pid}, "directory": "/none", "url": ""}}'.encode(), 0)
-        with pytest.raises(Unavailable, match="another process holds"):
-            control.stop(path, patience=Patience(ready_seconds=0.2, stop_seconds=0.1))
+        with pytest.raises(Unavailable, match="another process has"):
+            control.stop(path, timeouts=EngineTimeouts(ready_seconds=0.2, stop_seconds=0.1))
     assert innocent.poll() is None
     end(innocent)
 
@@ -137,11 +137,11 @@ def test_a_crash_of_the_starter_before_the_engine_answers_leaves_no_engine(path:
 import os, signal, sys
 from pathlib import Path
 from singletable.local import control
-from singletable.local.attachment import Held
+from singletable.local.attachment import Attachment
 def crash_when_started(held, seconds):
     while not Path(sys.argv[3]).exists(): pass
     os.kill(os.getpid(), signal.SIGKILL)
-Held._word = crash_when_started
+Attachment._receive = crash_when_started
 control.start(sys.argv[1], environ={"SINGLETABLE_ENGINE": sys.argv[2], "PATH": os.environ["PATH"]})
 """,
         path,

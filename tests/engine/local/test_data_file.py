@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from singletable.errors import NotConfigured, Unavailable
-from singletable.local import Engine, Patience, is_healthy
+from singletable.local import Engine, EngineTimeouts, is_healthy
 from singletable.local.lock import DataLock, is_locked, lock_path, published_address
 from singletable.local.polling import wait_until
 from tests.engine.local.processes import (
@@ -50,8 +50,8 @@ def test_the_file_and_its_directory_are_made(path: Path) -> None:
 def test_the_lock_file_says_where_the_engine_is(path: Path) -> None:
     with Engine.start(path) as engine:
         said = json.loads(lock_path(path).read_text())
-        keeper = session_of(engine.pid)
-    assert said == {"pid": keeper, "directory": str(engine.directory), "url": engine.url}
+        supervisor = session_of(engine.pid)
+    assert said == {"pid": supervisor, "directory": str(engine.directory), "url": engine.url}
 
 
 def test_tables_outlive_the_engine(path: Path) -> None:
@@ -62,14 +62,14 @@ def test_tables_outlive_the_engine(path: Path) -> None:
 
 
 def test_a_second_start_in_the_process_attaches(path: Path) -> None:
-    with Engine.start(path) as owner, Engine.start(path) as guest:
-        assert guest.address == owner.address
+    with Engine.start(path) as owner, Engine.start(path) as client:
+        assert client.address == owner.address
         assert owner.owned
-        assert not guest.owned
+        assert not client.owned
         owner.stop()
-        assert is_healthy(guest)
-        guest.stop()
-        assert not is_healthy(guest)
+        assert is_healthy(client)
+        client.stop()
+        assert not is_healthy(client)
         assert not is_locked(path)
 
 
@@ -98,7 +98,7 @@ def test_after_a_stop_an_exposed_engine_starts_at_the_former_address(path: Path)
         assert second.url == first.url
 
 
-def test_an_engine_behind_its_door_is_not_exposed_to_who_comes_later(path: Path) -> None:
+def test_an_isolated_engine_is_not_exposed_to_a_later_start(path: Path) -> None:
     with Engine.start(path) as engine:
         with pytest.raises(Unavailable, match=r"not exposed runs on .*start it exposed"):
             Engine.start(path, exposed=True)
@@ -116,7 +116,7 @@ def test_a_lock_file_left_by_a_killed_owner_is_in_nobodys_way(path: Path) -> Non
         assert engine.owned
 
 
-def test_what_a_killed_keeper_left_is_in_nobodys_way(path: Path) -> None:
+def test_what_a_killed_supervisor_left_is_no_obstacle(path: Path) -> None:
     first = Engine.start(path)
     create_table(first, "goals")
     os.killpg(session_of(first.pid), signal.SIGKILL)
@@ -163,7 +163,7 @@ os.waitpid(child, 0)
     end(owner)
 
 
-def test_only_the_engine_and_its_keeper_hold_the_lock(path: Path) -> None:
+def test_only_the_engine_and_its_supervisor_hold_the_lock(path: Path) -> None:
     with Engine.start(path) as engine:
         processes = processes_of_session(session_of(engine.pid))
         assert len(processes) == 2
@@ -176,7 +176,7 @@ def test_a_child_forked_while_the_lock_is_taken_doesnt_hold_it(path: Path) -> No
 import os, sys
 from pathlib import Path
 from singletable.local.lock import DataLock
-with DataLock.take(Path(sys.argv[1])):
+with DataLock.acquire(Path(sys.argv[1])):
     child = os.fork()
     if child == 0:
         os.write(1, b"forked\n")  # by now it has let go of what it was not to keep
@@ -213,7 +213,7 @@ def test_many_processes_get_the_same_engine(path: Path) -> None:
 
 
 def test_a_start_that_hasnt_said_its_address_is_waited_for(path: Path) -> None:
-    lock = DataLock.take(path)
+    lock = DataLock.acquire(path)
     assert lock is not None
     got: list[Engine] = []
     waiter = threading.Thread(target=lambda: got.append(Engine.start(path)))
@@ -227,15 +227,15 @@ def test_a_start_that_hasnt_said_its_address_is_waited_for(path: Path) -> None:
 
 
 def test_a_holder_that_never_answers_is_an_error(path: Path) -> None:
-    lock = DataLock.take(path)
+    lock = DataLock.acquire(path)
     assert lock is not None
-    with lock, pytest.raises(Unavailable, match=r"another process holds .* no engine answers") as caught:
-        Engine.start(path, patience=Patience(ready_seconds=0.2))
+    with lock, pytest.raises(Unavailable, match=r"another process has .* no engine answers") as caught:
+        Engine.start(path, timeouts=EngineTimeouts(ready_seconds=0.2))
     assert str(lock_path(path)) in caught.value.hint
 
 
 def test_an_address_of_a_process_without_the_lock_is_not_believed(path: Path, tmp_path: Path) -> None:
-    lock = DataLock.take(path)
+    lock = DataLock.acquire(path)
     assert lock is not None
     with lock, Engine.start(tmp_path / "other.db") as stranger:
         lock.publish(stranger.address)
@@ -260,11 +260,11 @@ def test_where_the_system_tells_no_descriptors_a_live_process_is_believed(
 def test_an_attached_engine_outlives_the_one_who_started_it(path: Path) -> None:
     owner = child_python(STARTER, path)
     line_of(owner)
-    with Engine.start(path) as guest:
+    with Engine.start(path) as client:
         end(owner)
-        assert not wait_until(lambda: not guest.alive, 0.3)
-        assert runs(guest.pid)
-    assert ends(guest.pid)
+        assert not wait_until(lambda: not client.alive, 0.3)
+        assert runs(client.pid)
+    assert ends(client.pid)
 
 
 def started_at_once(path: Path, count: int) -> list[Engine]:

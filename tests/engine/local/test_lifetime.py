@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from singletable.errors import NotConfigured, Unavailable
-from singletable.local import Engine, Patience, find_engine, is_healthy
+from singletable.local import Engine, EngineTimeouts, find_engine, is_healthy
 from singletable.local.polling import wait_until
 from tests.engine.local.processes import (
     LONG_SECONDS,
@@ -41,7 +41,7 @@ def test_an_engine_answers_and_stops() -> None:
     engine = Engine.start()
     session = session_of(engine.pid)
     assert engine.owned
-    assert engine.url == f"unix://{engine.data.parent}/door"
+    assert engine.url == f"unix://{engine.data.parent}/engine.sock"
     assert is_healthy(engine)
 
     engine.stop()
@@ -174,7 +174,7 @@ print(all(answers), engine.alive, flush=True)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_a_killed_keeper_takes_the_engine_along(how: signal.Signals) -> None:
+def test_a_killed_supervisor_ends_its_engine(how: signal.Signals) -> None:
     engine = Engine.start()
     session = session_of(engine.pid)
     os.kill(session, how)
@@ -216,7 +216,7 @@ touch {tmp_path}/once\nexec ENGINE "$@"\n""",
 
 def test_an_engine_deaf_to_sigterm_is_killed(tmp_path: Path) -> None:
     environ = engine_script(tmp_path, """trap '' TERM\nport=$5\nENGINE serve --port "$port"\n""")
-    engine = Engine.start(environ=environ, patience=Patience(stop_seconds=0.2))
+    engine = Engine.start(environ=environ, timeouts=EngineTimeouts(stop_seconds=0.2))
     session = session_of(engine.pid)
     engine.stop()
     assert not runs(engine.pid)
@@ -232,7 +232,7 @@ def test_an_engine_that_ends_at_once_is_an_error_with_what_it_said(tmp_path: Pat
 def test_an_engine_that_keeps_silent_is_an_error_and_ended(tmp_path: Path) -> None:
     environ = engine_script(tmp_path, f"echo $$ > {tmp_path}/pid\necho thinking >&2\nexec sleep 100\n")
     with pytest.raises(Unavailable, match=r"did not answer within 0\.3 seconds\. thinking"):
-        Engine.start(environ=environ, patience=Patience(ready_seconds=0.3))
+        Engine.start(environ=environ, timeouts=EngineTimeouts(ready_seconds=0.3))
     assert ends(int((tmp_path / "pid").read_text()))
 
 

@@ -138,7 +138,7 @@ def test_a_command_that_comes_and_goes_hurts_nobody(target: str, kind: str) -> N
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("victim", ["engine", "keeper", "both"])
+@pytest.mark.parametrize("victim", ["engine", "supervisor", "both"])
 def test_whatever_is_killed_the_next_write_brings_it_back(target: str, path: Path, kind: str, victim: str) -> None:
     def kill() -> None:
         address = published_address(path)
@@ -204,7 +204,7 @@ def test_nothing_comes_back_for_who_has_closed(target: str, path: Path) -> None:
     engine.stop()
     assert not is_healthy(engine)
     with pytest.raises(OSError, match="the engine has ended"):
-        engine.mend(1.0)
+        engine.restart(1.0)
     assert not is_locked(path)
 
 
@@ -268,7 +268,7 @@ def test_the_data_survive_an_engine_that_aborts(target: str, of: str) -> None:
         assert db.get(Count.by_name("a")) == Count(name="a", n=1)
 
 
-def test_a_private_engine_whose_keeper_was_killed_is_gone_and_says_so() -> None:
+def test_a_private_engine_whose_supervisor_was_killed_is_gone_and_says_so() -> None:
     with connect("local", retry=RetryPolicy(attempts=2)) as db:
         db.put(Count(name="a", n=1))
         os.killpg(os.getsid(engine_of(db).pid), signal.SIGKILL)

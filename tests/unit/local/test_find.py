@@ -72,7 +72,7 @@ def test_a_file_that_cant_be_run_is_no_engine(tmp_path: Path) -> None:
 
 def test_a_wrong_variable_is_told_and_nothing_else_is_tried(tmp_path: Path) -> None:
     in_node_modules(tmp_path)
-    with pytest.raises(NotConfigured, match=r"SINGLETABLE_ENGINE is '.*nothing', and no program is there"):
+    with pytest.raises(NotConfigured, match=r"SINGLETABLE_ENGINE is '.*nothing', which is not an executable file"):
         find_engine({"SINGLETABLE_ENGINE": str(tmp_path / "nothing")}, tmp_path)
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pytest
 
 from singletable.flow import Consumed, Request, Response, drive
-from singletable.wire import BlockingPort, Credentials, StaticCredentials, Timeouts, endpoint_for
+from singletable.wire import BlockingPort, Credentials, PortOptions, StaticCredentials, Timeouts, endpoint_for
 from singletable.wire.asyncio_port import AwaitingPort
 from tests.fakes.scripted_server import ScriptedServer
 
@@ -70,10 +70,15 @@ class Client:
         }
         endpoint = options.pop("endpoint", None) or endpoint_for(url or self.server.url, environ={})
         credentials = options.pop("credentials", StaticCredentials(SOME_CREDENTIALS))
+        of_the_port: dict[str, Any] = {
+            name: options.pop(name) for name in ("sleep", "max_idle", "max_connections") if name in options
+        }
+        of_the_port.setdefault("sleep", self.clock.sleep if self.kind == "blocking" else self.clock.sleep_awaited)
+        given = PortOptions(**defaults | options)
         if self.kind == "blocking":
-            port: Any = BlockingPort(endpoint, credentials, **{"sleep": self.clock.sleep} | defaults | options)
+            port: Any = BlockingPort(endpoint, credentials, given, **of_the_port)
         else:
-            port = AwaitingPort(endpoint, credentials, **{"sleep": self.clock.sleep_awaited} | defaults | options)
+            port = AwaitingPort(endpoint, credentials, given, **of_the_port)
         self.ports.append(port)
         return port
 

@@ -11,14 +11,15 @@ import pytest
 
 from singletable import errors
 from singletable.flow import Meter
-from singletable.wire import RetryPolicy, StaticCredentials, Timeouts, endpoint_for
+from singletable.wire import PortOptions, RetryPolicy, StaticCredentials, Timeouts, endpoint_for
 from singletable.wire.asyncio_port import AwaitingPort
 from tests.fakes.scripted_server import ScriptedServer, hang
 from tests.unit.wire.conftest import SOME_CREDENTIALS, Ask
 
 
-def port_to(server: ScriptedServer, **options: Any) -> AwaitingPort:
-    return AwaitingPort(endpoint_for(server.url, environ={}), StaticCredentials(SOME_CREDENTIALS), **options)
+def port_to(server: ScriptedServer, *, max_connections: int = 100, **options: Any) -> AwaitingPort:
+    endpoint, credentials = endpoint_for(server.url, environ={}), StaticCredentials(SOME_CREDENTIALS)
+    return AwaitingPort(endpoint, credentials, PortOptions(**options), max_connections=max_connections)
 
 
 async def until(condition: Any) -> None:
@@ -81,7 +82,7 @@ async def test_nobody_waits_in_line_for_ever(server: ScriptedServer) -> None:
     async with port_to(server, max_connections=1, policy=policy, timeouts=timeouts) as port:
         first = asyncio.create_task(port.send(Ask("First", repeatable=False)))
         await until(lambda: server.received)
-        port._delivery._first_patience = 0.01
+        port._delivery._first_timeout = 0.01
         with pytest.raises(errors.Unavailable, match="busy"):
             await port.send(Ask("Second"))
         with pytest.raises(errors.OutcomeUnknown):

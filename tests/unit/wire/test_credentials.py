@@ -40,10 +40,10 @@ def test_what_would_break_a_header_is_refused(text: str) -> None:
 
 def test_of_the_environment() -> None:
     source = credentials_from(KEYS | {"AWS_SESSION_TOKEN": "t"})
-    assert source.held(0.0) is None
+    assert source.cached(0.0) is None
     fetched = source.fetch(0.0)
     assert (fetched.access_key, fetched.secret_key, fetched.session_token) == ("AKID", "hush", "t")
-    assert source.held(0.0) is fetched
+    assert source.cached(0.0) is fetched
 
 
 def test_half_an_environment_says_which_half_is_missing() -> None:
@@ -59,8 +59,8 @@ def test_a_local_engine_needs_none() -> None:
 def test_fetched_ones_are_fetched_again_a_minute_early() -> None:
     source = FetchedCredentials(lambda: Credentials("AKID", "hush", None, expires_at=1000.0))
     first = source.fetch(0.0)
-    assert source.held(939.0) is first
-    assert source.held(940.0) is None
+    assert source.cached(939.0) is first
+    assert source.cached(940.0) is None
 
 
 def test_of_a_profile(aws_files: Path) -> None:
@@ -68,15 +68,15 @@ def test_of_a_profile(aws_files: Path) -> None:
     source = credentials_from({"AWS_PROFILE": "other"})
     fetched = source.fetch(0.0)
     assert fetched.access_key == "PROFILE"
-    assert source.held(59.0) is fetched
-    assert source.held(61.0) is None
+    assert source.cached(59.0) is fetched
+    assert source.cached(61.0) is None
     assert source.fetch(61.0) is fetched
     (aws_files / "credentials").write_text("[other]\naws_access_key_id = ROTATED\naws_secret_access_key = hush\n")
     assert source.fetch(62.0, renew=True).access_key == "ROTATED"
 
 
 def test_a_chain_without_any(aws_files: Path) -> None:
-    with pytest.raises(errors.NotConfigured, match="no credentials"):
+    with pytest.raises(errors.NotConfigured, match="credentials are missing"):
         credentials_from({}).fetch(0.0)
 
 

@@ -7,7 +7,7 @@ import sys
 
 from singletable import wire
 from singletable.flow import Port, Traits
-from singletable.wire import BlockingPort, StaticCredentials, endpoint_for
+from singletable.wire import BlockingPort, PortOptions, StaticCredentials, endpoint_for
 from singletable.wire.asyncio_port import AwaitingPort
 from tests.unit.wire.conftest import SOME_CREDENTIALS
 
@@ -27,8 +27,9 @@ def test_neither_asyncio_nor_botocore_is_imported_before_it_is_needed() -> None:
 def test_both_ports_have_the_verbs_of_a_flow() -> None:
     endpoint = endpoint_for("http://127.0.0.1:1", environ={})
     source, traits = StaticCredentials(SOME_CREDENTIALS), Traits(creates_tables=True)
-    blocking: Port = BlockingPort(endpoint, source, now=lambda: 1.0, random=lambda: 0.5, traits=traits)
-    awaiting: Port = AwaitingPort(endpoint, source, now=lambda: 1.0, random=lambda: 0.5, traits=traits)
+    options = PortOptions(now=lambda: 1.0, random=lambda: 0.5, traits=traits)
+    blocking: Port = BlockingPort(endpoint, source, options)
+    awaiting: Port = AwaitingPort(endpoint, source, options)
     for port in (blocking, awaiting):
         assert (port.traits, port.ready) == (traits, set())
         assert (port.now(), port.random(), len(port.token())) == (1.0, 0.5, 22)

@@ -12,7 +12,7 @@ import pytest
 from botocore.retries import standard
 
 from singletable.wire import read_fault
-from singletable.wire.error_answers import VERDICTS, Verdict, verdict_on
+from singletable.wire.error_answers import VERDICTS, Verdict, classify
 
 
 def body(code: str, **fields: Any) -> bytes:
@@ -72,12 +72,12 @@ def test_items_stay_raw() -> None:
 @pytest.mark.parametrize("text", [b"", b"<html>", b"[]", b'"text"', b'{"__type":3}', b'{"__type":"a"', b"\xff\xfe"])
 def test_what_is_not_an_error_of_the_service(text: bytes) -> None:
     assert read_fault(text) is None
-    assert verdict_on(400, read_fault(text)) is Verdict.LOST
+    assert classify(400, read_fault(text)) is Verdict.LOST
 
 
 @pytest.mark.parametrize(("code", "verdict"), VERDICTS.items())
 def test_the_table_decides_by_code(code: str, verdict: Verdict) -> None:
-    assert verdict_on(400, read_fault(body(code))) is verdict
+    assert classify(400, read_fault(body(code))) is verdict
 
 
 def test_every_code_that_botocore_repeats_is_repeated_here() -> None:
@@ -89,15 +89,15 @@ def test_every_code_that_botocore_repeats_is_repeated_here() -> None:
         "LimitExceededException": VERDICTS["LimitExceededException"],
     }
     for code in throttled:
-        assert verdict_on(400, read_fault(body(code))) is elsewhere.get(code, Verdict.THROTTLED), code
+        assert classify(400, read_fault(body(code))) is elsewhere.get(code, Verdict.THROTTLED), code
     for code in transient:
-        assert verdict_on(400, read_fault(body(code))) is Verdict.LOST, code
+        assert classify(400, read_fault(body(code))) is Verdict.LOST, code
     legacy = botocore.loaders.Loader().load_data("_retry")
     shown = json.dumps([legacy["definitions"], legacy["retry"]["dynamodb"]])
     named = re.findall(r'"service_error_code": "(\w+)"', shown)
     assert "ReplicatedWriteConflictException" in named
     again = {Verdict.THROTTLED, Verdict.CONFLICT, Verdict.IN_PROGRESS}
-    assert [code for code in named if verdict_on(400, read_fault(body(code))) not in again] == []
+    assert [code for code in named if classify(400, read_fault(body(code))) not in again] == []
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_every_code_that_botocore_repeats_is_repeated_here() -> None:
     [(400, Verdict.ANSWER), (404, Verdict.ANSWER), (429, Verdict.THROTTLED), (500, Verdict.LOST), (503, Verdict.LOST)],
 )
 def test_a_code_that_nobody_knows_is_judged_by_its_status(status: int, verdict: Verdict) -> None:
-    assert verdict_on(status, read_fault(body("BrandNewException"))) is verdict
+    assert classify(status, read_fault(body("BrandNewException"))) is verdict
 
 
 @pytest.mark.parametrize(
@@ -125,4 +125,4 @@ def test_a_code_that_nobody_knows_is_judged_by_its_status(status: int, verdict: 
 def test_a_cancelled_transaction_is_repeated_only_for_reasons_that_pass(codes: list[str], verdict: Verdict) -> None:
     reasons = [{"Code": code} for code in codes]
     fault = read_fault(body("TransactionCanceledException", CancellationReasons=reasons))
-    assert verdict_on(400, fault) is verdict
+    assert classify(400, fault) is verdict

@@ -103,7 +103,7 @@ def fetched_at_once(source: CredentialSource, now: float) -> list[Credentials]:
 
     def fetch(_: int) -> Credentials:
         together.wait(30)
-        return source.held(now) or source.fetch(now)
+        return source.cached(now) or source.fetch(now)
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return list(pool.map(fetch, range(AT_ONCE)))
@@ -180,18 +180,18 @@ def test_what_still_works_is_kept_when_its_place_does_not_answer(caplog: pytest.
     source, now = FetchedCredentials(get), 0.0
     first = source.fetch(now)
     now = 950.0
-    assert source.held(now) is None
+    assert source.cached(now) is None
     assert source.fetch(now) is first
-    assert source.held(954.0) is first  # it is not asked again by each request
+    assert source.cached(954.0) is first  # it is not asked again by each request
     now = 956.0
-    assert source.held(now) is None
+    assert source.cached(now) is None
     assert source.fetch(now) is first
     assert asked == [0.0, 950.0, 956.0]
     assert "OSError" in caplog.text
     assert "secret-in-an-error" not in caplog.text
     assert "hush" not in caplog.text
     now = 1000.0
-    assert source.held(now) is None
+    assert source.cached(now) is None
     with pytest.raises(OSError, match="down"):
         source.fetch(now)
 
@@ -210,22 +210,22 @@ def test_the_chain_keeps_what_still_works(places: IdentityServer, environ: Calla
     source, now = credentials_from(os.environ), time.time()
     first = source.fetch(now)
     places.down = True
-    assert source.held(now + 61) is None
+    assert source.cached(now + 61) is None
     assert source.fetch(now + 61) is first
 
 
 def test_what_lasts_for_less_than_a_minute_is_not_fetched_by_every_request() -> None:
     source = FetchedCredentials(lambda: Credentials("AKID", "hush", None, expires_at=50.0))
     first = source.fetch(0.0)
-    assert source.held(24.0) is first
-    assert source.held(26.0) is None
+    assert source.cached(24.0) is first
+    assert source.cached(26.0) is None
 
 
 def test_a_clock_that_is_set_back_has_them_fetched_again() -> None:
     source = FetchedCredentials(lambda: Credentials("AKID", "hush", None, expires_at=10_000.0))
     source.fetch(5000.0)
-    assert source.held(5001.0) is not None
-    assert source.held(1000.0) is None
+    assert source.cached(5001.0) is not None
+    assert source.cached(1000.0) is None
 
 
 _FORKED = """

@@ -8,11 +8,11 @@ import threading  # noqa: TID251
 import pytest
 
 from singletable.flow import Meter, unmetered
-from singletable.flow.meter import ACTIVE, OPERATION_NAMES_KEPT, Rounds, count_try, count_units
+from singletable.flow.meter import ACTIVE, OPERATION_NAMES_KEPT, RoundTrips, count_try, count_units
 
 
-def count_one(operation: str = "GetItem", attempt: int = 1, rounds: Rounds | None = None) -> None:
-    count_try(ACTIVE.get(), operation, attempt, rounds, 100)
+def count_one(operation: str = "GetItem", attempt: int = 1, round_trips: RoundTrips | None = None) -> None:
+    count_try(ACTIVE.get(), operation, attempt, round_trips, 100)
 
 
 def test_nothing_counts_outside() -> None:
@@ -33,20 +33,20 @@ def test_nested_meters_count_together_and_one_entered_twice_counts_once() -> Non
 
 
 def test_rounds_count_each_attempt_once() -> None:
-    rounds = Rounds()
+    round_trips = RoundTrips()
     with Meter() as meter:
         for attempt in (1, 1, 1, 2, 2, 3):
-            count_one(attempt=attempt, rounds=rounds)
+            count_one(attempt=attempt, round_trips=round_trips)
     assert (meter.requests, meter.retries, meter.round_trips) == (6, 3, 3)
 
 
 @pytest.mark.parametrize(("tries", "waves"), [((0,), 0), ((16,), 1), ((17,), 2), ((4000,), 250), ((40, 17, 1), 6)])
 def test_each_try_goes_out_in_waves_of_sixteen(tries: tuple[int, ...], waves: int) -> None:
-    rounds = Rounds()
+    round_trips = RoundTrips()
     with Meter() as meter:
         for attempt, count in enumerate(tries, 1):
             for _ in range(count):
-                count_one(attempt=attempt, rounds=rounds)
+                count_one(attempt=attempt, round_trips=round_trips)
     assert meter.round_trips == waves
 
 

@@ -8,7 +8,7 @@ from singletable import errors
 from singletable.flow import Request
 from singletable.wire import RetryPolicy
 from singletable.wire.error_answers import Verdict
-from singletable.wire.retry import Persistence, RetryBudget, Trouble
+from singletable.wire.retry import FailedTry, RetryBudget, RetryState
 
 READ = Request("Query", b"{}", "t")
 PUT = Request("PutItem", b"{}", "t")
@@ -17,12 +17,12 @@ TRANSACTION = Request("TransactWriteItems", b"{}", "a,b", repeatable=False, toke
 GIVE_UP_AT_ONCE = RetryPolicy(attempts=1, deadline_seconds=0.0, transaction_deadline_seconds=0.0)
 
 
-def trouble(verdict: Verdict, *, timed_out: bool = False) -> Trouble:
-    return Trouble(verdict, "It went wrong", timed_out, "REQUEST-ID")
+def failed(verdict: Verdict, *, timed_out: bool = False) -> FailedTry:
+    return FailedTry(verdict, "It went wrong", timed_out, "REQUEST-ID")
 
 
-def persist(request: Request, policy: RetryPolicy | None = None, budget: RetryBudget | None = None) -> Persistence:
-    return Persistence(request, policy or RetryPolicy(), budget or RetryBudget(), lambda: 1.0, started=100.0)
+def persist(request: Request, policy: RetryPolicy | None = None, budget: RetryBudget | None = None) -> RetryState:
+    return RetryState(request, policy or RetryPolicy(), budget or RetryBudget(), lambda: 1.0, started=100.0)
 
 
 def test_waits_double_up_to_the_cap_and_are_drawn_from_nothing_up() -> None:
@@ -57,7 +57,7 @@ ENDS = [
 @pytest.mark.parametrize(("verdict", "request_", "expected"), ENDS)
 def test_how_it_ends(verdict: Verdict, request_: Request, expected: type[errors.SingletableError]) -> None:
     with pytest.raises(errors.SingletableError) as raised:
-        persist(request_, GIVE_UP_AT_ONCE).wait_after(trouble(verdict), 100.0)
+        persist(request_, GIVE_UP_AT_ONCE).wait_after(failed(verdict), 100.0)
     assert type(raised.value) is expected
     assert (raised.value.operation, raised.value.table) == (request_.operation, request_.table)
     assert "AWS request id: REQUEST-ID" in raised.value.__notes__
@@ -66,62 +66,62 @@ def test_how_it_ends(verdict: Verdict, request_: Request, expected: type[errors.
 
 @pytest.mark.parametrize("last", [Verdict.THROTTLED, Verdict.CONFLICT, Verdict.UNDELIVERED, Verdict.DENIED])
 def test_one_lost_try_of_a_write_makes_every_end_unknown(last: Verdict) -> None:
-    persistence = persist(PUT, RetryPolicy(attempts=2))
-    persistence.wait_after(trouble(Verdict.LOST), 100.0)
+    state = persist(PUT, RetryPolicy(attempts=2))
+    state.wait_after(failed(Verdict.LOST), 100.0)
     with pytest.raises(errors.OutcomeUnknown):
-        persistence.wait_after(trouble(last), 100.0)
+        state.wait_after(failed(last), 100.0)
 
 
 def test_what_cannot_be_repeated_is_not_repeated_after_a_loss_but_after_a_refusal() -> None:
-    persistence = persist(ADD)
+    state = persist(ADD)
     for verdict in (Verdict.THROTTLED, Verdict.CONFLICT, Verdict.UNDELIVERED):
-        assert persistence.wait_after(trouble(verdict), 100.0) > 0
+        assert state.wait_after(failed(verdict), 100.0) > 0
     with pytest.raises(errors.OutcomeUnknown):
-        persistence.wait_after(trouble(Verdict.LOST), 100.0)
+        state.wait_after(failed(Verdict.LOST), 100.0)
 
 
 def test_credentials_are_renewed_once() -> None:
-    persistence = persist(ADD)
-    assert persistence.wait_after(trouble(Verdict.REFRESH), 100.0) == 0.0
+    state = persist(ADD)
+    assert state.wait_after(failed(Verdict.REFRESH), 100.0) == 0.0
     with pytest.raises(errors.Denied):
-        persistence.wait_after(trouble(Verdict.REFRESH), 100.0)
+        state.wait_after(failed(Verdict.REFRESH), 100.0)
 
 
 def test_an_open_transaction_goes_on_to_its_deadline() -> None:
     policy = RetryPolicy(attempts=2, transaction_deadline_seconds=60.0)
     for request, seconds in ((TRANSACTION, 60.0), (PUT, 0.0)):
-        persistence, now = persist(request, policy), 100.0
+        state, now = persist(request, policy), 100.0
         end: errors.SingletableError | None = None
         while end is None:
             try:
-                now += persistence.wait_after(trouble(Verdict.LOST), now)
+                now += state.wait_after(failed(Verdict.LOST), now)
             except errors.OutcomeUnknown as raised:
                 end = raised
         assert seconds - 5.0 <= now - 100.0 <= seconds + 0.1
 
 
 def test_the_deadline_counts_the_wait() -> None:
-    persistence = persist(READ)
-    persistence.wait_after(trouble(Verdict.THROTTLED), 129.9)
+    state = persist(READ)
+    state.wait_after(failed(Verdict.THROTTLED), 129.9)
     with pytest.raises(errors.Throttled):
-        persistence.wait_after(trouble(Verdict.THROTTLED), 129.96)
+        state.wait_after(failed(Verdict.THROTTLED), 129.96)
 
 
 def test_no_try_outlasts_the_deadline() -> None:
-    persistence = persist(READ)
-    assert persistence.patience(100.0, 10.0) == 10.0
-    assert persistence.patience(128.0, 10.0) == 2.0
+    state = persist(READ)
+    assert state.timeout(100.0, 10.0) == 10.0
+    assert state.timeout(128.0, 10.0) == 2.0
 
 
 def test_the_budget_runs_dry_and_comes_back() -> None:
     budget = RetryBudget()
     for _ in range(100):
-        persist(READ, budget=budget).wait_after(trouble(Verdict.THROTTLED), 100.0)
+        persist(READ, budget=budget).wait_after(failed(Verdict.THROTTLED), 100.0)
     with pytest.raises(errors.Throttled, match="budget"):
-        persist(READ, budget=budget).wait_after(trouble(Verdict.THROTTLED), 100.0)
+        persist(READ, budget=budget).wait_after(failed(Verdict.THROTTLED), 100.0)
     budget.refill(RetryBudget.RETRY)
     again = persist(READ, budget=budget)
-    again.wait_after(trouble(Verdict.THROTTLED), 100.0)
+    again.wait_after(failed(Verdict.THROTTLED), 100.0)
     assert budget.left == 0.0
     again.succeeded()
     assert budget.left == RetryBudget.RETRY
@@ -129,7 +129,7 @@ def test_the_budget_runs_dry_and_comes_back() -> None:
 
 def test_a_timeout_costs_twice_as_much_and_the_bucket_does_not_overflow() -> None:
     budget = RetryBudget()
-    persist(READ, budget=budget).wait_after(trouble(Verdict.LOST, timed_out=True), 100.0)
+    persist(READ, budget=budget).wait_after(failed(Verdict.LOST, timed_out=True), 100.0)
     assert budget.left == 490.0
     budget.refill(1000.0)
     assert budget.left == 500.0

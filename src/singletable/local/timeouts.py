@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class EngineTimeouts:
     """In seconds."""
 
     ready_seconds: float = 10.0
-    """Until it answers; a slow machine opens a file of gigabytes in well under a second."""
+    """Until the engine answers. A slow machine opens a file of gigabytes in well under a second."""
 
     stop_seconds: float = 5.0
-    """From SIGTERM to SIGKILL. The engine loses nothing that it acknowledged in either."""
+    """From SIGTERM to SIGKILL. The engine loses no acknowledged write in either case."""

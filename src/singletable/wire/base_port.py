@@ -1,0 +1,42 @@
+"""What the ports of both transports share: the clocks, the delivery of requests, the ports to other services."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Self
+
+from msgspec.structs import replace
+
+from singletable.flow.services import Service
+from singletable.wire.credentials import CredentialSource
+from singletable.wire.delivery import Delivery, fresh_token
+from singletable.wire.endpoints import Endpoint, beside
+from singletable.wire.port_options import PortOptions
+
+
+class BasePort(ABC):
+    """A port without its connections."""
+
+    def __init__(self, endpoint: Endpoint, credentials: CredentialSource, options: PortOptions) -> None:
+        self.now = options.now
+        self.monotonic = options.monotonic
+        self.random = options.random
+        self.token = fresh_token
+        self.traits = replace(options.traits, read_seconds=options.timeouts.read)
+        self._credentials = credentials
+        self._delivery = Delivery(endpoint, credentials, options)
+        self._locate = options.locate or beside(endpoint)
+        self._options = options
+        self._others: dict[tuple[Service, str], Self] = {}
+
+    def to(self, service: Service, url: str = "") -> Self:
+        """The port to another service, with the same credentials and options. It closes with this one."""
+        found = self._others.get((service, url))
+        if found is None:
+            options = replace(self._options, service=service, locate=None)
+            found = self._others.setdefault((service, url), self._open(self._locate(service, url), options))
+        return found
+
+    @abstractmethod
+    def _open(self, endpoint: Endpoint, options: PortOptions) -> Self:
+        """Another port of this kind."""
