@@ -3,7 +3,7 @@
 Grouped by what a layer does with it:
 
 * declare entities and keys of its own (`Entity`, `Special`, `Template`, `KeyPart`, `Slot`, `capture_sort`)
-* look a class up (`Model`, `model_of`, `model_for`) and make a table ready (`first_use`)
+* look a class up (`Model`, `model_of`, `model_for`) and make a table ready (`ready`)
 * bind a class to a database (`AwaitingDatabase`, `BlockingDatabase`)
 * read (`get`, `get_many`, `ask`, `page`, `chunk`, `everything`)
 * write under a guard, alone or as a part of a transaction (`Write`, `Part`, `Moment`, `guard`, `commit`, `alone`)
@@ -19,7 +19,7 @@ from singletable.records.batches import get_at, get_many
 from singletable.records.check import Finding
 from singletable.records.conditions import both, carries, guard, is_absent, is_schema, is_type, plain_guard
 from singletable.records.cursors import CursorSeal
-from singletable.records.first_use import first_use
+from singletable.records.first_use import ready
 from singletable.records.index_keys import applied
 from singletable.records.query_request import Asked, ask
 from singletable.records.read import (
@@ -117,7 +117,6 @@ __all__ = [
     "enum_text",
     "everything",
     "field",
-    "first_use",
     "flows",
     "get",
     "get_at",
@@ -135,6 +134,7 @@ __all__ = [
     "placed_reader_of",
     "plain",
     "plain_guard",
+    "ready",
     "start",
 ]
 

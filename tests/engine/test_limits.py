@@ -13,7 +13,7 @@ from singletable import Condition, InvalidRequest, TooLarge, attr, key_of
 from singletable.flow import Consumed, Request, Response
 from singletable.operations import PutItem
 from singletable.operations.answers import encode
-from singletable.records.first_use import first_use
+from singletable.records.first_use import ready
 from singletable.schema.models import model_of
 from singletable.values import MAX_ITEM_BYTES, item_size
 from singletable.values.sizes import number_size
@@ -71,7 +71,7 @@ async def test_a_number_counts_what_the_engine_counts(text: str, target: str) ->
     room = MAX_ITEM_BYTES - item_size(base)
     table = model_of(Photo).table
     async with opened("blocking", target) as shell:
-        await first_use(shell.port, table)
+        await ready(shell.port, table)
 
         async def fits(length: int) -> bool:
             try:

@@ -10,7 +10,7 @@ from singletable import AsyncDatabase, Credentials, Database, RetryPolicy, Stati
 from singletable.connection import Options, find_target
 from singletable.flow import Traits
 from singletable.records import Finding, flows
-from singletable.records.first_use import first_use
+from singletable.records.first_use import ready
 from singletable.wire import BlockingPort, PortOptions
 from singletable.wire.asyncio_port import AwaitingPort
 from tests.faults.clock import Clock
@@ -42,7 +42,7 @@ async def opened_at(
     shell = make(kind, url, clock, retry, timeouts, seed, cursor_keys)
     try:
         for table in tables:
-            await shell.run(first_use(shell.port, table))
+            await shell.run(ready(shell.port, table))
         yield shell
     finally:
         await shell.close()

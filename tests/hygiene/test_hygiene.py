@@ -14,7 +14,7 @@ from singletable import StaticCredentials, attr
 from singletable.errors import SingletableError
 from singletable.operations.answers import Refused
 from singletable.operations.transact import Cancelled
-from singletable.records.first_use import first_use
+from singletable.records.first_use import ready
 from singletable.schema.models import model_of
 from singletable.wire import RetryPolicy
 from tests.faults import opening
@@ -51,7 +51,7 @@ async def stage(kind: str, engine_url: str, faults: Faults, clock: Clock) -> Asy
     numbers = count()
     shell.port.token = lambda: f"{TOKEN}-{next(numbers)}"
     for table in (vault, strict):
-        await shell.run(first_use(shell.port, table))
+        await shell.run(ready(shell.port, table))
     await shell.create(secret())
     await shell.write_many(puts=[Entry(book=ID, name=f"{TEXT}-{n}") for n in range(3)])
     make_faulty(shell.port, faults)

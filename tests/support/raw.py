@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from singletable.flow.port import Port
 from singletable.operations import GetItem, Item, PutItem, Scan, Selection
-from singletable.records.first_use import first_use
+from singletable.records.first_use import ready
 from singletable.schema.models import model_of
 
 
@@ -35,7 +35,7 @@ async def stored(port: Port, key: Any) -> dict[str, Any] | None:
 async def put_raw(port: Port, kind: type[Any], item: Mapping[str, Any]) -> None:
     """Write an item as it is into the table of a class."""
     table = model_of(kind).table
-    await first_use(port, table)
+    await ready(port, table)
     await port.send(PutItem(table.name, item))
 
 

@@ -19,7 +19,6 @@ from typing import Any, TypeVar
 from singletable.documents.contents import ARGUMENTS, Content, Contents, content_of
 from singletable.documents.context import Home
 from singletable.documents.head_state import waits_for_a_name
-from singletable.documents.read import ready
 from singletable.documents.rows import (
     ClientRecord,
     CollectionVersion,
@@ -33,7 +32,7 @@ from singletable.documents.rows import (
 from singletable.documents.submission import refs_in
 from singletable.errors import Corrupt
 from singletable.flow.port import Port
-from singletable.foundation import ANY, Finding, Query, ask, model_for
+from singletable.foundation import ANY, Finding, Query, ask, model_for, ready
 from singletable.operations import Key
 
 R = TypeVar("R", bound=Row)
@@ -48,7 +47,7 @@ async def check(port: Port, home: Home[Any], project: str) -> list[Finding]:
 
     Not beside writers: what is written while it reads can look wrong.
     """
-    await ready(port, home)
+    await ready(port, home.model.table)
     rows = home.model.rows
     versions: list[Version] = await _all(port, rows.version.by_number(project, ANY))
     records: list[MutationRecord] = await _all(port, rows.mutation.by_id(project, ANY))

@@ -24,7 +24,7 @@ from singletable.documents.drafts import Working
 from singletable.documents.head_state import State, read_state
 from singletable.documents.inbox_log import tell_once
 from singletable.documents.mutations import Mutation, Outcome, Submission
-from singletable.documents.read import hashes_of, outcomes, ready
+from singletable.documents.read import hashes_of, outcomes
 from singletable.documents.retention import keep
 from singletable.documents.rows import InboxRow
 from singletable.documents.snapshots import scalars_of
@@ -32,6 +32,7 @@ from singletable.documents.submission import refs_in, submit
 from singletable.documents.version_transaction import actions_of
 from singletable.errors import Corrupt, InvalidRequest, OutcomeUnknown, TransactionConflict, Unavailable
 from singletable.flow.port import Port
+from singletable.foundation import ready
 from singletable.operations import Cancelled, TransactWriteItems
 
 TRIES = 60
@@ -87,7 +88,7 @@ async def next_version(
 
     `on_unknown` is called with each mutation that waits for a program which has one of its name.
     """
-    await ready(port, home)
+    await ready(port, home.model.table)
     unknown: OutcomeUnknown | None = None
     attempted: list[Ended] = []
     held: dict[str, Corrupt] = {}

@@ -10,12 +10,12 @@ from singletable.documents.conditional_put import put_if_absent
 from singletable.documents.context import Home
 from singletable.documents.document import Document
 from singletable.documents.drafts import checked_scalars
-from singletable.documents.read import ready
 from singletable.documents.rows import Version
 from singletable.documents.snapshots import snapshot_of
 from singletable.documents.version_transaction import collection_actions
 from singletable.errors import AlreadyExists, InvalidValue
 from singletable.flow.port import Port
+from singletable.foundation import ready
 from singletable.operations import Action, Cancelled, TransactWriteItems
 from singletable.values import from_attribute_value
 
@@ -40,7 +40,7 @@ async def create_with(
 ) -> D:
     """A new document whose collections hold contents that lie among its blobs already."""
     home.contents(organisation, project)  # InvalidValue for ids that no path can hold
-    await ready(port, home)
+    await ready(port, home.model.table)
     version = _first(port, home, organisation, project, scalars, hashes)
     rows = home.model.rows
     listing = rows.listing(project=project, organisation=organisation, created=version.time)

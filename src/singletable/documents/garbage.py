@@ -27,13 +27,13 @@ from singletable.documents.conditional_put import Yielding, clear
 from singletable.documents.contents import ARGUMENTS, Content, Contents, content_of
 from singletable.documents.context import Home
 from singletable.documents.head_state import behind_gaps
-from singletable.documents.read import client_rows, epoch_row, newest, ready, record_rows, versions_since
+from singletable.documents.read import client_rows, epoch_row, newest, record_rows, versions_since
 from singletable.documents.rows import CollectionVersion, Condemned, InboxRow, MutationRecord, Version
 from singletable.documents.submission import refs_in
 from singletable.errors import Denied, TransactionConflict, Unavailable
 from singletable.expressions import Change, Condition, Expressions, Given, Stored
 from singletable.flow.port import Port
-from singletable.foundation import ANY, Query, after, ask, guard, is_absent, model_of
+from singletable.foundation import ANY, Query, after, ask, guard, is_absent, model_of, ready
 from singletable.operations import DeleteItem, Guard, Key, PutItem, Refused, UpdateItem
 from singletable.operations.answers import RAW
 from singletable.values import AttributeValue
@@ -77,7 +77,7 @@ async def collect_garbage(port: Port, home: Home[Any], project: str, *, take_ove
     times. `take_over` also finishes what a run left at `deleting`: only when no other run of this document lives.
     NotFound.
     """
-    await ready(port, home)
+    await ready(port, home.model.table)
     epoch = await epoch_row(port, home, project)
     contents = home.contents(epoch.organisation, project)
     known = {ARGUMENTS, *(model.folder for model in home.model.collections.values())}

@@ -13,7 +13,7 @@ from singletable.documents.rows import ClientRecord, CollectionVersion, GcEpoch,
 from singletable.documents.snapshots import StoredItems, snapshot_of
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, NotFound
 from singletable.flow.port import Port
-from singletable.foundation import ANY, Asked, KeyOf, Page, Query, ask, first_use, get_many, page
+from singletable.foundation import ANY, Asked, KeyOf, Page, Query, ask, get_many, page, ready
 from singletable.foundation import get as get_row
 from singletable.operations import Key
 
@@ -23,11 +23,6 @@ D = TypeVar("D", bound=Document)
 
 PROBES = 15
 """Versions looked at side by side in the search for a time."""
-
-
-async def ready(port: Port, home: Home[Any]) -> None:
-    if port.traits.creates_tables:
-        await first_use(port, home.model.table)
 
 
 # --- snapshots --------------------------------------------------------------------------------------------------------
@@ -76,7 +71,7 @@ def _known(home: Home[Any], names: Sequence[str]) -> Sequence[str]:
 
 async def newest(port: Port, home: Home[Any], project: str) -> Version:
     """The newest version's item, consistently. One request. NotFound."""
-    await ready(port, home)
+    await ready(port, home.model.table)
     found = await port.send(newest_operation(port, home, project).operation(None, 1))
     if not found.items:
         raise not_found(home, project)
@@ -118,7 +113,7 @@ def not_found(home: Home[Any], project: str, what: str = "document") -> NotFound
 
 async def version_rows(port: Port, home: Home[Any], project: str, numbers: Sequence[int]) -> list[Version]:
     """Some versions' items, in the order of their numbers. One round trip. NotFound."""
-    await ready(port, home)
+    await ready(port, home.model.table)
     for number in numbers:
         _check_number(number)
     keys = [home.model.rows.version.by_number(project, number) for number in numbers]
@@ -194,7 +189,7 @@ async def items_of(port: Port, home: Home[Any], project: str, name: str) -> Item
 
     Right because a collection's version is only written in the transaction that makes it visible.
     """
-    await ready(port, home)
+    await ready(port, home.model.table)
     (name,) = _known(home, [name])
     model, row = home.model.collections[name], home.model.rows.collections[name]
     query: Query[CollectionVersion] = row.by_number(project, ANY)

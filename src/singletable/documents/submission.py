@@ -19,12 +19,12 @@ from singletable.documents.context import Home
 from singletable.documents.document import CollectionModel
 from singletable.documents.inbox_limits import check_ahead, check_room, first_missing, last_of
 from singletable.documents.mutations import Mutation, Mutator, Outcome, Ref, Submission
-from singletable.documents.read import client_rows, epoch_row, not_found, outcomes, ready
+from singletable.documents.read import client_rows, epoch_row, not_found, outcomes
 from singletable.documents.retention import holds, keep
 from singletable.documents.rows import ClientRecord, GcEpoch, InboxRow
 from singletable.errors import InvalidRequest, TransactionConflict
 from singletable.flow.port import Consumed, Port
-from singletable.foundation import ANY, Query, ask, get_many
+from singletable.foundation import ANY, Query, ask, get_many, ready
 from singletable.operations import Cancelled, TransactWriteItems
 
 T = TypeVar("T")
@@ -67,7 +67,7 @@ async def _submit(
 ) -> tuple[dict[tuple[str, int], Outcome], list[Submission]]:
     """The outcomes of what is past, and what was left out."""
     _check_submissions(submissions)
-    await ready(port, home)
+    await ready(port, home.model.table)
     given = {(each.client, each.id): each for each in submissions}
     if len(given) < len(submissions):
         raise InvalidRequest("a mutation is given twice: a client's id names one", operation="submit")
@@ -205,7 +205,7 @@ async def submit_next(
     Four round trips. For clients that keep no count of their own: two that submit at once get two ids.
     """
     _check_mutation(mutation)
-    await ready(port, home)
+    await ready(port, home.model.table)
     for _ in range(TRIES):
         epoch = await epoch_row(port, home, project)
         submission = mutation.by(client, await _next_id(port, home, project, client), principal=principal)
@@ -266,7 +266,7 @@ async def store(
     port: Port, home: Home[Any], project: str, collection: CollectionModel[T], values: Sequence[T]
 ) -> list[Ref[T]]:
     """Put contents that mutations will refer to, side by side. Until one that does is submitted, nothing keeps them."""
-    await ready(port, home)
+    await ready(port, home.model.table)
     epoch = await epoch_row(port, home, project)
     named: list[Content] = []
     needed: dict[Content, bytes | None] = {}

@@ -8,7 +8,7 @@ from typing import Any
 
 from singletable.errors import AlreadyExists, Incomplete, InvalidRequest, NotFound
 from singletable.flow.port import Port
-from singletable.foundation import KeyOf, Table, first_use, get_many, model_for, model_of
+from singletable.foundation import KeyOf, Table, get_many, model_for, model_of, ready
 from singletable.graph.edge_items import Listing, counter_of, edge_key, note
 from singletable.graph.edges import LISTED, REVISION, Edge
 from singletable.graph.link import unlink
@@ -33,8 +33,7 @@ async def load(port: Port, nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]
     if not nodes:
         return
     table = _table_of(nodes)
-    if port.traits.creates_tables:
-        await first_use(port, table)
+    await ready(port, table)
     if missing := await _missing_targets(port, nodes, listings):
         raise InvalidRequest(
             f"{len(missing)} nodes that edges go to are not there",

@@ -12,7 +12,7 @@ from typing import Any
 
 from singletable.errors import InvalidRequest, TransactionCancelled
 from singletable.flow.port import Port
-from singletable.foundation import Model, chunk, commit, first_use, model_of, start
+from singletable.foundation import Model, chunk, commit, model_of, ready, start
 from singletable.graph.edge_removal import Removed, partition_pages, remove_edges
 from singletable.graph.edges import Edge, edge_types, is_edge
 from singletable.graph.nodes import BURIED, TOMBSTONE, Node, is_key_of, node_key
@@ -33,8 +33,7 @@ async def delete_node(port: Port, node: Any) -> bool:
     if not is_key_of(key, Node):
         raise InvalidRequest("a node or its key is wanted", operation="delete_node", hint="unlink() takes edges away.")
     model: Model[Any] = model_of(key.kinds[0])
-    if port.traits.creates_tables:
-        await first_use(port, model.table)
+    await ready(port, model.table)
     item = await set_tombstone(port, model, key)
     if item is None:
         return False

@@ -17,7 +17,7 @@ from typing import Any
 
 from singletable.errors import NotFound, SingletableError, TransactionCancelled
 from singletable.flow.port import Port
-from singletable.foundation import Table, Write, commit, first_use
+from singletable.foundation import Table, Write, commit, ready
 from singletable.graph.edge_items import EdgeMoved
 from singletable.graph.edge_removal import HoldAbsence, remove_edges, without_source
 from singletable.graph.edges import Edge, is_edge
@@ -41,8 +41,7 @@ async def sweep_graph(port: Port, table: Table, *, orphans: bool = False) -> int
     come of target="unchecked", and of loads that were broken off; and as a load that is under way looks the same, never
     beside one.
     """
-    if port.traits.creates_tables:
-        await first_use(port, table)
+    await ready(port, table)
     deletions = {each.node.key.partition: each async for each in _deletions(port, table)}
     ended = 0
     if deletions or orphans:

@@ -9,7 +9,7 @@ from singletable.errors import Incomplete, InvalidRequest, Unavailable
 from singletable.flow.port import Port
 from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, Key, Reader
 from singletable.records.conditions import check_verb
-from singletable.records.first_use import first_use
+from singletable.records.first_use import ready
 from singletable.records.read import check_whole
 from singletable.records.readers import Place, placed_reader_of
 from singletable.schema.models import Model, model_for, model_of
@@ -64,8 +64,7 @@ async def get_at(
 ) -> list[T]:
     """What lies at some places of a table, as a reader makes it, in no order: for flows that know places without keys.
     `key_at` makes the keys that `Incomplete` carries."""
-    if port.traits.creates_tables:
-        await first_use(port, table)
+    await ready(port, table)
     partition, sort = table.definition.key
     rest: list[Key] = [{partition: {"S": p}, sort: {"S": s}} for p, s in places]
     found: list[T] = []
@@ -105,8 +104,7 @@ async def write_many(port: Port, puts: Iterable[Any], deletes: Iterable[KeyOf[An
             )
         writes[place] = (given, request)
     for table, writes in by_table.items():
-        if port.traits.creates_tables:
-            await first_use(port, table)
+        await ready(port, table)
         await _write_all(port, table, writes)
 
 

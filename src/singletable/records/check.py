@@ -15,7 +15,7 @@ from singletable.errors import SingletableError
 from singletable.flow.port import Port
 from singletable.operations import BatchGetItem, Item, Key, Scan, Selection
 from singletable.operations.answers import RAW
-from singletable.records.first_use import first_use
+from singletable.records.first_use import ready
 from singletable.records.unique_guards import OWNER, OWNER_SORT, guard_key
 from singletable.schema.models import Model
 from singletable.schema.table import GUARD_TYPE, Table
@@ -38,8 +38,7 @@ class Finding:
 
 async def check(port: Port, table: Table) -> list[Finding]:
     """Everything of a table that is not as it should be; nothing for a sound one. Reads the whole table."""
-    if port.traits.creates_tables:
-        await first_use(port, table)
+    await ready(port, table)
     found: list[Finding] = []
     after: Key | None = None
     while True:

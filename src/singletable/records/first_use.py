@@ -1,4 +1,4 @@
-"""A table's first use on a local engine: it is made there, and what it lacks is added. Never on AWS."""
+"""A table's first use on a local engine: it is created, and what it lacks is added. Never on AWS."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from singletable.schema.table import Table
 from singletable.tables import add_index, create, describe, differences, set_stream, set_ttl, sweep
 
 
-async def first_use(port: Port, table: Table) -> None:
-    """Make the table where it is not there. Nothing from the second use on; two first uses at once are one.
+async def ready(port: Port, table: Table) -> None:
+    """Make a table ready for requests: on a local engine, create it at its first use. Every flow calls this first.
 
-    No meter counts it.
+    Sends nothing on AWS, nor from the second use on. Concurrent first uses are one. No meter counts it.
     """
-    if table.name not in port.ready:
+    if port.traits.creates_tables and table.name not in port.ready:
         await port.ready.prepare(table.name, partial(_set_up, port, table))
 
 
@@ -42,14 +42,14 @@ async def _make(port: Port, table: Table) -> None:
             raise NotConfigured(
                 "the table in this data file has other keys: " + "; ".join(map(str, keys)),
                 table=table.name,
-                hint="Begin anew with `singletable local reset`, or give the table another name.",
+                hint="Start over with `singletable local reset`, or give the table another name.",
             )
     await tend_stream(port, table)
-    # What an engine that knows no TTL has kept since the last time.
+    # An engine without TTL has kept the items that expired since the last time.
     await sweep(port, definition)
 
 
 async def tend_stream(port: Port, table: Table) -> None:
-    """Do for a table's stream what its engine leaves undone; nothing on AWS, nor for a table without one."""
+    """Prepare a table's stream on an engine that leaves it undone. Nothing on AWS, nor for a table without one."""
     if table.definition.stream is not None and port.traits.maintain_streams is not None:
         await port.call_all([partial(port.traits.maintain_streams, port.now())])

@@ -8,7 +8,7 @@ from singletable.errors import NotFound
 from singletable.flow.port import Port
 from singletable.later import Later
 from singletable.records.batches import get_many, write_many
-from singletable.records.first_use import first_use, tend_stream
+from singletable.records.first_use import ready, tend_stream
 from singletable.records.read import chunk, everything, get, get_collection, page, scan_chunk, start
 from singletable.records.send import create, delete, put, update, upsert
 from singletable.records.transactions import commit
@@ -90,8 +90,7 @@ async def diff_table(port: Port, table: Table) -> list[Difference]:
 
 async def sweep_table(port: Port, table: Table, orphans: bool = False) -> int:
     """Delete what has expired, and what the table's layer has to end; returns how many went."""
-    if port.traits.creates_tables:
-        await first_use(port, table)
+    await ready(port, table)
     return await _sweep(port, table.definition) + await table.sweep_layer(port, orphans=orphans)
 
 

@@ -15,7 +15,7 @@ from singletable.flow.port import Port
 from singletable.operations import Found, GetItem, Item, Key, Scan, Selection, keys_in
 from singletable.records.conditions import is_alive
 from singletable.records.cursors import Binding, CursorSeal
-from singletable.records.first_use import first_use
+from singletable.records.first_use import ready
 from singletable.records.query_request import Asked, ask, projected
 from singletable.records.readers import reader_of
 from singletable.schema.collections import Collection, Whole
@@ -72,8 +72,7 @@ class Page(Generic[T_co]):
 async def get(port: Port, key: KeyOf[T]) -> T | None:
     """The entity under a key, or None. One request: half a read unit each 4 KB, a whole one when consistent."""
     model: Model[Any] = model_of(key.captured.owner)
-    if port.traits.creates_tables:
-        await first_use(port, model.table)
+    await ready(port, model.table)
     found = await port.send(get_operation(key, whole=port.traits.counts_parts))
     return None if found is None or model.is_expired(found, port.now()) else found
 
@@ -171,8 +170,7 @@ async def scan_chunk(
 ) -> Found[T]:
     """One page of one segment of a table's scan, only the items of a class."""
     model: Model[Any] = model_of(kind)
-    if port.traits.creates_tables:
-        await first_use(port, model.table)
+    await ready(port, model.table)
     limit = port.traits.scan_page_limit
     if limit is not None:
         note_estimate("Scan", f"pages of {limit} items are rounded up one by one; AWS rounds up pages of 1 MB")
@@ -195,8 +193,7 @@ def scan_operation(
 
 async def _ready(port: Port, query: Query[Any]) -> Asked:
     asked = ask(query, port.now())
-    if port.traits.creates_tables:
-        await first_use(port, asked.table)
+    await ready(port, asked.table)
     return asked
 
 

@@ -22,7 +22,7 @@ from singletable.flow.port import Port
 from singletable.operations import Item, Refused
 from singletable.operations.answers import applied
 from singletable.records.conditions import is_there, outcome_unknown
-from singletable.records.first_use import first_use
+from singletable.records.first_use import ready
 from singletable.records.index_keys import applied as entity_after
 from singletable.records.index_keys import check_updates
 from singletable.records.proof import found, is_outdated, stored_read
@@ -119,8 +119,7 @@ async def alone(port: Port, write: Write, exactly_once: bool = False, proves: bo
 
     A refusal without the item takes a read more, to tell whether there is one; with `proves` off it is taken for none.
     """
-    if port.traits.creates_tables:
-        await first_use(port, write.model.table)
+    await ready(port, write.model.table)
     if exactly_once or (write.model.uniques and not isinstance(write, Change)):
         return await _transacted(port, write)
     moment = Moment(port.now(), port.token())

@@ -24,7 +24,7 @@ from singletable.expressions import Condition, Update, words
 from singletable.flow.port import Port
 from singletable.operations import MAX_ACTIONS, Cancelled, Item, Reason, TransactWriteItems
 from singletable.operations.answers import is_too_large
-from singletable.records.first_use import first_use
+from singletable.records.first_use import ready
 from singletable.records.index_keys import check_updates
 from singletable.records.merge import merged
 from singletable.records.proof import found, is_outdated, stored_read
@@ -128,9 +128,8 @@ async def commit(port: Port, pending: Sequence[Write], read: Mapping[int, Any] |
     writes = list(_merged(pending))
     if not writes:
         return {}
-    if port.traits.creates_tables:
-        for table in dict.fromkeys(write.model.table for write in writes):
-            await first_use(port, table)
+    for table in dict.fromkeys(write.model.table for write in writes):
+        await ready(port, table)
     moment = Moment(port.now())
     known: dict[int, Any] = {i: w.brought for i, w in enumerate(writes) if w.brought is not UNREAD} | dict(read or {})
     for _ in range(TRIES):

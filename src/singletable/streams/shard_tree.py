@@ -8,7 +8,7 @@ from typing import Any
 from singletable.errors import NotConfigured
 from singletable.flow import DYNAMODB_STREAMS
 from singletable.flow.port import Port
-from singletable.foundation import Table, first_use
+from singletable.foundation import Table, ready
 from singletable.operations import TableCall
 from singletable.operations.stream import DescribeStream, Shard
 from singletable.streams.state import LeaseItem
@@ -16,8 +16,7 @@ from singletable.streams.state import LeaseItem
 
 async def find_stream(port: Port, table: Table) -> str:
     """The name (ARN) of a table's stream. One request. NotConfigured where it has none."""
-    if port.traits.creates_tables:
-        await first_use(port, table)
+    await ready(port, table)
     answer = await port.send(TableCall("DescribeTable", {"TableName": table.name}))
     described: dict[str, Any] = (answer or {}).get("Table", {})
     stream = described.get("LatestStreamArn")

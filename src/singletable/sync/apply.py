@@ -16,9 +16,9 @@ import msgspec
 
 from singletable.documents import Home, InboxRow, Outcome, Submission
 from singletable.documents.flows import next_version
-from singletable.documents.read import ready
 from singletable.errors import InvalidRequest, Unavailable
 from singletable.flow import Port
+from singletable.foundation import ready
 from singletable.sync.access import Access, Authorise
 
 Result = Callable[[Awaitable[bool]], bool]
@@ -38,7 +38,7 @@ class Applier:
         self, port: Port, project: str, result: Result | None = None, on_unknown: OnUnknown | None = None
     ) -> list[Outcome]:
         """One version of what waits, of up to 40 mutations; nothing where nothing can be applied."""
-        await ready(port, self.home)
+        await ready(port, self.home.model.table)
         home = replace(self.home, authorise=self._asked(project, result))
         return await next_version(port, home, project, on_unknown)
 

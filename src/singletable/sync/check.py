@@ -10,9 +10,8 @@ from collections.abc import AsyncIterator
 from typing import Any, TypeVar
 
 from singletable.documents import Home
-from singletable.documents.read import ready
 from singletable.flow import Port
-from singletable.foundation import Entity, Finding, flows, model_for
+from singletable.foundation import Entity, Finding, flows, model_for, ready
 from singletable.operations import Key
 from singletable.sync.client_groups import Group, group_keys
 
@@ -21,7 +20,7 @@ E = TypeVar("E", bound=Entity)
 
 async def check(port: Port, home: Home[Any]) -> list[Finding]:
     """Everything that is not as it should be; nothing for a sound table. Four scans. Documents have a check too."""
-    await ready(port, home)
+    await ready(port, home.model.table)
     keys, rows, word = group_keys(home.model.table), home.model.rows, home.model.words.document
     groups = {group.group: group async for group in _all(port, keys.group)}
     projects = {epoch.project async for epoch in _all(port, rows.epoch)}

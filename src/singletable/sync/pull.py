@@ -30,13 +30,12 @@ from singletable.documents.read import (
     newest,
     newest_operation,
     not_found,
-    ready,
 )
 from singletable.documents.rows import ClientRecord, InboxRow, Version
 from singletable.documents.snapshots import scalar_values, scalars_of
 from singletable.errors import Unavailable
 from singletable.flow import Port
-from singletable.foundation import ANY, Query, ask, flows
+from singletable.foundation import ANY, Query, ask, flows, ready
 from singletable.schema import between
 from singletable.sync.client_groups import Bindings, GroupKeys, clients_of, known_clients
 from singletable.sync.protocol import Clear, Delete, Operation, Pull, Pulled, Put
@@ -67,7 +66,7 @@ class Puller:
 
     async def look(self, port: Port, project: str) -> Sight:
         """What a pull begins with. One round trip. NotFound where there is no such project."""
-        await ready(port, self.home)
+        await ready(port, self.home.model.table)
         inbox: Query[InboxRow] = self.home.model.rows.inbox.by_id(project, ANY)
         look: list[Any] = [
             newest_operation(port, self.home, project).operation(None, 1),

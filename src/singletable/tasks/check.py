@@ -16,7 +16,7 @@ from typing import Any
 
 from singletable.errors import SingletableError
 from singletable.flow.port import Port
-from singletable.foundation import Finding, Model, first_use, model_for, model_of
+from singletable.foundation import Finding, Model, model_for, model_of, ready
 from singletable.operations import Item, Key, Scan, Selection
 from singletable.operations.answers import RAW
 from singletable.tasks.calls import TaskFunction
@@ -29,8 +29,7 @@ _Place = tuple[str, str]
 
 async def check(port: Port, tasks: TaskEntities, functions: Mapping[str, TaskFunction[...]]) -> list[Finding]:
     """What of the tasks is not as it should be; nothing for sound ones. An index that lags may be a finding."""
-    if port.traits.creates_tables:
-        await first_use(port, tasks.table)
+    await ready(port, tasks.table)
     stored = await _stored(port, tasks)
     places = {model_for(entity).place_of(entity) for entity in stored}
     found: list[Finding] = []

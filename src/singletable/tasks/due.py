@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from singletable.flow.port import Port
-from singletable.foundation import KeyOf, Template, first_use, get_many, model_of
+from singletable.foundation import KeyOf, Template, get_many, model_of, ready
 from singletable.operations import Item, Key, Query, Selection
 from singletable.operations.answers import RAW
 from singletable.tasks.items import SHARDS, State, TaskEntities, TaskItem
@@ -36,8 +36,7 @@ async def find(port: Port, tasks: TaskEntities, state: State, limit: int) -> lis
 
     One round trip of eight requests, half a read unit for each 4 KB.
     """
-    if port.traits.creates_tables:
-        await first_use(port, tasks.table)
+    await ready(port, tasks.table)
     found = await port.send_all([_query(tasks, state, shard, limit) for shard in range(SHARDS)])
     candidates = [_candidate(tasks, shard, item) for shard, page in enumerate(found) for item in page.items]
     return sorted((c for c in candidates if c is not None), key=lambda c: c.wake)
@@ -45,8 +44,7 @@ async def find(port: Port, tasks: TaskEntities, state: State, limit: int) -> lis
 
 async def keys_of(port: Port, tasks: TaskEntities, state: State, until: datetime | None = None) -> list[Candidate]:
     """Every task of a state, as the index shows them; with `until`, those that wake by then."""
-    if port.traits.creates_tables:
-        await first_use(port, tasks.table)
+    await ready(port, tasks.table)
     candidates: list[Candidate] = []
     wanted: dict[int, Key | None] = dict.fromkeys(range(SHARDS))
     while wanted:
