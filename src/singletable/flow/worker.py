@@ -32,8 +32,8 @@ from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from singletable.errors import PASSING
+from singletable.flow.fork_safe_lock import ForkSafeLock
 from singletable.flow.port import Port
-from singletable.flow.ready import Guard
 from singletable.flow.stop import Stop
 from singletable.flow.transitions import Transitions
 
@@ -116,7 +116,7 @@ class Kernel:
     pause_seconds: float = PAUSE_SECONDS
     state: State = State.WORKING
     _slots: set[int] = field(default_factory=set[int])
-    _guard: Guard = field(default_factory=Guard)
+    _guard: ForkSafeLock = field(default_factory=ForkSafeLock)
 
     # --- what a worker calls ------------------------------------------------------------------------------------------
     async def run(self, slots: Sequence[Slot[T]], heartbeat: Heartbeat[Any] | None = None) -> list[T]:
