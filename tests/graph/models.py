@@ -35,6 +35,7 @@ class Team(Node, table=records, type="TEAM"):
 
 class Account(Node, table=records, type="ACCOUNT"):
     email: str = field(unique=True)
+    name: str = ""
 
 
 class Importer(Node, table=records, type="IMPORTER"):

@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 
-from singletable import Database, InvalidRequest, NotFound, attr, connect
+from singletable import Corrupt, Database, InvalidRequest, NotFound, NotUnique, attr, connect
 from singletable.graph import Graph, flows
+from singletable.operations import DeleteItem, Guard
+from singletable.operations.answers import RAW
 from tests.faults.failpoints import AFTER, BEFORE, run_child
 from tests.graph.child import DOOMED, LOCAL
-from tests.graph.models import Goal, GoalMembership, Note, Role, Subgoal, Subscriber, User, records
+from tests.graph.models import Account, Goal, GoalMembership, Note, Role, Subgoal, Subscriber, User, records
 from tests.graph.shells import bound
+from tests.support.raw import put_raw, stored
 from tests.support.shells import Shell
 
 CHILD = "tests.graph.child"
@@ -175,3 +178,49 @@ class _Pausing:
 class _Turn:
     def __await__(self) -> Generator[None, None, None]:
         yield None
+
+
+# --- nodes that were broken by hand -----------------------------------------------------------------------------------
+async def broken(shell: Shell, **attributes: Any) -> None:
+    """An account that holds its address, with attributes that no program wrote."""
+    await shell.create(Account(id="a", email="ada@example.com"))
+    item = await stored(shell.port, Account.by_id("a"))
+    assert item is not None
+    await put_raw(shell.port, Account, {**item, **attributes})
+
+
+async def test_a_node_whose_unique_value_is_read_goes_whatever_else_is_broken(shell: Shell) -> None:
+    await broken(shell, name={"BOOL": True})
+    with pytest.raises(Corrupt):
+        await shell.get(Account.by_id("a"))
+    assert await shell.delete_node(Account.by_id("a"))
+    await shell.create(Account(id="b", email="ada@example.com"))
+
+
+async def test_a_node_whose_unique_value_is_broken_goes_and_its_guard_stays(
+    shell: Shell, caplog: pytest.LogCaptureFixture
+) -> None:
+    await broken(shell, email={"N": "1"})
+    assert {finding.code for finding in await shell.check(records)} == {"item.unreadable", "guard.orphan"}
+    assert await shell.delete_node(Account.by_id("a"))
+    assert await shell.get(Account.by_id("a")) is None
+    assert [record.getMessage() for record in caplog.records if record.name == "singletable.graph"] == [
+        "a node of Account is deleted whose email can't be read: the guard of its value stays, as check() reports"
+    ]
+    (finding,) = await shell.check(records)
+    assert finding.code == "guard.orphan"
+    with pytest.raises(NotUnique):
+        await shell.create(Account(id="b", email="ada@example.com"))
+    key = {name: {"S": text} for name, text in zip(records.definition.key, finding.key, strict=True)}
+    await shell.port.send(DeleteItem(records.name, key, Guard(), RAW))
+    await shell.create(Account(id="b", email="ada@example.com"))
+
+
+async def test_a_node_of_a_newer_program_is_left_to_that(shell: Shell) -> None:
+    await broken(shell, _v={"N": "2"})
+    with pytest.raises(Corrupt, match="schema version 2"):
+        await shell.delete_node(Account.by_id("a"))
+    item = await stored(shell.port, Account.by_id("a"))
+    assert item is not None
+    await put_raw(shell.port, Account, {**item, "_v": {"N": "1"}})
+    assert await shell.delete_node(Account.by_id("a"))

@@ -11,7 +11,7 @@ node that nothing leads to any more is removed.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,8 +59,8 @@ class _Deletion:
     """One that is to end."""
 
     node: HoldTombstone
-    owner: Any
-    """The node as it was, where it holds unique values still."""
+    owner: Mapping[str, Any] | None
+    """The unique values that it still holds, by name."""
     is_clear: bool = True
     """Nothing was met that still leads from it or to it."""
 
@@ -75,7 +75,7 @@ async def _deletions(port: Port, table: Table) -> AsyncIterator[_Deletion]:
             try:
                 yield _Deletion(node, claimed_by(model, item))
             except SingletableError:
-                continue  # written by a newer program, which can end it; check() tells it until then
+                continue  # written by a newer program, which can end it; check() reports it until then
 
 
 async def _end(port: Port, deletion: _Deletion) -> int:

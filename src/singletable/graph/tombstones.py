@@ -11,18 +11,21 @@ deleted again has another.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import urandom
 from typing import Any, ClassVar
 
-from singletable.errors import NotFound, SingletableError, TransactionCancelled
+from singletable.errors import Corrupt, NotFound, SingletableError, TransactionCancelled
 from singletable.expressions import Condition, Given, Stored
 from singletable.flow.port import Port
 from singletable.foundation import Claim, KeyOf, Model, Moment, Part, Write, guard, is_type
 from singletable.graph.nodes import BURIED, TOMBSTONE
 from singletable.operations import CheckItem, DeleteItem, Guard, Item, PutItem, Refused, UpdateItem
 from singletable.operations.answers import RAW
+
+_log = logging.getLogger("singletable.graph")
 
 
 async def set_tombstone(port: Port, model: Model[Any], key: KeyOf[Any]) -> Item | None:
@@ -63,12 +66,11 @@ class HoldTombstone(Write):
 
 
 class _End(HoldTombstone):
-    """The node's own item goes, and with it the guards of its unique values. `current` is the node that has them."""
+    """The node's own item goes, and with it the guards of its unique values, which `current` holds by name."""
 
     def claims(self, current: Any) -> Iterator[Claim]:
-        if isinstance(current, self.model.kind):
-            for unique in self.model.uniques:
-                yield Claim(self.model, unique, self.key, getattr(current, unique.name), None)
+        for unique in self.model.uniques if current else ():
+            yield Claim(self.model, unique, self.key, current[unique.name], None)
 
 
 class RemoveNode(_End):
@@ -101,11 +103,36 @@ def is_ended(cancelled: TransactionCancelled) -> bool:
     return any(failure.verb == HoldTombstone.verb for failure in cancelled.failures)
 
 
-def claimed_by(model: Model[Any], item: Item) -> Any:
-    """The node whose unique values its deletion gives up; None where it has none (any more).
+def claimed_by(model: Model[Any], item: Item) -> Mapping[str, Any] | None:
+    """The unique values that a node's deletion gives up, by name; None where it has none, or none any more.
 
-    Read only where something depends on it: a node that this program can't read can be deleted.
+    Read only where something depends on it. Of a node that can't be read as a whole the unique attributes are read
+    alone, and a value that can't be read either keeps its guard: check() reports that as guard.orphan. Corrupt for a
+    node of another schema version that can't be read: the program that wrote it can delete it.
     """
     if not model.uniques or BURIED in item:
         return None
-    return model.load({name: value for name, value in item.items() if name != TOMBSTONE})
+    data = {name: value for name, value in item.items() if name != TOMBSTONE}
+    try:
+        node = model.load(data)
+    except Corrupt:
+        if model.version_of(data) != model.version:
+            raise
+        return _readable_values(model, data)
+    return {unique.name: getattr(node, unique.name) for unique in model.uniques}
+
+
+def _readable_values(model: Model[Any], item: Item) -> Mapping[str, Any]:
+    values: dict[str, Any] = dict.fromkeys((unique.name for unique in model.uniques), None)
+    known = model.places.known_from(item)
+    for unique in model.uniques:
+        stored = item.get(unique.stored)
+        try:
+            values[unique.name] = known.get(unique.name) if stored is None else unique.plan.load(stored)
+        except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError):
+            _log.warning(
+                "a node of %s is deleted whose %s can't be read: the guard of its value stays, as check() reports",
+                model.kind.__name__,
+                unique.stored,
+            )
+    return values

@@ -96,7 +96,11 @@ def _partners(table: Table, item: Item) -> Iterator[Key]:
         return
     for unique in model.uniques:
         if unique.stored in item and "NULL" not in item[unique.stored]:
-            yield guard_key(model, unique, unique.plan.load(item[unique.stored]))
+            try:
+                value = unique.plan.load(item[unique.stored])
+            except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError):
+                continue  # the item itself is reported, as item.unreadable
+            yield guard_key(model, unique, value)
 
 
 async def _unmatched(port: Port, table: Table, pairs: list[tuple[Item, Key]]) -> list[Finding]:
