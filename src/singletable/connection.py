@@ -7,7 +7,6 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
@@ -29,6 +28,7 @@ from singletable.wire import (
     locator,
     retry_policy_for,
 )
+from singletable.wire.monotonic import elapsed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -136,6 +136,7 @@ def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targ
     if path is not None and (not path.name or path.is_dir()):
         raise InvalidRequest(f"{target} names a directory, not a file", hint='Use "local:data/app.db".')
     engine = Engine.start(path, environ=environ)
+    data = engine.data
     endpoint = endpoint_at(engine, environ=environ, region=options.region)
     credentials = options.credentials or credentials_from({}, local=True)
     lag = 0.0 if EMBEDDED.synchronous_indexes else Traits().index_lag_seconds
@@ -144,7 +145,7 @@ def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targ
         scan_page_limit=EMBEDDED.scan_page_limit,
         counts_parts=EMBEDDED.counts_parts,
         index_lag_seconds=lag,
-        maintain_streams=partial(maintain_streams, engine.data),
+        maintain_streams=lambda now: maintain_streams(data, now, elapsed()),
     )
     keys = _cursor_keys(options, environ) or [_own_key(path)]
     return Target(

@@ -19,6 +19,7 @@ from singletable.local import Engine, maintain_streams
 from singletable.local.polling import wait_until
 from singletable.local.private_files import private_directory
 from singletable.streams import Changes, Gap, GapWarning
+from singletable.wire.monotonic import elapsed
 from tests.streams.models import Note, Seen, noted
 
 DAY = 24 * 3600
@@ -41,9 +42,12 @@ def rows(db: Database, sql: str) -> list[tuple[object, ...]]:
 
 
 def grow_old(db: Database, *, but_last: int = 0) -> None:
-    """All stream records but the last few become two days old."""
+    """All stream records but the last few become two days old, and were there two days of running time ago."""
     keep = f"(SELECT id FROM _stream_records ORDER BY id DESC LIMIT {but_last})"
     rows(db, f"UPDATE _stream_records SET created_at = created_at - {2 * DAY} WHERE id NOT IN {keep}")
+    last = f"(SELECT coalesce(max(id), 0) FROM _stream_records WHERE id NOT IN {keep})"
+    rows(db, "DELETE FROM _singletable_stream_marks")
+    rows(db, f"INSERT INTO _singletable_stream_marks VALUES (0, {elapsed() - 2 * DAY}, {last})")
 
 
 def sequences(db: Database) -> list[int]:
@@ -61,15 +65,52 @@ def test_what_is_over_a_day_old_goes_and_the_newest_stays(db: Database) -> None:
     for number in range(10):
         db.put(Note(id=f"n{number}"))
     grow_old(db, but_last=3)
-    maintain_streams(data_of(db), db.port.now())
+    maintain_streams(data_of(db), db.port.now(), elapsed())
     assert sequences(db) == [8, 9, 10]
     grow_old(db)
-    maintain_streams(data_of(db), db.port.now())
+    maintain_streams(data_of(db), db.port.now(), elapsed())
     assert sequences(db) == [10]  # the engine counts on from it
     db.put(Note(id="next"))
     assert sequences(db) == [10, 11]
-    maintain_streams(data_of(db), db.port.now())
+    maintain_streams(data_of(db), db.port.now(), elapsed())
     assert sequences(db) == [11]
+
+
+def test_a_wall_clock_that_is_set_forward_deletes_nothing_unread(db: Database) -> None:
+    for number in range(3):
+        db.put(Note(id=f"n{number}"))
+    maintain_streams(data_of(db), db.port.now() + 2 * DAY, elapsed())
+    assert sequences(db) == [1, 2, 3]
+    changes, seen = Changes(noted), Seen()
+    changes.on(Note).inserted(seen)
+    changes.drain(db)
+    assert len(seen.told) == 3
+
+
+def test_a_record_goes_after_a_day_in_which_the_machine_ran(db: Database) -> None:
+    """Restarts begin the uptime anew; what ran before them counts as far as it is certain."""
+    now, uptime = db.port.now() + 3 * DAY, 1e6
+    db.put(Note(id="n0"))
+    rows(db, "DELETE FROM _singletable_stream_marks")
+    maintain_streams(data_of(db), now, uptime)
+    db.put(Note(id="n1"))
+    db.put(Note(id="n2"))
+    maintain_streams(data_of(db), now, uptime + DAY / 2)
+    maintain_streams(data_of(db), now, DAY / 4)
+    assert sequences(db) == [1, 2, 3]
+    maintain_streams(data_of(db), now, DAY / 2)
+    assert sequences(db) == [2, 3]
+    maintain_streams(data_of(db), now, 2 * DAY)
+    assert sequences(db) == [3]
+
+
+def test_marks_are_few(db: Database) -> None:
+    db.put(Note(id="n0"))
+    for minute in range(3 * 24 * 60):
+        if minute % 10 == 0:
+            maintain_streams(data_of(db), db.port.now(), 1e6 + 60.0 * minute)
+    (count,) = rows(db, "SELECT count(*) FROM _singletable_stream_marks")[0]
+    assert count in (25, 26)
 
 
 def test_a_hole_behind_the_checkpoint_is_a_gap(db: Database) -> None:
@@ -124,7 +165,7 @@ def test_a_gap_handler_that_fails_is_called_again(db: Database) -> None:
 
 def test_a_file_that_cannot_be_tended_is_told(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match=r"indexed and pruned.*Look at"):
-        maintain_streams(tmp_path / "nothing.db", 0.0)
+        maintain_streams(tmp_path / "nothing.db", 0.0, 0.0)
 
 
 # --- where a private engine's data lies -------------------------------------------------------------------------------

@@ -3,6 +3,15 @@
 The engine's table of stream records has no index, so each write reads all of them, and the engine never deletes any.
 SQLite lets another process create the index and delete old records. The newest record of each table always stays: the
 engine derives the next number from it.
+
+A record is deleted when it is a day old by the wall clock, and the machine has also run for a day since the record was
+there. The second is measured by the clock of intervals, which nobody sets. So a wall clock that is set forward deletes
+nothing that consumers have not had a day to read. The file holds the marks for this, one an hour:
+
+    _singletable_stream_marks
+        lived      seconds that machines ran with this file, as far as that is certain
+        uptime     the clock of intervals at that time; a lower one in the next mark means that the machine restarted
+        last_id    the newest stream record at that time
 """
 
 from __future__ import annotations
@@ -19,6 +28,7 @@ if TYPE_CHECKING:
 KEPT_SECONDS = 24 * 3600.0
 """As long as DynamoDB keeps the records of a stream."""
 _BUSY_SECONDS = 10.0
+_MARK_EVERY_SECONDS = 3600.0
 _AT_ONCE = 1000
 """Rows deleted in one transaction: the engine's writers wait for its end."""
 
@@ -27,6 +37,12 @@ CREATE INDEX IF NOT EXISTS _singletable_stream
     ON _stream_records (table_name, CAST(sequence_number AS INTEGER));
 CREATE INDEX IF NOT EXISTS _singletable_stream_shard
     ON _stream_records (table_name, shard_id, CAST(sequence_number AS INTEGER));
+CREATE TABLE IF NOT EXISTS _singletable_stream_marks
+    (lived REAL NOT NULL, uptime REAL NOT NULL, last_id INTEGER NOT NULL);
+"""
+_LAST_MARK = "SELECT lived, uptime FROM _singletable_stream_marks ORDER BY lived DESC LIMIT 1"
+_OLD_MARK = """
+SELECT lived, last_id FROM _singletable_stream_marks WHERE lived <= ? ORDER BY lived DESC, last_id LIMIT 1
 """
 _FIRST_TO_STAY = "SELECT id FROM _stream_records WHERE created_at >= ? ORDER BY id LIMIT 1"
 _LAST = "SELECT max(id) FROM _stream_records"
@@ -35,9 +51,10 @@ SELECT id FROM _stream_records WHERE table_name = ? ORDER BY CAST(sequence_numbe
 """
 
 
-def maintain_streams(data: Path, now: float) -> None:
+def maintain_streams(data: Path, now: float, uptime: float) -> None:
     """Index the stream records in a data file, and delete those that are over a day old. A second call is quick.
 
+    `now` is the wall clock, `uptime` the clock of intervals, which starts again with the machine.
     Raises Unavailable where the file can't be opened or changed.
     """
     import sqlite3  # noqa: PLC0415 for the few programs that have a stream on this engine
@@ -45,7 +62,9 @@ def maintain_streams(data: Path, now: float) -> None:
     try:
         with closing(sqlite3.connect(f"{data.as_uri()}?mode=rw", timeout=_BUSY_SECONDS, uri=True)) as database:
             database.executescript(_INDEXES)
-            _prune(database, now - KEPT_SECONDS)
+            last = database.execute(_LAST).fetchone()[0]
+            if last is not None:
+                _prune(database, now - KEPT_SECONDS, last, _last_id_of_a_day_ago(database, uptime, last))
     except sqlite3.Error as error:
         raise Unavailable(
             f"the engine's stream records can't be indexed and pruned: {error}",
@@ -53,13 +72,30 @@ def maintain_streams(data: Path, now: float) -> None:
         ) from error
 
 
-def _prune(database: Connection, before: float) -> None:
+def _last_id_of_a_day_ago(database: Connection, uptime: float, last: int) -> int:
+    """The newest record that was there a day of running time ago; 0 for none. Writes a mark where one is due.
+
+    Between two marks the machine ran for at least the difference of their uptimes; after a restart, for its uptime.
+    """
+    before = database.execute(_LAST_MARK).fetchone()
+    since = _MARK_EVERY_SECONDS if before is None else uptime - before[1]
+    is_restarted = since < 0
+    lived = 0.0 if before is None else before[0] + (uptime if is_restarted else since)
+    if is_restarted or since >= _MARK_EVERY_SECONDS:
+        with database:
+            database.execute("INSERT INTO _singletable_stream_marks VALUES (?, ?, ?)", (lived, uptime, last))
+    old = database.execute(_OLD_MARK, (lived - KEPT_SECONDS,)).fetchone()
+    if old is None:
+        return 0
+    with database:
+        database.execute("DELETE FROM _singletable_stream_marks WHERE lived < ?", (old[0],))
+    return int(old[1])
+
+
+def _prune(database: Connection, before: float, last: int, last_of_a_day_ago: int) -> None:
     """Ids rise with time: all records before the first recent one are old."""
-    (last,) = database.execute(_LAST).fetchone()
-    if last is None:
-        return
     stays = database.execute(_FIRST_TO_STAY, (before,)).fetchone()
-    until = stays[0] if stays else last + 1
+    until = min(stays[0] if stays else last + 1, last_of_a_day_ago + 1)
     tables = [name for (name,) in database.execute("SELECT DISTINCT table_name FROM _stream_records")]
     kept = {row[0] for name in tables if (row := database.execute(_NEWEST, (name,)).fetchone())}
     old = [id for (id,) in database.execute("SELECT id FROM _stream_records WHERE id < ?", (until,)) if id not in kept]
