@@ -5,6 +5,9 @@ of the same file reads and writes nothing, and one that was broken off is finish
 the goals they come from). Goals that the file does not name, subscribers, sub-goals and key results of people's own
 stay; so do the names of users and teams that are there. It is bulk work without locks: not meant to run beside changes
 of the same goals.
+
+A key result that a file no longer has is deleted. On AWS its id stays taken until a sweep; where a later file has it
+again, the import sweeps the table first.
 """
 
 from __future__ import annotations
@@ -32,8 +35,9 @@ from examples.goals.model import (
     TeamOrganisation,
     User,
     id_of,
+    records,
 )
-from singletable import Database, Edge, KeyOf, Node, Row, attr, key_of
+from singletable import AlreadyExists, Database, Edge, KeyOf, Node, Row, attr, key_of
 from singletable.graph import Graph, members_of
 
 N = TypeVar("N", bound=Node)
@@ -87,7 +91,7 @@ def import_enhancements(db: Database, file: Sequence[Enhancement], progress: Pro
     there: dict[KeyOf[Any], Node] = {key_of(n): n for n in db.get_many(list(wanted.nodes), consistent=True)}
     new = [node for key, node in wanted.nodes.items() if key not in there]
     progress(0, len(there) + 1)
-    Graph(db).load(new, [edge for node in new for edge in wanted.edges[key_of(node)]])
+    _load(db, new, [edge for node in new for edge in wanted.edges[key_of(node)]])
     changed = 0
     for done, (key, node) in enumerate(there.items(), start=1):
         said = wanted.nodes[key]
@@ -96,6 +100,16 @@ def import_enhancements(db: Database, file: Sequence[Enhancement], progress: Pro
         progress(done, len(there) + 1)
     progress(len(there) + 1, len(there) + 1)
     return Imported(len(new), changed)
+
+
+def _load(db: Database, nodes: Sequence[Node], edges: Sequence[AnyEdge]) -> None:
+    """Load them; where ids of deleted nodes are still taken, end those deletions first, by two scans of the table."""
+    try:
+        Graph(db).load(nodes, edges)
+    except AlreadyExists:
+        if not db.sweep_table(records):
+            raise
+        Graph(db).load(nodes, edges)
 
 
 # --- what a file says -------------------------------------------------------------------------------------------------

@@ -193,7 +193,7 @@ async def test_a_node_whose_unique_value_is_read_goes_whatever_else_is_broken(sh
     await broken(shell, name={"BOOL": True})
     with pytest.raises(Corrupt):
         await shell.get(Account.by_id("a"))
-    assert await shell.delete_node(Account.by_id("a"))
+    assert await bound(shell).delete_node(Account.by_id("a"))
     await shell.create(Account(id="b", email="ada@example.com"))
 
 
@@ -202,7 +202,7 @@ async def test_a_node_whose_unique_value_is_broken_goes_and_its_guard_stays(
 ) -> None:
     await broken(shell, email={"N": "1"})
     assert {finding.code for finding in await shell.check(records)} == {"item.unreadable", "guard.orphan"}
-    assert await shell.delete_node(Account.by_id("a"))
+    assert await bound(shell).delete_node(Account.by_id("a"))
     assert await shell.get(Account.by_id("a")) is None
     assert [record.getMessage() for record in caplog.records if record.name == "singletable.graph"] == [
         "a node of Account is deleted whose email can't be read: the guard of its value stays, as check() reports"
@@ -219,8 +219,8 @@ async def test_a_node_whose_unique_value_is_broken_goes_and_its_guard_stays(
 async def test_a_node_of_a_newer_program_is_left_to_that(shell: Shell) -> None:
     await broken(shell, _v={"N": "2"})
     with pytest.raises(Corrupt, match="schema version 2"):
-        await shell.delete_node(Account.by_id("a"))
+        await bound(shell).delete_node(Account.by_id("a"))
     item = await stored(shell.port, Account.by_id("a"))
     assert item is not None
     await put_raw(shell.port, Account, {**item, "_v": {"N": "1"}})
-    assert await shell.delete_node(Account.by_id("a"))
+    assert await bound(shell).delete_node(Account.by_id("a"))

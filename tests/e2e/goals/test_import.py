@@ -16,6 +16,7 @@ from examples.goals.output import goal_json
 from examples.goals.queries import Order
 from examples.goals.views import GoalList
 from singletable import Database, attr
+from singletable.flow import Traits
 from tests.e2e.goals.file import FILE, NEEDS_FILE, expected
 from tests.e2e.goals.support import enhancement, text_of, whole
 
@@ -239,6 +240,17 @@ def test_a_title_may_hold_what_ends_a_line_elsewhere(db: Database) -> None:
         read(text + "{")
     with pytest.raises(Invalid, match=r"the file:1: '1-a': title: it holds the character '\\x85'"):
         read(text)
+
+
+def test_an_id_that_an_earlier_import_deleted_is_made_again_where_indexes_lag(db: Database) -> None:
+    """As on AWS: the key of a deleted node is taken until a sweep."""
+    db.port.traits = Traits(creates_tables=True, index_lag_seconds=0.001)
+    both = enhancement("a", milestone={"alpha": "v1.1", "beta": "v1.2"})
+    for line in (both, enhancement("a", milestone={"alpha": "v1.1"})):
+        take(db, line)
+    assert "node.deleting" in {finding.code for finding in db.check(records)}
+    assert take(db, both) == Imported(1, 1)
+    assert take(db, both) == Imported(0, 0)
 
 
 def test_subscribers_of_an_imported_goal_are_edges_of_their_own(db: Database) -> None:
