@@ -32,6 +32,15 @@ def test_every_library_does_every_operation() -> None:
     assert set(told["meter_on_to_off"]) >= {"get", "query1000"}
 
 
+def test_the_engine_is_asked_by_its_socket_and_by_a_port() -> None:
+    told = json.loads(benchmark("local_socket", "--rounds", "1", "--json"))
+    assert [result["shell"] for result in told] == ["blocking", "asyncio"]
+    assert all(result["socket_us"] > 0 and result["port_us"] > 0 for result in told)
+    assert all(
+        0 < ratio["least"] <= ratio["median"] <= ratio["greatest"] for r in told for ratio in (r["wall"], r["cpu"])
+    )
+
+
 def test_every_page_does_what_its_operations_do() -> None:
     told = benchmark("applications", "--rounds", "1", "--items", "100", "1000")
     for page in ("goals page", "organisation details", "search with attempts", "document head", "document edit"):
