@@ -14,12 +14,11 @@ import pytest
 
 from singletable import Database
 from singletable.documents import Documents, LocalBlobs
-from tests.documents.child import BLOB_AFTER, BLOB_BEFORE, connected, pushed
+from tests.documents import processes
 from tests.documents.models import Project, Shape, app, said
-from tests.faults.failpoints import AFTER, BEFORE, run_child
-
-CHILD = "tests.documents.child"
-DIED = -9
+from tests.documents.processes import BLOB_AFTER, BLOB_BEFORE, connected, pushed
+from tests.faults.failpoints import AFTER, BEFORE
+from tests.support.children import KILLED, run_child
 
 
 @pytest.fixture
@@ -64,7 +63,7 @@ def die_at_each(docs: Documents[Project], point: str, task: str, racing: bool, s
         other = threading.Thread(target=_work, args=(docs, id, errors))
         if racing:
             other.start()
-        died = run_child(CHILD, task, url, directory, id, dies_at=f"{point}:{n}") == DIED
+        died = run_child(getattr(processes, task), url, directory, id, dies_at=f"{point}:{n}") == KILLED
         if racing:
             other.join()
         assert errors == []

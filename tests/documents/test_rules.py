@@ -12,12 +12,12 @@ import pytest
 from singletable import OutcomeUnknown, RetryPolicy, Unavailable, attr, connect
 from singletable.documents import Documents, LocalBlobs, flows
 from singletable.operations import BatchGetItem, CheckItem, GetItem, PutItem, Query, Scan, TransactWriteItems
-from tests.documents.child import LOCAL
 from tests.documents.models import Project, Shape, app, note, put_shape, put_shapes, rename, said
 from tests.documents.stepping import Stepped, SteppingPort, at_random
 from tests.faults.actions import ApplyThenCut
 from tests.faults.proxy import FaultProxy
 from tests.faults.rules import Faults, Match, Rule
+from tests.support.shells import LOCAL
 
 
 @contextmanager

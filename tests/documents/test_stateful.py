@@ -15,7 +15,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from singletable import Corrupt, OutcomeUnknown, RetryPolicy, SingletableError, Unavailable, connect
 from singletable.documents import BlobStore, Documents, LocalBlobs, Mutation, Submission
 from singletable.documents.document import document_model
-from tests.documents.child import LOCAL
 from tests.documents.models import (
     Project,
     Shape,
@@ -32,6 +31,7 @@ from tests.documents.models import (
 from tests.faults.actions import ApplyThen500, ApplyThenCut, DropBefore, PartialPage, Throttle, TruncateBody
 from tests.faults.proxy import FaultProxy
 from tests.faults.rules import Faults, Match, Rule
+from tests.support.shells import LOCAL
 
 CLIENTS = ("a", "b", "c")
 ITEMS = st.sampled_from(["s1", "s2", "s3"])

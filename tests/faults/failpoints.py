@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -21,7 +19,6 @@ T = TypeVar("T")
 VARIABLE = "FAILPOINT"
 BEFORE, AFTER = "request.before", "request.after"
 """Of every request but those of a table's first use: nothing was sent; the engine did it and nobody was told."""
-_PATIENCE_SECONDS = 60.0
 _passed: Counter[str] = Counter()
 
 
@@ -57,13 +54,3 @@ def make_mortal(port: Any) -> None:
     for name in ("_alone", "_in_turns", "_exchange"):
         if hasattr(port, name):
             setattr(port, name, DyingExchange(getattr(port, name)))
-
-
-def run_child(module: str, *arguments: str, dies_at: str | None = None) -> int:
-    """Run a module as a child process; its return code, -9 for one that died at its point."""
-    environ = {name: value for name, value in os.environ.items() if name != VARIABLE}
-    if dies_at is not None:
-        environ[VARIABLE] = dies_at
-    command = [sys.executable, "-m", module, *arguments]
-    done = subprocess.run(command, env=environ, timeout=_PATIENCE_SECONDS, check=False)
-    return done.returncode

@@ -14,8 +14,8 @@ from singletable.graph import EdgeMoved, Graph, Linking, Unlinking, link, member
 from tests.faults.actions import ApplyThen500, ApplyThenCut, Conflict, DropBefore
 from tests.faults.proxy import FaultProxy
 from tests.faults.rules import Faults, Match, Rule
-from tests.graph.child import LOCAL
 from tests.graph.models import Goal, GoalMembership, Role, Subgoal, User, records
+from tests.support.shells import LOCAL
 
 WRITERS = 4
 GOAL, ADA = Goal(id="g"), User(id="ada")

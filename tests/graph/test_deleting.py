@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import signal
 from collections.abc import Generator, Iterator
 from itertools import count
 from typing import Any
@@ -14,15 +13,15 @@ from singletable import Corrupt, Database, InvalidRequest, NotFound, NotUnique, 
 from singletable.graph import Graph, flows
 from singletable.operations import DeleteItem, Guard
 from singletable.operations.answers import RAW
-from tests.faults.failpoints import AFTER, BEFORE, run_child
-from tests.graph.child import DOOMED, LOCAL
+from tests.faults.failpoints import AFTER, BEFORE
+from tests.graph import processes
 from tests.graph.models import Account, Goal, GoalMembership, Note, Role, Subgoal, Subscriber, User, records
+from tests.graph.processes import DOOMED
 from tests.graph.shells import bound
+from tests.support.children import KILLED, run_child
 from tests.support.raw import put_raw, stored
-from tests.support.shells import Shell
+from tests.support.shells import LOCAL, Shell
 
-CHILD = "tests.graph.child"
-KILLED = -signal.SIGKILL
 SOME_STEPS = [f"{AFTER}:1", f"{BEFORE}:4", f"{AFTER}:7", f"{BEFORE}:11", f"{AFTER}:14", f"{BEFORE}:18"]
 
 
@@ -104,10 +103,10 @@ async def test_a_node_goes_with_all_its_edges(shell: Shell) -> None:
 @pytest.mark.parametrize("point", SOME_STEPS)
 def test_a_delete_that_was_killed_is_finished_by_the_next(lasting: Database, engine_url: str, point: str) -> None:
     doomed_graph(lasting, 250)
-    assert run_child(CHILD, engine_url, dies_at=point) == KILLED
+    assert run_child(processes.delete, engine_url, dies_at=point) == KILLED
     assert told(lasting) == ["node.deleting"]
     assert_hidden(lasting)
-    assert run_child(CHILD, engine_url) == 0
+    assert run_child(processes.delete, engine_url) == 0
     assert_gone(lasting, 50)
 
 
@@ -118,7 +117,7 @@ def test_a_delete_survives_a_kill_at_every_step(lasting: Database, engine_url: s
     """Until a run is through before its turn to die comes."""
     for step in count(1):
         doomed_graph(lasting, 250)
-        code = run_child(CHILD, engine_url, dies_at=f"{when}:{step}")
+        code = run_child(processes.delete, engine_url, dies_at=f"{when}:{step}")
         assert code in (0, KILLED)
         assert set(told(lasting)) <= {"node.deleting"}
         Graph(lasting).delete_node(DOOMED)
@@ -137,10 +136,10 @@ def test_a_delete_of_5000_edges_survives_random_kills(lasting: Database, engine_
     doomed_graph(lasting, 5000)
     for _ in range(20):
         point = f"{chance.choice([BEFORE, AFTER])}:{chance.randint(3, 9)}"
-        assert run_child(CHILD, engine_url, dies_at=point) == KILLED
+        assert run_child(processes.delete, engine_url, dies_at=point) == KILLED
         assert_hidden(lasting)
         assert told(lasting) == ["node.deleting"]
-    assert run_child(CHILD, engine_url) == 0
+    assert run_child(processes.delete, engine_url) == 0
     assert_gone(lasting, 1000)
 
 

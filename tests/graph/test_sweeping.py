@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import count
@@ -17,10 +16,10 @@ from singletable.graph.nodes import TOMBSTONE
 from singletable.operations import DeleteItem, Guard
 from singletable.operations.answers import RAW
 from tests.faults.clock import Clock
-from tests.faults.failpoints import AFTER, BEFORE, run_child
+from tests.faults.failpoints import AFTER, BEFORE
 from tests.faults.proxy import FaultProxy
 from tests.faults.rules import Faults
-from tests.graph.child import DOOMED, LOCAL
+from tests.graph import processes
 from tests.graph.lagging import BEHIND, LaggingCarrier, behind, lagging
 from tests.graph.models import (
     A_DAY,
@@ -37,10 +36,11 @@ from tests.graph.models import (
     User,
     records,
 )
+from tests.graph.processes import DOOMED
+from tests.support.children import KILLED, run_child
 from tests.support.raw import all_items, put_raw, stored
+from tests.support.shells import LOCAL
 
-CHILD = "tests.graph.child"
-KILLED = -signal.SIGKILL
 LAG = "0.001"
 """What a child takes the lag for: it waits in earnest."""
 KEY = Goal.by_id(DOOMED.id)
@@ -275,7 +275,9 @@ class _Turn:
 def _survives(world: World, when: str, step: int) -> bool:
     """A deletion and a sweep that die at a step, while the index stands still; False where neither came so far."""
     world.dooms(30)
-    codes = [run_child(CHILD, world.proxy.url, what, LAG, dies_at=f"{when}:{step}") for what in ("delete", "sweep")]
+    codes = [
+        run_child(what, world.proxy.url, LAG, dies_at=f"{when}:{step}") for what in (processes.delete, processes.sweep)
+    ]
     assert set(codes) <= {0, KILLED}
     assert set(world.told()) <= {"node.deleting"}
     Graph(world.db).delete_node(KEY)
@@ -361,10 +363,10 @@ def test_random_deletions_kills_and_sweeps_under_a_random_lag(world: World, faul
     for _ in range(60):
         world.dooms(chance.choice([1, 20, 100]))
         edges = len(world.engine.all(Subgoal.by_n(KEY)))
-        for what in chance.choices(["delete", "sweep"], k=4):
+        for what in chance.choices([processes.delete, processes.sweep], k=4):
             world.carrier.catch_up(lambda: chance.random() < 0.3)
             point = f"{chance.choice([BEFORE, AFTER])}:{chance.randint(1, 14)}"
-            assert run_child(CHILD, world.proxy.url, what, LAG, dies_at=point) in (0, KILLED)
+            assert run_child(what, world.proxy.url, LAG, dies_at=point) in (0, KILLED)
             assert set(world.told()) <= {"node.deleting"}
         Graph(world.db).delete_node(KEY)
         world.db.sweep_table(records)

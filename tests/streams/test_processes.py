@@ -8,7 +8,6 @@ import shutil
 import signal
 import statistics
 import subprocess
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -20,7 +19,9 @@ from singletable import Database, connect
 from singletable.local.polling import wait_until
 from singletable.local.private_files import private_directory
 from singletable.streams import Changes
+from tests.streams import processes
 from tests.streams.models import Note, Seen, noted
+from tests.support.children import start_child
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,13 +34,7 @@ class Workers:
         self.running: list[subprocess.Popen[bytes]] = []
 
     def start(self, lease_seconds: float = 2.0) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-W", "error", "-m", "tests.streams.child"]
-        child = subprocess.Popen(
-            [*command, f"local:{self.file}", str(self.log), str(lease_seconds)],
-            stdout=subprocess.PIPE,
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
-        )
+        child = start_child(processes.work, f"local:{self.file}", str(self.log), str(lease_seconds))
         self.running.append(child)
         assert child.stdout is not None
         assert child.stdout.readline() == b"ready\n"

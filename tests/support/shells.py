@@ -37,6 +37,9 @@ _AWAITED = frozenset(
 )
 _ITERATED = frozenset({"iter", "scan"})
 
+LOCAL = Traits(creates_tables=True, scan_page_limit=1000, index_lag_seconds=0.0)
+"""Of the embedded engine, where a test connects to it by its address."""
+
 Shell = AsyncDatabase
 """What a test of the engine suite is written against."""
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio  # noqa: TID251
-import os
 import random
 import signal
 import socket
 import subprocess
-import sys
 import threading  # noqa: TID251
 import time
 from collections.abc import Generator
@@ -19,6 +17,8 @@ import httpx
 
 from singletable import connect_async
 from singletable.documents import LocalBlobs
+from tests.support.children import child
+from tests.sync import processes
 from tests.sync.replicache.serving import served
 from tests.sync.simulated import Client
 from tests.sync.world import World
@@ -68,14 +68,9 @@ class Server:
 
     @contextmanager
     def running(self) -> Generator[subprocess.Popen[bytes], None, None]:
-        command = [sys.executable, "-m", "tests.sync.child", f"local:{self.folder}/db", f"{self.folder}/blobs"]
-        environ = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
-        with subprocess.Popen([*command, str(self.port)], cwd=ROOT, env=environ) as process:
-            try:
-                self._wait(process)
-                yield process
-            finally:
-                process.kill()
+        with child(processes.serve, f"local:{self.folder}/db", f"{self.folder}/blobs", str(self.port)) as process:
+            self._wait(process)
+            yield process
 
     def _wait(self, process: subprocess.Popen[bytes]) -> None:
         until = time.monotonic() + PATIENCE_SECONDS

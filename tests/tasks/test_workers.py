@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import sys
 import threading  # noqa: TID251
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +15,9 @@ import pytest
 
 from singletable import Database, InvalidRequest, NotConfigured, connect
 from singletable.flow import Traits
+from tests.support.children import child
 from tests.support.shells import disguised
-from tests.tasks import child
+from tests.tasks import processes
 from tests.tasks.bench import LOCAL, Bench, Stop, make_bench, noting, seconds
 
 
@@ -109,17 +108,8 @@ def test_the_blocking_shell_refuses_async_functions(engine_url: str) -> None:
                 begin(db)
 
 
-@contextmanager
-def worker(url: str, notes: Path, *, lease: float = 2.0) -> Iterator[subprocess.Popen[bytes]]:
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", "tests.tasks.child", url, str(notes), str(lease)]
-    process = subprocess.Popen(command, env=environ)
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
+def worker(url: str, notes: Path, *, lease: float = 2.0) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    return child(processes.work, url, str(notes), str(lease))
 
 
 @contextmanager
@@ -145,15 +135,15 @@ def test_a_worker_drains_at_a_signal(engine_url: str, tmp_path: Path, number: si
     with connect(engine_url) as db:
         db.port.traits = LOCAL
         with db.transaction() as tx:
-            tx.create(child.Counter(id="a"))
-            tx.add(child.tasks.after(seconds(0), child.slow("a")))
+            tx.create(processes.Counter(id="a"))
+            tx.add(processes.tasks.after(seconds(0), processes.slow("a")))
         with worker(engine_url, notes) as process:
             assert await_notes(notes, 1) == ["begun"]
             process.send_signal(number)
             assert process.wait(20) == 0
         assert notes.read_text().split() == ["begun", "finished"]
-        assert db.get(child.Counter.by_id("a").consistent()).count == 1  # type: ignore[union-attr]
-        assert child.tasks.check(db) == []
+        assert db.get(processes.Counter.by_id("a").consistent()).count == 1  # type: ignore[union-attr]
+        assert processes.tasks.check(db) == []
 
 
 def test_a_killed_workers_task_comes_back(engine_url: str, tmp_path: Path) -> None:
@@ -161,17 +151,17 @@ def test_a_killed_workers_task_comes_back(engine_url: str, tmp_path: Path) -> No
     with connect(engine_url) as db:
         db.port.traits = LOCAL
         with db.transaction() as tx:
-            tx.create(child.Counter(id="a"))
-            tx.add(child.tasks.after(seconds(0), child.slow("a")))
+            tx.create(processes.Counter(id="a"))
+            tx.add(processes.tasks.after(seconds(0), processes.slow("a")))
         with worker(engine_url, notes) as process:
             await_notes(notes, 1)
             process.kill()
             assert process.wait() == -signal.SIGKILL
-        assert child.tasks.drain(db).begun == 0
+        assert processes.tasks.drain(db).begun == 0
         with worker(engine_url, notes):
             assert await_notes(notes, 3) == ["begun", "begun", "finished"]
-        assert db.get(child.Counter.by_id("a").consistent()).count == 1  # type: ignore[union-attr]
-        assert child.tasks.check(db) == []
+        assert db.get(processes.Counter.by_id("a").consistent()).count == 1  # type: ignore[union-attr]
+        assert processes.tasks.check(db) == []
 
 
 @pytest.mark.soak
@@ -196,8 +186,8 @@ def test_thousands_of_tasks_under_workers_that_are_killed(
         early = [line for log in logs if log.exists() for line in log.read_text().split()]
         assert early == []
         assert kills > 20
-        assert child.tasks.dead(db) == []
-        assert child.tasks.check(db) == []
+        assert processes.tasks.dead(db) == []
+        assert processes.tasks.check(db) == []
         record_property("tasks", wanted)
         record_property("workers killed", kills)
         record_property("seconds", round(time.monotonic() - begun, 1))
@@ -207,15 +197,15 @@ def _schedule(db: Database, orders: int, each: int) -> None:
     for order in range(orders):
         id = f"o{order}"
         with db.transaction() as tx:
-            tx.create(child.Counter(id=id))
+            tx.create(processes.Counter(id=id))
             for number in range(each):
                 wait = seconds(number / 10)
-                tx.add(child.tasks.after(wait, child.step(id, number), order=id))
-                tx.add(child.tasks.after(wait, child.step(id, -1)))
+                tx.add(processes.tasks.after(wait, processes.step(id, number), order=id))
+                tx.add(processes.tasks.after(wait, processes.step(id, -1)))
 
 
-def _counters(db: Database) -> list[child.Counter]:
-    return list(db.scan(child.Counter, consistent=True))
+def _counters(db: Database) -> list[processes.Counter]:
+    return list(db.scan(processes.Counter, consistent=True))
 
 
 def _await_more(db: Database, more: int) -> None:

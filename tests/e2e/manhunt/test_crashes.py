@@ -17,13 +17,13 @@ from examples.manhunt.model import Contact, Delivery, Kind, Search, Status, task
 from examples.manhunt.notifiers import WebhookNotifier
 from examples.manhunt.searches import NO_ANSWER
 from singletable import connect
-from tests.e2e.manhunt.child import Ahead, work_at
+from tests.e2e.manhunt import processes
+from tests.e2e.manhunt.processes import Ahead, work_at
 from tests.e2e.manhunt.receivers import HttpBox, http_server
 from tests.e2e.manhunt.support import DOMAIN, LINKS
-from tests.faults.failpoints import AFTER, BEFORE, run_child
+from tests.faults.failpoints import AFTER, BEFORE
+from tests.support.children import KILLED, run_child
 
-MODULE = "tests.e2e.manhunt.child"
-KILLED = -9
 POINTS = 45
 """About how many requests the child makes; it lives where it makes fewer."""
 
@@ -66,7 +66,7 @@ def killed_and_recovered(ward: Ward, point: str) -> int:
     """What the child ended with, at that point; then everything is as it should be."""
     ward.received.posts.clear()
     search = ward.open()
-    code = run_child(MODULE, ward.target, dies_at=point)
+    code = run_child(processes.work, ward.target, dies_at=point)
     ward.recover()
     found = ward.app.search_with_attempts(DOMAIN, search.search_id)
     assert found.search.status is Status.FAILED

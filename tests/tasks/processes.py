@@ -1,14 +1,14 @@
-"""A worker as a process of its own: `python -m tests.tasks.child URL NOTES LEASE`, for tests that kill it."""
+"""A worker as a child process, for tests that kill it, and the tasks that it runs."""
 
 from __future__ import annotations
 
-import sys
 import threading  # noqa: TID251
 import time
 
-from singletable import Database, Entity, Key, Table, attr, connect, field
+from singletable import Database, Entity, Key, Table, attr, field
 from singletable.flow import Traits
 from singletable.tasks import Backoff, Tasks
+from tests.support.children import mortal
 
 app = Table("work", indexes=["gsi1"])
 tasks = Tasks(app, index="gsi1")
@@ -54,13 +54,8 @@ def step(id: str, number: int) -> None:
         tx.add(tasks.done())
 
 
-def main(url: str, notes: str, lease: str) -> None:
+def work(url: str, notes: str, lease: str) -> None:
     _notes.append(notes)
-    with connect(url, environ={}) as db:
-        db.port.traits = Traits(creates_tables=True, scan_page_limit=1000)
+    with mortal(url, index_lag_seconds=Traits().index_lag_seconds) as db:
         _open.append(db)
         tasks.run(db, poll_seconds=0.1, lease_seconds=float(lease))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

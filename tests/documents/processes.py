@@ -1,17 +1,16 @@
-"""A child process that applies mutations, and may die at any request or blob: `python -m tests.documents.child`."""
+"""What child processes do to documents: they apply mutations or collect garbage, and may die at any request or blob."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
 from singletable import Database, connect
 from singletable.documents import Documents, LocalBlobs, Submission
-from singletable.flow import Traits
 from tests.documents.models import Project, Shape, app, note, put_shape
-from tests.faults.failpoints import failpoint, make_mortal
+from tests.faults.failpoints import failpoint
+from tests.support.children import mortal
+from tests.support.shells import LOCAL
 
-LOCAL = Traits(creates_tables=True, scan_page_limit=1000, index_lag_seconds=0.0)
 BLOB_BEFORE, BLOB_AFTER = "blob.before", "blob.after"
 
 
@@ -55,15 +54,11 @@ def pushed(client: str) -> list[Submission]:
     ]
 
 
-def main(task: str, url: str, directory: str, id: str) -> None:
-    with connected(url) as db:
-        make_mortal(db.port)
-        documents = Documents(db, Project, blobs=MortalBlobs(directory))
-        if task == "collect":
-            documents.collect_garbage(id)
-        else:
-            documents.apply(id, pushed("child"))
+def apply(url: str, directory: str, id: str) -> None:
+    with mortal(url, app) as db:
+        Documents(db, Project, blobs=MortalBlobs(directory)).apply(id, pushed("child"))
 
 
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+def collect(url: str, directory: str, id: str) -> None:
+    with mortal(url, app) as db:
+        Documents(db, Project, blobs=MortalBlobs(directory)).collect_garbage(id)

@@ -1,7 +1,7 @@
-"""A worker in a process of its own, to be stopped and killed: `python -m tests.streams.child FILE LOG LEASE_SECONDS`.
+"""A worker as a child process, to be stopped and killed.
 
-Each change it handles is a line of the log, written at once: the note's id, its count, and the seconds since it was
-written. It says `ready` when it begins.
+Each change that it handles is a line of the log, written at once: the note's id, its count, and the seconds since it
+was written. It prints `ready` when it begins.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import os
 import sys
 import time
 
-from singletable import connect
 from singletable.streams import Changes, Inserted, Modified
 from tests.streams.models import Note, noted
+from tests.support.children import mortal
 
 
-def main(target: str, log: str, lease_seconds: str) -> None:
+def work(target: str, log: str, lease_seconds: str) -> None:
     changes = Changes(noted, name="processes")
     out = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
@@ -30,10 +30,6 @@ def main(target: str, log: str, lease_seconds: str) -> None:
     def modified(change: Modified[Note]) -> None:
         handle(change.new)
 
-    with connect(target, environ=os.environ) as db:
+    with mortal(target) as db:
         os.write(sys.stdout.fileno(), b"ready\n")
         changes.run(db, lease_seconds=float(lease_seconds), poll_seconds=0.02)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
