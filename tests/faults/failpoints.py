@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from singletable.wire.exchange import Answer, Exchange
+from tests.support.ports import wrap_exchanges
 
 T = TypeVar("T")
 
@@ -51,6 +52,4 @@ class DyingExchange:
 
 def make_mortal(port: Any) -> None:
     """Put the points into a port of either shell."""
-    for name in ("_alone", "_in_turns", "_exchange"):
-        if hasattr(port, name):
-            setattr(port, name, DyingExchange(getattr(port, name)))
+    wrap_exchanges(port, DyingExchange)

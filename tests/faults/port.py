@@ -17,6 +17,7 @@ from singletable.wire.exchange import Answer, AnswerLost, Exchange
 from tests.faults.carrying import Carrier
 from tests.faults.messages import Call, Cut, Hang, Reply
 from tests.faults.rules import Faults
+from tests.support.ports import wrap_exchanges
 
 T = TypeVar("T")
 
@@ -52,7 +53,5 @@ class FaultyExchange:
 def make_faulty(port: Any, faults: Faults) -> Carrier:
     """Put faults under a port of either shell, from now on."""
     carrier = Carrier(faults)
-    for name in ("_alone", "_in_turns", "_exchange"):
-        if hasattr(port, name):
-            setattr(port, name, FaultyExchange(getattr(port, name), carrier))
+    wrap_exchanges(port, lambda inner: FaultyExchange(inner, carrier))
     return carrier

@@ -16,6 +16,7 @@ from tests.faults.clock import Clock
 from tests.faults.opening import opened_at
 from tests.faults.port import make_faulty
 from tests.faults.rules import Faults, Match, Rule
+from tests.support.ports import wrap_exchanges
 from tests.tasks.bench import Bench, make_bench, seconds
 
 
@@ -161,9 +162,7 @@ async def test_a_worker_that_is_killed_at_any_request_leaves_nothing_undone(
     async with opened_at(kind, engine_url, clock=clock) as shell:
         bench, dies, port = make_bench(kind, shell, clock), Dies(before), cast("Any", shell.port)
         await shell.create(bench.counter(id="warm"))
-        for name in ("_alone", "_in_turns", "_exchange"):
-            if hasattr(port, name):
-                setattr(port, name, Mortal(getattr(port, name), dies))
+        wrap_exchanges(port, lambda inner: Mortal(inner, dies))
         for n in count(1):
             dies.at = 0
             await prepare(bench, n, order)
