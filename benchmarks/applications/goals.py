@@ -12,8 +12,8 @@ from benchmarks.graph_pages import EdgeSets, QueryPerGoal
 from examples.goals.generated import TEAM
 from examples.goals.model import PEOPLE, Goal, GoalMembership, Team, id_of
 from examples.goals.service import Service
-from singletable import Database, Linked, Node, Page, Query
-from singletable.graph import neighbours_of
+from singletable import Database, Page, Query
+from singletable.graph import Linked, Node, neighbours_of
 from singletable.records import flows
 
 LIMIT = 25

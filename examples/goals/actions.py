@@ -25,19 +25,8 @@ from examples.goals.model import (
     id_of,
 )
 from examples.goals.queries import HolderKey, PersonKey, membership_of
-from singletable import (
-    AlreadyExists,
-    Database,
-    Edge,
-    Node,
-    NotFound,
-    TransactionCancelled,
-    Update,
-    attr,
-    key_of,
-    link,
-)
-from singletable.graph import Graph
+from singletable import AlreadyExists, Database, NotFound, TransactionCancelled, Update, attr, key_of
+from singletable.graph import Edge, Graph, Node, link
 
 AnyEdge = Edge[Any, Any]
 

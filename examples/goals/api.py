@@ -35,7 +35,8 @@ from examples.goals.schemas import (
 from examples.goals.service import Service
 from examples.shared.cost import metered
 from examples.shared.principal import Principal
-from singletable import InvalidCursor, InvalidValue, TooLarge, TransactionConflict, Unavailable, attr
+from singletable import InvalidCursor, InvalidValue, Unavailable, attr
+from singletable.errors import TooLarge, TransactionConflict
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost")
 FOLDER = Path(__file__).parent

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from examples.goals.model import Goal, GoalKind, GoalMembership, KeyResult, KeyResultMembership, Role, Team, User
-from singletable import Edge, Node
+from singletable.graph import Edge, Node
 
 SINCE = date(2020, 1, 1)
 TEAM = "T0"

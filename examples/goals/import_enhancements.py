@@ -37,8 +37,8 @@ from examples.goals.model import (
     id_of,
     records,
 )
-from singletable import AlreadyExists, Database, Edge, KeyOf, Node, Row, attr, key_of
-from singletable.graph import Graph, members_of
+from singletable import AlreadyExists, Database, KeyOf, attr, key_of
+from singletable.graph import Edge, Graph, Node, Row, members_of
 
 N = TypeVar("N", bound=Node)
 AnyEdge = Edge[Any, Any]

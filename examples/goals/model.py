@@ -9,7 +9,8 @@ from __future__ import annotations
 from datetime import date, datetime
 from enum import Enum
 
-from singletable import ANY, Edge, GraphTable, KeyOf, Linked, Node, attr, field
+from singletable import ANY, KeyOf, attr, field
+from singletable.graph import Edge, GraphTable, Linked, Node
 
 records = GraphTable("records", indexes=["gsi0", "gsi1"])
 

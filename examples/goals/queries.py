@@ -54,8 +54,8 @@ from examples.goals.views import (
     placed,
     view_of,
 )
-from singletable import Database, KeyOf, Linked, NodeQuery, Page, Row, key_of
-from singletable.graph import Graph, neighbours_of
+from singletable import Database, KeyOf, Page, key_of
+from singletable.graph import Graph, Linked, NodeQuery, Row, neighbours_of
 
 T = TypeVar("T")
 

@@ -24,8 +24,7 @@ from examples.goals.model import (
     User,
 )
 from examples.goals.service import Service
-from singletable import Edge, Node
-from singletable.graph import Graph
+from singletable.graph import Edge, Graph, Node
 
 AnyEdge = Edge[Any, Any]
 

@@ -16,8 +16,8 @@ from examples.goals import actions, queries
 from examples.goals.model import EVERYBODY, Goal, GoalKind, Role, Team, TeamMembership, TeamRole, User
 from examples.goals.queries import HolderKey, Order, PersonKey
 from examples.goals.views import GoalList, GoalPage, GoalView, HolderPage, Parts, Profile, TeamPeople, Teams
-from singletable import Database, Node, Update
-from singletable.graph import Graph
+from singletable import Database, Update
+from singletable.graph import Graph, Node
 
 
 def utc_now() -> datetime:

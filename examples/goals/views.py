@@ -32,7 +32,7 @@ from examples.goals.model import (
     TeamRole,
     User,
 )
-from singletable import Linked, Row
+from singletable.graph import Linked, Row
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,8 @@ from examples.manhunt.schemas import (
     SearchOut,
 )
 from examples.manhunt.web import App, Domain, Web, web_of
-from singletable import InvalidCursor, InvalidValue, TooLarge, TransactionConflict, Unavailable
+from singletable import InvalidCursor, InvalidValue, Unavailable
+from singletable.errors import TooLarge, TransactionConflict
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost")
 FOLDER = Path(__file__).parent

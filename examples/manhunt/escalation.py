@@ -35,7 +35,8 @@ from examples.manhunt.model import (
 from examples.manhunt.notifiers import Message, Notifiers
 from examples.manhunt.searches import MANHUNT, NO_ANSWER
 from examples.manhunt.service import Service
-from singletable import BlockingTransaction, Condition, ConditionFailed, TransactionCancelled, Update, attr
+from singletable import Condition, ConditionFailed, TransactionCancelled, Update, attr
+from singletable.records import Transaction
 from singletable.streams import Changes, Gap
 from singletable.tasks import Backoff
 
@@ -130,7 +131,7 @@ class Escalation:
             worker=self._worker,
         )
 
-    def _wake_at(self, tx: BlockingTransaction, search_id: str, step: int, due: datetime) -> None:
+    def _wake_at(self, tx: Transaction, search_id: str, step: int, due: datetime) -> None:
         tx.add(tasks.at(due, self.wake(search_id, step), key=f"wake-{search_id}-{step}"))
 
     def _fail(self, search: Search) -> None:

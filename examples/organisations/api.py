@@ -27,7 +27,8 @@ from examples.organisations.schemas import (
 )
 from examples.organisations.service import Service
 from examples.shared.principal import Principal
-from singletable import InvalidValue, TooLarge, TransactionConflict, Unavailable
+from singletable import InvalidValue, Unavailable
+from singletable.errors import TooLarge, TransactionConflict
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost")
 

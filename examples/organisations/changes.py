@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from examples.organisations.model import OrganisationMember, UserOrganisation, organisations
-from singletable import Changes
+from singletable.streams import Changes
 
 changes = Changes(organisations, name="copies")
 changes.keep_copies(OrganisationMember.of_organisation, to=UserOrganisation)

@@ -20,16 +20,8 @@ from examples.organisations.model import (
     OrganisationService,
     UserOrganisation,
 )
-from singletable import (
-    Condition,
-    ConditionFailed,
-    Database,
-    NotFound,
-    Transaction,
-    TransactionCancelled,
-    Update,
-    attr,
-)
+from singletable import Condition, ConditionFailed, Database, NotFound, TransactionCancelled, Update, attr
+from singletable.records import Transaction
 
 
 def add_to_groups(db: Database, organisation_id: str, email: str, groups: Collection[Group], by: str | None) -> None:

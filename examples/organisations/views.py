@@ -16,7 +16,7 @@ from examples.organisations.model import (
     UserDetails,
     UserOrganisation,
 )
-from singletable import Corrupt
+from singletable.errors import Corrupt
 
 
 @dataclass(frozen=True)

@@ -20,39 +20,27 @@ The front door. A map of the house, from the ground up, each floor importing onl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from singletable.database import BlockingTransaction, Database, connect
+from singletable.database import Database, connect
 from singletable.errors import (
     AlreadyExists,
-    Applied,
     ConditionFailed,
-    Conflict,
-    Corrupt,
-    DeclarationError,
-    Denied,
-    Incomplete,
     InvalidCursor,
     InvalidRequest,
     InvalidValue,
-    MissingPath,
-    Mistake,
-    NotConfigured,
     NotFound,
     NotUnique,
     OutcomeUnknown,
     SingletableError,
-    Throttled,
-    TooLarge,
     TransactionCancelled,
-    TransactionConflict,
     Unavailable,
     VersionMoved,
 )
 from singletable.expressions import Condition, Update, attr, present
 from singletable.flow import Meter
-from singletable.later import later
-from singletable.records import Failure, Page, Transaction
+from singletable.records import Page
 from singletable.schema import (
     ANY,
     Collection,
@@ -73,142 +61,36 @@ from singletable.schema import (
     starting_with,
 )
 from singletable.tables import Index
-from singletable.wire import Credentials, RetryPolicy, StaticCredentials, Timeouts
 
 if TYPE_CHECKING:
     from singletable.database_async import AsyncDatabase, connect_async
-    from singletable.documents import (
-        AsyncDocuments,
-        Document,
-        Documents,
-        Draft,
-        Items,
-        LocalBlobs,
-        Mutation,
-        ObjectBlobs,
-        Outcome,
-        Ref,
-        Submission,
-        collection,
-    )
-    from singletable.graph import (
-        Edge,
-        EdgeMoved,
-        GraphTable,
-        Linked,
-        Member,
-        Node,
-        NodePage,
-        NodeQuery,
-        Row,
-        link,
-        members_of,
-        neighbours_of,
-    )
-    from singletable.queues import (
-        Queue,
-    )
-    from singletable.records import Finding
-    from singletable.streams import (
-        Change,
-        Changes,
-        Expired,
-        Gap,
-        GapWarning,
-        Inserted,
-        Modified,
-        Removed,
-        SetAside,
-    )
-    from singletable.tasks import (
-        Backoff,
-        ClaimLost,
-        DeadLetter,
-        Running,
-        Tasks,
-    )
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ANY",
     "AlreadyExists",
-    "Applied",
     "AsyncDatabase",
-    "AsyncDocuments",
-    "Backoff",
-    "BlockingTransaction",
-    "Change",
-    "Changes",
-    "ClaimLost",
     "Collection",
     "Condition",
     "ConditionFailed",
-    "Conflict",
-    "Corrupt",
-    "Credentials",
     "Database",
-    "DeadLetter",
-    "DeclarationError",
-    "Denied",
-    "Document",
-    "Documents",
-    "Draft",
-    "Edge",
-    "EdgeMoved",
     "Entity",
-    "Expired",
-    "Failure",
-    "Finding",
-    "Gap",
-    "GapWarning",
-    "GraphTable",
-    "Incomplete",
     "Index",
-    "Inserted",
     "InvalidCursor",
     "InvalidRequest",
     "InvalidValue",
-    "Items",
     "Key",
     "KeyOf",
-    "Linked",
-    "LocalBlobs",
-    "Member",
     "Meter",
-    "MissingPath",
-    "Mistake",
-    "Modified",
-    "Mutation",
-    "Node",
-    "NodePage",
-    "NodeQuery",
-    "NotConfigured",
     "NotFound",
     "NotUnique",
-    "ObjectBlobs",
-    "Outcome",
     "OutcomeUnknown",
     "Page",
     "Query",
-    "Queue",
-    "Ref",
-    "Removed",
-    "RetryPolicy",
-    "Row",
-    "Running",
-    "SetAside",
     "SingletableError",
-    "StaticCredentials",
-    "Submission",
     "Table",
-    "Tasks",
-    "Throttled",
-    "Timeouts",
-    "TooLarge",
-    "Transaction",
     "TransactionCancelled",
-    "TransactionConflict",
     "Unavailable",
     "Update",
     "VersionMoved",
@@ -219,70 +101,18 @@ __all__ = [
     "before",
     "between",
     "collect",
-    "collection",
     "connect",
     "connect_async",
     "copy_of",
     "field",
     "key_of",
-    "link",
-    "members_of",
-    "neighbours_of",
     "present",
     "starting_with",
 ]
 
 
-# What a program may do without: the awaiting shell brings asyncio, and each layer above records its own weight.
-_LATE = {
-    "singletable.database_async": ("AsyncDatabase", "connect_async"),
-    "singletable.graph": (
-        "Edge",
-        "EdgeMoved",
-        "GraphTable",
-        "Linked",
-        "Member",
-        "Node",
-        "NodePage",
-        "NodeQuery",
-        "Row",
-        "link",
-        "members_of",
-        "neighbours_of",
-    ),
-    "singletable.records": ("Finding",),
-    "singletable.queues": ("Queue",),
-    "singletable.documents": (
-        "AsyncDocuments",
-        "Document",
-        "Documents",
-        "Draft",
-        "Items",
-        "LocalBlobs",
-        "Mutation",
-        "ObjectBlobs",
-        "Outcome",
-        "Ref",
-        "Submission",
-        "collection",
-    ),
-    "singletable.streams": (
-        "Change",
-        "Changes",
-        "Expired",
-        "Gap",
-        "GapWarning",
-        "Inserted",
-        "Modified",
-        "Removed",
-        "SetAside",
-    ),
-    "singletable.tasks": (
-        "Backoff",
-        "ClaimLost",
-        "DeadLetter",
-        "Running",
-        "Tasks",
-    ),
-}
-__getattr__ = later(globals(), {name: module for module, names in _LATE.items() for name in names})
+def __getattr__(name: str) -> Any:
+    """The awaiting shell is imported at its first use, as it brings asyncio."""
+    if name in ("AsyncDatabase", "connect_async"):
+        return getattr(import_module("singletable.database_async"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

@@ -18,8 +18,9 @@ import pytest
 
 from examples.projects.board.npm import missing
 from examples.projects.model import Project, projects
-from singletable import Finding, connect
+from singletable import connect
 from singletable.documents import Documents, LocalBlobs
+from singletable.records import Finding
 from tests.browser.board_page import BoardPage, seen_of
 from tests.e2e.projects_board.replicache import NodeClient, replicache_client, waiting
 from tests.e2e.projects_board.serving import Server, served, until

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from singletable import Corrupt, InvalidValue, NotConfigured, TooLarge, Unavailable, connect
+from singletable import InvalidValue, Unavailable, connect
 from singletable.documents import BlobStore, Documents, LocalBlobs
 from singletable.documents.canonical_json import JsonCodec
 from singletable.documents.contents import Content, Contents, prefix_of
+from singletable.errors import Corrupt, NotConfigured, TooLarge
 from singletable.operations import DeleteItem, Guard
 from singletable.operations.answers import RAW
 from singletable.records import flows

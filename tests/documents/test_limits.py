@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from singletable import DeclarationError, InvalidRequest, Table, Unavailable, connect
+from singletable import InvalidRequest, Table, Unavailable, connect
 from singletable.documents import Documents, LocalBlobs, Submission
+from singletable.errors import DeclarationError
 from singletable.records import flows
 from singletable.schema import ANY
 from tests.documents.models import Project, Shape, note, put_comment, put_shape, put_shapes, rename, said, shout

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from singletable import OutcomeUnknown, RetryPolicy, Unavailable, attr, connect
+from singletable import OutcomeUnknown, Unavailable, attr, connect
 from singletable.documents import Documents, LocalBlobs, flows
 from singletable.operations import BatchGetItem, CheckItem, GetItem, PutItem, Query, Scan, TransactWriteItems
+from singletable.wire import RetryPolicy
 from tests.documents.models import Project, Shape, app, note, put_shape, put_shapes, rename, said
 from tests.documents.stepping import Stepped, SteppingPort, at_random
 from tests.faults.actions import ApplyThenCut

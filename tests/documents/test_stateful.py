@@ -12,9 +12,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from singletable import Corrupt, OutcomeUnknown, RetryPolicy, SingletableError, Unavailable, connect
+from singletable import OutcomeUnknown, SingletableError, Unavailable, connect
 from singletable.documents import BlobStore, Documents, LocalBlobs, Mutation, Submission
 from singletable.documents.document import document_model
+from singletable.errors import Corrupt
+from singletable.wire import RetryPolicy
 from tests.documents.models import (
     Project,
     Shape,

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from singletable import Corrupt, DeclarationError, InvalidRequest, InvalidValue, Table, connect, connect_async
+from singletable import InvalidRequest, InvalidValue, Table, connect, connect_async
 from singletable.documents import (
     AsyncDocuments,
     Bounds,
@@ -22,6 +22,7 @@ from singletable.documents import (
     Mutation,
     collection,
 )
+from singletable.errors import Corrupt, DeclarationError
 from tests.documents.shells import Disguised
 from tests.faults.clock import Clock
 

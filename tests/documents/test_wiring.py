@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from obstore.store import MemoryStore
 
-from singletable import DeclarationError, InvalidRequest, connect, connect_async
+from singletable import InvalidRequest, connect, connect_async
 from singletable.documents import AsyncDocuments, Document, Documents, LocalBlobs
+from singletable.errors import DeclarationError
 from tests.documents.models import Project, note, rename
 from tests.documents.shells import World
 

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from singletable import Entity, Incomplete, InvalidRequest, Key, Table, key_of
+from singletable import Entity, InvalidRequest, Key, Table, key_of
+from singletable.errors import Incomplete
 from singletable.flow.port import Operation
 from singletable.operations import BatchGetItem, BatchWriteItem
 from singletable.operations.batch import BatchFound

@@ -9,7 +9,8 @@ from uuid import UUID
 
 import pytest
 
-from singletable import Collection, Corrupt, Entity, attr, collect, key_of
+from singletable import Collection, Entity, attr, collect, key_of
+from singletable.errors import Corrupt
 from tests.support.models import EPOCH, Device, Everything, Invoice, Membership, Note, Photo, User, membership
 from tests.support.raw import put_raw
 from tests.support.shells import Shell

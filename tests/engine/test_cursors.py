@@ -6,18 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from singletable import (
-    InvalidCursor,
-    NotConfigured,
-    Query,
-    StaticCredentials,
-    at_least,
-    attr,
-    before,
-    connect,
-    key_of,
-)
-from singletable.wire import Credentials
+from singletable import InvalidCursor, Query, at_least, attr, before, connect, key_of
+from singletable.errors import NotConfigured
+from singletable.wire import Credentials, StaticCredentials
 from tests.support.models import EPOCH, Membership, Note, User, membership
 from tests.support.shells import Shell
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from singletable import Condition, InvalidRequest, TooLarge, attr, key_of
+from singletable import Condition, InvalidRequest, attr, key_of
+from singletable.errors import TooLarge
 from singletable.flow import Consumed, Request, Response
 from singletable.operations import PutItem
 from singletable.operations.answers import encode

@@ -8,16 +8,8 @@ from decimal import Decimal
 
 import pytest
 
-from singletable import (
-    AlreadyExists,
-    NotFound,
-    OutcomeUnknown,
-    RetryPolicy,
-    TransactionCancelled,
-    attr,
-    connect,
-    key_of,
-)
+from singletable import AlreadyExists, NotFound, OutcomeUnknown, TransactionCancelled, attr, connect, key_of
+from singletable.wire import RetryPolicy
 from tests.faults.actions import ApplyThenCut, DropBefore
 from tests.faults.proxy import FaultProxy
 from tests.faults.rules import Faults, Match, Rule

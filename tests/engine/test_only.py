@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from singletable import Corrupt, Entity, InvalidRequest, Key, Table, attr, field, key_of
+from singletable import Entity, InvalidRequest, Key, Table, attr, field, key_of
+from singletable.errors import Corrupt
 from tests.support.models import Membership, Note, User, app, membership
 from tests.support.raw import put_raw
 from tests.support.shells import Shell

@@ -11,7 +11,6 @@ from singletable import (
     ConditionFailed,
     Entity,
     Key,
-    MissingPath,
     NotFound,
     Table,
     TransactionCancelled,
@@ -22,7 +21,7 @@ from singletable import (
     key_of,
     present,
 )
-from singletable.errors import SingletableError
+from singletable.errors import MissingPath, SingletableError
 from tests.support.raw import put_raw, stored
 from tests.support.shells import Shell
 

@@ -10,20 +10,8 @@ from typing import Any
 
 import pytest
 
-from singletable import (
-    ANY,
-    DeclarationError,
-    Entity,
-    Index,
-    InvalidRequest,
-    InvalidValue,
-    Key,
-    Table,
-    TooLarge,
-    attr,
-    field,
-)
-from singletable.errors import SingletableError
+from singletable import ANY, Entity, Index, InvalidRequest, InvalidValue, Key, Table, attr, field
+from singletable.errors import DeclarationError, SingletableError, TooLarge
 from singletable.schema.models import model_of
 from singletable.values import to_attribute_value
 from tests.graph.models import Goal, GoalMembership, User

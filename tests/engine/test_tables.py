@@ -7,19 +7,9 @@ from typing import Any
 
 import pytest
 
-from singletable import (
-    ANY,
-    Credentials,
-    Entity,
-    Index,
-    Key,
-    NotConfigured,
-    NotFound,
-    StaticCredentials,
-    Table,
-    connect,
-    connect_async,
-)
+from singletable import ANY, Entity, Index, Key, NotFound, Table, connect, connect_async
+from singletable.errors import NotConfigured
+from singletable.wire import Credentials, StaticCredentials
 from tests.support.shells import KINDS, Shell, disguised, opened
 
 

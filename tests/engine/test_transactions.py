@@ -16,13 +16,13 @@ from singletable import (
     Entity,
     InvalidRequest,
     NotFound,
-    TooLarge,
-    Transaction,
     TransactionCancelled,
     attr,
     key_of,
 )
+from singletable.errors import TooLarge
 from singletable.operations import TransactWriteItems
+from singletable.records import Transaction
 from singletable.records.flows import commit
 from singletable.records.transactions import Failure
 from tests.support.models import Invoice, Membership, Photo, User, membership

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from singletable import ANY, ConditionFailed, Corrupt, Entity, Key, Table, TransactionCancelled, attr, key_of
+from singletable import ANY, ConditionFailed, Entity, Key, Table, TransactionCancelled, attr, key_of
+from singletable.errors import Corrupt
 from tests.support.raw import put_raw, stored
 from tests.support.shells import Shell
 

@@ -6,12 +6,12 @@ import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from singletable import AsyncDatabase, Credentials, Database, RetryPolicy, StaticCredentials, Table, Timeouts
+from singletable import AsyncDatabase, Database, Table
 from singletable.connection import Options, find_target
 from singletable.flow import Traits
 from singletable.records import Finding, flows
 from singletable.records.first_use import ready
-from singletable.wire import BlockingPort, PortOptions
+from singletable.wire import BlockingPort, Credentials, PortOptions, RetryPolicy, StaticCredentials, Timeouts
 from singletable.wire.asyncio_port import AwaitingPort
 from tests.faults.clock import Clock
 from tests.support.shells import Shell, disguised

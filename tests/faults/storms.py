@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from singletable import RetryPolicy
+from singletable.wire import RetryPolicy
 from tests.faults.actions import (
     Action,
     ApplyThen500,

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from singletable import OutcomeUnknown, RetryPolicy, Throttled, Timeouts, TransactionConflict, attr
+from singletable import OutcomeUnknown, attr
+from singletable.errors import Throttled, TransactionConflict
+from singletable.wire import RetryPolicy, Timeouts
 from singletable.wire.exchange import AnswerLost
 from singletable.wire.retry import RetryBudget
 from tests.faults.actions import (

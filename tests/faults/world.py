@@ -19,11 +19,11 @@ from singletable import (
     NotUnique,
     OutcomeUnknown,
     SingletableError,
-    TransactionConflict,
     Unavailable,
     VersionMoved,
     key_of,
 )
+from singletable.errors import TransactionConflict
 from singletable.schema.models import model_for
 from tests.faults.clock import Clock
 from tests.faults.opening import findings

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from singletable import Database, RetryPolicy
+from singletable import Database
 from singletable.flow import Traits
+from singletable.wire import RetryPolicy
 from tests.faults.actions import Action
 from tests.faults.carrying import Carrier
 from tests.faults.clock import Clock

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import date
 from enum import Enum
 
-from singletable import ANY, Edge, GraphTable, Node, field
+from singletable import ANY, field
+from singletable.graph import Edge, GraphTable, Node
 
 records = GraphTable("records", indexes=["gsi0", "gsi1"])
 A_DAY = date(2026, 1, 1)

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from singletable import AlreadyExists, Database, NotFound, RetryPolicy, SingletableError, attr, connect
+from singletable import AlreadyExists, Database, NotFound, SingletableError, attr, connect
 from singletable.graph import EdgeMoved, Graph, Linking, Unlinking, link, members_of
+from singletable.wire import RetryPolicy
 from tests.faults.actions import ApplyThen500, ApplyThenCut, Conflict, DropBefore
 from tests.faults.proxy import FaultProxy
 from tests.faults.rules import Faults, Match, Rule

@@ -7,19 +7,9 @@ from enum import Enum
 
 import pytest
 
-from singletable import (
-    ANY,
-    DeclarationError,
-    Edge,
-    GraphTable,
-    InvalidRequest,
-    InvalidValue,
-    Key,
-    Node,
-    Table,
-    attr,
-    field,
-)
+from singletable import ANY, InvalidRequest, InvalidValue, Key, Table, attr, field
+from singletable.errors import DeclarationError
+from singletable.graph import Edge, GraphTable, Node
 from tests.graph.models import Account, Goal, GoalMembership, Role, Subgoal, Team, User
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from singletable import Corrupt, Database, InvalidRequest, NotFound, NotUnique, attr, connect
+from singletable import Database, InvalidRequest, NotFound, NotUnique, attr, connect
+from singletable.errors import Corrupt
 from singletable.graph import Graph, flows
 from singletable.operations import DeleteItem, Guard
 from singletable.operations.answers import RAW

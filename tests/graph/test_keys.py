@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from singletable import Corrupt, Database, after, at_least, at_most, before, between, starting_with
+from singletable import Database, after, at_least, at_most, before, between, starting_with
+from singletable.errors import Corrupt
 from singletable.graph import Graph
 from singletable.graph.members import form_of
 from singletable.operations import DeleteItem, Guard

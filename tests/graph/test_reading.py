@@ -8,8 +8,8 @@ from typing import Any
 import pydantic
 import pytest
 
-from singletable import ANY, Condition, Edge, GraphTable, InvalidRequest, Node, at_least, attr
-from singletable.graph import CAP, neighbours_of
+from singletable import ANY, Condition, InvalidRequest, at_least, attr
+from singletable.graph import CAP, Edge, GraphTable, Node, neighbours_of
 from singletable.graph.edges import End
 from tests.graph.models import A_DAY, Goal, GoalMembership, Note, Role, Subgoal, Subscriber, Team, User
 from tests.graph.shells import bound

@@ -20,9 +20,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from singletable import AlreadyExists, Database, NotFound, RetryPolicy, TransactionCancelled, attr, connect
+from singletable import AlreadyExists, Database, NotFound, TransactionCancelled, attr, connect
 from singletable.graph import EdgeMoved, Graph, Unlinking, link, members_of
 from singletable.graph.edge_items import listing_of
+from singletable.wire import RetryPolicy
 from tests.faults.actions import ApplyThen500, ApplyThenCut, DropBefore, TruncateBody
 from tests.faults.clock import Clock
 from tests.faults.proxy import FaultProxy

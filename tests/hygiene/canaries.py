@@ -11,7 +11,8 @@ from enum import Enum
 from typing import Any
 from uuid import UUID
 
-from singletable import ANY, Credentials, Entity, Key, Table, field
+from singletable import ANY, Entity, Key, Table, field
+from singletable.wire import Credentials
 
 MARK = "c4n4ry"
 TEXT, ID, OTHER = f"{MARK}-text", f"{MARK}-id", f"{MARK}-other"

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from singletable import Entity, Key, StaticCredentials, attr, connect
+from singletable import Entity, Key, attr, connect
 from singletable.errors import SingletableError
 from singletable.schema.models import model_of
+from singletable.wire import StaticCredentials
 from tests.faults.actions import (
     Action,
     ApplyThenCut,
@@ -189,7 +190,7 @@ async def a_cursor_key_that_is_short(stage: Stage) -> None:
 
 @leads_to("mistake.not-configured")
 async def a_secret_with_a_newline(stage: Stage) -> None:
-    from singletable import Credentials
+    from singletable.wire import Credentials
 
     Credentials(CREDENTIALS.access_key, CREDENTIALS.secret_key + "\n")
 

@@ -10,13 +10,13 @@ from itertools import count
 
 import pytest
 
-from singletable import StaticCredentials, attr
+from singletable import attr
 from singletable.errors import SingletableError
 from singletable.operations.answers import Refused
 from singletable.operations.transact import Cancelled
 from singletable.records.first_use import ready
 from singletable.schema.models import model_of
-from singletable.wire import RetryPolicy
+from singletable.wire import RetryPolicy, StaticCredentials
 from tests.faults import opening
 from tests.faults.clock import Clock
 from tests.faults.opening import findings, make

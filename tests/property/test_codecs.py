@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from singletable import Corrupt, Entity, InvalidValue
+from singletable import Entity, InvalidValue
+from singletable.errors import Corrupt
 from singletable.operations.answers import encode, item_decoder, read_item
 from singletable.schema.models import model_of
 from singletable.values import from_attribute_value, to_attribute_value

@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace as with_
 
-from singletable import Corrupt
+from singletable.errors import Corrupt
 from singletable.schema.key_text import MAX_KEY_DIGITS, Part, Slot, Template, count_letter, write_integer
 from singletable.schema.places import Places
 from singletable.values import Codec, json_decoder, make_field

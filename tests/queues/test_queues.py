@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from singletable import Corrupt, InvalidRequest, InvalidValue, NotConfigured, TooLarge
+from singletable import InvalidRequest, InvalidValue
+from singletable.errors import Corrupt, NotConfigured, TooLarge
 from singletable.flow import SQS
 from singletable.operations.queue import ChangeMessageVisibility, GetQueueAttributes, GetQueueUrl
 from singletable.queues import Later, Message, Outgoing, Queue, consume, legal_id, partial_failures, send

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from singletable import RetryPolicy
+from singletable.wire import RetryPolicy
 from tests.faults.clock import Clock
 from tests.faults.fixtures import clock, engine_url, faults, kind, proxy, pytest_runtest_makereport
 from tests.faults.opening import opened_at

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from singletable import Applied, Corrupt, Entity, Key, Unavailable, attr, field
+from singletable import Entity, Key, Unavailable, attr, field
+from singletable.errors import Applied, Corrupt
 from tests.faults.actions import ApplyThenCut, Refuse
 from tests.faults.rules import Match, Rule
 from tests.rules.bench import Bench

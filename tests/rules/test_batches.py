@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from singletable import Incomplete, InvalidRequest, Throttled
+from singletable import InvalidRequest
+from singletable.errors import Incomplete, Throttled
 from tests.faults.actions import ApplyThenCut, PartialPage, Throttle, Unprocessed
 from tests.faults.rules import Match, Rule
 from tests.rules.bench import Bench

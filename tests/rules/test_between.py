@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from singletable import NotFound, NotUnique, TooLarge, TransactionCancelled, attr, key_of
+from singletable import NotFound, NotUnique, TransactionCancelled, attr, key_of
+from singletable.errors import TooLarge
 from tests.faults.actions import IndexLag
 from tests.faults.rules import Match, Rule
 from tests.rules.bench import Bench

@@ -13,7 +13,6 @@ import pytest
 
 from singletable import (
     ConditionFailed,
-    Denied,
     NotFound,
     OutcomeUnknown,
     SingletableError,
@@ -21,6 +20,7 @@ from singletable import (
     VersionMoved,
     attr,
 )
+from singletable.errors import Denied
 from singletable.operations import GetItem, PutItem
 from tests.faults.actions import ApplyThenCut, DropBefore, Refuse
 from tests.faults.proxy import FaultProxy

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from singletable import ANY, Applied, Corrupt, Entity, Key, Table, attr
+from singletable import ANY, Entity, Key, Table, attr
+from singletable.errors import Applied, Corrupt
 from tests.faults.opening import findings
 from tests.rules.bench import Bench
 from tests.support.raw import all_items, put_raw

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from singletable import OutcomeUnknown, Throttled, TransactionConflict, attr
+from singletable import OutcomeUnknown, attr
+from singletable.errors import Throttled, TransactionConflict
 from tests.faults.actions import ApplyThen500, Conflict, Throttle, TransactionInProgress
 from tests.faults.proxy import FaultProxy
 from tests.faults.rules import Match, Rule

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from singletable import Database, Inserted, Modified
+from singletable import Database
+from singletable.streams import Inserted, Modified
 from tests.storm.journal import say
 from tests.storm.life import Life
 from tests.storm.models import Ended, Handled, Tracked, changes, tasks

@@ -10,7 +10,8 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
-from singletable import AlreadyExists, Corrupt, Database, attr
+from singletable import AlreadyExists, Database, attr
+from singletable.errors import Corrupt
 from tests.storm.effects import effect
 from tests.storm.journal import Call, Journal, told
 from tests.storm.life import Life

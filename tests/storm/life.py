@@ -13,16 +13,10 @@ from typing import Any
 
 import msgspec
 
-from singletable import (
-    Conflict,
-    Database,
-    OutcomeUnknown,
-    RetryPolicy,
-    Timeouts,
-    Unavailable,
-)
+from singletable import Database, OutcomeUnknown, Unavailable
 from singletable.connection import Options, Target, find_target
-from singletable.wire import BlockingPort, PortOptions
+from singletable.errors import Conflict
+from singletable.wire import BlockingPort, PortOptions, RetryPolicy, Timeouts
 from singletable.wire.asyncio_port import AwaitingPort
 from tests.faults.actions import IndexFrozen
 from tests.faults.port import make_faulty

@@ -6,7 +6,9 @@ import importlib
 import os
 from typing import Any
 
-from singletable import ANY, Changes, Entity, Key, Table, Tasks, field
+from singletable import ANY, Entity, Key, Table, field
+from singletable.streams import Changes
+from singletable.tasks import Tasks
 
 VERSION_VARIABLE = "STORM_VERSION"
 VERSION = int(os.environ.get(VERSION_VARIABLE, "2"))

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from singletable import AlreadyExists, Corrupt, Database
+from singletable import AlreadyExists, Database
 from singletable.documents import Documents, LocalBlobs, Outcome, Submission
+from singletable.errors import Corrupt
 from tests.storm import paper_document
 from tests.storm.journal import Journal, say, told
 from tests.storm.life import Life

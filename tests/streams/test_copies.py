@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from singletable import ANY, Database, DeclarationError, Entity, Index, Key, Table, attr, connect, field
+from singletable import ANY, Database, Entity, Index, Key, Table, attr, connect, field
+from singletable.errors import DeclarationError
 from singletable.schema import copy_of
 from singletable.streams import Changes
 from singletable.streams.copies import kept_copies

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import pytest
 from msgspec.structs import replace
 
-from singletable import Database, DeclarationError, Entity, Key, NotConfigured, Table, connect
-from singletable.errors import InvalidRequest
+from singletable import Database, Entity, Key, Table, connect
+from singletable.errors import DeclarationError, InvalidRequest, NotConfigured
 from singletable.streams import Changes, Inserted
 from tests.streams.models import Note, Seen, Ticket, noted
 

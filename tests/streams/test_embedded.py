@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from singletable import Database, NotConfigured, connect
-from singletable.errors import Unavailable
+from singletable import Database, connect
+from singletable.errors import NotConfigured, Unavailable
 from singletable.local import Engine, maintain_streams
 from singletable.local.polling import wait_until
 from singletable.local.private_files import private_directory

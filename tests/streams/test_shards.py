@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from singletable import Database, RetryPolicy, connect
+from singletable import Database, connect
 from singletable.errors import (
     PASSING,
     Corrupt,
@@ -31,6 +31,7 @@ from singletable.flow import Request
 from singletable.operations.stream import pad_sequence_number
 from singletable.streams import Changes, Inserted, Modified
 from singletable.streams.state import Books
+from singletable.wire import RetryPolicy
 from tests.faults.actions import ApplyThen500, ApplyThenCut, DropBefore, PartialPage, Throttle, TruncateBody
 from tests.faults.port import make_faulty
 from tests.faults.rules import Faults, Match, Rule

@@ -10,10 +10,11 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from singletable import RetryPolicy, Unavailable, connect_async
+from singletable import Unavailable, connect_async
 from singletable.documents import BlobStore
 from singletable.sync import Limits
 from singletable.sync.http import read_head
+from singletable.wire import RetryPolicy
 from tests.sync.calling import Exchange, call, first, scope_of
 from tests.sync.simulated import Client
 from tests.sync.world import World

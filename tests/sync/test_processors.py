@@ -6,8 +6,9 @@ import asyncio  # noqa: TID251
 
 import pytest
 
-from singletable import DeclarationError, Table, connect
+from singletable import Table, connect
 from singletable.documents import BlobStore, Document, Documents, Draft, Mutation
+from singletable.errors import DeclarationError
 from singletable.streams import Changes
 from singletable.sync import Access, Worker
 from tests.sync.board import Project

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from singletable import Corrupt, DeclarationError, InvalidRequest, InvalidValue, Table
+from singletable import InvalidRequest, InvalidValue, Table
+from singletable.errors import Corrupt, DeclarationError
 from singletable.tasks import Backoff, Tasks
 from singletable.values import from_attribute_value, to_attribute_value
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from singletable import Denied
+from singletable.errors import Denied
 from tests.faults.actions import Refuse
 from tests.faults.port import make_faulty
 from tests.faults.rules import Faults, Match, Rule

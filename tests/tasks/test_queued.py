@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from singletable import NotConfigured, connect, connect_async
+from singletable import connect, connect_async
+from singletable.errors import NotConfigured
 from singletable.flow import SQS, Traits
 from singletable.operations.queue import CreateQueue, GetQueueAttributes, ReceiveMessage
 from singletable.queues import Outgoing, Queue, send

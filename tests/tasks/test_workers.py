@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from singletable import Database, InvalidRequest, NotConfigured, connect
+from singletable import Database, InvalidRequest, connect
+from singletable.errors import NotConfigured
 from singletable.flow import Traits
 from tests.support.children import child
 from tests.support.shells import disguised

@@ -12,33 +12,16 @@ from typing import Literal, assert_never, assert_type
 from singletable import (
     ANY,
     AsyncDatabase,
-    AsyncDocuments,
-    Changes,
     Collection,
     Condition,
     Database,
-    Document,
-    Documents,
-    Draft,
     Entity,
-    Expired,
-    Finding,
-    Inserted,
-    Items,
     Key,
     KeyOf,
-    LocalBlobs,
     Meter,
-    Modified,
-    Mutation,
-    Outcome,
     Page,
     Query,
-    Ref,
-    Removed,
-    Submission,
     Table,
-    Tasks,
     Update,
     at_least,
     attr,
@@ -51,6 +34,21 @@ from singletable import (
     present,
     starting_with,
 )
+from singletable.documents import (
+    AsyncDocuments,
+    Document,
+    Documents,
+    Draft,
+    Items,
+    LocalBlobs,
+    Mutation,
+    Outcome,
+    Ref,
+    Submission,
+)
+from singletable.records import Finding
+from singletable.streams import Changes, Expired, Inserted, Modified, Removed
+from singletable.tasks import Tasks
 
 app = Table("app", indexes=["gsi1", "gsi2"])
 NOON = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)

@@ -17,15 +17,8 @@ from examples.projects.board.guard import Guard
 from examples.projects.board.rendering import FOLDER, error_page
 from examples.projects.board.service import Boards
 from examples.projects.errors import ApplicationError, Invalid, Missing, Refused
-from singletable import (
-    InvalidCursor,
-    InvalidRequest,
-    InvalidValue,
-    NotFound,
-    TooLarge,
-    TransactionConflict,
-    Unavailable,
-)
+from singletable import InvalidCursor, InvalidRequest, InvalidValue, NotFound, Unavailable
+from singletable.errors import TooLarge, TransactionConflict
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost")
 

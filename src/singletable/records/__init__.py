@@ -5,9 +5,9 @@ Flows are `async def` over a port; `flows` lists those that the shells run. A re
 `conditions` holds the write rules. Layers above import `singletable.foundation`, and nothing deeper.
 """
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from singletable.later import later
 from singletable.records import flows
 from singletable.records.cursors import CursorSeal
 from singletable.records.read import DEFAULT_MAX_PAGES, Page
@@ -29,9 +29,12 @@ __all__ = [
     "flows",
 ]
 
-# For tools and tests: a program that serves requests needs none of it.
-_LATE = {
-    "singletable.records.check": ("Finding",),
-    "singletable.records.explain": ("Explainable", "Explained"),
-}
-__getattr__ = later(globals(), {name: module for module, names in _LATE.items() for name in names})
+
+_LATE = {"Finding": "check", "Explainable": "explain", "Explained": "explain"}
+
+
+def __getattr__(name: str) -> Any:
+    """What only tools and tests need is imported at its first use."""
+    if name in _LATE:
+        return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from singletable.errors import NotFound
 from singletable.flow.port import Port
-from singletable.later import Later
 from singletable.records.batches import get_many, write_many
 from singletable.records.first_use import ready, tend_stream
 from singletable.records.read import chunk, everything, get, get_collection, page, scan_chunk, start
@@ -22,12 +21,8 @@ from singletable.tables import describe as _describe
 from singletable.tables import sweep as _sweep
 
 if TYPE_CHECKING:
-    from singletable.records import check as checking
-    from singletable.records import explain as explaining
     from singletable.records.check import Finding
     from singletable.records.explain import Explainable, Explained
-else:
-    checking, explaining = Later("singletable.records.check"), Later("singletable.records.explain")
 
 __all__ = [
     "check",
@@ -62,12 +57,16 @@ async def get_any(port: Port, key: KeyOf[Any] | Whole[Any]) -> Any:
 
 async def check(port: Port, table: Table) -> list[Finding]:
     """Everything of a table that is not as it should be; nothing for a sound one. Reads the whole table."""
-    return await checking.check(port, table) + await table.check_layer(port)
+    from singletable.records import check as records  # noqa: PLC0415  no program that serves requests needs it
+
+    return await records.check(port, table) + await table.check_layer(port)
 
 
 def explain(asked: Explainable) -> list[Explained]:
     """The requests of an access pattern, without sending them."""
-    return explaining.explain(asked)
+    from singletable.records import explain as requests  # noqa: PLC0415  as above
+
+    return requests.explain(asked)
 
 
 async def create_table(port: Port, table: Table) -> Description:

@@ -9,11 +9,20 @@ from pathlib import Path
 import pytest
 
 import singletable
+import singletable.errors
 import singletable.graph
+import singletable.records
+import singletable.wire
 
 FOLDER = Path(__file__).parents[3] / "examples" / "goals"
 MODULES = sorted(FOLDER.glob("*.py"))
-FACADES = {"singletable": set(singletable.__all__), "singletable.graph": set(singletable.graph.__all__)}
+FACADES = {
+    "singletable": set(singletable.__all__),
+    "singletable.errors": {name for name, kind in vars(singletable.errors).items() if isinstance(kind, type)},
+    "singletable.records": set(singletable.records.__all__),
+    "singletable.wire": set(singletable.wire.__all__),
+    "singletable.graph": set(singletable.graph.__all__),
+}
 
 
 def imported(module: Path) -> Iterator[tuple[str, str]]:

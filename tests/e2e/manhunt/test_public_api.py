@@ -9,13 +9,19 @@ from pathlib import Path
 import pytest
 
 import singletable
+import singletable.errors
+import singletable.records
 import singletable.streams
 import singletable.tasks
+import singletable.wire
 
 FOLDER = Path(__file__).parents[3] / "examples" / "manhunt"
 MODULES = sorted(FOLDER.rglob("*.py"))
 FACADES = {
     "singletable": set(singletable.__all__),
+    "singletable.errors": {name for name, kind in vars(singletable.errors).items() if isinstance(kind, type)},
+    "singletable.records": set(singletable.records.__all__),
+    "singletable.wire": set(singletable.wire.__all__),
     "singletable.streams": set(singletable.streams.__all__),
     "singletable.tasks": set(singletable.tasks.__all__),
 }

@@ -8,7 +8,8 @@ from examples.organisations.errors import NoSuchOrganisation, NotAnOwner, NotReg
 from examples.organisations.groups import Group
 from examples.organisations.model import OrganisationMember
 from examples.organisations.service import Service
-from singletable import Corrupt, attr
+from singletable import attr
+from singletable.errors import Corrupt
 from tests.e2e.organisations.support import INVITED, MEMBER, OWNER, STRANGER, overtaken, raw_items
 
 

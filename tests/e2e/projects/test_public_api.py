@@ -10,13 +10,19 @@ import pytest
 
 import singletable
 import singletable.documents
+import singletable.errors
+import singletable.records
 import singletable.sync
 import singletable.values
+import singletable.wire
 
 FOLDER = Path(__file__).parents[3] / "examples" / "projects"
 MODULES = sorted(FOLDER.rglob("*.py"))
 FACADES = {
     "singletable": set(singletable.__all__),
+    "singletable.errors": {name for name, kind in vars(singletable.errors).items() if isinstance(kind, type)},
+    "singletable.records": set(singletable.records.__all__),
+    "singletable.wire": set(singletable.wire.__all__),
     "singletable.documents": set(singletable.documents.__all__),
     "singletable.sync": set(singletable.sync.__all__),
     "singletable.values": set(singletable.values.__all__),

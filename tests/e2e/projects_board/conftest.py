@@ -16,8 +16,9 @@ from examples.projects.board.callers import DEMO, Callers, ProjectTokens
 from examples.projects.board.opening import open_boards
 from examples.projects.board.service import Boards
 from examples.projects.model import projects
-from singletable import Finding, connect_async
+from singletable import connect_async
 from singletable.documents import LocalBlobs
+from singletable.records import Finding
 
 SECRET = "a secret of at least thirty-two characters"
 HERE = "http://127.0.0.1"

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from singletable import ConditionFailed, InvalidRequest, InvalidValue, NotConfigured
+from singletable import ConditionFailed, InvalidRequest, InvalidValue
+from singletable.errors import NotConfigured
 from singletable.flow import Response
 from singletable.operations import (
     BatchWriteItem,

@@ -10,19 +10,8 @@ from uuid import UUID
 
 import pytest
 
-from singletable import (
-    ANY,
-    Collection,
-    DeclarationError,
-    Entity,
-    Index,
-    InvalidRequest,
-    Key,
-    Table,
-    attr,
-    collect,
-    field,
-)
+from singletable import ANY, Collection, Entity, Index, InvalidRequest, Key, Table, attr, collect, field
+from singletable.errors import DeclarationError
 from singletable.schema.models import model_of
 
 

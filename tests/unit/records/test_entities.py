@@ -18,7 +18,8 @@ import msgspec
 import pydantic
 import pytest
 
-from singletable import ANY, DeclarationError, Entity, Key, Table, field, key_of
+from singletable import ANY, Entity, Key, Table, field, key_of
+from singletable.errors import DeclarationError
 from singletable.schema.models import model_of
 
 zoo = Table("zoo", indexes=["gsi1"])

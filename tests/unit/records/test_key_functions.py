@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from singletable import ANY, DeclarationError, Entity, InvalidRequest, InvalidValue, Key, Table, at_least, before
+from singletable import ANY, Entity, InvalidRequest, InvalidValue, Key, Table, at_least, before
+from singletable.errors import DeclarationError
 
 
 class Spaced(Enum):

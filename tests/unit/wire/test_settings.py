@@ -15,10 +15,19 @@ import botocore.session
 import pytest
 from botocore.endpoint_provider import EndpointProvider
 
-from singletable import Credentials, RetryPolicy, StaticCredentials, connect, errors
+from singletable import connect, errors
 from singletable.connection import Options, find_target
 from singletable.flow import SQS
-from singletable.wire import Endpoint, endpoint_for, locator, region_for, retry_policy_for
+from singletable.wire import (
+    Credentials,
+    Endpoint,
+    RetryPolicy,
+    StaticCredentials,
+    endpoint_for,
+    locator,
+    region_for,
+    retry_policy_for,
+)
 
 SERVICES = {"dynamodb": "dynamodb", "streams.dynamodb": "dynamodbstreams", "sqs": "sqs"}
 KEYS = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "hush"}
