@@ -227,11 +227,11 @@ def test_a_sync_worker_is_a_consumer_of_its_queue(
             return time.monotonic() > until or (failing.has_failed and next(failing.asked) > 8)
 
         if issubclass(kind_of_error, PASSING):
-            worker.work(queue, stop=stop, wait_seconds=0)
+            worker.run(queue, stop=stop, wait_seconds=0)
             assert failing.has_failed
         else:
             with pytest.raises(kind_of_error, match="told to fail"):
-                worker.work(queue, stop=stop, wait_seconds=0)
+                worker.run(queue, stop=stop, wait_seconds=0)
 
 
 @pytest.mark.parametrize("worker", ["streams", "tasks"])

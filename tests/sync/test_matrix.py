@@ -192,7 +192,7 @@ async def test_who_may_is_asked_when_a_mutation_is_applied(world: World) -> None
     assert refused is not None
     assert (refused.status, refused.error) == (
         "rejected",
-        "mistake.request: the user may not do this (operation rename)",
+        "mistake.request: the user is not allowed to do this (operation rename)",
     )
     asked = [(user, access.mutation, access.args) for user, _, access in world.asked if not access.is_read]
     assert asked[0] == ("ada", "rename", {"name": "before"})

@@ -88,6 +88,6 @@ async def test_a_pull_is_small(world: World) -> None:
 def test_what_is_let_go_is_forgotten() -> None:
     held = InFlight(10, 15)
     held.add("a", 10)
-    assert (held.takes("a", 1), held.takes("b", 10), held.is_full(6), held.is_full(5)) == (False, True, True, False)
+    assert (held.accepts("a", 1), held.accepts("b", 10), held.is_full(6), held.is_full(5)) == (False, True, True, False)
     held.add("a", -10)
-    assert (held.takes("a", 10), held.is_full(15)) == (True, False)
+    assert (held.accepts("a", 10), held.is_full(15)) == (True, False)

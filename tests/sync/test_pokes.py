@@ -72,10 +72,10 @@ async def test_whoever_is_told_elsewhere_may_tell(world: World) -> None:
     stream = world.listen()
     await stream.start()
     assert await stream.poke() == 0
-    world.sync.told("p1", 7)
-    world.sync.told("p1", 6)
-    world.sync.told("p2", 9)
-    world.sync.told("p1", 8)
+    world.sync.notify("p1", 7)
+    world.sync.notify("p1", 6)
+    world.sync.notify("p2", 9)
+    world.sync.notify("p1", 8)
     assert await stream.poke() in (7, 8)
     await stream.leave()
 
@@ -106,7 +106,7 @@ async def test_a_listener_that_takes_nothing_is_dropped(blobs: BlobStore, world:
     await stream.start()
     assert await stream.poke() == 0
     stream.exchange.blocked = True
-    strict.sync.told("p1", 1)
+    strict.sync.notify("p1", 1)
     await asyncio.wait_for(stream.task, 10)
     assert strict.sync.pokes.listeners == 0
 
@@ -116,7 +116,7 @@ async def test_a_slow_listener_gets_the_last_of_several(world: World) -> None:
     await stream.start()
     assert await stream.poke() == 0
     for version in range(1, 50):
-        world.sync.told("p1", version)
+        world.sync.notify("p1", version)
     found = await stream.poke()
     while found < 49:
         found = await stream.poke()

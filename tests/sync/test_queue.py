@@ -76,7 +76,7 @@ async def drained(queues: Queues, queue: Queue[Pointer], world: World, workers: 
         done.set()
 
     given = {"wait_seconds": 1, "signals": False, **options}
-    await asyncio.gather(watch(), *(world.sync.work(queue, stop=done.is_set, **given) for _ in range(workers)))
+    await asyncio.gather(watch(), *(world.sync.run(queue, stop=done.is_set, **given) for _ in range(workers)))
 
 
 async def test_two_workers_give_the_same_outcomes(db: AsyncDatabase, queues: Queues, blobs: LocalBlobs) -> None:
@@ -300,7 +300,7 @@ async def test_an_awaiting_worker_keeps_a_pointer_for_the_newer_program(
     await new.submit("p1", [other.rename(name="new").by("c", 1, principal="ada")])
     await send(db.port, queue, [Outgoing(Pointer("p1"), "p1", "a")])
     polls = iter([False, False])
-    assert await older.work(queue, stop=lambda: next(polls, True), wait_seconds=1, at_once=1, signals=False) == 0
+    assert await older.run(queue, stop=lambda: next(polls, True), wait_seconds=1, at_once=1, signals=False) == 0
     assert await queues.count(queue) == 1
     done: list[int] = []
 
@@ -309,5 +309,5 @@ async def test_an_awaiting_worker_keeps_a_pointer_for_the_newer_program(
             await asyncio.sleep(0.05)
         done.append(1)
 
-    await asyncio.gather(is_renamed(), newer.work(queue, stop=lambda: bool(done), wait_seconds=1, signals=False))
+    await asyncio.gather(is_renamed(), newer.run(queue, stop=lambda: bool(done), wait_seconds=1, signals=False))
     assert await queues.count(queue) == 0

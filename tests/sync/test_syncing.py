@@ -17,7 +17,7 @@ from singletable.operations import BatchWriteItem
 from singletable.schema import model_of
 from singletable.sync import Limits
 from singletable.sync.protocol import Pull, read_push
-from singletable.sync.push import Pushing
+from singletable.sync.push import PushResult
 from tests.sync.interrupted import Interrupted
 from tests.sync.simulated import Client
 from tests.sync.world import World
@@ -250,7 +250,7 @@ async def test_a_head_that_is_outdated_meanwhile_is_read_again(blobs: BlobStore,
     for number in range(3):
         ada.mutate("put_shape", id=f"s{number}", shape=SHAPE)
         await small.push(ada)
-    outdated = (await puller.look(port, "p1")).head
+    outdated = (await puller.view_head(port, "p1")).head
     ada.mutate("put_shape", id="s3", shape=SHAPE)
     await small.push(ada)
     for cookie in (None, 0, 1, 2):
@@ -288,9 +288,9 @@ async def test_whatever_is_committed_during_a_pull(
 
         port = Interrupted(world.db.port, at, commit)
         puller = small.sync._puller
-        sight = await puller.look(cast("Port", port), project)
+        view = await puller.view_head(cast("Port", port), project)
         asked = seen.pull()
-        answer = await puller.pull(cast("Port", port), Pull(seen.group, "1", cookie), sight.head)
+        answer = await puller.pull(cast("Port", port), Pull(seen.group, "1", cookie), view.head)
         assert seen.pulled(asked, json.loads(msgspec.json.encode(answer)))
         if not port.has_happened:
             assert at > 4
@@ -321,7 +321,7 @@ async def test_the_same_push_during_a_push(world: World) -> None:
         port = Interrupted(world.db.port, at, again)
         fresh = World(world.db, world.documents.home.store)
         pusher = fresh.sync._pusher
-        assert await pusher.push(cast("Port", port), "ada", project, read_push(body, Limits())) == Pushing()
+        assert await pusher.push(cast("Port", port), "ada", project, read_push(body, Limits())) == PushResult()
         await fresh.sync.process(project)
         await world.pull(ada, project=project)
         assert (ada.pending, ada.cookie) == ([], 1)

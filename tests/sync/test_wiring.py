@@ -43,7 +43,7 @@ async def test_a_worker_takes_blocking_documents_alone(blobs: BlobStore) -> None
 async def test_a_processor_that_nobody_knows_is_refused(blobs: BlobStore, processor: Any) -> None:
     async with connect_async("local") as db:
         documents = AsyncDocuments(db, Project, blobs=blobs)
-        with pytest.raises(InvalidRequest, match="no such processor") as refused:
+        with pytest.raises(InvalidRequest, match="processor is unknown") as refused:
             Sync(documents, authenticate=ada, authorise=anybody, processor=processor)
     assert 'processor="elsewhere"' in refused.value.hint
 

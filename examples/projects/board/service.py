@@ -98,7 +98,7 @@ class Boards:
         made = await self.documents.restore(id, version=version, by=f"restore-{user}", principal=user)
         if made.version is None or made.status != "applied":
             raise Refused(f"version {version} was not restored: {made.error or 'try again'}")
-        self.sync.told(id, made.version)
+        self.sync.notify(id, made.version)
         return made.version
 
     # --- how ----------------------------------------------------------------------------------------------------------

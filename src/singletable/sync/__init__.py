@@ -1,12 +1,13 @@
-"""Sync: Replicache clients of documents; push, pull and pokes as an ASGI application.
+"""Sync: documents for Replicache clients; push, pull and pokes as an ASGI application.
 
     documents = AsyncDocuments(db, Project, blobs=LocalBlobs("data/blobs"))
     sync = Sync(documents, authenticate=user_of_session, authorise=is_member)
     app.mount("/replicache", sync.asgi())
 
-Begin with `syncing` (what an application holds), then `pushing` and `pulling` (the two verbs of the protocol, which
-`protocol` has as values), `groups` (whose a client is) and `applying` (how a push becomes a version). `asgi` is the
-way in from HTTP, `pokes` the way out; `waking` and `worker` are for processors in other processes.
+Begin with `sync` (the object that an application holds), then read `push` and `pull` (the two verbs of the protocol,
+whose messages are in `protocol`), `client_groups` (the owner of each client) and `apply` (how a push becomes a
+version). `asgi` receives HTTP requests, `pokes` notifies clients. `notifications` and `worker` are for processors in
+other processes.
 """
 
 from singletable.sync.access import READ, Access, HttpRequest

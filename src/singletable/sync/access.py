@@ -1,10 +1,11 @@
-"""Who asks, and what they may do: the two questions that only the application can answer.
+"""Authentication and authorisation: the two questions that only the application can answer.
 
     async def authenticate(request: HttpRequest) -> str | None: ...        # a user, or None: 401
     async def authorise(user: str, project: str, access: Access) -> bool: ...
 
-Either may be a plain function where it waits for nothing. Reads are asked about at each push, pull and stream of pokes,
-mutations when they are applied, which may be later and in another process: what counts is what holds then.
+Each may be a plain function where it doesn't block. A read is authorised at each push, pull and stream of pokes. A
+mutation is authorised when it is applied, which may be later and in another process: the permissions of that moment
+count.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class HttpRequest:
-    """What is known of a request before its body is read. Names of headers are in lower case; cookies are in theirs."""
+    """A request without its body. Names of headers are in lower case; cookies are in the header `cookie`."""
 
     method: str
     path: str
@@ -29,7 +30,7 @@ class HttpRequest:
 
 @dataclass(frozen=True)
 class Access:
-    """What a user asks for: to read a project, or to have a mutation of this name and with these arguments applied."""
+    """What a user wants to do: read a project, or apply a mutation with this name and these arguments."""
 
     mutation: str = ""
     args: Any = None
@@ -44,10 +45,10 @@ READ = Access()
 Authenticate = Callable[[HttpRequest], Awaitable[str | None] | str | None]
 Authorise = Callable[[str, str, Access], Awaitable[bool] | bool]
 Create = Callable[[str, str], Awaitable[str | None] | str | None]
-"""Of a user and a project that is not there: the organisation to make it in, or None to leave it missing."""
+"""For a user and a missing project: the organisation in which to create it, or None to leave it missing."""
 
 
-async def answer_of(said: Awaitable[T] | T) -> T:
-    """What an application's function said, awaited where it is async."""
-    result: Any = said
+async def resolve(returned: Awaitable[T] | T) -> T:
+    """What an application's function returned, awaited where the function is async."""
+    result: Any = returned
     return cast("T", await result if inspect.isawaitable(result) else result)

@@ -1,8 +1,8 @@
-"""Applying: what was pushed becomes versions, each mutation in the name of the user who pushed it.
+"""Applying: pushed mutations become versions, each with the permissions of the user who pushed it.
 
-The application is asked about a mutation at the moment in which it is applied, on the thread that runs it. What it says
-no to is rejected with a stored error. Where it can't say, because its own database is away, nothing is decided and the
-mutation stays in the inbox.
+`authorise` is called when a mutation is applied, on the thread that runs it. A mutation that it refuses is rejected
+with a stored error. Where `authorise` fails with an OSError, because its own database is unavailable, the mutation
+stays in the inbox.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from singletable.foundation import ready
 from singletable.sync.access import Access, Authorise
 
 Result = Callable[[Awaitable[bool]], bool]
-"""How a thread that runs mutations gets what an async function says."""
+"""Returns the result of an async `authorise` to the thread that runs the mutations."""
 OnUnknown = Callable[[InboxRow], object]
-"""Called with each mutation that waits for a program which has one of its name."""
+"""Called with each mutation that this program has no function for: it waits for a newer program."""
 
 
 @dataclass(frozen=True)
 class Applier:
-    """Applies what waits in the inboxes of one document class."""
+    """Applies the mutations in the inboxes of one document class."""
 
     home: Home[Any]
     authorise: Authorise
@@ -37,51 +37,51 @@ class Applier:
     async def next(
         self, port: Port, project: str, result: Result | None = None, on_unknown: OnUnknown | None = None
     ) -> list[Outcome]:
-        """One version of what waits, of up to 40 mutations; nothing where nothing can be applied."""
+        """Commit one version, of up to 40 mutations. Returns [] where no mutation can be applied."""
         await ready(port, self.home.model.table)
-        home = replace(self.home, authorise=self._asked(project, result))
+        home = replace(self.home, authorise=self._authorised(project, result))
         return await next_version(port, home, project, on_unknown)
 
     async def all(self, port: Port, project: str, on_unknown: OnUnknown | None = None) -> list[Outcome]:
-        """Version after version, until nothing can be applied; gives what this call applied or rejected."""
+        """Commit versions until no mutation can be applied. Returns what this call applied or rejected."""
         done: list[Outcome] = []
         while more := await self.next(port, project, on_unknown=on_unknown):
             done += more
         return done
 
-    def _asked(self, project: str, result: Result | None) -> Callable[[Submission, Any], None]:
+    def _authorised(self, project: str, result: Result | None) -> Callable[[Submission, Any], None]:
         own = self.home.authorise
 
-        def ask(submission: Submission, draft: Any) -> None:
+        def check(submission: Submission, draft: Any) -> None:
             access = Access(submission.mutation.name, msgspec.json.decode(submission.mutation.arguments))
             if not self._may(submission.principal or "", project, access, result):
-                raise InvalidRequest("the user may not do this", operation=submission.mutation.name)
+                raise InvalidRequest("the user is not allowed to do this", operation=submission.mutation.name)
             if own is not None:
                 own(submission, draft)
 
-        return ask
+        return check
 
     def _may(self, user: str, project: str, access: Access, result: Result | None) -> bool:
         try:
-            said: Any = self.authorise(user, project, access)
-            if not inspect.isawaitable(said):
-                return bool(said)
+            returned: Any = self.authorise(user, project, access)
+            if not inspect.isawaitable(returned):
+                return bool(returned)
             if result is None:
-                _close(said)
-                raise _not_asked("it is async, and there is no event loop", access)
-            return result(said)
+                _close(returned)
+                raise _not_authorised("it is async, and there is no event loop", access)
+            return result(returned)
         except OSError as error:
-            raise _not_asked(type(error).__name__, access) from error
+            raise _not_authorised(type(error).__name__, access) from error
 
 
-def _close(said: Any) -> None:
-    if inspect.iscoroutine(said):
-        said.close()
+def _close(returned: Any) -> None:
+    if inspect.iscoroutine(returned):
+        returned.close()
 
 
-def _not_asked(why: str, access: Access) -> Unavailable:
+def _not_authorised(why: str, access: Access) -> Unavailable:
     return Unavailable(
-        f"authorise could not be asked: {why}",
+        f"authorise failed: {why}",
         operation=access.mutation,
-        hint="Nothing was decided; the mutation stays in the inbox.",
+        hint="The mutation was neither applied nor rejected; it stays in the inbox.",
     )

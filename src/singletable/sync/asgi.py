@@ -2,8 +2,8 @@
 
     app.mount("/replicache", sync.asgi())
 
-A push is answered when its mutations are durable; then this process goes on to apply them, after the answer is out.
-A project that is not there and one that the user may not read look the same: 404.
+A push is answered when its mutations are durable. With `processor="inline"` this process applies them after that. A
+missing project and one that the user may not read get the same answer: 404.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import msgspec
 
 from singletable.errors import Conflict, InvalidRequest, OutcomeUnknown, Unavailable
 from singletable.sync.access import HttpRequest
-from singletable.sync.event_wait import beside, within
+from singletable.sync.event_loop import in_background, with_timeout
 from singletable.sync.http import (
     Answered,
     Gone,
@@ -34,7 +34,7 @@ from singletable.sync.http import (
     start_stream,
 )
 from singletable.sync.limits import InFlight, Limits, Rates
-from singletable.sync.pokes import Full, Listener, Pokes
+from singletable.sync.pokes import Listener, Pokes, TooManyListeners
 from singletable.sync.protocol import (
     WHOLE_BYTES,
     OtherVersion,
@@ -48,25 +48,25 @@ from singletable.sync.protocol import (
 
 Asked = TypeVar("Asked", Push, Pull)
 Afterwards = Callable[[], Awaitable[None]] | None
-"""What is to be done when the reply is out."""
+"""Work to be done after the reply has been sent."""
 _MOST_PROJECT_BYTES = 512
 _METHODS = {"push": "POST", "pull": "POST", "pokes": "GET"}
 _encode = msgspec.json.encode
 
 
 class Missing(Exception):
-    """The project is not there, or not for this user."""
+    """The project is missing, or the user may not read it."""
 
 
 class Gap(Exception):
-    """Mutations of a push were not taken in: an id before them is missing."""
+    """Mutations of a push were not accepted, as an id before them is missing."""
 
-    def __init__(self, left: int) -> None:
-        super().__init__(f"{left} mutations come after one that is missing")
+    def __init__(self, skipped: int) -> None:
+        super().__init__(f"{skipped} mutations come after a missing one")
 
 
 class Endpoints(Protocol):
-    """What the application calls; `Sync` is one."""
+    """What the ASGI application calls; `Sync` implements it."""
 
     @property
     def limits(self) -> Limits: ...
@@ -85,7 +85,7 @@ class Endpoints(Protocol):
     async def user_of(self, request: HttpRequest) -> str | None: ...
 
     async def admit(self, user: str, project: str) -> None:
-        """Missing, where the user may not read the project, or it is not there and is not made."""
+        """Raises Missing where the user may not read the project, or it is missing and is not created."""
         ...
 
     async def push(self, user: str, project: str, push: Push) -> tuple[Refusal | None, Afterwards]: ...
@@ -94,8 +94,8 @@ class Endpoints(Protocol):
 
     async def head(self, project: str) -> int: ...
 
-    async def aside(self, call: Callable[[], Asked]) -> Asked:
-        """Its result, without holding up the event loop."""
+    async def run_blocking(self, call: Callable[[], Asked]) -> Asked:
+        """The result of a plain function, run off the event loop."""
         ...
 
 
@@ -117,7 +117,7 @@ class SyncApp:
         elif scope["type"] == "http":
             await self._answer(scope, receive, send)
         else:
-            raise RuntimeError(f"no {scope['type']} here: pokes are server-sent events")
+            raise RuntimeError(f"{scope['type']} is not supported: pokes are server-sent events")
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:
@@ -136,12 +136,12 @@ class SyncApp:
             project = _project_of(request)
             user = await self._sync.user_of(request)
             if user is None:
-                raise Refused(401, "unauthenticated", "the request says nobody's name", www_authenticate="Bearer")
+                raise Refused(401, "unauthenticated", "not authenticated", www_authenticate="Bearer")
             self._check_rate(user)
             await self._endpoints[name](request, user, project, receive, send)
         except Answered as answered:
             await send_reply(send, answered.reply)
-        except Full as full:
+        except TooManyListeners as full:
             refused = _too_many(self._sync.limits.heartbeat_seconds) if full.of_user else _unavailable()
             await send_reply(send, refused.reply)
         except Gone:
@@ -150,7 +150,7 @@ class SyncApp:
     def _check_method(self, request: HttpRequest, name: str) -> None:
         method = _METHODS.get(name)
         if method is None:
-            raise Refused(404, "not-found", "there is nothing here")
+            raise Refused(404, "not-found", "no such endpoint")
         if request.method != method:
             raise Refused(405, "method", f"{name} takes {method}", allow=method)
 
@@ -159,10 +159,10 @@ class SyncApp:
         if seconds:
             raise _too_many(seconds)
 
-    async def _understood(self, body: bytes, read: Callable[[], Asked]) -> Asked:
-        """What a body says, a large one read in a thread. 400 for what no client sends; another version is answered."""
+    async def _parsed(self, body: bytes, read: Callable[[], Asked]) -> Asked:
+        """A parsed body; a large one is parsed in a thread. Refuses a malformed body, and another protocol version."""
         try:
-            asked = read() if len(body) <= WHOLE_BYTES else await self._sync.aside(read)
+            asked = read() if len(body) <= WHOLE_BYTES else await self._sync.run_blocking(read)
             if self._sync.schema_versions and asked.schema not in self._sync.schema_versions:
                 raise OtherVersion("schema")
         except OtherVersion as error:
@@ -180,10 +180,10 @@ class SyncApp:
     async def _pushed(
         self, request: HttpRequest, user: str, project: str, receive: Receive
     ) -> tuple[Refusal | None, Afterwards]:
-        """Apart, so that nothing holds the body any more while what it asked for is applied."""
+        """A method of its own, so that the body is released before the mutations are applied."""
         limits = self._sync.limits
         async with body_of(request, receive, limits, self._held, user, limits.body_bytes) as body:
-            push = await self._understood(body, partial(read_push, body, limits))
+            push = await self._parsed(body, partial(read_push, body, limits))
             with _errors_as_statuses():
                 await self._sync.admit(user, project)
                 return await self._sync.push(user, project, push)
@@ -191,7 +191,7 @@ class SyncApp:
     async def _pull(self, request: HttpRequest, user: str, project: str, receive: Receive, send: Send) -> None:
         limits = self._sync.limits
         async with body_of(request, receive, limits, self._held, user, limits.pull_bytes) as body:
-            pull = await self._understood(body, partial(read_pull, body))
+            pull = await self._parsed(body, partial(read_pull, body))
             with _errors_as_statuses():
                 await self._sync.admit(user, project)
                 answer, afterwards = await self._sync.pull(user, project, pull)
@@ -202,21 +202,21 @@ class SyncApp:
     async def _pokes(self, request: HttpRequest, user: str, project: str, receive: Receive, send: Send) -> None:
         with _errors_as_statuses():
             await self._sync.admit(user, project)
-        with self._sync.pokes.joined(project, user) as listener:
-            async with beside(_end_when_gone(receive, listener)):
-                await self._tell(user, project, listener, send)
+        with self._sync.pokes.listen(project, user) as listener:
+            async with in_background(_end_on_disconnect(receive, listener)):
+                await self._send_pokes(user, project, listener, send)
 
-    async def _tell(self, user: str, project: str, listener: Listener, send: Send) -> None:
-        """Until the listener has gone, is too slow, may not read any more, or the server goes down."""
+    async def _send_pokes(self, user: str, project: str, listener: Listener, send: Send) -> None:
+        """Until the listener disconnects, is too slow, or loses its permission, or the server shuts down."""
         limits = self._sync.limits
         await start_stream(send, "text/event-stream; charset=utf-8")
         while not listener.ended:
-            version = await self._sync.pokes.news(project, listener, self._sync.head, limits.heartbeat_seconds)
+            version = await self._sync.pokes.next_version(project, listener, self._sync.head, limits.heartbeat_seconds)
             if version is None and not await self._may_stay(user, project):
                 break
             event = b": still here\n\n" if version is None else b'event: poke\ndata: {"version":%d}\n\n' % version
             try:
-                await within(
+                await with_timeout(
                     limits.send_seconds, send({"type": "http.response.body", "body": event, "more_body": True})
                 )
             except (TimeoutError, OSError):
@@ -229,38 +229,38 @@ class SyncApp:
         except Missing:
             return False
         except Unavailable:
-            return True  # asked again at the next heartbeat
+            return True  # checked again at the next heartbeat
         return True
 
 
 @contextmanager
 def _errors_as_statuses() -> Generator[None, None, None]:
-    """What stands in the way as the status that a client acts on; none tells what is stored."""
+    """Errors as the statuses that a client acts on; none reveals what is stored."""
     try:
         yield
     except Missing:
-        raise Refused(404, "not-found", "there is no such project") from None
+        raise Refused(404, "not-found", "no such project") from None
     except Gap as gap:
-        raise Refused(409, "gap", f"{gap}: push again from the first that is not confirmed") from None
+        raise Refused(409, "gap", f"{gap}: push again from the first unconfirmed one") from None
     except (Unavailable, Conflict, OutcomeUnknown):
         raise _unavailable() from None
 
 
-async def _end_when_gone(receive: Receive, listener: Listener) -> None:
+async def _end_on_disconnect(receive: Receive, listener: Listener) -> None:
     while (await receive())["type"] != "http.disconnect":
         continue
     listener.ended = True
-    listener.bell.ring()
+    listener.signal.set()
 
 
 def _project_of(request: HttpRequest) -> str:
-    """An id that a key takes; any other one is missing, as those are that nobody has."""
+    """The id in the query. An id that a key can't hold is a missing project: 404."""
     project = request.query.get("project", "")
     if not project:
-        raise Refused(400, "project", "the query has to name a project: ?project=ID")
-    sound = unicodedata.is_normalized("NFC", project) and project.isprintable()
-    if not sound or len(project.encode(errors="replace")) > _MOST_PROJECT_BYTES:
-        raise Refused(404, "not-found", "there is no such project")
+        raise Refused(400, "project", "the query must name a project: ?project=ID")
+    valid = unicodedata.is_normalized("NFC", project) and project.isprintable()
+    if not valid or len(project.encode(errors="replace")) > _MOST_PROJECT_BYTES:
+        raise Refused(404, "not-found", "no such project")
     return project
 
 

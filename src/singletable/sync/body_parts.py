@@ -1,8 +1,8 @@
-"""A large body in pieces: where the parts of a push lie in its bytes, found without reading what they hold.
+"""A large body in pieces: the parts of a push in its bytes, found without parsing their values.
 
-A strict reader takes some microseconds for each value; 8 MB can hold millions of them, most of which nobody wants: of a
-push with more mutations than are taken, or with fields that nobody knows. So the bytes are divided first, by a parser
-that only looks for ends, and the strict one reads the pieces that are wanted.
+The strict parser takes some microseconds for each value. 8 MB can hold millions of values, most of them not needed: in
+surplus mutations, or in unknown fields. So a fast parser first finds where the parts begin and end, and the strict
+parser reads only the needed parts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HALF_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 
 class _Mutation(msgspec.Struct):
-    """What every mutation has: nothing shorter is one, which bounds how many pieces there can be."""
+    """The fields of every mutation. Their least size bounds the number of pieces."""
 
     clientID: msgspec.Raw  # noqa: N815 as it is sent
     id: msgspec.Raw
@@ -36,7 +36,7 @@ _elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 def members(body: bytes) -> dict[str, bytes]:
-    """The members of a JSON object, each as its bytes. InvalidRequest for no object, or a name twice."""
+    """The members of a JSON object, each as bytes. Raises InvalidRequest for another value, or a duplicate name."""
     outline = _outline(body)
     found: dict[str, bytes] = {}
     position = outline.find(b"{") + 1
@@ -44,21 +44,22 @@ def members(body: bytes) -> dict[str, bytes]:
         match = _NAME.match(outline, position)
         end = match.end() + len(memoryview(raw)) if match else 0
         if match is None or read_json(match[1]) != name or outline[match.end() : end] != bytes(memoryview(raw)):
-            raise InvalidRequest("the body is an object that has a name twice", hint="Send what Replicache sends.")
+            raise InvalidRequest("the body is an object with a duplicate name", hint="Send what Replicache sends.")
         found[name] = body[match.end() : end]
         position = _after(outline, end)
     return found
 
 
 def elements(body: bytes, most: int) -> list[bytes]:
-    """The first mutations of a JSON list, each as its bytes. InvalidRequest where it is no list of mutations."""
+    """The first `most` mutations of a JSON list, each as bytes. Raises InvalidRequest for another value."""
     outline = _outline(body)
     _divided(_mutations, outline)
     return list(_spans(body, outline, _divided(_elements, outline)[:most]))
 
 
 def values_in(text: bytes, most: int) -> int:
-    """How many values a JSON text has at most, by its punctuation: that in texts counts only up to `most`."""
+    """An upper bound of the number of values in a JSON text, by its punctuation; above `most` without that in
+    strings."""
     found = _punctuation(text)
     return found if found <= most else _punctuation(_TEXT.sub(b'""', text))
 
@@ -83,7 +84,7 @@ def _after(outline: bytes, end: int) -> int:
 
 
 def _outline(body: bytes) -> bytes:
-    """The same text, byte for byte as long, without what the dividing parser refuses and the strict one can name."""
+    """The text with the same length, without what only the strict parser can report and the fast one refuses."""
     numbers = body.replace(b"NaN", b"1.0").replace(b"Infinity", b"1.000000")
     return _HALF_CHARACTER.sub(rb"\\u0041", numbers)
 
@@ -94,6 +95,6 @@ def _divided(decode: Any, outline: bytes) -> Any:
     except RecursionError:
         raise InvalidRequest("the body is nested too deeply to be read", hint="Send flatter values.") from None
     except msgspec.ValidationError:
-        raise InvalidRequest("the body is not what a client sends", hint="Send what Replicache sends.") from None
+        raise InvalidRequest("the body is not a push of Replicache", hint="Send what Replicache sends.") from None
     except (msgspec.DecodeError, UnicodeError):
         raise InvalidRequest("the body is not JSON", hint="Send one JSON object.") from None

@@ -1,7 +1,7 @@
-"""Check: what sync keeps of clients, and that nothing crossed. It reads the table and changes nothing.
+"""Check: the items that sync keeps of clients. It reads the table and changes nothing.
 
-* every client's group is there, and every group's project
-* every mutation of a client that is bound was made in the project and in the name of the user that its group belongs to
+* the group of every client exists, and the project of every group
+* every mutation of a bound client was made in the project, and by the user, of its group
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ E = TypeVar("E", bound=Entity)
 
 
 async def check(port: Port, home: Home[Any]) -> list[Finding]:
-    """Everything that is not as it should be; nothing for a sound table. Four scans. Documents have a check too."""
+    """All findings; [] for a sound table. Costs four scans. Documents have a check of their own."""
     await ready(port, home.model.table)
     keys, rows, word = group_keys(home.model.table), home.model.rows, home.model.words.document
     groups = {group.group: group async for group in _all(port, keys.group)}
     projects = {epoch.project async for epoch in _all(port, rows.epoch)}
     found = [
-        _finding(group, "sync.group-homeless", "its project is gone")
+        _finding(group, "sync.group-homeless", "its project is missing")
         for group in groups.values()
         if group.document == word and group.project not in projects
     ]
@@ -34,12 +34,12 @@ async def check(port: Port, home: Home[Any]) -> list[Finding]:
         if client.group in groups:
             bound[client.client] = groups[client.group]
         else:
-            found.append(_finding(client, "sync.client-alone", "its group is gone"))
+            found.append(_finding(client, "sync.client-alone", "its group is missing"))
     async for record in _all(port, rows.mutation):
         group = bound.get(record.client)
         made = (record.principal, word, record.project)
         if group is not None and made != (group.user, group.document, group.project):
-            found.append(_finding(record, "sync.crossed", "it is not of its group's user and project"))
+            found.append(_finding(record, "sync.crossed", "its user or project is not that of its client's group"))
     return found
 
 

@@ -1,10 +1,10 @@
-"""Client groups and clients: whose they are, settled at first sight and never changed.
+"""Client groups and clients: the first request with an id binds it to its owner, for ever.
 
-    SyncGroup#<group> / SyncGroup             the user and the project it belongs to
-    SyncGroup#<group> / SyncClient#<client>   a client of it; a client is in one group, held by a guard item
+    SyncGroup#<group> / SyncGroup             the user and the project that the group belongs to
+    SyncGroup#<group> / SyncClient#<client>   a client of the group; a guard item keeps it out of other groups
 
-A group is a browser profile, a client one of its tabs. Both ids are the client's to choose, so the first to show one
-has it: by a put that needs the item to be absent. What is bound stays bound, so a process may remember it.
+A group is a browser profile, a client is one of its tabs. Clients choose both ids, so the first user of an id owns it:
+it is put only if the item is absent. A binding never changes, so a process may cache it.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from singletable.foundation import ANY, Entity, Key, KeyOf, Query, Table, field,
 Name = TypeVar("Name")
 Value = TypeVar("Value")
 Recorded = Callable[[Sequence[str]], Awaitable[set[str]]]
-"""Those of some clients of whose mutations the document has a record."""
+"""Returns which of the given clients have a client record in the document."""
 REMEMBERED = 20_000
-"""Groups, and clients, whose bindings a process keeps in memory."""
+"""How many bindings of groups, and of clients, a process caches."""
 
 MOST_PAGES = 100
-"""Of a group's clients, 1 MB each: a million tabs."""
+"""Pages of a group's clients, 1 MB each: a million tabs."""
 
 
 class Group(Entity):
-    """A client group, and whose it is."""
+    """A client group and its owner."""
 
     group: str
     user: str
     document: str
-    """The word of the document class: two classes of a table may each have a project of the same id."""
+    """The word of the document class: two classes of one table may have projects with the same id."""
     project: str
 
 
 class Client(Entity):
-    """A client, and its group."""
+    """A client and its group."""
 
     group: str
     client: str = field(unique=True)
@@ -50,7 +50,7 @@ class Client(Entity):
 
 @dataclass(frozen=True)
 class GroupKeys:
-    """The two entities in a table, and the keys they are found by."""
+    """The two entities of a table, and their keys."""
 
     group: type[Group]
     client: type[Client]
@@ -63,7 +63,7 @@ _declared: WeakKeyDictionary[Table, GroupKeys] = WeakKeyDictionary()
 
 
 def group_keys(table: Table) -> GroupKeys:
-    """The entities of client groups in a table, declared once however many documents the table holds."""
+    """The entities of client groups in a table, declared once for all document classes of the table."""
     found = _declared.get(table)
     if found is None:
         found = _declared[table] = _declare(table)
@@ -71,7 +71,7 @@ def group_keys(table: Table) -> GroupKeys:
 
 
 def declare_items(table: Table) -> None:
-    """Tell a table of the items that `Sync` keeps in it, in a program that makes none: for `db.check(table)`."""
+    """Declare the items of `Sync` in a table, in a program without a `Sync`: for `db.check(table)`."""
     group_keys(table)
 
 
@@ -99,7 +99,7 @@ def _declare(table: Table) -> GroupKeys:
 
 
 class Owner(NamedTuple):
-    """Whose a group is, and in which project."""
+    """The owner of a group."""
 
     user: str
     document: str
@@ -107,7 +107,8 @@ class Owner(NamedTuple):
 
 
 class Bindings:
-    """What this process has seen of bindings. Only what can't change is remembered: what is missing may come."""
+    """The bindings that this process has read. Only facts that can't change are cached: never that an item is
+    missing."""
 
     def __init__(self) -> None:
         self._groups: OrderedDict[str, Owner] = OrderedDict()
@@ -121,7 +122,7 @@ class Bindings:
         return self._clients.get(client)
 
     def is_foreign(self, client: str, group: str) -> bool:
-        """Whether a client is known not to be of a group."""
+        """Whether the client is known to be in another group."""
         return (client, group) in self._foreign
 
     def remember_group(self, group: Group) -> None:
@@ -142,9 +143,9 @@ def _keep(kept: OrderedDict[Name, Value], name: Name, value: Value) -> None:
 
 
 async def bind_group(port: Port, keys: GroupKeys, seen: Bindings, group: str, owner: Owner) -> bool:
-    """Whether a group is this user's in this project; a group that nobody had becomes so.
+    """Whether the group belongs to this owner. A new group is bound to it.
 
-    No request for a group that this process has seen; else one, and one more at first sight.
+    Costs no request for a cached group, one for an existing group, two for a new one.
     """
     if seen.owner_of(group) is None:
         found = await flows.get(port, keys.by_group(group).consistent())
@@ -165,11 +166,11 @@ async def _create_group(port: Port, keys: GroupKeys, group: Group) -> Group:
 async def bind_clients(
     port: Port, keys: GroupKeys, seen: Bindings, group: str, first_ids: Mapping[str, int], recorded: Recorded
 ) -> bool:
-    """Whether all these clients are of the group; those that nobody had become so, if their mutations begin at 1.
+    """Whether all these clients are in the group. A new client is bound to it if its mutations begin at 1.
 
-    A client that is not known and begins later has pushed to somebody else, or to a state of ours that is lost. One
-    that the documents know, and no group even after that was read, is the application's own.
-    No request for clients that this process has seen; else one or two, and one more for each at first sight.
+    An unknown client whose mutations begin later has pushed to another server, or to a state that was lost. A client
+    that the document knows and that no group has, even when read again, is one of the application's own.
+    Costs no request for cached clients, one or two for others, and one more for each new client.
     """
     if any(seen.group_of(client) not in (None, group) for client in first_ids):
         return False
@@ -177,15 +178,15 @@ async def bind_clients(
     missing = [client for client in first_ids if client not in known]
     if any(first_ids[client] != 1 for client in missing):
         return False
-    at_work = await recorded(missing) if missing else set[str]()
-    if at_work - await known_clients(port, keys, seen, group, at_work):
+    active = await recorded(missing) if missing else set[str]()
+    if active - await known_clients(port, keys, seen, group, active):
         return False
-    return all([await _bind_client(port, keys, seen, group, client) for client in missing if client not in at_work])
+    return all([await _bind_client(port, keys, seen, group, client) for client in missing if client not in active])
 
 
 async def _bind_client(port: Port, keys: GroupKeys, seen: Bindings, group: str, client: str) -> bool:
     try:
-        with suppress(AlreadyExists):  # another push of the same client was quicker
+        with suppress(AlreadyExists):  # another push of the same client has bound it
             await flows.create(port, keys.client(group=group, client=client))
     except NotUnique:
         return False
@@ -196,10 +197,10 @@ async def _bind_client(port: Port, keys: GroupKeys, seen: Bindings, group: str, 
 async def known_clients(
     port: Port, keys: GroupKeys, seen: Bindings, group: str, clients: Iterable[str], *, applied: bool = False
 ) -> set[str]:
-    """Those of the clients that are of the group. No request for those that this process has seen.
+    """The given clients that are in the group. Costs no request for cached clients.
 
-    Clients whose mutations are in a version (`applied`) are bound for good, or never: then those of other groups are
-    remembered too.
+    `applied`: the clients have mutations in a version, so whether they are bound can't change any more; then clients of
+    other groups are cached, too.
     """
     wanted = list(dict.fromkeys(clients))
     fresh = [client for client in wanted if seen.group_of(client) is None and not seen.is_foreign(client, group)]
@@ -216,6 +217,6 @@ async def known_clients(
 
 
 async def clients_of(port: Port, keys: GroupKeys, group: str) -> Sequence[str]:
-    """All clients of a group, consistently; a request for each 1 MB of them."""
+    """All clients of a group, by a consistent query: one request for each 1 MB."""
     found = await flows.everything(port, keys.clients_of(group).consistent(), MOST_PAGES)
     return [each.client for each in found]

@@ -1,7 +1,7 @@
-"""HTTP as ASGI has it, as far as three endpoints need it: a request's head and body in, a reply out.
+"""HTTP over ASGI, as far as three endpoints need it: read a request's head and body, send a reply.
 
-What is refused before it reaches push or pull is `Refused` here, with the status that a client acts on: 401 makes
-Replicache ask for new credentials, every other one makes it try again later.
+A request that is refused before push or pull raises `Refused`, with the status that the client acts on: 401 makes
+Replicache ask for new credentials, every other status makes it try again later.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from singletable.sync.access import HttpRequest
-from singletable.sync.event_wait import within
+from singletable.sync.event_loop import with_timeout
 from singletable.sync.limits import InFlight, Limits
 
 Scope = MutableMapping[str, Any]
@@ -29,7 +29,7 @@ _MOST_QUERY_BYTES = 4096
 
 @dataclass(frozen=True)
 class Reply:
-    """A whole answer."""
+    """A complete response."""
 
     body: bytes
     status: int = 200
@@ -37,7 +37,7 @@ class Reply:
 
 
 class Answered(Exception):
-    """A request that gets no further; this is its answer."""
+    """Ends the handling of a request with this reply."""
 
     def __init__(self, reply: Reply) -> None:
         super().__init__(f"answered with {reply.status}")
@@ -45,7 +45,7 @@ class Answered(Exception):
 
 
 class Refused(Answered):
-    """One with a status of its own. `error` is a word for a program."""
+    """Ends it with an error status. `error` is a code for programs."""
 
     def __init__(self, status: int, error: str, message: str, **headers: str) -> None:
         body = msgspec.json.encode({"error": error, "message": message})
@@ -53,11 +53,11 @@ class Refused(Answered):
 
 
 class Gone(Exception):
-    """The caller has left before it was answered."""
+    """The client has disconnected before the answer."""
 
 
 def read_head(scope: Scope) -> HttpRequest:
-    """What is known before the body; the path is below where the application is mounted."""
+    """The request without its body; the path is relative to where the application is mounted."""
     path = scope["path"].removeprefix(scope.get("root_path", ""))
     query = scope.get("query_string", b"")
     if len(query) > _MOST_QUERY_BYTES:
@@ -66,7 +66,7 @@ def read_head(scope: Scope) -> HttpRequest:
 
 
 def _joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Header by name; of several of one name all, as HTTP joins them: two credentials are then none."""
+    """Headers by name. Several of one name are joined as HTTP does, so that two credentials are no credential."""
     found: dict[str, str] = {}
     for raw_name, raw_value in headers:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
@@ -79,20 +79,20 @@ def _joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 async def body_of(
     request: HttpRequest, receive: Receive, limits: Limits, held: InFlight, user: str, most: int
 ) -> AsyncGenerator[bytes, None]:
-    """The whole body of a request that says it is JSON: a form of another site's page can't say so.
+    """The whole body of a request whose type is JSON, which a form on another site can't send.
 
-    It counts among the bytes that are held for its user until the block ends.
+    Its bytes count for its user until the block ends.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise Refused(415, "content-type", "the body has to be application/json")
-    if _said_length(request) > most:
+        raise Refused(415, "content-type", "the body must be application/json")
+    if _declared_length(request) > most:
         raise _too_large(most)
-    _check_room(held, user, _said_length(request), limits)
+    _check_room(held, user, _declared_length(request), limits)
     parts: list[bytes] = []
     size = 0
     try:
         try:
-            await within(limits.body_seconds, _collect(receive, parts, held, user, limits, most))
+            await with_timeout(limits.body_seconds, _collect(receive, parts, held, user, limits, most))
         except TimeoutError:
             raise Refused(408, "timeout", "the body did not arrive in time", connection="close") from None
         finally:
@@ -104,9 +104,9 @@ async def body_of(
         held.add(user, -size)
 
 
-def _said_length(request: HttpRequest) -> int:
-    said = request.headers.get("content-length", "0")
-    return int(said) if said.isascii() and said.isdecimal() and len(said) < 20 else 0
+def _declared_length(request: HttpRequest) -> int:
+    text = request.headers.get("content-length", "0")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else 0
 
 
 async def _collect(receive: Receive, parts: list[bytes], held: InFlight, user: str, limits: Limits, most: int) -> None:
@@ -127,10 +127,10 @@ async def _collect(receive: Receive, parts: list[bytes], held: InFlight, user: s
 
 
 def _check_room(held: InFlight, user: str, size: int, limits: Limits) -> None:
-    """Whether so many bytes more may be held. Who sends too much at once is refused before all others are."""
-    if not held.takes(user, size):
-        said = f"over {limits.user_bytes} bytes of this user at once"
-        raise Refused(429, "too-many", said, retry_after="1", connection="close")
+    """Refuse `size` more bytes over a limit: the user's first (429), then that of all users (503)."""
+    if not held.accepts(user, size):
+        message = f"over {limits.user_bytes} bytes of this user at once"
+        raise Refused(429, "too-many", message, retry_after="1", connection="close")
     if held.is_full(size):
         raise Refused(503, "unavailable", "too much at once", retry_after="1", connection="close")
 

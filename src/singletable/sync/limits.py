@@ -1,4 +1,4 @@
-"""What one caller may ask for, and how often: sizes of a request, a rate for each user, listeners."""
+"""Limits of one caller: sizes of a request, a rate for each user, numbers of listeners."""
 
 from __future__ import annotations
 
@@ -8,47 +8,47 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The bounds of the endpoints. A real client meets none of them in ordinary work.
+    """The limits of the endpoints. A real client reaches none of them in ordinary work.
 
-    What a client would send again for ever is not refused whole: of a push with more mutations than `mutations` the
-    first ones are taken, and the client sends the others again; a mutation over `depth`,
-    `args_bytes` or `values` is rejected by itself.
+    A push that a client would repeat for ever is not refused as a whole. Of more than `mutations` mutations the first
+    ones are accepted, and the client sends the others again. A mutation over `depth`, `args_bytes` or `values` is
+    rejected by itself.
     """
 
     body_bytes: int = 8 << 20
-    """Of one push; 413 above."""
+    """Largest body of a push; 413 above."""
     pull_bytes: int = 64 << 10
-    """Of one pull; 413 above."""
+    """Largest body of a pull; 413 above."""
     user_bytes: int = 24 << 20
-    """Of all pushes and pulls of one user that are on their way or at work; 429 above."""
+    """All bodies of one user that are being received or handled; 429 above."""
     bytes_at_once: int = 256 << 20
-    """Of those of all users; 503 above."""
+    """The same for all users together; 503 above."""
     body_seconds: float = 30.0
-    """For the whole body to arrive; 408 after."""
+    """Time for the whole body to arrive; 408 after that."""
     mutations: int = 200
-    """Taken of one push."""
+    """Accepted from one push."""
     depth: int = 64
-    """Levels of lists and objects in a mutation's arguments."""
+    """Nesting of lists and objects in a mutation's arguments."""
     args_bytes: int = 1 << 20
-    """Of one mutation's arguments, as JSON."""
+    """Size of one mutation's arguments as JSON."""
     values: int = 200_000
-    """Numbers, texts, lists and objects of one mutation. Of a push with more the first mutations are taken."""
+    """Numbers, texts, lists and objects in one mutation. Of a push with more, the first mutations are accepted."""
     requests_per_second: float = 50.0
-    """Of one user, pushes and pulls together, in the long run; 429 above."""
+    """Sustained rate of one user, pushes and pulls together; 429 above."""
     burst: int = 200
-    """Of one user, at once."""
+    """Requests that one user may send at once."""
     users: int = 10_000
-    """Whose rates are kept in memory; the longest silent are forgotten first."""
+    """Users whose rates are kept in memory; the longest inactive are dropped first."""
     heartbeat_seconds: float = 15.0
-    """Between two signs of life on a silent stream of pokes; then it is asked again whether its user may read."""
+    """Between two heartbeats on a silent stream of pokes; the user's permission is checked again at each."""
     send_seconds: float = 10.0
-    """For a listener to take what it is sent; a slower one is dropped, and comes back by itself."""
+    """Time for a listener to receive an event; a slower one is dropped, and reconnects by itself."""
     listeners: int = 1_000
-    """Open event streams of this process; 503 above."""
+    """Open streams of pokes in this process; 503 above."""
     listeners_per_user: int = 20
-    """429 above."""
+    """The same for one user; 429 above."""
     versions: int = 500
-    """Of one pull, whose mutation lists are read; further back, the client records answer."""
+    """Versions of one pull whose mutation lists are read; for an older cookie the client records are read instead."""
 
 
 class Rates:
@@ -61,7 +61,7 @@ class Rates:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait_seconds(self, user: str, now: float) -> float:
-        """0 when a request may pass, which is then counted; else how long until one may. `now` never goes back."""
+        """0 where a request is allowed, which is then counted; else the seconds until one is. `now` never decreases."""
         left, at = self._buckets.pop(user, (float(self._burst), now))
         left = min(self._burst, left + (now - at) * self._per_second)
         passes = left >= 1.0
@@ -72,23 +72,23 @@ class Rates:
 
 
 class InFlight:
-    """Bytes of bodies that this process holds, by user and in all."""
+    """Bytes of request bodies in this process's memory, by user and in total."""
 
     def __init__(self, per_user: int, in_all: int) -> None:
         self._per_user, self._in_all = per_user, in_all
         self._held: dict[str, int] = {}
         self._sum = 0
 
-    def takes(self, user: str, size: int) -> bool:
-        """Whether a user may hold so many bytes more."""
+    def accepts(self, user: str, size: int) -> bool:
+        """Whether `size` more bytes are within the user's limit."""
         return self._held.get(user, 0) + size <= self._per_user
 
     def is_full(self, size: int) -> bool:
-        """Whether all users together hold too much for so many bytes more."""
+        """Whether `size` more bytes are over the limit of all users."""
         return self._sum + size > self._in_all
 
     def add(self, user: str, size: int) -> None:
-        """Count bytes that have come; a negative number for those that are let go."""
+        """Count received bytes; a negative number for released ones."""
         left = self._held.get(user, 0) + size
         self._sum += size
         if left:

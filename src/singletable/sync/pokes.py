@@ -1,8 +1,8 @@
-"""Pokes: who listens to which project, and telling them that there is something to pull.
+"""Pokes: notifying the listeners of a project that there is a new version to pull.
 
-A poke holds no data but the version that is there now, so a listener that is slow misses nothing by getting only the
-last of several. Commits of this process are told at once. Those of others are found by reading the head while somebody
-listens, one read for all listeners of a project, or told by whoever wires `changes` to `told`.
+A poke holds the current version and no other data, so a slow listener needs only the last of several. A commit of this
+process pokes at once. Commits of other processes are found by reading the head while the project has listeners, one
+read for all of them; or the application calls `notify` from a handler of changes.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
 
 from singletable.errors import Unavailable
-from singletable.sync.event_wait import Bell
+from singletable.sync.event_loop import Signal
 from singletable.sync.limits import Limits
 
 Head = Callable[[str], Awaitable[int]]
-"""The version that a project is at; 0 before the first."""
+"""Returns the newest version of a project; 0 before the first."""
 
 
-class Full(Exception):
-    """One listener too many. `of_user` says whether it is the user's own number or that of the whole process."""
+class TooManyListeners(Exception):
+    """A limit of listeners is reached: the user's (`of_user`), or that of the process."""
 
     def __init__(self, *, of_user: bool) -> None:
         super().__init__("too many listeners")
@@ -30,15 +30,15 @@ class Full(Exception):
 class Listener:
     """One stream of pokes."""
 
-    def __init__(self, user: str, bell: Bell) -> None:
+    def __init__(self, user: str, signal: Signal) -> None:
         self.user = user
-        self.bell = bell
-        self.told = -1
-        """The version it was told last."""
+        self.signal = signal
+        self.notified = -1
+        """The last version that it was sent."""
         self.ended = False
 
 
-class Room:
+class Channel:
     """The listeners of one project."""
 
     def __init__(self) -> None:
@@ -46,11 +46,11 @@ class Room:
         self.version = 0
         self.read_at = float("-inf")
 
-    def tell(self, version: int) -> None:
+    def notify(self, version: int) -> None:
         if version > self.version:
             self.version = version
             for listener in self.listeners:
-                listener.bell.ring()
+                listener.signal.set()
 
 
 class Pokes:
@@ -60,7 +60,7 @@ class Pokes:
         self._limits = limits
         self._poll_seconds = poll_seconds
         self._now = monotonic
-        self._rooms: dict[str, Room] = {}
+        self._channels: dict[str, Channel] = {}
         self._users: Counter[str] = Counter()
         self._closed = False
 
@@ -68,59 +68,59 @@ class Pokes:
     def listeners(self) -> int:
         return self._users.total()
 
-    def told(self, project: str, version: int) -> None:
-        """A version of a project was committed; its listeners are poked if it is news to them."""
-        room = self._rooms.get(project)
-        if room is not None:
-            room.tell(version)
+    def notify(self, project: str, version: int) -> None:
+        """Poke the project's listeners, unless they have been sent this version or a later one."""
+        channel = self._channels.get(project)
+        if channel is not None:
+            channel.notify(version)
 
     def close(self) -> None:
-        """End all streams, and those that come: the server is going down. May be called by a signal's handler."""
+        """End all streams, and new ones at once: the server shuts down. A signal handler may call it."""
         self._closed = True
-        for room in self._rooms.values():
-            for listener in room.listeners:
+        for channel in self._channels.values():
+            for listener in channel.listeners:
                 listener.ended = True
-                listener.bell.ring()
+                listener.signal.set()
 
     @contextmanager
-    def joined(self, project: str, user: str) -> Generator[Listener, None, None]:
-        """A new listener of a project, until the block ends. Full."""
+    def listen(self, project: str, user: str) -> Generator[Listener, None, None]:
+        """A new listener of a project, until the block ends. Raises TooManyListeners."""
         if self._users[user] >= self._limits.listeners_per_user:
-            raise Full(of_user=True)
+            raise TooManyListeners(of_user=True)
         if self.listeners >= self._limits.listeners:
-            raise Full(of_user=False)
-        room = self._rooms.setdefault(project, Room())
-        listener = Listener(user, Bell())
-        listener.ended = self._closed  # an event source comes back to a stream that ends, and gives up at an error
-        room.listeners.add(listener)
+            raise TooManyListeners(of_user=False)
+        channel = self._channels.setdefault(project, Channel())
+        listener = Listener(user, Signal())
+        listener.ended = self._closed  # an event source reconnects after a stream ends, and gives up after an error
+        channel.listeners.add(listener)
         self._users[user] += 1
         try:
             yield listener
         finally:
-            room.listeners.discard(listener)
-            if not room.listeners:
-                self._rooms.pop(project, None)
+            channel.listeners.discard(listener)
+            if not channel.listeners:
+                self._channels.pop(project, None)
             self._users[user] -= 1
             if not self._users[user]:
                 del self._users[user]
 
-    async def news(self, project: str, listener: Listener, head: Head, patience: float) -> int | None:
-        """The version to tell a listener, when there is one it was not told; None when `patience` is over, or it ended.
+    async def next_version(self, project: str, listener: Listener, head: Head, timeout: float) -> int | None:
+        """Wait for a version that the listener has not been sent; None after `timeout`, or when the listener has ended.
 
-        Whichever listener finds that the head was not read for `poll_seconds` reads it, for all in the room.
+        A listener that finds that the head was not read for `poll_seconds` reads it for all listeners of the project.
         """
-        room = self._rooms[project]
-        until = self._now() + patience
+        channel = self._channels[project]
+        until = self._now() + timeout
         while not listener.ended:
-            if self._now() - room.read_at >= self._poll_seconds:
-                room.read_at = self._now()
-                with suppress(Unavailable):  # read again when it is time
-                    room.tell(await head(project))
-            if room.version > listener.told:
-                listener.told = room.version
-                return room.version
+            if self._now() - channel.read_at >= self._poll_seconds:
+                channel.read_at = self._now()
+                with suppress(Unavailable):  # read again after poll_seconds
+                    channel.notify(await head(project))
+            if channel.version > listener.notified:
+                listener.notified = channel.version
+                return channel.version
             left = until - self._now()
             if left <= 0:
                 return None
-            await listener.bell.wait(min(left, max(0.0, room.read_at + self._poll_seconds - self._now())))
+            await listener.signal.wait(min(left, max(0.0, channel.read_at + self._poll_seconds - self._now())))
         return None

@@ -1,13 +1,13 @@
-"""Replicache's wire protocol, version 1: what a push and a pull say, and what is answered.
+"""Replicache's wire protocol, version 1: the messages of push and pull.
 
     push  {pushVersion: 1, clientGroupID, profileID, schemaVersion, mutations: [{clientID, id, name, args, timestamp}]}
           -> {}
     pull  {pullVersion: 1, clientGroupID, profileID, schemaVersion, cookie}
           -> {cookie, lastMutationIDChanges: {clientID: id}, patch: [{op: put | del | clear, key, value}]}
 
-or {error: "ClientStateNotFound"}: the client begins anew under another group; or {error: "VersionNotSupported",
-versionType}: its code is too old or too new. Fields that are not named here are passed over. Texts of the client's
-choosing become parts of keys, so they are held to what a key takes.
+or {error: "ClientStateNotFound"}: the client starts again with a new group; or {error: "VersionNotSupported",
+versionType}: its code is too old or too new. Other fields are ignored. Ids that the client chooses become parts of
+keys, so they must be valid in a key.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from singletable.sync.strict_json import Flaw, flaw_in, is_list, is_object, read
 
 VERSION = 1
 MOST_ID_CHARACTERS = 128
-"""Of a client's or a group's id; Replicache's own ids have 18 to 36."""
+"""Longest id of a client or a group; Replicache's own ids have 18 to 36 characters."""
 MOST_NAME_BYTES = 200
-"""Of a mutation's name."""
+"""Longest name of a mutation."""
 WHOLE_BYTES = 1 << 16
-"""A larger body is read in pieces."""
+"""A larger body is parsed in pieces."""
 _MOST_ESCAPED = 6
-"""Bytes in which JSON may write one: `\\u00e9`."""
+"""Bytes that JSON may use for one byte: `\\u00e9`."""
 _FIELDS = frozenset({"pushVersion", "clientGroupID", "schemaVersion"})
 _WHO = frozenset({"clientID", "id", "name"})
 
@@ -40,7 +40,7 @@ VersionType = Literal["push", "pull", "schema"]
 
 
 class OtherVersion(Exception):
-    """The client speaks another version of the protocol. It is answered so, and may load newer code."""
+    """The client uses another version of the protocol. The answer says so, and the client may load newer code."""
 
     def __init__(self, version_type: VersionType) -> None:
         super().__init__(f"the client's {version_type} version is not supported")
@@ -49,7 +49,7 @@ class OtherVersion(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """One mutation of a push. `flaw` says what is wrong with its name or arguments; it is rejected, not refused."""
+    """One mutation of a push. `flaw` says what is wrong with its name or arguments: it is rejected, not the push."""
 
     client: str
     id: int
@@ -60,7 +60,7 @@ class Pushed:
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """A push, with as many of its mutations as one may have."""
+    """A push, with at most as many mutations as the limit."""
 
     group: str
     schema: str
@@ -69,7 +69,7 @@ class Push:
 
 @dataclass(frozen=True, slots=True)
 class Pull:
-    """A pull. The cookie is as it came: whether it is one of ours is found out against the project."""
+    """A pull. The cookie is not validated here: the project's versions decide whether it is valid."""
 
     group: str
     schema: str
@@ -77,7 +77,7 @@ class Pull:
 
 
 class Put(msgspec.Struct, frozen=True, tag_field="op", tag="put"):
-    """A key of the client view has this value; it is JSON text already."""
+    """Set a key of the client view; the value is JSON text already."""
 
     key: str
     value: msgspec.Raw
@@ -88,7 +88,7 @@ class Delete(msgspec.Struct, frozen=True, tag_field="op", tag="del"):
 
 
 class Clear(msgspec.Struct, frozen=True, tag_field="op", tag="clear"):
-    """Forget all that was known; what follows is everything."""
+    """Delete all keys; the whole view follows."""
 
 
 Operation = Put | Delete | Clear
@@ -103,7 +103,7 @@ class Pulled(msgspec.Struct, frozen=True, rename={"last_ids": "lastMutationIDCha
 
 
 class Refusal(msgspec.Struct, frozen=True, omit_defaults=True, rename={"version_type": "versionType"}):
-    """The answer that tells a client to begin anew, or to load newer code."""
+    """The answer that makes a client start again, or load newer code."""
 
     error: Literal["ClientStateNotFound", "VersionNotSupported"]
     version_type: VersionType | None = None
@@ -113,19 +113,19 @@ CLIENT_STATE_NOT_FOUND = Refusal("ClientStateNotFound")
 
 
 def read_push(body: bytes, limits: Limits) -> Push:
-    """The push in a request's body. InvalidRequest for what no client sends; OtherVersion."""
+    """Parse a push. Raises InvalidRequest for a malformed body, and OtherVersion."""
     if len(body) > WHOLE_BYTES:
         return _read_large(body, limits)
-    said = _envelope(body)
-    _check_version(said)
-    mutations = said.get("mutations")
+    fields = _envelope(body)
+    _check_version(fields)
+    mutations = fields.get("mutations")
     if not is_list(mutations):
         raise _malformed("mutations", "a list")
-    return _push(said, [_mutation(each, limits) for each in mutations[: limits.mutations]])
+    return _push(fields, [_mutation(each, limits) for each in mutations[: limits.mutations]])
 
 
 def _read_large(body: bytes, limits: Limits) -> Push:
-    """In pieces: only what is wanted of it is read strictly."""
+    """Parse in pieces: only the needed pieces are parsed strictly."""
     pieces = members(body)
     small = {name: read_json(text) for name, text in pieces.items() if name in _FIELDS and len(text) < WHOLE_BYTES}
     _check_version(small)
@@ -146,55 +146,55 @@ def _read_large(body: bytes, limits: Limits) -> Push:
 
 
 def _large_mutation(text: bytes, limits: Limits) -> Pushed:
-    """One over the limits: who and which number it is, and nothing else of it."""
-    said = {
+    """A mutation over the limits: its client, id and name only."""
+    fields = {
         name: read_json(piece) for name, piece in members(text).items() if name in _WHO and len(piece) < WHOLE_BYTES
     }
-    return _mutation({**said, "args": Flaw(f"over {limits.args_bytes} bytes or {limits.values} values")}, limits)
+    return _mutation({**fields, "args": Flaw(f"over {limits.args_bytes} bytes or {limits.values} values")}, limits)
 
 
-def _push(said: Mapping[str, Any], pushed: Sequence[Pushed]) -> Push:
-    return Push(_id(said, "clientGroupID"), _schema(said), pushed)
+def _push(fields: Mapping[str, Any], pushed: Sequence[Pushed]) -> Push:
+    return Push(_id(fields, "clientGroupID"), _schema(fields), pushed)
 
 
-def _check_version(said: Mapping[str, Any]) -> None:
-    if said.get("pushVersion") != VERSION:
-        raise _other_version(said.get("pushVersion"), "push")
+def _check_version(fields: Mapping[str, Any]) -> None:
+    if fields.get("pushVersion") != VERSION:
+        raise _other_version(fields.get("pushVersion"), "push")
 
 
 def read_pull(body: bytes) -> Pull:
-    """The pull in a request's body. InvalidRequest for what no client sends; OtherVersion."""
-    said = _envelope(body)
-    if said.get("pullVersion") != VERSION:
-        raise _other_version(said.get("pullVersion"), "pull")
-    return Pull(_id(said, "clientGroupID"), _schema(said), said.get("cookie"))
+    """Parse a pull. Raises InvalidRequest for a malformed body, and OtherVersion."""
+    fields = _envelope(body)
+    if fields.get("pullVersion") != VERSION:
+        raise _other_version(fields.get("pullVersion"), "pull")
+    return Pull(_id(fields, "clientGroupID"), _schema(fields), fields.get("cookie"))
 
 
 def _envelope(body: bytes) -> dict[str, Any]:
-    said = read_json(body)
-    if isinstance(said, Flaw):
-        raise InvalidRequest(f"the body is {said.what}", hint="Send one JSON object.")
-    if not is_object(said):
+    fields = read_json(body)
+    if isinstance(fields, Flaw):
+        raise InvalidRequest(f"the body is {fields.what}", hint="Send one JSON object.")
+    if not is_object(fields):
         raise InvalidRequest("the body is not a JSON object", hint="Send what Replicache sends.")
-    return said
+    return fields
 
 
-def _other_version(said: Any, version_type: VersionType) -> Exception:
-    if isinstance(said, int):
+def _other_version(fields: Any, version_type: VersionType) -> Exception:
+    if isinstance(fields, int):
         return OtherVersion(version_type)
     return _malformed(f"{version_type}Version", "a number")
 
 
-def _mutation(said: Any, limits: Limits) -> Pushed:
-    """Who and which number must be sound, as all else hangs on them; the rest may be flawed."""
-    if not is_object(said):
+def _mutation(fields: Any, limits: Limits) -> Pushed:
+    """One mutation. Its client and id must be valid; a flaw of the rest rejects only this mutation."""
+    if not is_object(fields):
         raise _malformed("mutations", "a list of objects")
-    number = said.get("id")
+    number = fields.get("id")
     if not _is_id(number):
         raise _malformed("mutations[].id", "a whole number from 1")
-    client, name, args = _id(said, "clientID"), said.get("name"), said.get("args")
+    client, name, args = _id(fields, "clientID"), fields.get("name"), fields.get("args")
     if not isinstance(name, str) or flaw_in(name, 0) or not 0 < len(name.encode()) <= MOST_NAME_BYTES:
-        return Pushed(client, number, "", None, f"its name is no text of 1 to {MOST_NAME_BYTES} bytes")
+        return Pushed(client, number, "", None, f"its name is not a text of 1 to {MOST_NAME_BYTES} bytes")
     flaw = flaw_in(args, limits.depth)
     if not flaw and len(msgspec.json.encode(args)) > limits.args_bytes:
         flaw = f"over {limits.args_bytes} bytes"
@@ -205,9 +205,9 @@ def _mutation(said: Any, limits: Limits) -> Pushed:
     )
 
 
-def _id(said: Mapping[str, Any], name: str) -> str:
-    """An id of the client's choosing: printable ASCII, so that it stands in a key, a log and an event as it is."""
-    value = said.get(name)
+def _id(fields: Mapping[str, Any], name: str) -> str:
+    """An id that the client chose: printable ASCII, which is valid in keys, logs and events as it is."""
+    value = fields.get(name)
     if not isinstance(value, str) or not 0 < len(value) <= MOST_ID_CHARACTERS:
         raise _malformed(name, f"a text of 1 to {MOST_ID_CHARACTERS} characters")
     if not (value.isascii() and value.isprintable()):
@@ -215,8 +215,8 @@ def _id(said: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def _schema(said: Mapping[str, Any]) -> str:
-    value = said.get("schemaVersion", "")
+def _schema(fields: Mapping[str, Any]) -> str:
+    value = fields.get("schemaVersion", "")
     if not isinstance(value, str):
         raise _malformed("schemaVersion", "a text")
     return value

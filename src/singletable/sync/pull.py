@@ -1,12 +1,12 @@
-"""Pull: what a client lacks, as a patch from the version that its cookie names to the newest one.
+"""Pull: the patch from the version that the client's cookie names to the newest version.
 
 The cookie is the version's number. A patch is the difference of the two versions' maps, so an item that was changed and
-changed back costs nothing; its new values are read side by side, and go out as the JSON that the blobs hold. The last
-mutation ids come from the mutation lists of the versions in between, which never change. From a cookie that names no
-version that is kept, `clear` and everything, with the ids of the group's client records: read again where one of those
-is newer than the head that was read, as its effects would be missing.
+changed back costs nothing. New values are read concurrently, and sent as the JSON that the blobs hold. The last
+mutation ids come from the mutation lists of the versions in between, which never change. For an unknown cookie, or one
+of a pruned version, the patch is `clear` and the whole document, and the ids come from the group's client records.
+Where a client record is newer than the head that was read, the head is read again, as the patch would lack its effects.
 
-One round trip when nothing is new; else four: the head, the versions, the maps, the contents.
+One round trip where nothing has changed; else four: the head, the versions, the maps, the contents.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ from singletable.sync.client_groups import Bindings, GroupKeys, clients_of, know
 from singletable.sync.protocol import Clear, Delete, Operation, Pull, Pulled, Put
 
 _TRIES = 10
-_LOOK = 20
+_INBOX_ROWS = 20
 
 Hashes = Mapping[str, Mapping[str, bytes]]
-"""Collection to item id to the sha256 of its content."""
+"""The sha256 of each item's content, by collection and item id."""
 
 
 @dataclass(frozen=True)
-class Sight:
-    """The newest version, and some of the clients whose mutations wait in the inbox."""
+class HeadView:
+    """The newest version, and some of the clients that have mutations in the inbox."""
 
     head: Version
     waiting: set[str]
@@ -57,28 +57,28 @@ class Sight:
 
 @dataclass(frozen=True)
 class Puller:
-    """What pulls of one document class need."""
+    """Answers the pulls of one document class."""
 
     home: Home[Any]
     keys: GroupKeys
     seen: Bindings
     most_versions: int
 
-    async def look(self, port: Port, project: str) -> Sight:
-        """What a pull begins with. One round trip. NotFound where there is no such project."""
+    async def view_head(self, port: Port, project: str) -> HeadView:
+        """The beginning of a pull; one round trip. Raises NotFound where the project is missing."""
         await ready(port, self.home.model.table)
         inbox: Query[InboxRow] = self.home.model.rows.inbox.by_id(project, ANY)
-        look: list[Any] = [
+        operations: list[Any] = [
             newest_operation(port, self.home, project).operation(None, 1),
-            ask(inbox.consistent(), port.now()).operation(None, _LOOK),
+            ask(inbox.consistent(), port.now()).operation(None, _INBOX_ROWS),
         ]
-        versions, waiting = await port.send_all(look)
+        versions, waiting = await port.send_all(operations)
         if not versions.items:
             raise not_found(self.home, project)
-        return Sight(versions.items[0], {row.client for row in waiting.items})
+        return HeadView(versions.items[0], {row.client for row in waiting.items})
 
     async def pull(self, port: Port, asked: Pull, head: Version) -> Pulled:
-        """The answer to a pull of a group that is the caller's, up to a head or one that is newer."""
+        """The answer to a pull of the caller's own group, up to `head` or a newer version."""
         if asked.cookie.__class__ is int and asked.cookie == head.number:
             return Pulled(head.number, {}, ())
         between_them = await self._versions(port, asked.cookie, head)
@@ -92,7 +92,7 @@ class Puller:
         return Pulled(head.number, last_ids, await self._patch(port, base, head))
 
     async def _versions(self, port: Port, cookie: Any, head: Version) -> list[Version] | None:
-        """The cookie's version and those after it; without those when they are too many, None for an unknown cookie."""
+        """The cookie's version and those after it, unless these are too many. None for an unknown cookie."""
         if cookie.__class__ is not int or not 0 <= cookie < head.number:
             return None
         last = head.number if head.number - cookie <= self.most_versions else cookie
@@ -108,9 +108,9 @@ class Puller:
         return Pulled(head.number, last_ids, patch)
 
     async def _from_records(self, port: Port, group: str, head: Version) -> tuple[Version, dict[str, int]]:
-        """A head, and the last ids of the group's clients that belong to it.
+        """A version, and the last ids of the group's clients as of that version.
 
-        Clients are listed after the head is read: whoever has an effect in it is among them.
+        Clients are listed after the head was read, so every client with an effect in it is among them.
         """
         for _ in range(_TRIES):
             clients = await clients_of(port, self.keys, group)
@@ -121,7 +121,7 @@ class Puller:
         raise Unavailable("the project is changing faster than it can be read", operation="pull", hint="Try again.")
 
     async def _own(self, port: Port, group: str, last_ids: Mapping[str, int]) -> dict[str, int]:
-        """Those of the group's own clients: nobody is told of the clients of others."""
+        """The ids of the group's own clients: another group's clients are never revealed."""
         own = await known_clients(port, self.keys, self.seen, group, last_ids, applied=True)
         return {client: id for client, id in last_ids.items() if client in own}
 
@@ -151,5 +151,5 @@ class Puller:
 
 
 def _json_of(contents: Contents, collection: CollectionModel[Any], content: Content) -> bytes:
-    """As this program has it: brought up where it is of an older version."""
+    """The content as JSON, upcast where it has an older schema version."""
     return collection.codec.json_of(contents.read(content))

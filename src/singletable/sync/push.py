@@ -1,9 +1,9 @@
-"""Push: mutations of a client into the inbox of a project, durable when it is answered.
+"""Push: a client's mutations go to the inbox of a project, where they are durable before the answer.
 
-Whose the group and the clients are is settled first. Each mutation is stored with the user who pushed it, and it is
-that user who is asked about when it is applied. One with a flaw is stored too, as one that can only be rejected: its
-number is used up, so that those after it are not held up. What comes after a missing id is not stored, as nobody could
-apply it: a client sends all that is not confirmed, in order, so that no client of the protocol leaves a gap.
+The owners of the group and its clients are checked first. Each mutation is stored with the user who pushed it, and is
+authorised for that user when it is applied. A mutation with a flaw is stored so that it will be rejected: that consumes
+its id, and the mutations after it go on. A mutation after a missing id is not stored, as it could never be applied. A
+client sends all unconfirmed mutations in order, so a client that follows the protocol leaves no gap.
 """
 
 from __future__ import annotations
@@ -21,37 +21,38 @@ from singletable.sync.client_groups import Bindings, GroupKeys, Owner, bind_clie
 from singletable.sync.protocol import CLIENT_STATE_NOT_FOUND, Push, Pushed, Refusal
 
 FLAW = "$flaw"
-"""The only argument of a mutation whose own could not be taken; no mutator has a parameter of that name."""
+"""The only argument of a flawed mutation; no mutator has a parameter of this name."""
 NAMELESS = "$nameless"
-"""The name of a mutation that can only be rejected and has none that is known; no mutator has it."""
+"""The name of a flawed mutation without a known name; no mutator has it."""
 
 
 @dataclass(frozen=True)
-class Pushing:
-    """What became of a push."""
+class PushResult:
+    """The result of a push."""
 
     refusal: Refusal | None = None
-    """The group or a client is another's, or unknown. Nothing was taken in."""
-    left: int = 0
-    """Mutations that were not taken in, as they come after an id that is missing, or are too far ahead."""
+    """The group or a client is unknown, or belongs to another user. Nothing was stored."""
+    skipped: int = 0
+    """Mutations that were not stored, as they come after a missing id, or are too far ahead."""
 
 
 @dataclass(frozen=True)
 class Pusher:
-    """What pushes of one document class need."""
+    """Stores the pushes of one document class."""
 
     home: Home[Any]
     keys: GroupKeys
     seen: Bindings
 
-    async def push(self, port: Port, user: str, project: str, asked: Push) -> Pushing:
-        """Take a push in; durable when it returns. NotFound where there is no such project.
+    async def push(self, port: Port, user: str, project: str, asked: Push) -> PushResult:
+        """Store a push; it is durable afterwards. Raises NotFound where the project is missing.
 
-        Four round trips, once the group and its clients are known; one more where mutations of the same clients wait.
+        Four round trips for a known group and known clients; one more where the inbox holds mutations of the same
+        clients.
         """
         owner = Owner(user, self.home.model.words.document, project)
         if not await bind_group(port, self.keys, self.seen, asked.group, owner):
-            return Pushing(CLIENT_STATE_NOT_FOUND)
+            return PushResult(CLIENT_STATE_NOT_FOUND)
         once = {(each.client, each.id): each for each in reversed(asked.mutations)}
         first_ids = {client: min(id for c, id in once if c == client) for client, _ in once}
 
@@ -59,11 +60,11 @@ class Pusher:
             return set(await client_rows(port, self.home, project, clients))
 
         if not await bind_clients(port, self.keys, self.seen, asked.group, first_ids, recorded):
-            return Pushing(CLIENT_STATE_NOT_FOUND)
+            return PushResult(CLIENT_STATE_NOT_FOUND)
         if not once:
-            return Pushing()
+            return PushResult()
         submissions = [self._submission(each, user) for each in _in_order(once.values())]
-        return Pushing(left=len(await submit_in_order(port, self.home, project, submissions)))
+        return PushResult(skipped=len(await submit_in_order(port, self.home, project, submissions)))
 
     def _submission(self, pushed: Pushed, user: str) -> Submission:
         if pushed.flaw:
@@ -73,12 +74,12 @@ class Pusher:
             if len(mutation.arguments.encode()) > self.home.model.bounds.argument_bytes:
                 most = self.home.model.bounds.argument_bytes
                 mutation = self._flawed(pushed.name, f"its arguments are over {most} bytes")
-            elif refs_in(mutation.arguments):  # a client says what contents are, never where they lie
+            elif refs_in(mutation.arguments):  # a client sends contents, never where they are stored
                 mutation = self._flawed(pushed.name, "its arguments name a blob")
         return mutation.by(pushed.client, pushed.id, principal=user)
 
     def _flawed(self, name: str, flaw: str) -> Mutation:
-        """Under a name that no program can have where this one has no such mutation: it is to wait for none."""
+        """A mutation that will be rejected at once: under an unknown name it would wait for a newer program."""
         return Mutation.of(name if name in self.home.model.mutators else NAMELESS, {FLAW: flaw})
 
 

@@ -1,8 +1,8 @@
-"""JSON from outside, read strictly: what a lenient reader would bend or drop is found.
+"""JSON from clients, parsed strictly: what a lenient parser would change or drop is reported.
 
-A name given twice, a number that no float holds, half a surrogate pair: each would be one thing to us and another to
-whoever reads it next. They don't spoil the text around them: a `Flaw` stands in their place, so that one bad mutation
-of a push can be refused by itself.
+A duplicate name, a number that no float can hold, half a surrogate pair: different parsers read them differently. Such
+a value is replaced by a `Flaw`; the rest of the text is still read, so that one bad mutation of a push is rejected
+alone.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from typing import Any, TypeGuard
 from singletable.errors import InvalidRequest
 
 _MOST_DIGITS = 400
-"""More than any float has; Python itself refuses thousands, and takes its time for them."""
+"""More digits than any float has; Python is slow with thousands of digits, and then refuses them."""
 _LARGEST_EXACT = 2**53
 
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Stands where the text held what is not taken; says what, without its value."""
+    """Replaces a value that is not accepted. It says why, without the value."""
 
     what: str
 
 
 def read_json(body: bytes) -> Any:
-    """The value of a JSON text, with `Flaw`s in it where something is not taken; InvalidRequest for no JSON at all."""
+    """The value of a JSON text, with a `Flaw` for each value that is not accepted. InvalidRequest for invalid JSON."""
     try:
         return json.loads(
             body.decode(), object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_integer
@@ -41,9 +41,9 @@ def read_json(body: bytes) -> Any:
 
 
 def flaw_in(value: Any, depth: int) -> str:
-    """What is wrong somewhere in a value that was read, '' for a sound one; `depth` is how far lists and objects nest.
+    """The first flaw in a parsed value, '' for a sound one. `depth` is the deepest allowed nesting.
 
-    Walks without recursion, since the value may be as deep as the reader could go.
+    Walks without recursion, as the value may be as deep as the parser could go.
     """
     level = [value]
     for _ in range(depth + 1):
@@ -87,21 +87,21 @@ def is_list(value: Any) -> TypeGuard[list[Any]]:
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | Flaw:
     made = dict(pairs)
-    return made if len(made) == len(pairs) else Flaw("an object that has a name twice")
+    return made if len(made) == len(pairs) else Flaw("an object with a duplicate name")
 
 
 def _constant(_: str) -> Flaw:
-    return Flaw("a number that is none")
+    return Flaw("NaN or Infinity, which JSON doesn't have")
 
 
 def _float(text: str) -> float | Flaw:
     number = float(text)
-    return number if math.isfinite(number) else Flaw("a number beyond all floats")
+    return number if math.isfinite(number) else Flaw("a number that is too large for a float")
 
 
 def _integer(text: str) -> int | float | Flaw:
-    """As JavaScript has it: beyond 2**53 it is a float, however it is written."""
+    """As in JavaScript: beyond 2**53 it is a float, however it is written."""
     if len(text) > _MOST_DIGITS:
-        return Flaw("a number of too many digits")
+        return Flaw("a number with too many digits")
     number = int(text)
     return number if -_LARGEST_EXACT <= number <= _LARGEST_EXACT else _float(text)

@@ -4,9 +4,9 @@
     sync = Sync(documents, authenticate=user_of_session, authorise=is_member)
     app.mount("/replicache", sync.asgi())
 
-Who applies what was pushed is the processor: this process, right after it has answered (`inline`); workers of a queue,
-to which each push sends a pointer (`Queue(url, Pointer)`); or whoever handles changes of the inbox (`elsewhere`). Any
-number of them, of any kind, may work on one project at once: they are only slower, never wrong.
+The processor applies the pushed mutations. It is this process, after it has answered (`inline`); or the workers of a
+queue, to which each push sends a pointer (`Queue(url, Pointer)`); or a handler of the inbox's changes (`elsewhere`).
+Any number of processors may work on one project concurrently: that costs time, but the result is right.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from singletable.flow.shells import Awaiting, is_of_shell
 from singletable.flow.stop import Stop, stopping
 from singletable.foundation import Finding
 from singletable.queues import Message, Queue, consume
-from singletable.sync.access import READ, Access, Authenticate, Authorise, Create, HttpRequest, answer_of
+from singletable.sync.access import READ, Access, Authenticate, Authorise, Create, HttpRequest, resolve
 from singletable.sync.apply import Applier, OnUnknown
 from singletable.sync.asgi import Afterwards, Gap, Missing, SyncApp
 from singletable.sync.check import check
 from singletable.sync.client_groups import Bindings, Owner, bind_group, group_keys, known_clients
-from singletable.sync.event_wait import Turns, from_threads
+from singletable.sync.event_loop import ProjectLocks, waiter_for_threads
 from singletable.sync.limits import Limits, Rates
 from singletable.sync.notifications import Arrival, Pointer, follow, follow_message, wake
 from singletable.sync.pokes import Pokes
 from singletable.sync.protocol import CLIENT_STATE_NOT_FOUND, Pull, Pulled, Push, Refusal
-from singletable.sync.pull import Puller, Sight
+from singletable.sync.pull import HeadView, Puller
 from singletable.sync.push import Pusher
 
 T = TypeVar("T")
@@ -58,14 +58,14 @@ log = logging.getLogger("singletable.sync")
 
 
 class NewVersion(Protocol):
-    """An inserted version, as `changes` tells of it."""
+    """The change event of an inserted version."""
 
     @property
     def new(self) -> Version: ...
 
 
 class AsyncDocuments(Protocol):
-    """Documents of an `AsyncDatabase`, as far as sync knows them."""
+    """Documents of an `AsyncDatabase`, as far as sync uses them."""
 
     @property
     def db(self) -> Awaiting: ...
@@ -77,10 +77,10 @@ class AsyncDocuments(Protocol):
 class Sync:
     """Push, pull and pokes for the documents of one class, as an ASGI application.
 
-    `authenticate` says who asks, `authorise` what they may do; `create` in which organisation a project is made that
-    is not there yet, by default in none. `schema_versions` are those of the clients' code that are served still, by
-    default all; a client of another loads the application anew. `poll_seconds` is how often the head of a project is
-    read, for a unit or two, while somebody listens for pokes, to find commits of other processes.
+    `authenticate` returns the user of a request; `authorise` says what a user may do. `create` returns the organisation
+    in which to create a missing project; by default none is created. `schema_versions` are the versions of the clients'
+    code that are served, by default all; other clients reload the application. While a project has listeners for
+    pokes, its head is read every `poll_seconds`, for one or two units, to find commits of other processes.
     """
 
     def __init__(
@@ -108,8 +108,8 @@ class Sync:
         self._pusher = Pusher(self._home, self._keys, self._seen)
         self._puller = Puller(self._home, self._keys, self._seen, limits.versions)
         self._applier = Applier(self._home, authorise)
-        self._turns = Turns()
-        self._there: dict[str, None] = {}
+        self._locks = ProjectLocks()
+        self._existing: dict[str, None] = {}
 
     def __repr__(self) -> str:
         return f"<Sync of {self._home.kind.__name__}>"
@@ -119,19 +119,19 @@ class Sync:
         return SyncApp(self)
 
     def close(self) -> None:
-        """End the streams of pokes: their clients come back to whoever serves them then. For a server's shutdown."""
+        """End the streams of pokes, at a server's shutdown. Their clients reconnect to another server."""
         self.pokes.close()
 
-    def told(self, project: str, version: int) -> None:
-        """Poke the listeners of a project that has reached a version. Commits of this process do it by themselves."""
-        self.pokes.told(project, version)
+    def notify(self, project: str, version: int) -> None:
+        """Poke the listeners of a project that has reached a version. Commits of this process call it themselves."""
+        self.pokes.notify(project, version)
 
     async def process(self, project: str) -> list[Outcome]:
-        """Apply what waits in a project's inbox until nothing can be applied; gives what this call did with each."""
+        """Apply the project's inbox until no mutation can be applied. Returns what this call applied or rejected."""
         return await self._process(project)
 
     async def check(self) -> list[Finding]:
-        """What sync keeps of clients that is not as it should be; nothing for a sound table. Reads the whole table."""
+        """Findings in the items that sync keeps of clients; [] for a sound table. Reads the whole table."""
         return await check(self._db.port, self._home)
 
     async def on_inbox(self, change: Arrival) -> None:
@@ -140,9 +140,9 @@ class Sync:
 
     async def on_version(self, change: NewVersion) -> None:
         """A handler of changes that pokes at once: `changes.on(Project.Version).inserted(sync.on_version)`."""
-        self.told(change.new.project, change.new.number)
+        self.notify(change.new.project, change.new.number)
 
-    async def work(
+    async def run(
         self,
         queue: Queue[Pointer],
         *,
@@ -152,102 +152,106 @@ class Sync:
         visibility_seconds: int = 30,
         wait_seconds: int = 5,
     ) -> int:
-        """Follow the pointers of a queue until SIGTERM or SIGINT, or until `stop` says so; gives how many it did."""
-        with stopping(stop, signals) as told:
+        """Handle the pointers of a queue until SIGTERM, SIGINT or `stop`. Returns how many it handled."""
+        with stopping(stop, signals) as should_stop:
             return await consume(
                 self._db.port,
                 queue,
                 self._handle,
-                stop=told,
+                stop=should_stop,
                 at_once=at_once,
                 visibility_seconds=visibility_seconds,
                 wait_seconds=wait_seconds,
             )
 
-    # --- what the application calls -----------------------------------------------------------------------------------
+    # --- what the ASGI application calls
+    # --------------------------------------------------------------------------------
     async def user_of(self, request: HttpRequest) -> str | None:
-        return await answer_of(self._authenticate(request)) or None
+        return await resolve(self._authenticate(request)) or None
 
     async def admit(self, user: str, project: str) -> None:
-        """Missing, where the user may not read the project, or it is not there and is not made."""
-        if not await answer_of(self._authorise(user, project, READ)):
+        """Raises Missing where the user may not read the project, or it is missing and is not created."""
+        if not await resolve(self._authorise(user, project, READ)):
             raise Missing
-        if project not in self._there:
+        if project not in self._existing:
             await self._find(user, project)
-            self._there[project] = None
-            if len(self._there) > _REMEMBERED:
-                self._there.pop(next(iter(self._there)))
+            self._existing[project] = None
+            if len(self._existing) > _REMEMBERED:
+                self._existing.pop(next(iter(self._existing)))
 
     async def push(self, user: str, project: str, push: Push) -> tuple[Refusal | None, Afterwards]:
-        """The refusal, if any. What was pushed is durable then, and whoever is to apply it is woken.
+        """The refusal, if any. Otherwise the mutations are durable, and the processor is notified.
 
-        Gap, where some of it was not taken in.
+        Raises Gap where some mutations were not accepted.
         """
         port = self._db.port
         pushed = await self._pusher.push(port, user, project, await self._permitted(user, project, push))
         if pushed.refusal is not None or not push.mutations:
             return pushed.refusal, None
-        if isinstance(self._processor, Queue) and pushed.left < len(push.mutations):
+        if isinstance(self._processor, Queue) and pushed.skipped < len(push.mutations):
             await wake(port, self._processor, project, port.token())
-        if pushed.left:
-            raise Gap(pushed.left)
-        return None, partial(self._go_on, project) if self._processor == "inline" else None
+        if pushed.skipped:
+            raise Gap(pushed.skipped)
+        return None, partial(self._apply_inbox, project) if self._processor == "inline" else None
 
     async def _permitted(self, user: str, project: str, push: Push) -> Push:
-        """The push; without any arguments, to be rejected, where the user may make none of its mutations now.
+        """The push. Where the user may make none of its mutations now, all are marked, to be rejected without
+        arguments.
 
-        Which ones a user may make who may make some is asked when they are applied.
+        Otherwise each mutation is authorised when it is applied.
         """
         for each in push.mutations:
             if not each.flaw and await self._may_now(user, project, Access(each.name, each.args)):
                 return push
-        refused = [replace(each, args=None, flaw=each.flaw or "the user may not do this") for each in push.mutations]
+        refused = [
+            replace(each, args=None, flaw=each.flaw or "the user is not allowed to do this") for each in push.mutations
+        ]
         return replace(push, mutations=refused)
 
     async def _may_now(self, user: str, project: str, access: Access) -> bool:
-        """Also where the application can't say: it is asked again when the mutation is applied."""
+        """Whether the user may do it now; True where `authorise` is unavailable, as it is called again later."""
         try:
-            return bool(await answer_of(self._authorise(user, project, access)))
+            return bool(await resolve(self._authorise(user, project, access)))
         except (OSError, Unavailable):
             return True
         except Exception as error:
-            log.warning("authorise failed at a push, which is a no: %s", error_text(error))
+            log.warning("authorise failed at a push, and refuses it: %s", error_text(error))
             return False
 
     async def pull(self, user: str, project: str, pull: Pull) -> tuple[Pulled | Refusal, Afterwards]:
-        """The answer. What waits in the inbox, as after a crash, is seen to when it is out.
+        """The answer. Mutations that are still in the inbox, as after a crash, are applied after it has been sent.
 
-        What the group itself has pushed is applied first, if that is for this process: its pull shows it.
+        Those of the group itself are applied first where the processor is inline: its pull then shows them.
         """
         port = self._db.port
         owner = Owner(user, self._home.model.words.document, project)
         if not await bind_group(port, self._keys, self._seen, pull.group, owner):
             return CLIENT_STATE_NOT_FOUND, None
-        sight = await self._puller.look(port, project)
-        if self._processor == "inline" and await self._waits_for(pull.group, sight):
-            await self._turns.take(project, lambda: self._take_turn(project))
-            sight = await self._puller.look(port, project)
-        return await self._puller.pull(port, pull, sight.head), self._after_sight(project, sight)
+        view = await self._puller.view_head(port, project)
+        if self._processor == "inline" and await self._waits_for(pull.group, view):
+            await self._locks.run(project, lambda: self._apply_next(project))
+            view = await self._puller.view_head(port, project)
+        return await self._puller.pull(port, pull, view.head), self._apply_later(project, view)
 
-    async def _waits_for(self, group: str, sight: Sight) -> bool:
-        """Whether something in the inbox is of this group. No request for clients that this process has seen."""
-        return bool(await known_clients(self._db.port, self._keys, self._seen, group, sight.waiting))
+    async def _waits_for(self, group: str, view: HeadView) -> bool:
+        """Whether the inbox holds mutations of this group. Costs no request for cached clients."""
+        return bool(await known_clients(self._db.port, self._keys, self._seen, group, view.waiting))
 
-    def _after_sight(self, project: str, sight: Sight) -> Afterwards:
-        if not sight.waiting or self._processor == "elsewhere":
+    def _apply_later(self, project: str, view: HeadView) -> Afterwards:
+        if not view.waiting or self._processor == "elsewhere":
             return None
         if isinstance(self._processor, Queue):
-            return partial(wake, self._db.port, self._processor, project, f"at {sight.head.number}")
-        return partial(self._go_on, project)
+            return partial(wake, self._db.port, self._processor, project, f"at {view.head.number}")
+        return partial(self._apply_inbox, project)
 
-    async def _go_on(self, project: str) -> None:
-        """Apply what waits. What keeps failing stays in the inbox, for the next push or pull."""
+    async def _apply_inbox(self, project: str) -> None:
+        """Apply the inbox. What keeps failing stays in it, for the next push or pull."""
         for tried in range(_TRIES):
             try:
-                while await self._turns.take(project, lambda: self._take_turn(project)):
+                while await self._locks.run(project, lambda: self._apply_next(project)):
                     continue
             except (Unavailable, Conflict, OutcomeUnknown) as error:
-                log.warning("what was pushed is still in the inbox: %s", error.code)
+                log.warning("pushed mutations stay in the inbox: %s", error.code)
                 await self._db.port.sleep(_FIRST_WAIT_SECONDS * 2**tried * self._db.port.random())
             else:
                 return
@@ -255,8 +259,8 @@ class Sync:
     async def head(self, project: str) -> int:
         return (await newest(self._db.port, self._home, project)).number
 
-    async def aside(self, call: Callable[[], T]) -> T:
-        """The result of a plain function, without holding up the event loop."""
+    async def run_blocking(self, call: Callable[[], T]) -> T:
+        """The result of a plain function, run off the event loop."""
         (result,) = await self._db.port.call_all([call])
         return result
 
@@ -269,13 +273,13 @@ class Sync:
             done += more
         return done
 
-    async def _take_turn(self, project: str) -> bool:
+    async def _apply_next(self, project: str) -> bool:
         return bool(await self._next_version(project))
 
     async def _next_version(self, project: str, on_unknown: OnUnknown | None = None) -> list[Outcome]:
-        done = await self._applier.next(self._db.port, project, from_threads(), on_unknown)
+        done = await self._applier.next(self._db.port, project, waiter_for_threads(), on_unknown)
         if done:
-            self.told(project, max(outcome.version or 0 for outcome in done))
+            self.notify(project, max(outcome.version or 0 for outcome in done))
         return done
 
     async def _find(self, user: str, project: str) -> None:
@@ -283,13 +287,13 @@ class Sync:
         try:
             home.contents(home.model.words.parent, project)
             await organisation_of(port, home, project)
-        except InvalidValue:  # no id of a project at all
+        except InvalidValue:  # not an id of a project
             raise Missing from None
         except NotFound:
-            organisation = await answer_of(self._create(user, project)) if self._create is not None else None
+            organisation = await resolve(self._create(user, project)) if self._create is not None else None
             if organisation is None:
                 raise Missing from None
-            with suppress(AlreadyExists):  # another request was quicker
+            with suppress(AlreadyExists):  # another request has created it
                 await create(port, home, organisation, project, {})
 
 
@@ -301,6 +305,6 @@ def _check_wiring(documents: Any, processor: Any) -> None:
         )
     if not isinstance(processor, Queue) and processor not in ("inline", "elsewhere"):
         raise InvalidRequest(
-            "Sync knows no such processor",
-            hint='Say processor="inline", processor="elsewhere", or processor=Queue(url, Pointer).',
+            "processor is unknown to Sync",
+            hint='Use processor="inline", processor="elsewhere", or processor=Queue(url, Pointer).',
         )

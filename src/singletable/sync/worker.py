@@ -1,7 +1,7 @@
 """A worker: applies what was pushed, in a program that serves no clients itself; for the blocking shell, and Lambda.
 
 worker = Worker(Documents(db, Project, blobs=store), authorise=is_member)
-worker.work(Queue(url, Pointer))                       # until SIGTERM
+worker.run(Queue(url, Pointer))                       # until SIGTERM
 handler = worker.lambda_handler(Queue(url, Pointer))   # AWS Lambda
 changes.on(Project.Inbox).inserted(worker.on_inbox)    # by changes
 """
@@ -61,7 +61,7 @@ class Worker:
         """A handler of changes: `changes.on(Project.Inbox).inserted(worker.on_inbox)`."""
         self._db.run(follow(self._process, change.new.project))
 
-    def work(
+    def run(
         self,
         queue: Queue[Pointer],
         *,

@@ -1,4 +1,4 @@
-"""Turns: one at a time for each name, and nobody's request is missed."""
+"""ProjectLocks: one run at a time for each project, and each caller gets a run that began after its call."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import random
 
 import pytest
 
-from singletable.sync.event_wait import Bell, Turns, from_threads
+from singletable.sync.event_loop import ProjectLocks, Signal, waiter_for_threads
 
 
 @pytest.mark.parametrize("seed", range(20))
 async def test_each_gets_the_result_of_work_that_began_after_it_asked(seed: int) -> None:
-    chance, turns = random.Random(seed), Turns()
+    chance, locks = random.Random(seed), ProjectLocks()
     asked: dict[str, int] = {"a": 0, "b": 0}
     at_work: set[str] = set()
     began: dict[str, int] = {"a": 0, "b": 0}
@@ -34,17 +34,17 @@ async def test_each_gets_the_result_of_work_that_began_after_it_asked(seed: int)
         asked[name] += 1
         own = asked[name]
         try:
-            assert await turns.take(name, lambda: work(name))
+            assert await locks.run(name, lambda: work(name))
         except ConnectionError:
             return
         assert began[name] >= own
 
     await asyncio.gather(*(ask(chance.choice("ab")) for _ in range(60)))
-    assert turns._turns == {}
+    assert locks._locks == {}
 
 
-async def test_many_who_wait_share_one_turn() -> None:
-    turns, runs = Turns(), 0
+async def test_many_who_wait_share_one_run() -> None:
+    locks, runs = ProjectLocks(), 0
     gate = asyncio.Event()
 
     async def work() -> bool:
@@ -53,15 +53,15 @@ async def test_many_who_wait_share_one_turn() -> None:
         await gate.wait()
         return True
 
-    tasks = [asyncio.ensure_future(turns.take("p", work)) for _ in range(50)]
+    tasks = [asyncio.ensure_future(locks.run("p", work)) for _ in range(50)]
     await asyncio.sleep(0.01)
     gate.set()
     await asyncio.gather(*tasks)
     assert runs == 2, "the first, and one for all who asked during it"
 
 
-async def test_one_who_leaves_holds_nobody_up() -> None:
-    turns = Turns()
+async def test_one_who_is_cancelled_blocks_no_other() -> None:
+    locks = ProjectLocks()
 
     async def forever() -> bool:
         await asyncio.Event().wait()
@@ -70,25 +70,25 @@ async def test_one_who_leaves_holds_nobody_up() -> None:
     async def at_once() -> bool:
         return False
 
-    first = asyncio.ensure_future(turns.take("p", forever))
+    first = asyncio.ensure_future(locks.run("p", forever))
     await asyncio.sleep(0)
-    waiting = [asyncio.ensure_future(turns.take("p", at_once)) for _ in range(3)]
+    waiting = [asyncio.ensure_future(locks.run("p", at_once)) for _ in range(3)]
     await asyncio.sleep(0)
     waiting[0].cancel()
     first.cancel()
     assert await asyncio.gather(*waiting[1:]) == [False, False]
-    assert turns._turns == {}
+    assert locks._locks == {}
 
 
-async def test_a_bell_that_rang_before_is_heard() -> None:
-    bell = Bell()
-    bell.ring()
-    assert await bell.wait(10)
-    assert not await bell.wait(0.001)
+async def test_a_signal_that_was_set_before_is_not_lost() -> None:
+    signal = Signal()
+    signal.set()
+    assert await signal.wait(10)
+    assert not await signal.wait(0.001)
 
 
 async def test_a_thread_gets_what_the_loop_says() -> None:
-    result_of = from_threads()
+    result_of = waiter_for_threads()
 
     async def later() -> int:
         await asyncio.sleep(0)

@@ -1,0 +1,98 @@
+"""What sync needs of the event loop of its ASGI server. Every other module awaits the port, or the server's
+functions."""
+
+from __future__ import annotations
+
+import asyncio  # noqa: TID251 an ASGI application runs in its server's event loop
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Signal:
+    """One coroutine waits for it, and any thread may set it. A `set` before the `wait` is not lost."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._event = asyncio.Event()
+
+    def set(self) -> None:
+        """Wake the waiting coroutine. Does nothing where its loop has ended."""
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._event.set)
+
+    async def wait(self, seconds: float) -> bool:
+        """Whether it was set within `seconds`."""
+        try:
+            await asyncio.wait_for(self._event.wait(), seconds)
+        except TimeoutError:
+            return False
+        self._event.clear()
+        return True
+
+
+async def with_timeout(seconds: float, awaitable: Awaitable[T]) -> T:
+    """Its result. Cancels it and raises TimeoutError where it takes longer."""
+    return await asyncio.wait_for(awaitable, seconds)
+
+
+@asynccontextmanager
+async def in_background(work: Awaitable[None]) -> AsyncGenerator[None, None]:
+    """Runs `work` concurrently with the block, and cancels it at the end of the block."""
+    task = asyncio.ensure_future(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+class ProjectLocks:
+    """Runs work for each project one at a time, in this process. Callers that wait share the next run.
+
+    It only saves work: the result must be right without it, as other processes have their own locks.
+    """
+
+    def __init__(self) -> None:
+        self._locks: dict[str, _ProjectLock] = {}
+
+    async def run(self, project: str, work: Callable[[], Awaitable[bool]]) -> bool:
+        """The result of a run of `work` that began after this call, whichever caller began it."""
+        lock = self._locks.setdefault(project, _ProjectLock())
+        lock.callers += 1
+        number = lock.callers
+        try:
+            async with lock.lock:
+                if lock.served < number:
+                    upto = lock.callers
+                    lock.result = await work()
+                    lock.served = upto
+                return lock.result
+        finally:
+            lock.finished += 1
+            if lock.finished == lock.callers:
+                self._locks.pop(project, None)
+
+
+class _ProjectLock:
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.callers = self.finished = self.served = 0
+        """Numbers of callers: all, those that have returned, those whose work has been done."""
+        self.result = False
+
+
+def waiter_for_threads() -> Callable[[Awaitable[T]], T]:
+    """A function for threads of this loop: it runs an awaitable in the loop, and returns its result."""
+    loop = asyncio.get_running_loop()
+
+    def result_of(awaitable: Awaitable[T]) -> T:
+        async def wait() -> T:
+            return await awaitable
+
+        return asyncio.run_coroutine_threadsafe(wait(), loop).result()
+
+    return result_of
