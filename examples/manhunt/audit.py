@@ -10,7 +10,7 @@ from examples.manhunt.check import early_steps
 from examples.manhunt.errors import NoSuchSearch
 from examples.manhunt.model import Search, SearchDetails, Status, manhunt
 from singletable import Database
-from singletable.streams import Changes, Inserted, Modified
+from singletable.streams import Changes, ChangeWorker, Inserted, Modified
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def _ends(db: Database, name: str) -> defaultdict[str, set[str]]:
     def moved(change: Modified[Search]) -> None:
         ends[change.new.search_id].add(change.sequence)
 
-    changes.drain(db)
+    ChangeWorker(db, changes).drain()
     return ends
 
 

@@ -34,6 +34,7 @@ from examples.manhunt.simulate import simulate
 from examples.manhunt.worker import Pace, work
 from examples.shared.opening import Opening, pass_opened
 from examples.shared.terminal import Commands, print_json
+from singletable.tasks import TaskWorker
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost")
 
@@ -74,7 +75,7 @@ def sample(op: Operator) -> None:
 def check_all(op: Operator) -> None:
     """Whether everything is as it must be. Reads the whole table several times."""
     db = op.service.db
-    found = [*check(db), *map(str, db.check(manhunt)), *map(str, tasks.check(db))]
+    found = [*check(db), *map(str, db.check(manhunt)), *map(str, TaskWorker(db, tasks).check())]
     for wrong in found:
         click.echo(wrong)
     if found:

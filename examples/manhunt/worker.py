@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from examples.manhunt.escalation import Escalation
 from examples.manhunt.model import tasks
 from singletable import Database
-from singletable.tasks import Counts
+from singletable.streams import ChangeWorker
+from singletable.tasks import Counts, TaskWorker
 
 NEVER_ASIDE = 1_000_000
 """A search whose beginning fails is tried again until it begins: set aside, it would be a missed page."""
@@ -37,8 +38,7 @@ def work(
     ended: list[bool] = []
     with ThreadPoolExecutor(1, "changes") as beside:
         changes = beside.submit(
-            escalation.changes.run,
-            db,
+            ChangeWorker(db, escalation.changes).run,
             stop=lambda: bool(ended),
             signals=False,
             lease_seconds=pace.lease_seconds,
@@ -46,8 +46,7 @@ def work(
             tries=NEVER_ASIDE,
         )
         try:
-            tally = tasks.run(
-                db,
+            tally = TaskWorker(db, tasks).run(
                 at_once=pace.at_once,
                 poll_seconds=pace.poll_seconds,
                 lease_seconds=pace.lease_seconds,
@@ -62,5 +61,5 @@ def work(
 
 def drain(db: Database, escalation: Escalation) -> None:
     """Do what is there to do by the database's clock, then return: for tests and scripts."""
-    escalation.changes.drain(db)
-    tasks.drain(db)
+    ChangeWorker(db, escalation.changes).drain()
+    TaskWorker(db, tasks).drain()

@@ -25,6 +25,7 @@ from examples.shared.opening import Opening, pass_opened
 from examples.shared.principal import InsecureUser
 from examples.shared.terminal import Commands, print_cost, print_json, progress_bar, stopwatch
 from examples.shared.textfile import name_of, read_text
+from singletable.streams import ChangeWorker
 
 
 @click.group(cls=Commands)
@@ -48,9 +49,9 @@ def init(app: Service) -> None:
 def follow_changes(app: Service, once: bool) -> None:
     """Bring organisations' names to their copies, until Ctrl-C."""
     if once:
-        changes.drain(app.db)
+        ChangeWorker(app.db, changes).drain()
     else:
-        changes.run(app.db)
+        ChangeWorker(app.db, changes).run()
 
 
 @main.command("import")

@@ -21,12 +21,14 @@ from singletable.errors import PASSING, Conflict, SingletableError
 from singletable.flow import SQS
 from singletable.operations.queue import CreateQueue
 from singletable.queues import Outgoing, Queue, consume, send
-from singletable.streams import Changes
+from singletable.streams import Changes, ChangeWorker
 from singletable.sync import Pointer, Worker
+from singletable.tasks import TaskWorker
 from tests.faults.clock import Clock
 from tests.streams.models import Note, noted
 from tests.support.emulators import aws_emulator
 from tests.support.shells import Shell, disguised
+from tests.support.workers import change_worker, task_worker
 from tests.sync.board import Project
 from tests.tasks.bench import make_bench, noting, seconds
 
@@ -117,7 +119,9 @@ async def streams(shell: Shell, emulator: str) -> Stage:
     await shell.put(Note(id="n1"))
     stage = Stage(
         shell,
-        lambda stage: changes.run(shell, stop=stage.stop, signals=False, lease_seconds=0.5, poll_seconds=0.01),
+        lambda stage: change_worker(shell, changes).run(
+            stop=stage.stop, signals=False, lease_seconds=0.5, poll_seconds=0.01
+        ),
     )
     changes.on(Note).inserted(lambda change: stage.done.append(change.new.id))
     changes.on(Note).modified(lambda change: stage.done.append(change.new.id))
@@ -128,7 +132,9 @@ async def tasks(shell: Shell, emulator: str) -> Stage:
     bench = make_bench("", shell, Clock(), f"work{next(NAMES)}")
     stage = Stage(
         shell,
-        lambda stage: bench.tasks.run(shell, stop=stage.stop, signals=False, poll_seconds=0.01, lease_seconds=0.5),
+        lambda stage: task_worker(shell, bench.tasks).run(
+            stop=stage.stop, signals=False, poll_seconds=0.01, lease_seconds=0.5
+        ),
     )
     bench.ran = stage.done
     await bench.add(bench.tasks.after(seconds(0), noting(bench)("a")))
@@ -140,8 +146,8 @@ async def queued_tasks(shell: Shell, emulator: str) -> Stage:
     queue = await _queue(shell, emulator, object)
     stage = Stage(
         shell,
-        lambda stage: bench.tasks.run(
-            shell, stop=stage.stop, signals=False, poll_seconds=0.1, lease_seconds=1, queue=queue
+        lambda stage: task_worker(shell, bench.tasks).run(
+            stop=stage.stop, signals=False, poll_seconds=0.1, lease_seconds=1, queue=queue
         ),
     )
     bench.ran = stage.done
@@ -251,8 +257,8 @@ def test_what_a_function_raises_ends_no_worker(engine_of_functions: Database, wo
         changes.on(Note).inserted(lambda change: fail(change.new.id))
         for name in [*raised, "last"]:
             db.create(Note(id=name))
-        changes.drain(db, tries=1)
-        assert {change.error.partition(":")[0] for change in changes.set_aside(db)} == set(raised)
+        ChangeWorker(db, changes).drain(tries=1)
+        assert {change.error.partition(":")[0] for change in ChangeWorker(db, changes).dead_letters()} == set(raised)
     else:
         bench = make_bench("", disguised(db), Clock())
 
@@ -263,7 +269,7 @@ def test_what_a_function_raises_ends_no_worker(engine_of_functions: Database, wo
         with db.transaction() as tx:
             for name in [*raised, "last"]:
                 tx.add(bench.tasks.after(seconds(0), call(name)))
-        tally: Any = bench.tasks.drain(db)
+        tally: Any = TaskWorker(db, bench.tasks).drain()
         assert (tally.done, tally.dead) == (1, len(raised))
     assert sorted(begun) == sorted([*raised, "last"])
 

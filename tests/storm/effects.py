@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from singletable import Database
-from singletable.streams import Inserted, Modified
+from singletable.streams import ChangeWorker, Inserted, Modified
+from singletable.tasks import TaskWorker
 from tests.storm.journal import say
 from tests.storm.life import Life
 from tests.storm.models import Ended, Handled, Tracked, changes, tasks
@@ -55,8 +56,8 @@ class ChangesWorker:
         use(self.db)
 
     def run(self, stop: Any) -> None:
-        changes.run(
-            self.db, lease_seconds=2.0, poll_seconds=0.05, tries=100_000, backoff_seconds=0.02, stop=stop, signals=False
+        ChangeWorker(self.db, changes).run(
+            lease_seconds=2.0, poll_seconds=0.05, tries=100_000, backoff_seconds=0.02, stop=stop, signals=False
         )
 
 
@@ -68,4 +69,4 @@ class TasksWorker:
         use(self.db)
 
     def run(self, stop: Any) -> None:
-        tasks.run(self.db, at_once=4, lease_seconds=2.0, poll_seconds=0.1, stop=stop, signals=False)
+        TaskWorker(self.db, tasks).run(at_once=4, lease_seconds=2.0, poll_seconds=0.1, stop=stop, signals=False)

@@ -12,6 +12,7 @@ from typing import Any
 
 from singletable import AlreadyExists, Database, attr
 from singletable.errors import Corrupt
+from singletable.tasks import TaskWorker
 from tests.storm.effects import effect
 from tests.storm.journal import Call, Journal, told
 from tests.storm.life import Life
@@ -161,8 +162,8 @@ def judge(db: Database, journal: Journal) -> Iterator[str]:
     wanted = {call.id for call in journal.of("task") if call.id in receipts}
     yield from (f"task {id} has not ended" for id in sorted(wanted - ended))
     yield from (f"task {id} ended and was never put off" for id in sorted(ended - wanted))
-    yield from (f"{letter.key} is dead: {letter.error}" for letter in tasks.dead(db))
-    yield from (told(finding) for finding in tasks.check(db))
+    yield from (f"{letter.key} is dead: {letter.error}" for letter in TaskWorker(db, tasks).dead_letters())
+    yield from (told(finding) for finding in TaskWorker(db, tasks).check())
     yield from (told(finding) for finding in db.check(storm))
 
 

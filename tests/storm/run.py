@@ -29,6 +29,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from singletable import Database, connect
+from singletable.streams import ChangeWorker
+from singletable.tasks import TaskWorker
 from tests.graph.models import records
 from tests.storm import boards, ledger, network, papers
 from tests.storm.effects import use
@@ -204,15 +206,15 @@ def judge(db: Database, target: str, folder: str, journal: Journal) -> list[str]
     papers.settle(db, folder, clients)
     with heard_by(journal), connect(target, clock=lambda: time.time() + _FAR_FUTURE_SECONDS) as later:
         use(later)  # the clock of a worker that died may have been days ahead, and so the end of its claims
-        tasks.drain(later, at_once=8)
-        changes.drain(later, lease_seconds=_CALM_LEASE_SECONDS)
+        TaskWorker(later, tasks).drain(at_once=8)
+        ChangeWorker(later, changes).drain(lease_seconds=_CALM_LEASE_SECONDS)
     return [
         *journal.broken,
         *ledger.judge(db, journal),
         *network.judge(db, journal),
         *papers.judge(db, folder, clients, journal),
         *boards.judge(db, target, folder),
-        *(told(finding) for finding in changes.check(db)),
+        *(told(finding) for finding in ChangeWorker(db, changes).check()),
     ]
 
 

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from singletable.streams import Changes, Inserted, Modified
+from singletable.streams import Changes, ChangeWorker, Inserted, Modified
 from tests.streams.models import Note, noted
 from tests.support.children import mortal
 
@@ -32,4 +32,4 @@ def work(target: str, log: str, lease_seconds: str) -> None:
 
     with mortal(target) as db:
         os.write(sys.stdout.fileno(), b"ready\n")
-        changes.run(db, lease_seconds=float(lease_seconds), poll_seconds=0.02)
+        ChangeWorker(db, changes).run(lease_seconds=float(lease_seconds), poll_seconds=0.02)

@@ -15,10 +15,11 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 from singletable import Database
 from singletable.flow import DYNAMODB_STREAMS, Port, ReadyTables, Request, Service, Traits, drive
+from singletable.streams import Changes, ChangeWorker
 from tests.streams.script import Script
 
 _LATENCY = 0.004
@@ -209,13 +210,19 @@ class SimulatedPort:
 
 
 class SimulatedDatabase:
-    """What a `Changes` is given to make its flows, which the world runs."""
+    """What a worker is bound to, to make its flows, which the world runs."""
 
     def __init__(self, port: SimulatedPort) -> None:
         self.port: Any = port
 
     def run(self, flow: Any) -> Any:
         return flow
+
+
+def simulated_worker(db: SimulatedDatabase, changes: Changes) -> Any:
+    """A worker whose verbs return their flows."""
+    made: Any = ChangeWorker(cast(Any, db), changes)
+    return made
 
 
 def simulated(world: World, db: Database, script: Script, worker: str) -> SimulatedDatabase:

@@ -10,10 +10,11 @@ import pytest
 from singletable import ANY, Database, Entity, Index, Key, Table, attr, connect, field
 from singletable.errors import DeclarationError
 from singletable.schema import copy_of
-from singletable.streams import Changes
+from singletable.streams import Changes, ChangeWorker
 from singletable.streams.copies import kept_copies
 from tests.support.raw import stored
 from tests.support.shells import Shell
+from tests.support.workers import change_worker
 
 clubs = Table(
     "clubs", indexes={"gsi1": Index("gsi1pk", "gsi1sk"), "few": Index("fpk", "fsk", "keys")}, stream="new_and_old"
@@ -101,22 +102,22 @@ async def test_a_renamed_source_reaches_all_who_repeat_it(shell: Shell, changes:
         await shell.create(Member(club_id="c1", email=f"m{number}", club_name="Old"))
         await shell.create(Fan(club_id="c1", email=f"f{number}", club_name="Old"))
     await shell.create(Member(club_id="c10", email="m0", club_name="Other"))
-    await changes.drain(shell)
+    await change_worker(shell, changes).drain()
     await shell.update(club, attr(Club.name).set("New"), attr(Club.motto).set("!"))
-    await changes.drain(shell)
+    await change_worker(shell, changes).drain()
     assert set((await names(shell)).values()) == {"New"}
     (listed,) = await shell.all(Member.of_user("m0", club_name="New"))
     assert (listed.club_id, listed.motto) == ("c1", "!")
     assert await shell.all(Member.of_user("m0", club_name="Old")) == []
-    assert await changes.check(shell) == []
+    assert await change_worker(shell, changes).check() == []
 
 
 async def test_a_new_holder_with_an_old_copy_is_put_right(shell: Shell, changes: Changes) -> None:
     await shell.create(Club(club_id="c1", name="New", motto="!"))
-    await changes.drain(shell)
+    await change_worker(shell, changes).drain()
     await shell.create(Member(club_id="c1", email="m1", club_name="Old"))
     await shell.create(Fan(club_id="c1", email="f1"))
-    await changes.drain(shell)
+    await change_worker(shell, changes).drain()
     assert await names(shell) == {"m1": "New", "f1": "New"}
 
 
@@ -124,10 +125,10 @@ async def test_a_copy_changed_by_hand_is_put_right(shell: Shell, changes: Change
     await shell.create(Club(club_id="c1", name="Right"))
     for email in ("m1", "m2"):
         await shell.create(Member(club_id="c1", email=email, club_name="Right"))
-    await changes.drain(shell)
+    await change_worker(shell, changes).drain()
     await shell.update(Member.of_club("c1", "m1"), attr(Member.club_name).set("Wrong"))
     await shell.put(Member(club_id="c1", email="m2", club_name="Wrong"))
-    await changes.drain(shell)
+    await change_worker(shell, changes).drain()
     assert await names(shell) == {"m1": "Right", "m2": "Right"}
 
 
@@ -135,11 +136,11 @@ async def test_a_late_writer_puts_nothing_old_over_a_newer_copy(shell: Shell, ch
     club = Club(club_id="c1", name="First")
     await shell.create(club)
     await shell.create(Member(club_id="c1", email="m1", club_name="First"))
-    await changes.drain(shell)
+    await change_worker(shell, changes).drain()
     kept = kept_copies(clubs, Member.of_club)
     stale = await shell.get(Club.by_id("c1"))
     await shell.update(club, attr(Club.name).set("Second"))
-    await changes.drain(shell)
+    await change_worker(shell, changes).drain()
     await shell.run(kept._update(shell.port, Member.of_club("c1", "m1"), stale, is_another=False))
     await shell.run(kept._tell_those_found(shell.port, stale, is_another=False))
     assert await names(shell) == {"m1": "Second"}
@@ -151,16 +152,16 @@ async def test_a_source_that_is_made_anew_counts_from_one_again(shell: Shell, ch
     await shell.create(Member(club_id="c1", email="m1"))
     for name in ("Second", "Third"):
         club = await shell.update(club, attr(Club.name).set(name))
-    await changes.drain(shell)
+    await change_worker(shell, changes).drain()
     await shell.delete(club)
     await shell.create(Club(club_id="c1", name="Again"))
-    await changes.drain(shell)
+    await change_worker(shell, changes).drain()
     assert await names(shell) == {"m1": "Again"}
 
 
 async def test_a_holder_without_a_source_is_left_alone(shell: Shell, changes: Changes) -> None:
     await shell.create(Member(club_id="c1", email="m1", club_name="Nowhere"))
-    await changes.drain(shell)
+    await change_worker(shell, changes).drain()
     assert await names(shell) == {"m1": "Nowhere"}
 
 
@@ -169,12 +170,12 @@ async def test_a_copy_that_is_right_is_given_its_version(shell: Shell, changes: 
     club = Club(club_id="c1", name="Name")
     await shell.create(club)
     await shell.create(Member(club_id="c1", email="m1", club_name="Name"))
-    await changes.drain(shell)
+    await change_worker(shell, changes).drain()
     item = await stored(shell.port, Member.of_club("c1", "m1"))
     assert item is not None
     assert item["_copied_club"] == {"N": "1"}
     await shell.update(club, attr(Club.name).set("Name"))
-    await changes.drain(shell)
+    await change_worker(shell, changes).drain()
     assert await stored(shell.port, Member.of_club("c1", "m1")) == item
 
 
@@ -201,16 +202,16 @@ def rename_while_they_join(db: Database, members: int) -> None:
     joining.start()
     half = threading.Timer(0.3, lambda: db.update(Club.by_id("big"), attr(Club.name).set("name 2")))
     half.start()
-    changes.drain(db)
+    ChangeWorker(db, changes).drain()
     half.join()
     db.update(Club.by_id("big"), attr(Club.name).set("name 3"))
     stop.set()
     joining.join()
-    changes.drain(db)
+    ChangeWorker(db, changes).drain()
     found = db.all(Member.of_club("big"), max_pages=10_000)
     assert len(found) > members
     assert {member.club_name for member in found} == {"name 3"}
-    assert changes.check(db) == []
+    assert ChangeWorker(db, changes).check() == []
     assert db.check(clubs) == []
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from singletable import Database, Entity, Key, Table, connect
 from singletable.errors import DeclarationError, InvalidRequest, NotConfigured
-from singletable.streams import Changes, Inserted
+from singletable.streams import Changes, ChangeWorker, Inserted
 from tests.streams.models import Note, Seen, Ticket, noted
 
 
@@ -80,7 +80,7 @@ def test_only_a_table_has_changes() -> None:
 @pytest.mark.parametrize("wrong", [{"tries": 0}, {"lease_seconds": 0}, {"backoff_seconds": -1}, {"poll_seconds": 0}])
 def test_a_pace_that_cannot_be_kept_is_refused(engine: Database, wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidRequest, match="at least one try"):
-        Changes(noted).run(engine, **wrong)
+        ChangeWorker(engine, Changes(noted)).run(**wrong)
 
 
 def test_a_worker_that_nothing_could_stop_is_refused(engine: Database) -> None:
@@ -88,7 +88,7 @@ def test_a_worker_that_nothing_could_stop_is_refused(engine: Database) -> None:
 
     def run() -> None:
         try:
-            Changes(noted).run(engine)
+            ChangeWorker(engine, Changes(noted)).run()
         except InvalidRequest as error:
             errors.append(error)
 
@@ -100,25 +100,27 @@ def test_a_worker_that_nothing_could_stop_is_refused(engine: Database) -> None:
 
 @pytest.mark.parametrize("function", [Seen().later, functools.partial(Seen().later)])
 def test_async_handlers_need_an_awaiting_database(engine: Database, function: Any) -> None:
-    """Each way to run them refuses them before it begins: nothing is tried, nothing set aside."""
+    """Each way to run them refuses them before it begins: nothing is tried, and nothing becomes a dead letter."""
     changes, seen = Changes(noted, name="async-handlers"), Seen()
     changes.on(Note).inserted(seen)
     event: Any = {"Records": []}
-    handle, (aside,) = changes.lambda_handler(engine), a_change_set_aside(engine)
+    worker, (dead_letter,) = ChangeWorker(engine, changes), a_dead_letter(engine)
+    handle = worker.lambda_handler()
     changes.on(Note).modified(function)
     for begin in (
-        lambda: changes.drain(engine),
-        lambda: changes.run(engine, stop=lambda: True, signals=False),
-        lambda: changes.lambda_handler(engine),
+        lambda: ChangeWorker(engine, changes),
+        worker.drain,
+        lambda: worker.run(stop=lambda: True, signals=False),
+        worker.lambda_handler,
         lambda: handle(event, None),
-        lambda: changes.retry(engine, aside),
+        lambda: worker.retry(dead_letter),
     ):
         with pytest.raises(InvalidRequest, match=r"of modified note items is an async function.*connect_async"):
             begin()
-    assert changes.set_aside(engine) == []
+    assert worker.dead_letters() == []
 
 
-def a_change_set_aside(engine: Database) -> list[Any]:
+def a_dead_letter(engine: Database) -> list[Any]:
     changes = Changes(noted, name="set-aside")
 
     @changes.on(Note).inserted
@@ -126,15 +128,15 @@ def a_change_set_aside(engine: Database) -> list[Any]:
         raise ValueError("never")
 
     engine.put(Note(id="set-aside"))
-    changes.drain(engine, tries=1)
-    return changes.set_aside(engine)[-1:]
+    ChangeWorker(engine, changes).drain(tries=1)
+    return ChangeWorker(engine, changes).dead_letters()[-1:]
 
 
 def test_an_async_handler_of_gaps_needs_an_awaiting_database(engine: Database) -> None:
     changes = Changes(noted)
     changes.on_gap(Seen().later)
     with pytest.raises(InvalidRequest, match="the handler later of gaps is an async function"):
-        changes.drain(engine)
+        ChangeWorker(engine, changes).drain()
 
 
 def test_an_embedded_engine_without_its_file_is_refused() -> None:
@@ -143,7 +145,7 @@ def test_an_embedded_engine_without_its_file_is_refused() -> None:
     with connect("local") as engine, connect(engine.target.endpoint.url, environ={}) as db:
         db.create_table(noted)
         with pytest.raises(NotConfigured, match='connect\\("local:'):
-            changes.drain(db)
+            ChangeWorker(db, changes).drain()
 
 
 def test_a_missing_table_of_leases_is_named() -> None:
@@ -151,12 +153,13 @@ def test_a_missing_table_of_leases_is_named() -> None:
     with connect("local") as db:
         db.create_table(noted)
         db.port.traits = replace(db.port.traits, creates_tables=False)  # as at an address, and on AWS
-        for use in (changes.drain, changes.check, changes.set_aside):
+        worker = ChangeWorker(db, changes)
+        for use in (worker.drain, worker.check, worker.dead_letters):
             with pytest.raises(NotConfigured, match=r"noted-leases.*db\.create_table\(changes\.leases\)"):
-                use(db)
+                use()
         db.create_table(changes.leases)
-        changes.drain(db)
-        assert changes.check(db) == []
+        worker.drain()
+        assert worker.check() == []
 
 
 def test_a_table_whose_stream_is_off_is_refused(engine: Database) -> None:
@@ -166,4 +169,4 @@ def test_a_table_whose_stream_is_off_is_refused(engine: Database) -> None:
     changes.on(thing).inserted(Seen())
     engine.create_table(plain)
     with connect(engine.target.endpoint.url, environ={}) as db, pytest.raises(NotConfigured, match="no stream"):
-        changes.drain(db)
+        ChangeWorker(db, changes).drain()

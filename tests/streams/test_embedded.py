@@ -18,7 +18,7 @@ from singletable.errors import NotConfigured, Unavailable
 from singletable.local import Engine, maintain_streams
 from singletable.local.polling import wait_until
 from singletable.local.private_files import private_directory
-from singletable.streams import Changes, Gap, GapWarning
+from singletable.streams import Changes, ChangeWorker, Gap, GapWarning
 from singletable.wire.monotonic import elapsed
 from tests.streams.models import Note, Seen, noted
 
@@ -83,7 +83,7 @@ def test_a_wall_clock_that_is_set_forward_deletes_nothing_unread(db: Database) -
     assert sequences(db) == [1, 2, 3]
     changes, seen = Changes(noted), Seen()
     changes.on(Note).inserted(seen)
-    changes.drain(db)
+    ChangeWorker(db, changes).drain()
     assert len(seen.told) == 3
 
 
@@ -119,12 +119,12 @@ def test_a_hole_behind_the_checkpoint_is_a_gap(db: Database) -> None:
     changes.on_gap(gaps.append)
     for number in range(3):
         db.put(Note(id=f"a{number}"))
-    changes.drain(db)
+    ChangeWorker(db, changes).drain()
     for number in range(3):
         db.put(Note(id=f"b{number}"))
     grow_old(db)
     db.put(Note(id="last"))
-    changes.drain(db)
+    ChangeWorker(db, changes).drain()
     assert seen.told[3:] == ["Inserted note last"]
     (gap,) = gaps
     assert (gap.reason, int(gap.after), gap.consumer, changes.gaps) == ("trimmed", 3, "changes", 1)
@@ -134,12 +134,12 @@ def test_a_gap_that_nobody_hears_of_is_a_warning(db: Database) -> None:
     changes = Changes(noted)
     changes.on(Note).inserted(Seen())
     db.put(Note(id="n1"))
-    changes.drain(db)
+    ChangeWorker(db, changes).drain()
     db.put(Note(id="n2"))
     grow_old(db)
     db.put(Note(id="n3"))
     with pytest.warns(GapWarning, match="noted were lost before 'changes'"):
-        changes.drain(db)
+        ChangeWorker(db, changes).drain()
 
 
 def test_a_gap_handler_that_fails_is_called_again(db: Database) -> None:
@@ -153,13 +153,13 @@ def test_a_gap_handler_that_fails_is_called_again(db: Database) -> None:
             raise ConnectionError("nobody there")
 
     db.put(Note(id="n1"))
-    changes.drain(db)
+    ChangeWorker(db, changes).drain()
     db.put(Note(id="n2"))
     grow_old(db)
     db.put(Note(id="n3"))
     with pytest.raises(ConnectionError):
-        changes.drain(db, lease_seconds=0.2)
-    changes.drain(db, lease_seconds=0.2)
+        ChangeWorker(db, changes).drain(lease_seconds=0.2)
+    ChangeWorker(db, changes).drain(lease_seconds=0.2)
     assert len(tried) == 2
 
 

@@ -14,6 +14,7 @@ from singletable.streams import Changes, Expired, Inserted, Modified, Removed
 from tests.streams.models import Account, Draft, Note, Paper, Parcel, Seen, Ticket, noted, shared
 from tests.support.raw import put_raw
 from tests.support.shells import Shell
+from tests.support.workers import change_worker
 
 NOW = datetime.now(timezone.utc)
 LATER, BEFORE = NOW + timedelta(hours=1), NOW - timedelta(hours=1)
@@ -36,7 +37,7 @@ def changes() -> Changes:
 
 
 async def drain(changes: Changes, shell: Shell) -> None:
-    await changes.drain(shell, backoff_seconds=0.001)
+    await change_worker(shell, changes).drain(backoff_seconds=0.001)
 
 
 async def test_each_event_brings_what_was_and_what_is(shell: Shell, changes: Changes) -> None:
@@ -135,7 +136,7 @@ async def test_an_item_under_another_key_reaches_no_handler(shell: Shell, change
     await shell.create(Note(id="n3"))
     await drain(changes, shell)
     assert seen.told == ["Inserted note n3"]
-    (aside,) = await changes.set_aside(shell)
+    (aside,) = await change_worker(shell, changes).dead_letters()
     assert "lies under another pk" in aside.error
 
 

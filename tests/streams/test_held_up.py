@@ -14,7 +14,7 @@ from singletable.operations.stream import pad_sequence_number
 from singletable.streams import Changes, Inserted, Modified
 from tests.streams.models import Note, noted
 from tests.streams.script import DAY, Script
-from tests.streams.simulation import Task, Trouble, World, simulated
+from tests.streams.simulation import Task, Trouble, World, simulated, simulated_worker
 from tests.streams.test_shards import LABEL, NAMES, START, in_order
 
 LEASE_SECONDS = 5.0
@@ -51,7 +51,7 @@ class Pair:
 
         db = simulated(self.world, self.engine, self.script, worker)
         options: dict[str, Any] = {"lease_seconds": LEASE_SECONDS, "poll_seconds": 0.5, "start": start}
-        flow: Any = changes.run(db, stop=lambda: worker in self.stopping, signals=False, **options)
+        flow: Any = simulated_worker(db, changes).run(stop=lambda: worker in self.stopping, signals=False, **options)
         self.tasks[worker] = self.world.start(flow, worker)
 
     def handle(self, key: str, sequence: str) -> None:
@@ -75,7 +75,7 @@ class Pair:
                 self.script.write(key, count, self.world.now)
 
     def leases(self) -> list[Any]:
-        lease = Changes(noted, name=self.name).consumer.books.lease
+        lease = Changes(noted, name=self.name).consumer.state.lease
         return self.engine.all(lease.by_shard(self.name, LABEL))
 
     def end(self) -> None:
@@ -163,7 +163,7 @@ def test_one_that_begins_with_what_comes_misses_nothing_of_it(engine: Database, 
     pair.hold_up("first", after, 20 * 60.0)
     pair.start("first", start="now")
     pair.world.run_for(1)
-    consumer = Changes(noted, name=pair.name).consumer.books.consumer
+    consumer = Changes(noted, name=pair.name).consumer.state.consumer
     is_written_down = pair.engine.get(consumer.by_name(pair.name)) is not None
     sequence = pad_sequence_number(pair.script.write("k1", 2, pair.world.now))
     pair.world.run_for(40 * 60)

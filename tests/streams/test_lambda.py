@@ -14,9 +14,10 @@ from singletable import Database, attr, connect
 from singletable.errors import InvalidRequest
 from singletable.flow import DYNAMODB_STREAMS
 from singletable.operations import TableCall
-from singletable.streams import Changes, Inserted, Modified
+from singletable.streams import Changes, ChangeWorker, Inserted, Modified
 from tests.streams.models import Note, Seen, Ticket, noted
 from tests.support.shells import Shell
+from tests.support.workers import change_worker
 
 # As in "Using AWS Lambda with Amazon DynamoDB", the test event; its attributes are those of a note and a ticket.
 EVENT: dict[str, Any] = {
@@ -81,7 +82,7 @@ def test_an_event_of_aws_reaches_its_handlers(engine: Database, changes: Changes
     changes.on(Note).inserted(seen)
     changes.on(Ticket).removed(seen)
     changes.on(Ticket).expired(seen)
-    answer = changes.lambda_handler(engine)(EVENT, None)
+    answer = ChangeWorker(engine, changes).lambda_handler()(EVENT, None)
     assert answer == {"batchItemFailures": []}
     assert seen.told == ["Inserted note n1", "Expired ticket t1"]  # the last by DynamoDB's TTL
     assert seen.changes[0].new.count == 101
@@ -96,7 +97,7 @@ def test_the_first_failure_ends_the_batch(engine: Database, changes: Changes, ca
         raise ValueError("not today")
 
     changes.on(Ticket).expired(seen)
-    answer = changes.lambda_handler(engine)(EVENT, None)
+    answer = ChangeWorker(engine, changes).lambda_handler()(EVENT, None)
     assert answer == {"batchItemFailures": [{"itemIdentifier": "111"}]}
     assert seen.changes == []
     assert "note#INSERT failed" in caplog.text
@@ -105,19 +106,19 @@ def test_the_first_failure_ends_the_batch(engine: Database, changes: Changes, ca
 @pytest.mark.parametrize("event", [{}, {"Records": [{}]}, {"Records": [{"eventName": "INSERT"}]}, {"Records": 1}])
 def test_another_services_event_is_refused(engine: Database, changes: Changes, event: Any) -> None:
     with pytest.raises(InvalidRequest, match="none of DynamoDB Streams"):
-        changes.lambda_handler(engine)(event, None)
+        ChangeWorker(engine, changes).lambda_handler()(event, None)
 
 
 async def test_an_awaiting_database_gives_an_async_handler(kind: str, shell: Shell, changes: Changes) -> None:
     seen = Seen()
     changes.on(Note).inserted(seen.later if kind == "awaiting" else seen)
-    assert await changes.lambda_handler(shell)(EVENT, None) == {"batchItemFailures": []}
+    assert await change_worker(shell, changes).lambda_handler()(EVENT, None) == {"batchItemFailures": []}
     assert seen.told == ["Inserted note n1"]
 
 
 # --- the same handlers, under both ------------------------------------------------------------------------------------
 def by_worker(changes: Changes, db: Database) -> None:
-    changes.drain(db)
+    ChangeWorker(db, changes).drain()
 
 
 def by_lambda(changes: Changes, db: Database) -> None:
@@ -133,7 +134,7 @@ def by_lambda(changes: Changes, db: Database) -> None:
     (shard,) = call("DescribeStream", StreamArn=stream)["StreamDescription"]["Shards"]
     place = {"StreamArn": stream, "ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
     records = call("GetRecords", ShardIterator=call("GetShardIterator", **place)["ShardIterator"])["Records"]
-    handler = changes.lambda_handler(db)
+    handler = ChangeWorker(db, changes).lambda_handler()
     for first in range(0, len(records), 3):
         event = json.loads(json.dumps({"Records": records[first : first + 3]}))
         assert handler(event, None) == {"batchItemFailures": []}
@@ -185,7 +186,7 @@ def test_what_is_reported_as_done_was_handled(changes: Changes) -> None:
     changes.on(Ticket).expired(seen)
     with connect("local") as db:
         stand_still(db, 2.0)
-        assert changes.lambda_handler(db)(EVENT, None) == {"batchItemFailures": []}
+        assert ChangeWorker(db, changes).lambda_handler()(EVENT, None) == {"batchItemFailures": []}
     assert seen.told == ["Inserted note n1", "Expired ticket t1"]
 
 
@@ -200,13 +201,13 @@ def test_what_is_given_back_was_handled_before_it_is_forgotten(changes: Changes)
 
     with connect("local") as db:
         db.create(Note(id="n1"))
-        changes.drain(db, tries=1)
-        (aside,) = changes.set_aside(db)
+        ChangeWorker(db, changes).drain(tries=1)
+        (aside,) = ChangeWorker(db, changes).dead_letters()
         cured.append(True)
         stand_still(db, 2.0)
-        changes.retry(db, aside)
+        ChangeWorker(db, changes).retry(aside)
         assert seen.told == ["Inserted note n1"]
-        assert changes.set_aside(db) == []
+        assert ChangeWorker(db, changes).dead_letters() == []
 
 
 def test_a_worker_gets_on_however_slow_it_is(changes: Changes) -> None:
@@ -217,5 +218,5 @@ def test_a_worker_gets_on_however_slow_it_is(changes: Changes) -> None:
         for number in range(3):
             db.create(Note(id=f"n{number}"))
         stand_still(db, 1.1)
-        changes.drain(db, lease_seconds=10_000.0)
+        ChangeWorker(db, changes).drain(lease_seconds=10_000.0)
     assert sorted(seen.told) == [f"Inserted note n{n}" for n in range(3)]

@@ -34,14 +34,14 @@ class Life:
 
     def __init__(self, shell: Shell, name: str) -> None:
         changes = Changes(noted, name=name)
-        self.shell, self.consumer, self.books = shell, changes.consumer, changes.consumer.books
+        self.shell, self.consumer, self.state = shell, changes.consumer, changes.consumer.state
         self.seen = self.lease(owner="w1", fence=1)
 
     def lease(self, **more: Any) -> LeaseItem:
         return make_lease(self.shell.port, self.consumer, "stream", "shard", **more)
 
     async def stored(self) -> LeaseItem | None:
-        key: Any = self.books.lease.by_shard(self.consumer.name, "stream", "shard")
+        key: Any = self.state.lease.by_shard(self.consumer.name, "stream", "shard")
         found: LeaseItem | None = await self.shell.run(flows.get_any(self.shell.port, key.consistent()))
         return found
 
@@ -53,17 +53,17 @@ class Life:
         return done is not None and done is not False
 
     def flow(self, event: Event) -> Any:
-        port, books, seen = self.shell.port, self.books, self.seen
+        port, state, seen = self.shell.port, self.state, self.seen
         flow_of: dict[Event, Any] = {
             Event.MAKE: lambda: leases.make(port, self.lease(owner="w1", fence=1)),
             Event.MAKE_FREE: lambda: leases.make(port, self.lease(is_latest=True)),
             Event.MAKE_OVER: lambda: leases.make(port, self.lease(is_over=True)),
-            Event.TAKE: lambda: leases.take(port, books, seen, "w2"),
-            Event.HEARTBEAT: lambda: leases.heartbeat(port, books, seen, seen.beats + 1, "1"),
-            Event.ASK: lambda: leases.ask_for(port, books, seen, "w3"),
-            Event.RELEASE: lambda: leases.release(port, books, seen, "1"),
-            Event.FINISH: lambda: leases.finish(port, books, seen, seen.beats + 1, "1"),
-            Event.BURY: lambda: leases.bury(port, books, seen),
+            Event.TAKE: lambda: leases.take(port, state, seen, "w2"),
+            Event.HEARTBEAT: lambda: leases.heartbeat(port, state, seen, seen.beats + 1, "1"),
+            Event.ASK: lambda: leases.ask_for(port, state, seen, "w3"),
+            Event.RELEASE: lambda: leases.release(port, state, seen, "1"),
+            Event.FINISH: lambda: leases.finish(port, state, seen, seen.beats + 1, "1"),
+            Event.BURY: lambda: leases.bury(port, state, seen),
         }
         return flow_of[event]()
 

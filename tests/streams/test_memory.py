@@ -10,10 +10,10 @@ import pytest
 
 from singletable import Database
 from singletable.errors import InvalidRequest
-from singletable.streams import Changes, Inserted, Modified
+from singletable.streams import Changes, ChangeWorker, Inserted, Modified
 from tests.streams.models import Note, noted
 from tests.streams.script import Script
-from tests.streams.simulation import World, simulated
+from tests.streams.simulation import World, simulated, simulated_worker
 from tests.streams.test_shards import NAMES, START
 
 MB = 1024 * 1024
@@ -34,8 +34,8 @@ class Heavy:
         self.changes.on(Note).inserted(self.handle)
         self.changes.on(Note).modified(self.handle)
         db = simulated(self.world, engine, self.script, "w")
-        self.flow: Any = self.changes.run(
-            db, stop=lambda: False, signals=False, tries=1000, backoff_seconds=20.0, **options
+        self.flow: Any = simulated_worker(db, self.changes).run(
+            stop=lambda: False, signals=False, tries=1000, backoff_seconds=20.0, **options
         )
 
     def handle(self, change: Inserted[Note] | Modified[Note]) -> None:
@@ -96,6 +96,6 @@ def test_a_shard_that_is_full_starves_no_other(engine: Database) -> None:
 @pytest.mark.parametrize("given", [0, -1])
 def test_it_takes_some(engine: Database, given: int) -> None:
     with pytest.raises(InvalidRequest, match="buffer_bytes"):
-        Changes(noted).run(engine, buffer_bytes=given)
+        ChangeWorker(engine, Changes(noted)).run(buffer_bytes=given)
     with pytest.raises(InvalidRequest, match="buffer_bytes"):
-        Changes(noted).drain(engine, buffer_bytes=given)
+        ChangeWorker(engine, Changes(noted)).drain(buffer_bytes=given)

@@ -10,6 +10,7 @@ import pytest
 from singletable.streams import Changes, Inserted
 from tests.streams.models import Note, Seen, noted
 from tests.support.shells import Shell
+from tests.support.workers import change_worker
 
 
 class Untellable(Exception):
@@ -46,12 +47,12 @@ async def test_it_is_set_aside_and_the_others_go_on(kind: str, shell: Shell, poi
     changes.on(Note).inserted(later if is_async else plain)
     for id in ("before", "bad", "after"):
         await shell.create(Note(id=id))
-    await changes.drain(shell, tries=2, backoff_seconds=0.001)
+    await change_worker(shell, changes).drain(tries=2, backoff_seconds=0.001)
     assert sorted(seen.told) == ["Inserted note after", "Inserted note before"]
-    (aside,) = await changes.set_aside(shell)
+    (aside,) = await change_worker(shell, changes).dead_letters()
     assert (aside.tries, aside.error) == (2, text)
-    await changes.drain(shell)
-    assert [one.sequence for one in await changes.set_aside(shell)] == [aside.sequence]
+    await change_worker(shell, changes).drain()
+    assert [one.sequence for one in await change_worker(shell, changes).dead_letters()] == [aside.sequence]
 
 
 @pytest.mark.parametrize("poison", POISON)
@@ -65,14 +66,14 @@ async def test_retry_raises_it_and_keeps_the_change(shell: Shell, poison: str) -
             raise make()
 
     await shell.create(Note(id="bad"))
-    await changes.drain(shell, tries=1)
-    (aside,) = await changes.set_aside(shell)
+    await change_worker(shell, changes).drain(tries=1)
+    (aside,) = await change_worker(shell, changes).dead_letters()
     with pytest.raises(type(make())):
-        await changes.retry(shell, aside)
-    assert await changes.set_aside(shell) == [aside]
+        await change_worker(shell, changes).retry(aside)
+    assert await change_worker(shell, changes).dead_letters() == [aside]
     cured.append(True)
-    await changes.retry(shell, aside)
-    assert await changes.check(shell) == []
+    await change_worker(shell, changes).retry(aside)
+    assert await change_worker(shell, changes).check() == []
 
 
 @pytest.mark.parametrize("poison", POISON)
@@ -87,5 +88,5 @@ async def test_lambda_reports_the_record(shell: Shell, poison: str) -> None:
     image: dict[str, Any] = {"pk": {"S": "note#1"}, "sk": {"S": "note"}, "_type": {"S": "note"}, "_v": {"N": "1"}}
     images = {"Keys": {name: image[name] for name in ("pk", "sk")}, "NewImage": {**image, "id": {"S": "1"}}}
     record = {"eventName": "INSERT", "dynamodb": {**images, "SequenceNumber": "111"}}
-    answer = await changes.lambda_handler(shell)({"Records": [record]}, None)
+    answer = await change_worker(shell, changes).lambda_handler()({"Records": [record]}, None)
     assert answer == {"batchItemFailures": [{"itemIdentifier": "111"}]}

@@ -18,7 +18,7 @@ import pytest
 from singletable import Database, connect
 from singletable.local.polling import wait_until
 from singletable.local.private_files import private_directory
-from singletable.streams import Changes
+from singletable.streams import Changes, ChangeWorker
 from tests.streams import processes
 from tests.streams.models import Note, Seen, noted
 from tests.support.children import start_child
@@ -101,9 +101,9 @@ def test_a_signal_ends_it_with_all_written_down(db: Database, workers: Workers, 
     changes, seen = Changes(noted, name="processes"), Seen()
     changes.on(Note).inserted(seen)
     changes.on(Note).modified(seen)
-    changes.drain(db, lease_seconds=60)
+    ChangeWorker(db, changes).drain(lease_seconds=60)
     assert counts + [change.new.count for change in seen.changes] == list(range(1, 21))
-    assert changes.check(db) == []
+    assert ChangeWorker(db, changes).check() == []
 
 
 def test_a_killed_workers_shard_goes_to_another(db: Database, workers: Workers) -> None:
@@ -131,7 +131,7 @@ def test_a_paused_worker_has_lost_its_shard(db: Database, workers: Workers) -> N
     assert soon(lambda: workers.handled()[-1][1] == 30)
     check_order(workers.handled(), {"n1": list(range(1, 31))})
     assert workers.end(paused, signal.SIGTERM) == 0
-    lease = Changes(noted, name="processes").consumer.books.lease
+    lease = Changes(noted, name="processes").consumer.state.lease
     assert [one.owner != "" for one in db.scan(lease)] == [True]
 
 
@@ -175,8 +175,8 @@ def test_a_hundred_thousand_changes_and_killed_workers(
     check_order(handled, {f"n{n}": list(range(1, rounds + 1)) for n in range(items)})
     assert deaths >= 3
     changes = Changes(noted, name="processes")
-    assert changes.check(db) == []
-    assert changes.set_aside(db) == []
+    assert ChangeWorker(db, changes).check() == []
+    assert ChangeWorker(db, changes).dead_letters() == []
     lags = sorted(lag for _, _, lag in handled)
     with capsys.disabled():
         print(  # noqa: T201

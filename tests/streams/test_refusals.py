@@ -17,7 +17,7 @@ from singletable.operations.stream import DescribeStream, GetRecords, GetShardIt
 from singletable.streams import Changes, Inserted, Modified
 from tests.streams.models import Note, noted
 from tests.streams.script import DAY, Script
-from tests.streams.simulation import World, simulated
+from tests.streams.simulation import World, simulated, simulated_worker
 from tests.streams.test_shards import NAMES, START
 
 OPERATIONS = ("DescribeStream", "GetShardIterator", "GetRecords")
@@ -37,7 +37,9 @@ class Reading:
         self.changes.on(Note).modified(self.handle)
         self.changes.on_gap(self.gaps.append)
         db = simulated(self.world, engine, self.script, "w")
-        flow: Any = self.changes.run(db, stop=lambda: self.is_to_stop, signals=False, lease_seconds=2.0)
+        flow: Any = simulated_worker(db, self.changes).run(
+            stop=lambda: self.is_to_stop, signals=False, lease_seconds=2.0
+        )
         self.task = self.world.start(flow, "w")
 
     def handle(self, change: Inserted[Note] | Modified[Note]) -> None:
@@ -92,7 +94,7 @@ def test_a_drain_gives_up_and_says_why(engine: Database) -> None:
     reading.end()
     reading.script.refusals["GetRecords"] = ["LimitExceededException"] * 1000
     db = simulated(reading.world, engine, reading.script, "drain")
-    flow: Any = reading.changes.drain(db, lease_seconds=2.0)
+    flow: Any = simulated_worker(db, reading.changes).drain(lease_seconds=2.0)
     with pytest.raises(Throttled, match="more often than the service allows"):
         reading.world.run_until(reading.world.start(flow, "drain"))
 

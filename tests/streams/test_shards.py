@@ -29,15 +29,14 @@ from singletable.errors import (
 )
 from singletable.flow import Request
 from singletable.operations.stream import pad_sequence_number
-from singletable.streams import Changes, Inserted, Modified
-from singletable.streams.state import Books
+from singletable.streams import Changes, ChangeWorker, Inserted, Modified
 from singletable.wire import RetryPolicy
 from tests.faults.actions import ApplyThen500, ApplyThenCut, DropBefore, PartialPage, Throttle, TruncateBody
 from tests.faults.port import make_faulty
 from tests.faults.rules import Faults, Match, Rule
 from tests.streams.models import Note, noted
 from tests.streams.script import ARN, Script
-from tests.streams.simulation import SimulatedPort, Task, Trouble, World, simulated
+from tests.streams.simulation import SimulatedPort, Task, Trouble, World, simulated, simulated_worker
 from tests.streams.test_poison import Untellable
 
 LEASE_SECONDS = 2.0
@@ -105,10 +104,10 @@ class Run:
         worker = f"w{len(self.workers)}"
         db = simulated(self.world, self.engine, self.script, worker)
         watch(db.port, self)
-        flow = self.changes().run(
-            db, stop=lambda: worker in self.stopping, signals=False, lease_seconds=LEASE_SECONDS, backoff_seconds=0.05
+        flow = simulated_worker(db, self.changes()).run(
+            stop=lambda: worker in self.stopping, signals=False, lease_seconds=LEASE_SECONDS, backoff_seconds=0.05
         )
-        self.workers[worker] = self.world.start(flow, worker)  # type: ignore[arg-type]
+        self.workers[worker] = self.world.start(flow, worker)
         return worker
 
     def trouble(self, worker: str, request: Request) -> Trouble | None:
@@ -164,7 +163,7 @@ class Run:
         self.world.run_until(*(self.workers[worker] for worker in self.alive()))
         db = simulated(self.world, self.engine, self.script, "last")
         watch(db.port, self)
-        flow: Any = self.changes().drain(db, lease_seconds=LEASE_SECONDS, backoff_seconds=0.05)
+        flow: Any = simulated_worker(db, self.changes()).drain(lease_seconds=LEASE_SECONDS, backoff_seconds=0.05)
         self.world.run_until(self.world.start(flow, "last"))
 
     def everything(self) -> dict[str, list[str]]:
@@ -174,7 +173,7 @@ class Run:
         assert self.passed == []
         ended = [task.error for task in self.workers.values() if task.error is not None]
         assert {type(error) for error in ended} <= set(ENDING)
-        aside = {change.sequence for change in self.changes().set_aside(self.engine)}
+        aside = {change.sequence for change in ChangeWorker(self.engine, self.changes()).dead_letters()}
         assert aside <= self.poison.keys()
         missed = {s for written in self.everything().values() for s in written} - self.done - aside
         assert missed == {pad_sequence_number(s) for s in self.script.lost} & missed
@@ -194,17 +193,17 @@ def in_order(handled: list[str], written: list[str]) -> None:
 
 def watch(port: SimulatedPort, run: Run) -> None:
     """After each write of a lease: everything up to its position was handled."""
-    books = run.changes().consumer.books
+    state = run.changes().consumer.state
 
     def look(request: Request) -> None:
-        if (request.operation, request.table) == ("UpdateItem", books.table.name):
-            run.passed += unhandled_before_checkpoint(run, books)
+        if (request.operation, request.table) == ("UpdateItem", state.table.name):
+            run.passed += unhandled_before_checkpoint(run, state)
 
     port.on_write = look
 
 
-def unhandled_before_checkpoint(run: Run, books: Books) -> list[str]:
-    leases = run.engine.all(books.lease.by_shard(run.name, LABEL))
+def unhandled_before_checkpoint(run: Run, state: StateEntities) -> list[str]:
+    leases = run.engine.all(state.lease.by_shard(run.name, LABEL))
     positions = {lease.shard: lease.position for lease in leases}
     written = {pad_sequence_number(s): shard for s, shard in run.script.shard_of_sequence.items()}
     lost = {pad_sequence_number(s) for s in run.script.lost}
@@ -282,7 +281,9 @@ def test_a_worker_that_was_held_up_handles_and_writes_nothing_more(engine: Datab
                 run.world.hold_up(worker, 5 * LEASE_SECONDS)
 
         db = simulated(run.world, engine, run.script, worker)
-        flow: Any = changes.run(db, stop=lambda: worker in run.stopping, signals=False, lease_seconds=LEASE_SECONDS)
+        flow: Any = simulated_worker(db, changes).run(
+            stop=lambda: worker in run.stopping, signals=False, lease_seconds=LEASE_SECONDS
+        )
         run.workers[worker] = run.world.start(flow, worker)
 
     written = [pad_sequence_number(run.script.write("k1", count + 1, START)) for count in range(6)]
@@ -292,7 +293,7 @@ def test_a_worker_that_was_held_up_handles_and_writes_nothing_more(engine: Datab
     run.world.run_for(20 * LEASE_SECONDS)
     assert [sequence for worker, sequence in handlers if worker == "first"] == written[:4]
     assert [sequence for worker, sequence in handlers if worker == "second"] == written
-    leases = engine.all(run.changes().consumer.books.lease.by_shard(run.name, LABEL))
+    leases = engine.all(run.changes().consumer.state.lease.by_shard(run.name, LABEL))
     (lease,) = [lease for lease in leases if lease.position]
     assert (lease.position, lease.owner.partition("-")[0]) == (written[-1], "second")
     run.stopping |= {"first", "second"}

@@ -13,15 +13,16 @@ import pytest
 
 from singletable import Database, Meter, NotFound, attr
 from singletable.records import flows
-from singletable.streams import Changes, Inserted, Modified
+from singletable.streams import Changes, ChangeWorker, Inserted, Modified
 from singletable.streams.state import LeasesIn
 from tests.streams.models import Account, Note, Parcel, Seen, noted
 from tests.support.raw import put_raw
 from tests.support.shells import Shell
+from tests.support.workers import change_worker
 
 
 async def drain(changes: Changes, shell: Shell, **options: Any) -> None:
-    await changes.drain(shell, backoff_seconds=0.001, **options)
+    await change_worker(shell, changes).drain(backoff_seconds=0.001, **options)
 
 
 @pytest.mark.parametrize("leases", ["own", "same"])
@@ -34,7 +35,7 @@ async def test_it_goes_on_where_it_stopped(shell: Shell, leases: Any) -> None:
         await drain(changes, shell)
         # Different items go side by side, in whatever order.
         assert sorted(seen.told) == [f"Inserted note {r}-{n}" for r in range(round_ + 1) for n in range(5)]
-    assert await changes.check(shell) == []
+    assert await change_worker(shell, changes).check() == []
     assert await shell.run(_check_all(shell, changes)) == []
 
 
@@ -110,7 +111,7 @@ async def test_a_passing_failure_is_tried_again_in_order(shell: Shell) -> None:
     await shell.create(Note(id="n2"))
     await drain(changes, shell)
     assert seen.told == ["Inserted note n2", "Inserted note n1", "Modified note n1"]
-    assert await changes.check(shell) == []
+    assert await change_worker(shell, changes).check() == []
 
 
 async def test_poison_is_set_aside_and_its_item_goes_on(shell: Shell, caplog: pytest.LogCaptureFixture) -> None:
@@ -127,20 +128,20 @@ async def test_poison_is_set_aside_and_its_item_goes_on(shell: Shell, caplog: py
     await shell.update(Note.by_id("n1"), attr(Note.count).set(1))
     await drain(changes, shell, tries=3)
     assert seen.told == ["Modified note n1"]
-    (aside,) = await changes.set_aside(shell)
+    (aside,) = await change_worker(shell, changes).dead_letters()
     assert (aside.type, aside.event, aside.tries, aside.error) == ("note", "INSERT", 3, "ValueError: no such text")
-    assert [f.code for f in await changes.check(shell)] == ["change.set-aside"]
+    assert [f.code for f in await change_worker(shell, changes).check()] == ["change.dead-letter"]
     assert [r.levelno for r in caplog.records if r.name == "singletable.streams"] == [logging.WARNING] * 3
 
     with pytest.raises(ValueError, match="no such text"):
-        await changes.retry(shell, aside)
+        await change_worker(shell, changes).retry(aside)
     cured.append(True)
-    await changes.retry(shell, aside)
+    await change_worker(shell, changes).retry(aside)
     assert seen.changes[-1].new == Note(id="n1", text="big", tags={"x"})
-    assert await changes.set_aside(shell) == []
-    assert await changes.check(shell) == []
+    assert await change_worker(shell, changes).dead_letters() == []
+    assert await change_worker(shell, changes).check() == []
     with pytest.raises(NotFound, match="given back before"):
-        await changes.retry(shell, aside)
+        await change_worker(shell, changes).retry(aside)
 
 
 async def test_two_large_images_are_set_aside_whole(shell: Shell) -> None:
@@ -158,13 +159,13 @@ async def test_two_large_images_are_set_aside_whole(shell: Shell) -> None:
     for text in texts:
         await shell.run(put_raw(shell.port, Note, _big(text)))
     await drain(changes, shell, tries=1)
-    *_, aside = await changes.set_aside(shell)
+    *_, aside = await change_worker(shell, changes).dead_letters()
     cured.append(True)
-    for one in await changes.set_aside(shell):
-        await changes.retry(shell, one)
+    for one in await change_worker(shell, changes).dead_letters():
+        await change_worker(shell, changes).retry(one)
     assert (seen.changes[-1].old.text, seen.changes[-1].new.text) == (texts[0], texts[1])
     assert len(aside.payload) > 700_000
-    assert await changes.check(shell) == []
+    assert await change_worker(shell, changes).check() == []
 
 
 def _noise(seed: int) -> str:
@@ -190,9 +191,11 @@ async def test_tries_are_counted_over_restarts(shell: Shell) -> None:
 
         if not tried:
             await shell.create(Note(id="n1"))
-        await changes.run(shell, stop=failed.is_set, signals=False, tries=3, backoff_seconds=0, poll_seconds=0.001)
+        await change_worker(shell, changes).run(
+            stop=failed.is_set, signals=False, tries=3, backoff_seconds=0, poll_seconds=0.001
+        )
     assert len(tried) == 3
-    assert [aside.tries for aside in await changes.set_aside(shell)] == [3]
+    assert [aside.tries for aside in await change_worker(shell, changes).dead_letters()] == [3]
 
 
 async def test_what_cannot_be_read_is_set_aside_never_dropped(shell: Shell) -> None:
@@ -203,7 +206,7 @@ async def test_what_cannot_be_read_is_set_aside_never_dropped(shell: Shell) -> N
     await shell.run(put_raw(shell.port, Parcel, {**item, "_v": {"N": "3"}}))
     await shell.run(put_raw(shell.port, Parcel, {**item, "pk": {"S": "parcel#p2"}, "grams": {"S": "heavy"}}))
     await drain(changes, shell, tries=2)
-    errors = [aside.error.partition(":")[0] for aside in await changes.set_aside(shell)]
+    errors = [aside.error.partition(":")[0] for aside in await change_worker(shell, changes).dead_letters()]
     assert (seen.changes, errors) == ([], ["Corrupt", "Corrupt"])
 
 
@@ -215,11 +218,11 @@ def test_items_of_different_keys_go_side_by_side(engine: Database) -> None:
     def inserted(change: Inserted[Note]) -> None:
         together.wait()  # breaks unless all eight are here at once
 
-    changes.drain(engine)
+    ChangeWorker(engine, changes).drain()
     for number in range(8):
         engine.create(Note(id=f"side-{number}"))
-    changes.drain(engine, tries=1)
-    assert changes.set_aside(engine) == []
+    ChangeWorker(engine, changes).drain(tries=1)
+    assert ChangeWorker(engine, changes).dead_letters() == []
 
 
 async def test_an_idle_worker_writes_its_lease_alone(shell: Shell) -> None:
@@ -235,7 +238,7 @@ async def test_an_idle_worker_writes_its_lease_alone(shell: Shell) -> None:
             return time.monotonic() > until
 
         with Meter() as meter:
-            await changes.run(shell, stop=is_over, signals=False, lease_seconds=1, poll_seconds=0.02)
+            await change_worker(shell, changes).run(stop=is_over, signals=False, lease_seconds=1, poll_seconds=0.02)
         # Two to take the lease and let it go, and three or four to show life.
         assert meter.by_operation["UpdateItem"].requests <= 6
         assert meter.by_operation.keys() <= {
@@ -257,7 +260,7 @@ async def test_changes_of_the_library_alone_write_no_checkpoint(shell: Shell) ->
     changes.on(Note).inserted(Seen())
     await shell.create(Note(id="n1"))
     await drain(changes, shell)
-    lease = changes.consumer.books.lease
+    lease = changes.consumer.state.lease
     (before,) = await shell.all(lease.by_shard("changes", await label(shell)))
     for _ in range(3):
         await drain(changes, shell)
@@ -275,11 +278,11 @@ def test_two_workers_share_nothing_twice(engine: Database) -> None:
     """Of two at once over one shard, one waits; it takes over when the other stops."""
     changes, seen = Changes(noted, name="two"), Seen()
     changes.on(Account).inserted(seen)
-    changes.drain(engine)
+    ChangeWorker(engine, changes).drain()
     first, second = threading.Event(), threading.Event()
     options: dict[str, Any] = {"lease_seconds": 0.6, "poll_seconds": 0.01}
     threads = [
-        threading.Thread(target=changes.run, args=(engine,), kwargs={"stop": stop.is_set, **options})
+        threading.Thread(target=ChangeWorker(engine, changes).run, kwargs={"stop": stop.is_set, **options})
         for stop in (first, second)
     ]
     for thread in threads:
@@ -293,7 +296,7 @@ def test_two_workers_share_nothing_twice(engine: Database) -> None:
     second.set()
     threads[1].join()
     assert sorted(seen.told) == sorted(f"Inserted account two-{n}" for n in range(50))
-    assert changes.check(engine) == []
+    assert ChangeWorker(engine, changes).check() == []
 
 
 def _soon(holds: Callable[[], bool]) -> bool:

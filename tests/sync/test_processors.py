@@ -9,8 +9,9 @@ import pytest
 from singletable import Table, connect
 from singletable.documents import BlobStore, Document, Documents, Draft, Mutation
 from singletable.errors import DeclarationError
-from singletable.streams import Changes
+from singletable.streams import Changes, ChangeWorker
 from singletable.sync import Access, Worker
+from tests.support.workers import change_worker
 from tests.sync.board import Project
 from tests.sync.simulated import Client
 from tests.sync.world import World
@@ -124,7 +125,7 @@ async def test_changes_wake_a_processor_and_poke(world: World) -> None:
     stream = away.listen()
     await stream.start()
     assert await stream.poke() == 0
-    await changes.drain(away.db, backoff_seconds=0.001)
+    await change_worker(away.db, changes).drain(backoff_seconds=0.001)
     assert await stream.poke() == 1
     await stream.leave()
     await away.pull(ada)
@@ -169,5 +170,5 @@ def test_changes_wake_a_worker_of_the_blocking_shell(blobs: BlobStore) -> None:
         changes = Changes(documents.home.model.table)
         changes.on(Watched.Inbox).inserted(Worker(documents, authorise=anybody).on_inbox)
         documents.submit("p1", [Mutation.of("rename", {"name": "x"}).by("c", 1, principal="ada")])
-        changes.drain(db, backoff_seconds=0.001)
+        ChangeWorker(db, changes).drain(backoff_seconds=0.001)
         assert documents.head("p1").name == "x"

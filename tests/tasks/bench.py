@@ -15,6 +15,7 @@ from singletable.records import Finding, flows
 from singletable.tasks import Call, Counts, TaskFunction, Tasks
 from tests.faults.clock import Clock
 from tests.support.shells import Shell
+from tests.support.workers import task_worker
 
 P = ParamSpec("P")
 LOCAL = Traits(creates_tables=True, scan_page_limit=1000)
@@ -48,18 +49,18 @@ class Bench:
                 tx.add(value)
 
     async def drain(self, **options: Any) -> Counts:
-        tally: Counts = await self.tasks.drain(self.shell, **options)
+        tally: Counts = await task_worker(self.shell, self.tasks).drain(**options)
         return tally
 
     async def dead(self) -> Any:
-        return await self.tasks.dead(self.shell)
+        return await task_worker(self.shell, self.tasks).dead_letters()
 
     async def retry(self, key: str) -> None:
-        await self.tasks.retry(self.shell, key)
+        await task_worker(self.shell, self.tasks).retry(key)
 
     async def findings(self) -> list[Finding]:
         """What both checks say."""
-        own = await self.tasks.check(self.shell)
+        own = await task_worker(self.shell, self.tasks).check()
         return own + await self.shell.run(flows.check(self.shell.port, self.table))
 
     async def count(self, id: str) -> int:

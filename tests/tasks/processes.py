@@ -7,7 +7,7 @@ import time
 
 from singletable import Database, Entity, Key, Table, attr, field
 from singletable.flow import Traits
-from singletable.tasks import Backoff, Tasks
+from singletable.tasks import Backoff, Tasks, TaskWorker
 from tests.support.children import mortal
 
 app = Table("work", indexes=["gsi1"])
@@ -58,4 +58,4 @@ def work(url: str, notes: str, lease: str) -> None:
     _notes.append(notes)
     with mortal(url, index_lag_seconds=Traits().index_lag_seconds) as db:
         _open.append(db)
-        tasks.run(db, poll_seconds=0.1, lease_seconds=float(lease))
+        TaskWorker(db, tasks).run(poll_seconds=0.1, lease_seconds=float(lease))

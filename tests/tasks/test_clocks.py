@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.workers import task_worker
 from tests.tasks.bench import Bench, Stop, noting, seconds
 
 STEPS = [3600.0, -3600.0]
@@ -28,7 +29,7 @@ class SetClock:
 @pytest.mark.parametrize("order", [None, "o"])
 async def test_a_lease_keeps_to_the_time_of_its_claim(real: Bench, step: float, order: str | None) -> None:
     """Else a worker whose clock is set back gives what it runs to others, and one set on holds it for an hour more."""
-    clock, entities = SetClock(real), real.tasks._tasks
+    clock, entities = SetClock(real), real.tasks.entities
 
     async def until() -> Any:
         if order is None:
@@ -50,7 +51,7 @@ async def test_a_lease_keeps_to_the_time_of_its_claim(real: Bench, step: float, 
 
     await real.add(real.tasks.after(seconds(0), long(), key="one", order=order))
     options: dict[str, Any] = {"signals": False, "poll_seconds": 0.1, "lease_seconds": 1.5}
-    tally = await real.tasks.run(real.shell, stop=Stop(real, 20), **options)
+    tally = await task_worker(real.shell, real.tasks).run(stop=Stop(real, 20), **options)
     assert (tally.done, tally.begun) == (1, 1)
     assert real.ran[-1] >= timedelta(seconds=0.5), "it was not extended"
     assert all(timedelta() <= more < timedelta(seconds=60) for more in real.ran)
@@ -70,6 +71,6 @@ async def test_an_idle_worker_looks_on(real: Bench, step: float) -> None:
 
     due = real.clock.datetime() + timedelta(seconds=time.time() + step + 1 - real.clock.now())
     await real.add(real.tasks.at(due, note("a")))
-    await real.tasks.run(real.shell, stop=stop, signals=False, poll_seconds=0.1)
+    await task_worker(real.shell, real.tasks).run(stop=stop, signals=False, poll_seconds=0.1)
     assert real.ran == ["a"]
     assert step > 0 or time.monotonic() - begun < 10

@@ -62,7 +62,7 @@ async def test_a_worker_passes_over_what_it_has_claimed(bench: Bench) -> None:
 async def test_a_claim_decides_on_the_item_not_on_what_was_seen(bench: Bench) -> None:
     note = noting(bench)
     await bench.add(bench.tasks.after(seconds(60), note("a"), key="a"))
-    tasks, port = bench.tasks._tasks, bench.shell.port
+    tasks, port = bench.tasks.entities, bench.shell.port
     item = await bench.shell.get(tasks.by_id("a").consistent())
     assert item is not None
 
@@ -120,7 +120,7 @@ async def test_an_end_is_refused_while_another_worker_holds_the_task(bench: Benc
     @bench.task
     async def count() -> None:
         bench.clock.advance(61)
-        tasks = bench.tasks._tasks
+        tasks = bench.tasks.entities
         now = instant(bench.clock.at)
         key = tasks.by_id(bench.tasks.running().key)
         await bench.shell.run(alone(bench.shell.port, Claim(tasks, key, now, now + timedelta(seconds=60), None)))

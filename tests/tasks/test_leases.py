@@ -13,6 +13,7 @@ from singletable.errors import Denied
 from tests.faults.actions import Refuse
 from tests.faults.port import make_faulty
 from tests.faults.rules import Faults, Match, Rule
+from tests.support.workers import task_worker
 from tests.tasks.bench import Bench, Stop, seconds
 
 
@@ -30,8 +31,7 @@ async def test_a_long_task_keeps_its_lease(real: Bench) -> None:
 
     await real.add(real.tasks.after(seconds(0), long()))
     begun = time.monotonic()
-    tally = await real.tasks.run(
-        real.shell,
+    tally = await task_worker(real.shell, real.tasks).run(
         stop=lambda: time.monotonic() - begun > 1.5,
         signals=False,
         poll_seconds=0.1,
@@ -55,7 +55,7 @@ async def test_the_worker_is_silent_about_leases_of_what_has_ended(
 
     await real.add(real.tasks.after(seconds(0), lingers()))
     options: dict[str, Any] = {"signals": False, "poll_seconds": 0.1, "lease_seconds": 0.6}
-    tally = await real.tasks.run(real.shell, stop=Stop(real, 1), **options)
+    tally = await task_worker(real.shell, real.tasks).run(stop=Stop(real, 1), **options)
     assert (tally.done, tally.begun) == (1, 1)
     assert [record.getMessage() for record in caplog.records] == []
 
@@ -73,7 +73,7 @@ async def test_a_cancelled_tasks_lost_claim_is_told_once(real: Bench, caplog: py
 
     await real.add(real.tasks.after(seconds(0), cancelled(), key="one"))
     options: dict[str, Any] = {"signals": False, "poll_seconds": 0.1, "lease_seconds": 0.6}
-    tally = await real.tasks.run(real.shell, stop=Stop(real, 1), **options)
+    tally = await task_worker(real.shell, real.tasks).run(stop=Stop(real, 1), **options)
     assert (tally.lost, tally.begun) == (1, 1)
     assert [record.getMessage() for record in caplog.records] == [
         "task cancelled: cancelled while it ran, or claimed by another worker"
@@ -96,6 +96,8 @@ async def test_a_heartbeat_that_is_refused_ends_the_worker(real: Bench, faults: 
     faults.add(Rule(Match("UpdateItem", nth=2), Refuse("AccessDeniedException")))  # the first is its claim
     begun = time.monotonic()
     with pytest.raises(Denied):
-        await real.tasks.run(real.shell, stop=Stop(real, 1), signals=False, poll_seconds=0.1, lease_seconds=0.6)
+        await task_worker(real.shell, real.tasks).run(
+            stop=Stop(real, 1), signals=False, poll_seconds=0.1, lease_seconds=0.6
+        )
     assert time.monotonic() - begun < 10
     assert await real.findings() == []

@@ -6,6 +6,7 @@ import pytest
 
 from singletable import AlreadyExists, TransactionCancelled
 from singletable.tasks import Backoff
+from tests.support.workers import task_worker
 from tests.tasks.bench import Bench, noting, seconds
 
 
@@ -58,7 +59,7 @@ async def test_one_that_is_dead_lets_the_others_pass(bench: Bench) -> None:
     assert (letter.key, letter.arguments) == ("k1", {"what": "x1"})
     assert await bench.findings() == []
     heals.append(True)
-    await bench.tasks.retry(bench.shell, "k1")
+    await task_worker(bench.shell, bench.tasks).retry("k1")
     await bench.drain()
     assert bench.ran == ["x2", "x1"]
     assert await bench.findings() == []
@@ -72,7 +73,7 @@ async def test_a_cancelled_turn_is_passed_over(bench: Bench) -> None:
     bench.clock.advance(10)
     assert (await bench.drain()).done == 2
     assert bench.ran == ["1", "3"]
-    assert [turn async for turn in bench.shell.scan(bench.tasks._tasks.turn)] == []
+    assert [turn async for turn in bench.shell.scan(bench.tasks.entities.turn)] == []
     assert await bench.findings() == []
 
 

@@ -16,8 +16,10 @@ from singletable.flow import SQS, Traits
 from singletable.operations.queue import CreateQueue, GetQueueAttributes, ReceiveMessage
 from singletable.queues import Outgoing, Queue, send
 from singletable.tables import Index
+from singletable.tasks import TaskWorker
 from tests.faults.clock import Clock
 from tests.support.shells import disguised
+from tests.support.workers import task_worker
 from tests.tasks.bench import Bench, make_bench, noting, seconds
 
 LOCAL = Traits(creates_tables=True, scan_page_limit=1000)
@@ -69,8 +71,7 @@ class Enough:
 
 
 async def work(bench: Bench, queue: Queue[Any], notes: int, patience: float = 20.0) -> Any:
-    return await bench.tasks.run(
-        bench.shell,
+    return await task_worker(bench.shell, bench.tasks).run(
         queue=queue,
         poll_seconds=0.1,
         lease_seconds=2,
@@ -103,9 +104,9 @@ async def test_a_queue_is_told_of_each_task_once(queued: Bench, aws_emulator: st
     note = noting(queued)
     for wait, key in ((0, "now"), (600, "soon"), (1000, "later")):
         await queued.add(queued.tasks.after(seconds(wait), note("a"), key=key))
-    send_due = queued.tasks.send_due
-    assert await send_due(queued.shell, queue) == 2
-    assert await send_due(queued.shell, queue) == 0
+    send_due = task_worker(queued.shell, queued.tasks).send_due
+    assert await send_due(queue) == 2
+    assert await send_due(queue) == 0
     attributes = await queued.shell.run(queued.shell.port.to(SQS, queue.url).send(GetQueueAttributes(queue.url)))
     assert attributes["ApproximateNumberOfMessagesDelayed"] == "1"
     (pointer,) = await said(queued, queue)
@@ -113,10 +114,10 @@ async def test_a_queue_is_told_of_each_task_once(queued: Bench, aws_emulator: st
     assert pointer["key"] == "now"
     # Two minutes overdue: its message is lost, or its worker.
     queued.clock.shift = 121.0  # type: ignore[attr-defined]
-    assert await send_due(queued.shell, queue) == 2  # now again, and what is 15 minutes off by now
-    assert await send_due(queued.shell, queue) == 0  # a long backlog is not told of at every look
+    assert await send_due(queue) == 2  # now again, and what is 15 minutes off by now
+    assert await send_due(queue) == 0  # a long backlog is not told of at every look
     queued.clock.shift = 242.0  # type: ignore[attr-defined]
-    assert await send_due(queued.shell, queue) == 1
+    assert await send_due(queue) == 1
     assert await queued.findings() == []
 
 
@@ -125,13 +126,13 @@ async def test_a_fifo_queue_is_told_when_a_task_is_due(queued: Bench, aws_emulat
     note = noting(queued)
     await queued.add(queued.tasks.after(seconds(0), note("a"), key="ü now", order="o"))
     await queued.add(queued.tasks.after(seconds(60), note("b"), key="later"))
-    assert await queued.tasks.send_due(queued.shell, queue) == 1
+    assert await task_worker(queued.shell, queued.tasks).send_due(queue) == 1
     assert [pointer["key"] for pointer in await said(queued, queue)] == ["ü now"]
     queued.clock.shift = 59.0  # type: ignore[attr-defined]
-    assert await queued.tasks.send_due(queued.shell, queue) == 0
+    assert await task_worker(queued.shell, queued.tasks).send_due(queue) == 0
     queued.clock.shift = 122.0  # type: ignore[attr-defined]
     # The queue, which leaves out what it was told already, takes both.
-    assert await queued.tasks.send_due(queued.shell, queue) == 2
+    assert await task_worker(queued.shell, queued.tasks).send_due(queue) == 2
     attributes = await queued.shell.run(queued.shell.port.to(SQS, queue.url).send(GetQueueAttributes(queue.url)))
     assert attributes["ApproximateNumberOfMessages"] == "2"
     assert await queued.findings() == []
@@ -187,8 +188,8 @@ async def test_an_index_that_holds_a_part_is_refused(queued: Bench, aws_emulator
     note = noting(bench)
     await bench.add(bench.tasks.after(seconds(0), note("a")), bench.tasks.after(seconds(0), note("b"), order="o"))
     with pytest.raises(NotConfigured, match="holds a part"):
-        await bench.tasks.send_due(bench.shell, Queue(f"{aws_emulator}/0/q"))
-    assert (await bench.tasks.drain(bench.shell)).done == 2
+        await task_worker(bench.shell, bench.tasks).send_due(Queue(f"{aws_emulator}/0/q"))
+    assert (await task_worker(bench.shell, bench.tasks).drain()).done == 2
     assert await bench.findings() == []
 
 
@@ -238,7 +239,7 @@ def test_a_lambda_function_runs_what_is_due_and_gives_back_what_is_early(engine_
                 tx.add(tasks.after(seconds(n / 1000), note(f"turn {n}"), key=f"turn {n}", order="o"))
         fences = {item.id: item.fence for item in db.scan(tasks.entity)}
         pointers = {key: {"key": key, "fence": fence} for key, fence in fences.items()}
-        handler = tasks.lambda_handler(db)
+        handler = TaskWorker(db, tasks).lambda_handler()
         no_time = handler(event(pointers["due"]), Context(1000))
         assert no_time == {"batchItemFailures": [{"itemIdentifier": "id-0"}]}
         assert ran == []
@@ -250,7 +251,7 @@ def test_a_lambda_function_runs_what_is_due_and_gives_back_what_is_early(engine_
         assert [what for what in ran if what.startswith("turn")] == ["turn 0", "turn 1", "turn 2"]
         assert ran.count("due") == 1
         assert "early" not in ran
-        assert tasks.check(db) == []
+        assert TaskWorker(db, tasks).check() == []
 
 
 def test_a_fifo_event_keeps_the_order_of_its_group(engine_url: str, clock: Clock) -> None:
@@ -269,6 +270,8 @@ def test_a_fifo_event_keeps_the_order_of_its_group(engine_url: str, clock: Clock
             tx.add(bench.tasks.after(seconds(60), note(9), key="9"))
         fences = {item.id: item.fence for item in db.scan(bench.tasks.entity)}
         bodies = [{"key": key, "fence": fences[key]} for key in ("0", "9", "1", "2")]
-        answer = bench.tasks.lambda_handler(db)(event(*bodies, arn="arn:aws:sqs:us-east-1:1:tasks.fifo"), None)
+        answer = TaskWorker(db, bench.tasks).lambda_handler()(
+            event(*bodies, arn="arn:aws:sqs:us-east-1:1:tasks.fifo"), None
+        )
         assert answer == {"batchItemFailures": [{"itemIdentifier": f"id-{n}"} for n in (1, 2, 3)]}
         assert ran == [0]

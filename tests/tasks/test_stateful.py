@@ -192,15 +192,15 @@ class Workers(RuleBasedStateMachine):
             assert not (ended and id in dead)
         for order in ("x", "y"):
             self._judge_order(order)
-        assert [item async for item in self.judge.shell.scan(self.judge.tasks._tasks.turn)] == []
-        assert [item async for item in self.judge.shell.scan(self.judge.tasks._tasks.lane)] == []
+        assert [item async for item in self.judge.shell.scan(self.judge.tasks.entities.turn)] == []
+        assert [item async for item in self.judge.shell.scan(self.judge.tasks.entities.lane)] == []
         left = [item.id async for item in self.judge.shell.scan(self.judge.tasks.entity)]
         assert set(left) == dead
         assert await self.judge.findings() == []
 
     async def _is_quiet(self) -> bool:
         """Nothing is left but what is dead."""
-        shell, entities = self.judge.shell, self.judge.tasks._tasks
+        shell, entities = self.judge.shell, self.judge.tasks.entities
         if [turn async for turn in shell.scan(entities.turn)]:
             return False
         return {item.state async for item in shell.scan(entities.task)} <= {State.DEAD}

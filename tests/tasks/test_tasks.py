@@ -9,6 +9,7 @@ import pytest
 
 from singletable import AlreadyExists, NotFound, TransactionCancelled
 from singletable.tasks import Backoff, ClaimLost
+from tests.support.workers import task_worker
 from tests.tasks.bench import Bench, noting, seconds
 
 
@@ -222,11 +223,11 @@ async def test_the_dead_are_retried_or_cancelled(bench: Bench) -> None:
     await bench.add(bench.tasks.after(seconds(0), fail(), key="a"), bench.tasks.after(seconds(0), fail(), key="b"))
     assert (await bench.drain()).dead == 2
     with pytest.raises(NotFound):
-        await bench.tasks.retry(bench.shell, "c")
+        await task_worker(bench.shell, bench.tasks).retry("c")
     healed.append(True)
-    await bench.tasks.retry(bench.shell, "a")
+    await task_worker(bench.shell, bench.tasks).retry("a")
     with pytest.raises(NotFound):
-        await bench.tasks.retry(bench.shell, "a")
+        await task_worker(bench.shell, bench.tasks).retry("a")
     await bench.add(bench.tasks.cancel("b"))
     assert (await bench.drain()).done == 1
     assert await bench.dead() == []
@@ -236,7 +237,7 @@ async def test_the_dead_are_retried_or_cancelled(bench: Bench) -> None:
 async def test_a_task_without_its_function_waits_and_is_set_aside(bench: Bench) -> None:
     note = noting(bench)
     await bench.add(bench.tasks.after(seconds(0), note("a"), key="a"))
-    bench.tasks._functions.clear()
+    bench.tasks.functions.clear()
     for _ in range(20):
         await bench.drain()
         bench.clock.advance(100)
@@ -247,7 +248,7 @@ async def test_a_task_without_its_function_waits_and_is_set_aside(bench: Bench) 
     (letter,) = await bench.dead()
     assert letter.error.startswith("UnknownTask: this program has no task 'note'")
     noting(bench)
-    await bench.tasks.retry(bench.shell, "a")
+    await task_worker(bench.shell, bench.tasks).retry("a")
     await bench.drain()
     assert bench.ran == ["a"]
 
@@ -263,7 +264,7 @@ async def test_a_task_that_another_version_knows_waits_for_it_with_all_its_tries
 
     new = bench.task(tries=1)(remind)
     await bench.add(bench.tasks.after(seconds(0), new("ada", loud=True), order=order))
-    bench.tasks._functions.clear()
+    bench.tasks.functions.clear()
     for _ in range(10):
         await bench.drain()
         bench.clock.advance(70)
@@ -278,8 +279,8 @@ async def test_a_task_that_another_version_knows_waits_for_it_with_all_its_tries
         bench.clock.advance(70)
     assert "no task 'remind'" in caplog.text
     assert "has no parameter 'loud'" in caplog.text
-    assert {finding.code for finding in await bench.tasks.check(bench.shell)} == {"task.unknown"}
-    bench.tasks._functions.clear()
+    assert {finding.code for finding in await task_worker(bench.shell, bench.tasks).check()} == {"task.unknown"}
+    bench.tasks.functions.clear()
     bench.task(tries=1)(remind)
     assert (await bench.drain()).done == 1
     assert bench.ran == [("ada", True, 1)]

@@ -16,8 +16,10 @@ import pytest
 from singletable import Database, InvalidRequest, connect
 from singletable.errors import NotConfigured
 from singletable.flow import Traits
+from singletable.tasks import TaskWorker
 from tests.support.children import child
 from tests.support.shells import disguised
+from tests.support.workers import task_worker
 from tests.tasks import processes
 from tests.tasks.bench import LOCAL, Bench, Stop, make_bench, noting, seconds
 
@@ -29,7 +31,7 @@ async def test_a_worker_waits_for_what_is_due(real: Bench) -> None:
 
     for wait in (0.1, 0.5, 0.9):
         await real.add(real.tasks.after(seconds(wait), note(time.time() + wait)))
-    tally = await real.tasks.run(real.shell, stop=Stop(real, 3), signals=False, poll_seconds=5)
+    tally = await task_worker(real.shell, real.tasks).run(stop=Stop(real, 3), signals=False, poll_seconds=5)
     assert tally.done == 3
     # Not early but for the time between the two clocks' readings, and not at the next poll only.
     assert all(-0.05 < late < 3 for late in real.ran)
@@ -46,7 +48,7 @@ async def test_what_runs_is_finished_before_a_worker_stops(real: Bench) -> None:
         real.ran.append("finished")
 
     await real.add(real.tasks.after(seconds(0), slow()))
-    tally = await real.tasks.run(real.shell, stop=lambda: bool(stopped), signals=False)
+    tally = await task_worker(real.shell, real.tasks).run(stop=lambda: bool(stopped), signals=False)
     assert (tally.done, real.ran) == (1, ["finished"])
 
 
@@ -55,7 +57,7 @@ async def test_an_error_that_lasts_ends_the_worker(real: Bench) -> None:
     noting(real)
     real.shell.port.traits = Traits()
     with pytest.raises(NotConfigured):
-        await real.tasks.run(real.shell, stop=Stop(real, 1), signals=False)
+        await task_worker(real.shell, real.tasks).run(stop=Stop(real, 1), signals=False)
 
 
 async def test_an_error_after_the_end_is_told(real: Bench, caplog: pytest.LogCaptureFixture) -> None:
@@ -65,7 +67,7 @@ async def test_an_error_after_the_end_is_told(real: Bench, caplog: pytest.LogCap
         raise ConnectionError("too late to be a failed try")
 
     await real.add(real.tasks.after(seconds(0), stumbles()))
-    tally = await real.tasks.drain(real.shell)
+    tally = await task_worker(real.shell, real.tasks).drain()
     assert (tally.done, tally.begun) == (1, 1)
     assert [record.getMessage() for record in caplog.records] == [
         "task stumbles: ended, and then failed with ConnectionError"
@@ -86,7 +88,7 @@ def test_a_signal_that_another_thread_takes_is_heard(engine_url: str) -> None:
         with db.transaction() as tx:
             tx.add(bench.tasks.after(seconds(0), interrupted()))
         begun = time.monotonic()
-        tally = bench.tasks.run(db, stop=lambda: time.monotonic() - begun > 20)
+        tally = TaskWorker(db, bench.tasks).run(stop=lambda: time.monotonic() - begun > 20)
         assert tally.done == 1
         assert time.monotonic() - begun < 10
 
@@ -95,7 +97,7 @@ async def test_settings_that_can_not_be_are_refused(real: Bench) -> None:
     refused: list[dict[str, Any]] = [{"at_once": 0}, {"at_once": 16}, {"poll_seconds": 0}, {"lease_seconds": -1}]
     for wrong in refused:
         with pytest.raises(InvalidRequest):
-            await real.tasks.run(real.shell, signals=False, **wrong)
+            await task_worker(real.shell, real.tasks).run(signals=False, **wrong)
 
 
 def test_the_blocking_shell_refuses_async_functions(engine_url: str) -> None:
@@ -103,10 +105,11 @@ def test_the_blocking_shell_refuses_async_functions(engine_url: str) -> None:
 
     with connect(engine_url) as db:
         bench = make_bench("blocking", disguised(db), None)  # type: ignore[arg-type]
+        worker = TaskWorker(db, bench.tasks)
         bench.tasks.task(wait)
-        for begin in (bench.tasks.drain, bench.tasks.run, bench.tasks.lambda_handler):
+        for begin in (worker.drain, worker.run, worker.lambda_handler, lambda: TaskWorker(db, bench.tasks)):
             with pytest.raises(InvalidRequest, match=r"the task wait is an async function.*connect_async"):
-                begin(db)
+                begin()
 
 
 def worker(url: str, notes: Path, *, lease: float = 2.0) -> AbstractContextManager[subprocess.Popen[bytes]]:
@@ -144,7 +147,7 @@ def test_a_worker_drains_at_a_signal(engine_url: str, tmp_path: Path, number: si
             assert process.wait(20) == 0
         assert notes.read_text().split() == ["begun", "finished"]
         assert db.get(processes.Counter.by_id("a").consistent()).count == 1  # type: ignore[union-attr]
-        assert processes.tasks.check(db) == []
+        assert TaskWorker(db, processes.tasks).check() == []
 
 
 def test_a_killed_workers_task_comes_back(engine_url: str, tmp_path: Path) -> None:
@@ -158,11 +161,11 @@ def test_a_killed_workers_task_comes_back(engine_url: str, tmp_path: Path) -> No
             await_notes(notes, 1)
             process.kill()
             assert process.wait() == -signal.SIGKILL
-        assert processes.tasks.drain(db).begun == 0
+        assert TaskWorker(db, processes.tasks).drain().begun == 0
         with worker(engine_url, notes):
             assert await_notes(notes, 3) == ["begun", "begun", "finished"]
         assert db.get(processes.Counter.by_id("a").consistent()).count == 1  # type: ignore[union-attr]
-        assert processes.tasks.check(db) == []
+        assert TaskWorker(db, processes.tasks).check() == []
 
 
 @pytest.mark.soak
@@ -187,8 +190,8 @@ def test_thousands_of_tasks_under_workers_that_are_killed(
         early = [line for log in logs if log.exists() for line in log.read_text().split()]
         assert early == []
         assert kills > 20
-        assert processes.tasks.dead(db) == []
-        assert processes.tasks.check(db) == []
+        assert TaskWorker(db, processes.tasks).dead_letters() == []
+        assert TaskWorker(db, processes.tasks).check() == []
         record_property("tasks", wanted)
         record_property("workers killed", kills)
         record_property("seconds", round(time.monotonic() - begun, 1))

@@ -47,8 +47,8 @@ from singletable.documents import (
     Submission,
 )
 from singletable.records import Finding
-from singletable.streams import Changes, Expired, Inserted, Modified, Removed
-from singletable.tasks import Tasks
+from singletable.streams import AsyncChangeWorker, Changes, ChangeWorker, Expired, Inserted, Modified, Removed
+from singletable.tasks import AsyncTaskWorker, Tasks, TaskWorker
 
 app = Table("app", indexes=["gsi1", "gsi2"])
 NOON = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
@@ -309,15 +309,15 @@ def later(db: Database) -> None:
         tx.add(tasks.at(NOON, next_attempt("s", index=2)))
     with db.transaction() as tx:
         tx.add(tasks.cancel("s"))
-    changes.drain(db)
-    assert_type(changes.check(db), list[Finding])
-    assert_type(tasks.check(db), list[Finding])
+    ChangeWorker(db, changes).drain()
+    assert_type(ChangeWorker(db, changes).check(), list[Finding])
+    assert_type(TaskWorker(db, tasks).check(), list[Finding])
 
 
 async def awaited_later(db: AsyncDatabase) -> None:
-    await awaited_changes.drain(db)
-    assert_type(await awaited_changes.check(db), list[Finding])
-    assert_type(await tasks.check(db), list[Finding])
+    await AsyncChangeWorker(db, awaited_changes).drain()
+    assert_type(await AsyncChangeWorker(db, awaited_changes).check(), list[Finding])
+    assert_type(await AsyncTaskWorker(db, tasks).check(), list[Finding])
 
 
 # --- 10. documents ----------------------------------------------------------------------------------------------------

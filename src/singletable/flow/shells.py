@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from typing import Any, Protocol, TypeVar
 
 from singletable.errors import InvalidRequest
@@ -52,6 +52,16 @@ def check_blocking(db: object, layer: str) -> None:
             f"{layer} takes the Database that connect() returns, not {_named(db)}",
             hint=f"With the AsyncDatabase that connect_async() returns, use Async{layer}.",
         )
+
+
+def refuse_async(db: object, functions: Iterable[str]) -> None:
+    """InvalidRequest where a blocking database would have to run async functions; `functions` says what each is."""
+    if is_of_shell(db, awaiting=False):
+        for function in functions:
+            raise InvalidRequest(
+                f"{function} is an async function, which the blocking shell can't run",
+                hint="Write it without async, or use connect_async.",
+            )
 
 
 def _named(given: object) -> str:

@@ -1,12 +1,41 @@
-"""Changes of a table, handled: typed handlers, run by a worker or by AWS Lambda.
+"""Changes of a table: typed handlers, called by a worker or by AWS Lambda.
 
-Begin with `changes`, what an application says. `routing` turns a record into handlers' calls; `worker` reads shards
-under `leases`, which `acquiring` finds and `books` stores; `lanes` keeps the order of an item's changes.
+    changes = Changes(app)                        # declare
+
+    @changes.on(Search).inserted
+    def start(change: Inserted[Search]) -> None: ...
+
+    ChangeWorker(db, changes).run()               # bind and run, until SIGTERM
+
+Theory of operation. DynamoDB keeps the changes of a table for a day, in shards. A shard ends, and its children go on
+with its keys, so a shard is read after its parent: the changes of an item keep their order. Who reads a shard is a
+lease, an item under a fence (`leases` has its states as a table). `acquisition` takes leases and buries them, `worker`
+reads and handles what they cover, `shard` keeps the position behind which everything is handled. A checkpoint is that
+position, written to the lease. A worker that dies loses its leases, and the next one goes on from the checkpoint: so
+each change is handled at least once. A change that fails is tried again, and only its own item waits meanwhile; after
+the last try it becomes a dead letter, with both its images.
+
+Begin with `changes` (what an application declares) and `change_worker_async` (what it calls). `router` turns a record
+into calls of handlers; `dispatch` makes them.
 """
 
+from singletable.streams.change_worker import ChangeWorker
+from singletable.streams.change_worker_async import AsyncChangeWorker
 from singletable.streams.changes import Changes
-from singletable.streams.dead_letters import SetAside
+from singletable.streams.dead_letters import DeadLetter
 from singletable.streams.events import Change, Expired, Gap, Inserted, Modified, Removed
 from singletable.streams.gaps import GapWarning
 
-__all__ = ["Change", "Changes", "Expired", "Gap", "GapWarning", "Inserted", "Modified", "Removed", "SetAside"]
+__all__ = [
+    "AsyncChangeWorker",
+    "Change",
+    "ChangeWorker",
+    "Changes",
+    "DeadLetter",
+    "Expired",
+    "Gap",
+    "GapWarning",
+    "Inserted",
+    "Modified",
+    "Removed",
+]

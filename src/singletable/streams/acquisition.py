@@ -15,10 +15,10 @@ from singletable.flow.port import Port
 from singletable.foundation import flows
 from singletable.operations.stream import GetShardIterator, Shard
 from singletable.streams import leases
-from singletable.streams.consumer import Consumer, Pace
-from singletable.streams.gaps import tell_of_gap
+from singletable.streams.consumer import Consumer, WorkerOptions
+from singletable.streams.gaps import report_gap
 from singletable.streams.shard import HeldShard
-from singletable.streams.shard_tree import all_shards, newest, whose_turn
+from singletable.streams.shard_tree import all_shards, newest, readable_shards
 from singletable.streams.state import ConsumerItem, LeaseItem, leases_needed
 
 _SAFE_SECONDS = 23 * 3600.0
@@ -39,7 +39,7 @@ class Search:
 
     port: Port
     consumer: Consumer
-    pace: Pace
+    options: WorkerOptions
     begun: ConsumerItem
     owner: str
     greedy: bool
@@ -53,17 +53,21 @@ class Search:
     """The shards that are neither over nor this worker's."""
 
     @classmethod
-    async def begin(cls, port: Port, consumer: Consumer, pace: Pace, stream: str, *, greedy: bool) -> Search:
+    async def begin(
+        cls, port: Port, consumer: Consumer, options: WorkerOptions, stream: str, *, greedy: bool
+    ) -> Search:
         began_at = port.monotonic()
-        begun = await _introduce(port, consumer, pace, stream)
-        return cls(port, consumer, pace, begun, port.token(), greedy, leases.Sightings(pace.lease_seconds), began_at)
+        begun = await _introduce(port, consumer, options, stream)
+        return cls(
+            port, consumer, options, begun, port.token(), greedy, leases.Sightings(options.lease_seconds), began_at
+        )
 
     def hurry(self) -> None:
         """Look again at once: a shard is over, and its children's turn has come."""
         self.looked_at = -math.inf
 
     def is_due(self) -> bool:
-        pause = self.pace.poll_seconds if self.left and self.greedy else self.pace.lease_seconds / 3
+        pause = self.options.poll_seconds if self.left and self.greedy else self.options.lease_seconds / 3
         return self.port.monotonic() - self.looked_at >= min(pause, 10.0)
 
     async def look(self, held: dict[str, HeldShard]) -> None:
@@ -74,11 +78,11 @@ class Search:
         made again.
         """
         self.looked_at = self.port.monotonic()
-        found = await leases.all_leases(self.port, self.consumer.books, self.consumer.name, self.label)
+        found = await leases.all_leases(self.port, self.consumer.state, self.consumer.name, self.label)
         shards = await all_shards(self.port, self.begun.stream)
         known = {lease.shard: lease for lease in found}
         await self._bury(shards, known)
-        turn = [shard for shard in whose_turn(shards, known) if shard.id not in held]
+        turn = [shard for shard in readable_shards(shards, known) if shard.id not in held]
         free = [shard for shard in turn if shard.id not in known or self._is_free(known[shard.id])]
         wanted = len(turn) if self.greedy else self._share(len(turn) + len(held), known.values()) - len(held)
         there = {shard.id for shard in shards}
@@ -104,19 +108,19 @@ class Search:
 
     async def _take(self, shard: Shard, lease: LeaseItem | None, there: Set[str]) -> HeldShard | None:
         began = self.port.monotonic()
-        books, stream = self.consumer.books, self.label
+        state, stream = self.consumer.state, self.label
         if lease is None:
             mine = make_lease(self.port, self.consumer, stream, shard.id, owner=self.owner, fence=1)
             taken = mine if await leases.make(self.port, mine) else None
         else:
-            taken = await leases.take(self.port, books, lease, self.owner)
+            taken = await leases.take(self.port, state, lease, self.owner)
         if taken is None:
             return None
         if self._may_have_lost(shard, lease, there):
-            await tell_of_gap(self.port, self.consumer, shard.id, "", "trimmed")
+            await report_gap(self.port, self.consumer, shard.id, "", "trimmed")
         tries: list[Any] = []
         if taken.fence > 1:
-            query: Any = books.attempt.by_sequence(self.consumer.name, stream, shard.id)
+            query: Any = state.attempt.by_sequence(self.consumer.name, stream, shard.id)
             tries = await flows.everything(self.port, query.consistent())
         held = HeldShard(taken, began, self.begun.stream, tried={one.sequence: one.tries for one in tries})
         if taken.is_latest and not taken.position:
@@ -142,7 +146,7 @@ class Search:
             return
         for lease in others:
             if counted[lease.owner] == max(counted.values()) > share and not lease.wanted_by:
-                await leases.ask_for(self.port, self.consumer.books, lease, self.owner)
+                await leases.ask_for(self.port, self.consumer.state, lease, self.owner)
                 return
 
     async def _bury(self, shards: list[Shard], known: dict[str, LeaseItem]) -> None:
@@ -153,12 +157,12 @@ class Search:
                 continue
             last = lease
             if not lease.is_over:
-                taken = await leases.take(self.port, self.consumer.books, lease, self.owner)
+                taken = await leases.take(self.port, self.consumer.state, lease, self.owner)
                 if taken is None:
                     continue
-                await tell_of_gap(self.port, self.consumer, taken.shard, taken.position, "trimmed")
+                await report_gap(self.port, self.consumer, taken.shard, taken.position, "trimmed")
                 last = taken
-            await leases.bury(self.port, self.consumer.books, last)
+            await leases.bury(self.port, self.consumer.state, last)
             del known[lease.shard]
 
     async def _is_gone(self, lease: LeaseItem) -> bool:
@@ -174,24 +178,24 @@ def label_of(stream: str) -> str:
 
 def make_lease(port: Port, consumer: Consumer, stream: str, shard: str, **more: Any) -> LeaseItem:
     now = datetime.fromtimestamp(port.now(), timezone.utc)
-    lease: LeaseItem = consumer.books.lease(consumer=consumer.name, stream=stream, shard=shard, made_at=now, **more)
+    lease: LeaseItem = consumer.state.lease(consumer=consumer.name, stream=stream, shard=shard, made_at=now, **more)
     return lease
 
 
-async def _introduce(port: Port, consumer: Consumer, pace: Pace, stream: str) -> ConsumerItem:
+async def _introduce(port: Port, consumer: Consumer, options: WorkerOptions, stream: str) -> ConsumerItem:
     """Which stream the consumer reads, and since when; written down the first time."""
-    kind: Any = consumer.books.consumer
-    key: Any = consumer.books.consumer.by_name(consumer.name)
-    with leases_needed(port, consumer.books):
+    kind: Any = consumer.state.consumer
+    key: Any = consumer.state.consumer.by_name(consumer.name)
+    with leases_needed(port, consumer.state):
         known: Any = await flows.get_any(port, key.consistent())
     if known is None:
         now = datetime.fromtimestamp(port.now(), timezone.utc)
-        fresh = consumer.books.consumer(name=consumer.name, stream=stream, start=pace.start, began_at=now)
-        if pace.start == "now":
+        fresh = consumer.state.consumer(name=consumer.name, stream=stream, start=options.start, began_at=now)
+        if options.start == "now":
             await _begin_with_what_comes(port, consumer, stream)
         known = fresh if await leases.make(port, fresh) else await flows.get_any(port, key.consistent())
     if known.stream != stream:
-        await tell_of_gap(port, consumer, "", "", "replaced")
+        await report_gap(port, consumer, "", "", "replaced")
         changes = attr(kind.stream).set(stream), attr(kind.start).set("horizon")
         known = await flows.update(port, key, changes)
     begun: ConsumerItem = known

@@ -14,34 +14,23 @@ handler = changes.lambda_handler(db)         # or AWS Lambda
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Generic, TypeVar, overload
 
 from singletable.errors import DeclarationError
 from singletable.expressions import Handle, first_name, is_whole
-from singletable.flow.port import Port
-from singletable.flow.shells import Awaiting, Blocking
-from singletable.flow.stop import Stop, stopping
-from singletable.foundation import Entity, Finding, Table, model_of
-from singletable.streams import dead_letters, worker
-from singletable.streams.check import check
-from singletable.streams.consumer import BUFFER_BYTES, Consumer, Pace, Start
+from singletable.foundation import Entity, Table, model_of
+from singletable.streams.consumer import Consumer
 from singletable.streams.copies import kept_copies
-from singletable.streams.dead_letters import SetAside
 from singletable.streams.events import Expired, Gap, Inserted, Modified, Removed
-from singletable.streams.lambda_handler import Answer, handle_event
-from singletable.streams.retry import retry
 from singletable.streams.router import Handler, Router, What
-from singletable.streams.state import LeasesIn, books_of
+from singletable.streams.state import LeasesIn, state_entities
 from singletable.tables import StreamView
-from singletable.wire.shells import refuse_async
 
 E = TypeVar("E", bound=Entity)
 R = TypeVar("R")
 T = TypeVar("T")
-LambdaHandler = Callable[[Mapping[str, Any], Any], Answer]
-AsyncLambdaHandler = Callable[[Mapping[str, Any], Any], Coroutine[Any, Any, Answer]]
 
 
 class On(Generic[E]):
@@ -108,7 +97,7 @@ class Changes:
     """
 
     def __init__(self, table: Table, *, name: str = "changes", leases: LeasesIn = "own") -> None:
-        if not _is_table(table):
+        if not isinstance(table, Table):  # pyright: ignore[reportUnnecessaryIsInstance] callers may not be typed
             raise DeclarationError(
                 f"Changes takes a Table, and was given a {type(table).__name__}",
                 hint='As in Changes(app), where app = Table("app", stream="new_and_old").',
@@ -169,171 +158,12 @@ class Changes:
     @cached_property
     def leases(self) -> Table:
         """The table that holds leases, checkpoints and what was set aside; made at first use on a local engine."""
-        return books_of(self.table, self._leases_in).table
+        return state_entities(self.table, self._leases_in).table
 
     @cached_property
     def consumer(self) -> Consumer:
         """What a worker is told."""
-        return Consumer(self.table, self.name, books_of(self.table, self._leases_in), self._router, self._on_gap)
-
-    # --- running ------------------------------------------------------------------------------------------------------
-    @overload
-    def run(
-        self,
-        db: Blocking,
-        *,
-        start: Start = "horizon",
-        stop: Stop | None = None,
-        signals: bool = True,
-        lease_seconds: float = 10.0,
-        tries: int = 5,
-        backoff_seconds: float = 0.2,
-        poll_seconds: float = 0.25,
-        buffer_bytes: int = BUFFER_BYTES,
-    ) -> None: ...
-    @overload
-    def run(
-        self,
-        db: Awaiting,
-        *,
-        start: Start = "horizon",
-        stop: Stop | None = None,
-        signals: bool = True,
-        lease_seconds: float = 10.0,
-        tries: int = 5,
-        backoff_seconds: float = 0.2,
-        poll_seconds: float = 0.25,
-        buffer_bytes: int = BUFFER_BYTES,
-    ) -> Coroutine[Any, Any, None]: ...
-    def run(
-        self,
-        db: Any,
-        *,
-        start: Start = "horizon",
-        stop: Stop | None = None,
-        signals: bool = True,
-        lease_seconds: float = 10.0,
-        tries: int = 5,
-        backoff_seconds: float = 0.2,
-        poll_seconds: float = 0.25,
-        buffer_bytes: int = BUFFER_BYTES,
-    ) -> Any:
-        """Work until SIGTERM or SIGINT, or until `stop` says so: then what was begun is finished and written down.
-
-        A consumer that never ran begins a day back (`start="horizon"`) or with what comes (`"now"`). Any number of
-        workers share the shards; one that shows no life for `lease_seconds` loses its own. A handler may take as long
-        as it likes. A change that failed is tried `tries` times, waiting `backoff_seconds`, then twice that, and so on.
-
-        Records wait in memory where an earlier change of their item is tried again: up to `buffer_bytes` of images in
-        all, evenly shared by the shards that this worker reads. A shard over its share is read on when it is below it;
-        an answer of the service, 1 MB of items, is the most by which it can be passed.
-
-        What passes, as `Unavailable`, `OutcomeUnknown` and `TransactionConflict`, is logged and outlived; any other
-        error of the library's own requests is raised.
-
-        An idle shard costs a GetRecords every `poll_seconds`; a lease three writes in its length, a checkpoint a second
-        one more, and no request otherwise.
-        """
-        pace = Pace(start, lease_seconds, tries, backoff_seconds, poll_seconds, buffer_bytes=buffer_bytes)
-        self._refuse_async(db.port)
-        return db.run(self._run(db.port, pace, stop, signals))
-
-    async def _run(self, port: Port, pace: Pace, stop: Stop | None, signals: bool) -> None:
-        with stopping(stop, signals) as told:
-            await worker.run(port, self.consumer, pace, told)
-
-    @overload
-    def drain(
-        self,
-        db: Blocking,
-        *,
-        start: Start = "horizon",
-        lease_seconds: float = 10.0,
-        tries: int = 5,
-        backoff_seconds: float = 0.2,
-        buffer_bytes: int = BUFFER_BYTES,
-    ) -> None: ...
-    @overload
-    def drain(
-        self,
-        db: Awaiting,
-        *,
-        start: Start = "horizon",
-        lease_seconds: float = 10.0,
-        tries: int = 5,
-        backoff_seconds: float = 0.2,
-        buffer_bytes: int = BUFFER_BYTES,
-    ) -> Coroutine[Any, Any, None]: ...
-    def drain(
-        self,
-        db: Any,
-        *,
-        start: Start = "horizon",
-        lease_seconds: float = 10.0,
-        tries: int = 5,
-        backoff_seconds: float = 0.2,
-        buffer_bytes: int = BUFFER_BYTES,
-    ) -> Any:
-        """Handle what is in the stream, what the handlers write meanwhile too, and return: for tests and scripts.
-
-        Waits until the lease of a worker that died is over; Unavailable where another one lives.
-        """
-        pace = Pace(start, lease_seconds, tries, backoff_seconds, buffer_bytes=buffer_bytes)
-        self._refuse_async(db.port)
-        return db.run(worker.drain(db.port, self.consumer, pace))
-
-    @overload
-    def lambda_handler(self, db: Blocking) -> LambdaHandler: ...
-    @overload
-    def lambda_handler(self, db: Awaiting) -> AsyncLambdaHandler: ...
-    def lambda_handler(self, db: Any) -> Any:
-        """A function for AWS Lambda, whose event source mapping must say ReportBatchItemFailures.
-
-        Records are handled in their order; the first that fails is reported, and Lambda comes back with it and all that
-        follow. Lambda's own settings say how often, and where a record goes that never succeeds.
-        """
-
-        self._refuse_async(db.port)
-
-        def handler(event: Mapping[str, Any], context: Any) -> Any:
-            self._refuse_async(db.port)
-            return db.run(handle_event(db.port, self.consumer, event))
-
-        return handler
-
-    # --- what was set aside -------------------------------------------------------------------------------------------
-    @overload
-    def set_aside(self, db: Blocking) -> list[SetAside]: ...
-    @overload
-    def set_aside(self, db: Awaiting) -> Coroutine[Any, Any, list[SetAside]]: ...
-    def set_aside(self, db: Any) -> Any:
-        """The changes that failed too often, each with its images and its last error."""
-        consumer = self.consumer
-        return db.run(dead_letters.all_set_aside(db.port, consumer.books, consumer.name))
-
-    @overload
-    def retry(self, db: Blocking, change: SetAside) -> None: ...
-    @overload
-    def retry(self, db: Awaiting, change: SetAside) -> Coroutine[Any, Any, None]: ...
-    def retry(self, db: Any, change: SetAside) -> Any:
-        """Give a change that was set aside to its handlers once more, now and here; where they succeed it is deleted.
-
-        Raises what a handler raises, and the change stays. Later changes of its item were handled before it: handlers
-        that must not go back read the item itself.
-        """
-        self._refuse_async(db.port)
-        return db.run(retry(db.port, self.consumer, change))
-
-    @overload
-    def check(self, db: Blocking) -> list[Finding]: ...
-    @overload
-    def check(self, db: Awaiting) -> Coroutine[Any, Any, list[Finding]]: ...
-    def check(self, db: Any) -> Any:
-        """What is not as it should be: changes set aside, leases without a shard, tries of what is done."""
-        return db.run(check(db.port, self.consumer))
-
-    def _refuse_async(self, port: Port) -> None:
-        refuse_async(port, self.consumer.async_functions())
+        return Consumer(self.table, self.name, state_entities(self.table, self._leases_in), self._router, self._on_gap)
 
     def _add(self, handler: Handler) -> None:
         _check_view(self.table, handler)
@@ -362,7 +192,3 @@ def _check_expiry(table: Table, handler: Handler) -> None:
             table=table.name,
             hint="Give it one, as in ends: datetime = field(expires=True), or handle removed.",
         )
-
-
-def _is_table(value: Any) -> bool:
-    return isinstance(value, Table)

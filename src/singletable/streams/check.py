@@ -1,6 +1,6 @@
-"""Check: what must hold of a consumer's books. It reads them, the stream's shards, and nothing else.
+"""Check: what must hold of a consumer's state. It reads them, the stream's shards, and nothing else.
 
-* nothing was set aside
+* there are no dead letters
 * every lease is one of the stream's shards, or of one that is over
 * a shard is over only after its parent, and its position is set by an owner
 * what is being tried again lies behind its shard's position
@@ -16,29 +16,29 @@ from singletable.foundation import Finding, flows
 from singletable.operations.stream import Shard
 from singletable.streams.acquisition import label_of
 from singletable.streams.consumer import Consumer
-from singletable.streams.dead_letters import all_set_aside
+from singletable.streams.dead_letters import all_dead_letters
 from singletable.streams.leases import all_leases
 from singletable.streams.shard_tree import all_shards, find_stream
 from singletable.streams.state import LeaseItem, TryItem, leases_needed
 
 
 async def check(port: Port, consumer: Consumer) -> list[Finding]:
-    """Everything of a consumer's books that is not as it should be; nothing for sound ones with nothing set aside."""
+    """Everything of a consumer's state that is not as it should be; empty where it is sound."""
     stream = await find_stream(port, consumer.table)
-    books, name, label = consumer.books, consumer.name, label_of(stream)
+    state, name, label = consumer.state, consumer.name, label_of(stream)
     shards = await all_shards(port, stream)
-    with leases_needed(port, books):
-        leases = {lease.shard: lease for lease in await all_leases(port, books, name, label)}
-    query: Any = books.attempt.by_sequence(name, label)
+    with leases_needed(port, state):
+        leases = {lease.shard: lease for lease in await all_leases(port, state, name, label)}
+    query: Any = state.attempt.by_sequence(name, label)
     tries: list[TryItem] = await flows.everything(port, query.consistent())
     found = [
         Finding(
-            "change.set-aside",
+            "change.dead-letter",
             f"a change of {one.type or 'an item'} failed {one.tries} times",
             one.type,
             (one.shard, one.sequence),
         )
-        for one in await all_set_aside(port, books, name)
+        for one in await all_dead_letters(port, state, name)
     ]
     return [*found, *_of_leases(shards, leases), *_of_tries(tries, leases)]
 

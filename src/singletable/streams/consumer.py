@@ -11,14 +11,14 @@ from singletable.errors import InvalidRequest
 from singletable.foundation import Table
 from singletable.streams.events import Gap
 from singletable.streams.router import Router
-from singletable.streams.state import Books
+from singletable.streams.state import StateEntities
 
 Start = Literal["horizon", "now"]
 BUFFER_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Pace:
+class WorkerOptions:
     """How a worker works; seconds throughout."""
 
     start: Start = "horizon"
@@ -26,7 +26,7 @@ class Pace:
     lease_seconds: float = 10.0
     """How long a worker may show no life before others take its shards."""
     tries: int = 5
-    """Then a record is set aside."""
+    """Then a record is set dead_letter."""
     backoff_seconds: float = 0.2
     """Before the second try; doubled before each further one, up to 30 s."""
     poll_seconds: float = 0.25
@@ -53,7 +53,7 @@ class Consumer:
 
     table: Table
     name: str
-    books: Books
+    state: StateEntities
     router: Router
     on_gap: list[Callable[[Gap], Any]]
 

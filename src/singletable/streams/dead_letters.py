@@ -1,4 +1,4 @@
-"""Records that failed too often: set aside whole, with their error, and given back to their handlers on request."""
+"""Dead letters: records that failed too often, stored whole with their error, and handled again on request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from singletable.failure_text import error_text
 from singletable.flow.port import Port
 from singletable.foundation import KeyOf, Transaction, flows
 from singletable.operations.stream import EventName, StreamRecord, read_records
-from singletable.streams.state import AsideItem, Books, LeaseItem, leases_needed
+from singletable.streams.state import DeadLetterItem, LeaseItem, StateEntities, leases_needed
 
 _PART_BYTES = 350_000
 """Two images of 400 KB each don't fit into one item."""
@@ -23,7 +23,7 @@ _LONGEST_ERROR = 2000
 
 
 @dataclass(frozen=True)
-class SetAside:
+class DeadLetter:
     """A change that its handlers failed at, as it was read."""
 
     consumer: str
@@ -44,10 +44,16 @@ class SetAside:
         return read_records(b"[" + self.payload + b"]")[0]
 
 
-async def set_aside(
-    port: Port, books: Books, lease: LeaseItem, record: StreamRecord, type: str, tries: int, error: BaseException
+async def store_dead_letter(
+    port: Port,
+    state: StateEntities,
+    lease: LeaseItem,
+    record: StreamRecord,
+    type: str,
+    tries: int,
+    error: BaseException,
 ) -> None:
-    """Keep a record with its error, and forget its tries: one transaction. Done again, it changes nothing."""
+    """Store a record with its error, and delete its tries: one transaction. Repeating it changes nothing."""
     packed = zlib.compress(msgspec.json.encode(record))
     parts = [packed[i : i + _PART_BYTES] for i in range(0, len(packed), _PART_BYTES)]
     place: dict[str, Any] = {
@@ -58,9 +64,9 @@ async def set_aside(
     }
     transaction = Transaction()
     for number, payload in enumerate(parts[1:], 1):
-        transaction.put(books.aside(**place, part=number, payload=payload))
+        transaction.put(state.dead_letter(**place, part=number, payload=payload))
     transaction.put(
-        books.aside(
+        state.dead_letter(
             **place,
             part=0,
             payload=parts[0],
@@ -72,40 +78,42 @@ async def set_aside(
             at=datetime.fromtimestamp(port.now(), timezone.utc),
         )
     )
-    transaction.delete(books.attempt.by_sequence(**place))
+    transaction.delete(state.attempt.by_sequence(**place))
     await flows.commit(port, transaction.pending)
 
 
-async def all_set_aside(port: Port, books: Books, consumer: str) -> list[SetAside]:
-    """Everything that a consumer has set aside, in the order of its shards."""
-    query: Any = books.aside.by_sequence(consumer)
-    with leases_needed(port, books):
-        items: list[AsideItem] = await flows.everything(port, query.consistent())
+async def all_dead_letters(port: Port, state: StateEntities, consumer: str) -> list[DeadLetter]:
+    """Every dead letter of a consumer, in the order of its shards."""
+    query: Any = state.dead_letter.by_sequence(consumer)
+    with leases_needed(port, state):
+        items: list[DeadLetterItem] = await flows.everything(port, query.consistent())
     return list(_joined(items))
 
 
-async def forget(port: Port, books: Books, aside: SetAside) -> None:
-    """Delete what was set aside."""
+async def forget(port: Port, state: StateEntities, dead_letter: DeadLetter) -> None:
+    """Delete a dead letter."""
     parts: list[KeyOf[Any]] = [
-        books.aside.by_sequence(aside.consumer, aside.stream, aside.shard, aside.sequence, part)
-        for part in range(_count(aside))
+        state.dead_letter.by_sequence(
+            dead_letter.consumer, dead_letter.stream, dead_letter.shard, dead_letter.sequence, part
+        )
+        for part in range(_count(dead_letter))
     ]
     await flows.write_many(port, (), parts)
 
 
-def _count(aside: SetAside) -> int:
-    return -(-len(zlib.compress(aside.payload)) // _PART_BYTES)
+def _count(dead_letter: DeadLetter) -> int:
+    return -(-len(zlib.compress(dead_letter.payload)) // _PART_BYTES)
 
 
-def _joined(items: Iterable[AsideItem]) -> Iterator[SetAside]:
+def _joined(items: Iterable[DeadLetterItem]) -> Iterator[DeadLetter]:
     for _, parts in groupby(items, key=lambda item: (item.stream, item.shard, item.sequence)):
         first, *rest = parts
         if first.part != 0 or len(rest) + 1 != first.parts:
-            continue  # being forgotten just now
+            continue  # it is being deleted
         payload = zlib.decompress(b"".join([first.payload, *(part.payload for part in rest)]))
         event: Any = first.event
         assert first.at is not None
-        yield SetAside(
+        yield DeadLetter(
             first.consumer,
             first.stream,
             first.shard,

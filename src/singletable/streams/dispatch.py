@@ -1,4 +1,4 @@
-"""Handling records: one by all of its handlers, and a lane, the changes of one item, one after the other."""
+"""Handling records: one by all of its handlers, and a queue, the changes of one item, one after the other."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from singletable.flow.port import Port
 from singletable.operations.stream import StreamRecord
 from singletable.streams.events import AnyChange
 from singletable.streams.router import Handler, Router
-from singletable.streams.shard import Lane
+from singletable.streams.shard import ItemQueue
 
 _LONGEST_SECONDS = 1.0
-"""A lane with many records leaves the round after so long, for the others' sake."""
+"""A queue with many records leaves the round after so long, for the others' sake."""
 
 
-async def handle_lane(port: Port, router: Router, lane: Lane, may_go_on: Callable[[], bool]) -> None:
+async def handle_queue(port: Port, router: Router, queue: ItemQueue, may_go_on: Callable[[], bool]) -> None:
     """Mark what is done, and what failed with its error; a flow for `call_all`. It leaves off after a while."""
     until = port.monotonic() + _LONGEST_SECONDS
-    for number, entry in enumerate(lane):
+    for number, entry in enumerate(queue):
         # One at least: else a slow machine would never get on.
         if not may_go_on() or (number and port.monotonic() > until):
             return

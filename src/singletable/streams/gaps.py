@@ -15,7 +15,7 @@ class GapWarning(UserWarning):
     """Changes were lost, and no `on_gap` handler is declared."""
 
 
-async def tell_of_gap(
+async def report_gap(
     port: Port, consumer: Consumer, shard: str, after: str, reason: Literal["trimmed", "replaced"]
 ) -> None:
     """Call the application's handlers; what they raise ends the worker, and the next one tells of the gap again."""

@@ -13,17 +13,16 @@ from typing import Any
 import msgspec
 
 from singletable.errors import InvalidRequest
+from singletable.flow.lambda_handler import LambdaAnswer
 from singletable.flow.port import Port
 from singletable.operations.stream import StreamRecord, read_records
 from singletable.streams.consumer import Consumer
 from singletable.streams.dispatch import handle_record
 
 _log = logging.getLogger("singletable.streams")
-Answer = dict[str, list[dict[str, str]]]
-"""What Lambda expects: the failed record, or none."""
 
 
-async def handle_event(port: Port, consumer: Consumer, event: Mapping[str, Any]) -> Answer:
+async def handle_event(port: Port, consumer: Consumer, event: Mapping[str, Any]) -> LambdaAnswer:
     """Handle a batch in its order, up to the first record that fails."""
     router = consumer.router
     for record in _records(event):

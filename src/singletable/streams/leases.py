@@ -31,7 +31,7 @@ from singletable.expressions import Update, attr
 from singletable.flow.port import Port
 from singletable.flow.transitions import Transitions
 from singletable.foundation import Entity, flows
-from singletable.streams.state import Books, LeaseItem
+from singletable.streams.state import LeaseItem, StateEntities
 
 
 class State(Enum):
@@ -104,8 +104,8 @@ class Sightings:
         return now - since >= self.seconds
 
 
-async def all_leases(port: Port, books: Books, consumer: str, stream: str) -> list[LeaseItem]:
-    found: list[Any] = await flows.everything(port, books.lease.by_shard(consumer, stream).consistent())
+async def all_leases(port: Port, state: StateEntities, consumer: str, stream: str) -> list[LeaseItem]:
+    found: list[Any] = await flows.everything(port, state.lease.by_shard(consumer, stream).consistent())
     return found
 
 
@@ -118,72 +118,74 @@ async def make(port: Port, item: Entity) -> bool:
     return True
 
 
-async def take(port: Port, books: Books, lease: LeaseItem, owner: str) -> LeaseItem | None:
+async def take(port: Port, state: StateEntities, lease: LeaseItem, owner: str) -> LeaseItem | None:
     """Become the owner of a lease that was seen to be free; None where it has changed since, or is over."""
-    kind: Any = books.lease
+    kind: Any = state.lease
     changes = attr(kind.owner).set(owner), attr(kind.fence).set(lease.fence + 1), attr(kind.wanted_by).set("")
     seen = (attr(kind.fence) == lease.fence) & (attr(kind.beats) == lease.beats)
     seen = seen & (attr(kind.position) == lease.position) & (attr(kind.is_over) == False)  # noqa: E712
-    taken = await _change(port, books, lease, Event.TAKE, changes, seen)
+    taken = await _change(port, state, lease, Event.TAKE, changes, seen)
     return taken if taken is not None and (taken.owner, taken.fence) == (owner, lease.fence + 1) else None
 
 
 async def heartbeat(
-    port: Port, books: Books, lease: LeaseItem, beats: int, position: str | None = None
+    port: Port, state: StateEntities, lease: LeaseItem, beats: int, position: str | None = None
 ) -> LeaseItem | None:
     """Renew a lease that is held; with a position it is a checkpoint too. None where the lease was lost."""
-    kind: Any = books.lease
+    kind: Any = state.lease
     changes = [attr(kind.beats).set(beats)]
     if position is not None:
         changes.append(attr(kind.position).set(position))
-    return await _write(port, books, lease, Event.HEARTBEAT, *changes)
+    return await _write(port, state, lease, Event.HEARTBEAT, *changes)
 
 
-async def release(port: Port, books: Books, lease: LeaseItem, position: str | None) -> LeaseItem | None:
+async def release(port: Port, state: StateEntities, lease: LeaseItem, position: str | None) -> LeaseItem | None:
     """Leave a shard to others, with a last checkpoint where there is something to write down."""
-    kind: Any = books.lease
+    kind: Any = state.lease
     changes = [attr(kind.owner).set(""), attr(kind.wanted_by).set("")]
     if position is not None:
         changes.append(attr(kind.position).set(position))
-    return await _write(port, books, lease, Event.RELEASE, *changes)
+    return await _write(port, state, lease, Event.RELEASE, *changes)
 
 
-async def finish(port: Port, books: Books, lease: LeaseItem, beats: int, position: str) -> LeaseItem | None:
+async def finish(port: Port, state: StateEntities, lease: LeaseItem, beats: int, position: str) -> LeaseItem | None:
     """Everything of the shard is handled: its children may be read."""
-    kind: Any = books.lease
+    kind: Any = state.lease
     changes = attr(kind.position).set(position), attr(kind.beats).set(beats)
     over = attr(kind.is_over).set(True), attr(kind.owner).set("")
-    return await _write(port, books, lease, Event.FINISH, *changes, *over)
+    return await _write(port, state, lease, Event.FINISH, *changes, *over)
 
 
-async def bury(port: Port, books: Books, lease: LeaseItem) -> None:
+async def bury(port: Port, state: StateEntities, lease: LeaseItem) -> None:
     """Delete a lease as it was seen; nothing where it has changed since."""
     TRANSITIONS.after(state_of(lease), Event.BURY)
-    kind: Any = books.lease
-    key: Any = books.lease.by_shard(lease.consumer, lease.stream, lease.shard)
+    kind: Any = state.lease
+    key: Any = state.lease.by_shard(lease.consumer, lease.stream, lease.shard)
     with suppress(ConditionFailed):
         await flows.delete(port, key, where=attr(kind.fence) == lease.fence)
 
 
-async def ask_for(port: Port, books: Books, lease: LeaseItem, owner: str) -> None:
+async def ask_for(port: Port, state: StateEntities, lease: LeaseItem, owner: str) -> None:
     """Tell the owner that another worker has less to do; it releases the shard between two rounds."""
-    kind: Any = books.lease
+    kind: Any = state.lease
     changes = (attr(kind.wanted_by).set(owner),)
-    await _change(port, books, lease, Event.ASK, changes, attr(kind.fence) == lease.fence)
+    await _change(port, state, lease, Event.ASK, changes, attr(kind.fence) == lease.fence)
 
 
-async def _write(port: Port, books: Books, lease: LeaseItem, event: Event, *changes: Update) -> LeaseItem | None:
+async def _write(
+    port: Port, state: StateEntities, lease: LeaseItem, event: Event, *changes: Update
+) -> LeaseItem | None:
     """Change a lease under its fence; None where it was lost."""
-    kind: Any = books.lease
-    changed = await _change(port, books, lease, event, changes, attr(kind.fence) == lease.fence)
+    kind: Any = state.lease
+    changed = await _change(port, state, lease, event, changes, attr(kind.fence) == lease.fence)
     return changed if changed is not None and changed.fence == lease.fence else None
 
 
 async def _change(
-    port: Port, books: Books, lease: LeaseItem, event: Event, changes: Sequence[Update], where: Any
+    port: Port, state: StateEntities, lease: LeaseItem, event: Event, changes: Sequence[Update], where: Any
 ) -> LeaseItem | None:
     TRANSITIONS.after(state_of(lease), event)
-    key: Any = books.lease.by_shard(lease.consumer, lease.stream, lease.shard)
+    key: Any = state.lease.by_shard(lease.consumer, lease.stream, lease.shard)
     try:
         changed: LeaseItem = await flows.update(port, key, tuple(changes), where=where)
     except (ConditionFailed, NotFound):

@@ -16,7 +16,7 @@ from singletable.operations.answers import encode
 from singletable.operations.stream import StreamRecord
 from singletable.streams.state import LeaseItem
 
-Lane = deque["Entry"]
+ItemQueue = deque["Entry"]
 """The records of one item that are not done, in order."""
 
 
@@ -49,7 +49,7 @@ class Entry:
     def sequence(self) -> str:
         return self.place.sequence
 
-    def leave_answer(self) -> None:
+    def detach_from_answer(self) -> None:
         """Images are views of a whole answer of the service, which they keep in memory: up to 1 MB for any of them."""
         if not self.is_own:
             images = self.record.dynamodb
@@ -88,7 +88,7 @@ class HeldShard:
     is_behind: bool = False
     tried: dict[str, int] = field(default_factory=dict[str, int])
     """How often records had failed when the shard was taken."""
-    lanes: dict[bytes, Lane] = field(default_factory=dict[bytes, Lane])
+    queues: dict[bytes, ItemQueue] = field(default_factory=dict[bytes, ItemQueue])
     position: str = ""
     """The last sequence number before which all is done."""
     read_to: str = ""
@@ -116,7 +116,7 @@ class HeldShard:
         images = record.dynamodb
         size = len(memoryview(images.new_image)) + len(memoryview(images.old_image))
         entry = Entry(record, place, size, self.tried.get(place.sequence, 0))
-        self.lanes.setdefault(encode(sorted(images.keys.items())), deque()).append(entry)
+        self.queues.setdefault(encode(sorted(images.keys.items())), deque()).append(entry)
         self.size += size
 
     def _note(self, place: Place) -> None:
@@ -137,28 +137,28 @@ class HeldShard:
     def backlog(self) -> int:
         return len(self._order)
 
-    def ready_lanes(self, now: float) -> Iterator[Lane]:
-        return (lane for lane in self.lanes.values() if lane[0].wait_until <= now and lane[0].error is None)
+    def ready_queues(self, now: float) -> Iterator[ItemQueue]:
+        return (queue for queue in self.queues.values() if queue[0].wait_until <= now and queue[0].error is None)
 
     def next_try_at(self) -> float | None:
-        """When the first of the waiting lanes may go on."""
-        return min((lane[0].wait_until for lane in self.lanes.values()), default=None)
+        """When the first of the waiting queues may go on."""
+        return min((queue[0].wait_until for queue in self.queues.values()), default=None)
 
     def advance(self) -> None:
         """Drop what is done, and move the position up to the first record that is not."""
-        for key in [key for key, lane in self.lanes.items() if lane[0].place.done]:
-            lane = self.lanes[key]
-            while lane and lane[0].place.done:
-                self.size -= lane.popleft().size
-            if not lane:
-                del self.lanes[key]
+        for key in [key for key, queue in self.queues.items() if queue[0].place.done]:
+            queue = self.queues[key]
+            while queue and queue[0].place.done:
+                self.size -= queue.popleft().size
+            if not queue:
+                del self.queues[key]
         while self._order and self._order[0].done:
             place = self._order.popleft()
             self.position = place.sequence
             self.has_news |= not place.is_system
 
-    def leave_answers(self) -> None:
+    def detach_from_answers(self) -> None:
         """What stays for longer than a round keeps no answer of the service in memory."""
-        for lane in self.lanes.values():
-            for entry in lane:
-                entry.leave_answer()
+        for queue in self.queues.values():
+            for entry in queue:
+                entry.detach_from_answer()

@@ -11,9 +11,9 @@ from singletable.errors import Throttled
 from singletable.flow import DYNAMODB_STREAMS
 from singletable.flow.port import Port
 from singletable.operations.stream import GetRecords, GetShardIterator, Records, StreamRecord
-from singletable.streams.consumer import Consumer, Pace
+from singletable.streams.consumer import Consumer, WorkerOptions
 from singletable.streams.embedded import leaves_hole
-from singletable.streams.gaps import tell_of_gap
+from singletable.streams.gaps import report_gap
 from singletable.streams.shard import HeldShard, Place
 
 _log = logging.getLogger("singletable.streams")
@@ -33,7 +33,7 @@ class Reader:
 
     port: Port
     consumer: Consumer
-    pace: Pace
+    options: WorkerOptions
     ends: bool
     """It is a drain's: reads without pauses, and gives up where it is refused again and again."""
     source: Port = field(init=False)
@@ -43,9 +43,9 @@ class Reader:
 
     async def read(self, held: Mapping[str, HeldShard]) -> bool:
         """Read what is due and what there is memory for, the longest unread first; whether there was anything."""
-        now, share = self.port.monotonic(), self.pace.buffer_bytes / max(1, len(held))
+        now, share = self.port.monotonic(), self.options.buffer_bytes / max(1, len(held))
         due = sorted((s for s in held.values() if self._is_to_be_read(s, now, share)), key=lambda shard: shard.read_at)
-        room = self.pace.buffer_bytes - sum(shard.size for shard in held.values())
+        room = self.options.buffer_bytes - sum(shard.size for shard in held.values())
         due = due[: max(1, room // _ANSWER_BYTES)]
         for shard in due:
             if shard.iterator is None:
@@ -64,7 +64,7 @@ class Reader:
             return False
         if shard.backlog >= _MOST_WAITING or shard.size >= share:
             return False
-        return not shard.empty_reads or now - shard.read_at >= self.pace.poll_seconds or self.ends
+        return not shard.empty_reads or now - shard.read_at >= self.options.poll_seconds or self.ends
 
     async def _open(self, shard: HeldShard, now: float) -> None:
         """An iterator behind what was read. Where the service refuses it for its rate, the other shards go on."""
@@ -99,7 +99,7 @@ class Reader:
 
     async def _over_the_gap(self, shard: HeldShard) -> None:
         """Tell of what is gone, then go on from the oldest record there is."""
-        await tell_of_gap(self.port, self.consumer, shard.lease.shard, shard.position, "trimmed")
+        await report_gap(self.port, self.consumer, shard.lease.shard, shard.position, "trimmed")
         shard.forget_position()
         lease = shard.lease
         shard.iterator = await self.source.send(GetShardIterator(shard.stream, lease.shard))
@@ -118,7 +118,7 @@ class Reader:
                 await self._over_the_gap(shard)
             return
         if answer.records and leaves_hole(shard.stream, shard.read_to, answer.records[0].sequence):
-            await tell_of_gap(self.port, self.consumer, shard.lease.shard, shard.read_to, "trimmed")
+            await report_gap(self.port, self.consumer, shard.lease.shard, shard.read_to, "trimmed")
         # Only now: where the gap could not be told, the same records are read again.
         shard.iterator = answer.next_shard_iterator
         shard.is_read_out = shard.iterator is None

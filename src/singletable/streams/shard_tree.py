@@ -47,7 +47,7 @@ def newest(shards: Sequence[Shard]) -> set[str]:
     return {shard.id for shard in shards} - {shard.parent for shard in shards if shard.parent}
 
 
-def whose_turn(shards: Sequence[Shard], leases: Mapping[str, LeaseItem]) -> list[Shard]:
+def readable_shards(shards: Sequence[Shard], leases: Mapping[str, LeaseItem]) -> list[Shard]:
     """The shards that may be read now: those that are not over, and whose parent is over or gone."""
     there = {shard.id for shard in shards}
 

@@ -1,4 +1,5 @@
-"""What a consumer keeps in the table: the stream it reads, leases with their checkpoints, tries, what is set aside.
+"""What a consumer keeps in the table: the stream it reads, leases with their checkpoints, tries, dead
+letters.
 
 These are entities like any other, of a table of their own, `<table>-leases`; or of the very table whose changes are
 read. Their types begin with "_": such items belong to the library, and handlers for `Search` never see them.
@@ -62,8 +63,8 @@ class TryItem(Entity):
     tries: int
 
 
-class AsideItem(Entity):
-    """A part of a change that was set aside; the first has the particulars."""
+class DeadLetterItem(Entity):
+    """A part of a dead letter; the first part has the particulars."""
 
     consumer: str
     stream: str
@@ -80,25 +81,25 @@ class AsideItem(Entity):
 
 
 @dataclass(frozen=True)
-class Books:
+class StateEntities:
     """The entities as they are in one table."""
 
     table: Table
     consumer: type[Any]
     lease: type[Any]
     attempt: type[Any]
-    aside: type[Any]
+    dead_letter: type[Any]
 
 
 @cache
-def books_of(table: Table, leases: LeasesIn) -> Books:
-    """The books on the changes of a table, in it or in a table beside it."""
-    home = table if leases == "same" else _beside(table)
-    return Books(home, *_entities(home))
+def state_entities(table: Table, leases: LeasesIn) -> StateEntities:
+    """The entities for the changes of a table, stored in it or in a table beside it."""
+    stored_in = table if leases == "same" else _beside(table)
+    return StateEntities(stored_in, *_entities(stored_in))
 
 
 @contextmanager
-def leases_needed(port: Port, books: Books) -> Generator[None, None, None]:
+def leases_needed(port: Port, state: StateEntities) -> Generator[None, None, None]:
     """Says how to make the table of the leases where it is not there, and nobody but the application makes it."""
     try:
         yield
@@ -112,37 +113,40 @@ def _beside(table: Table) -> Table:
     return Table(f"{table.name}-leases")
 
 
-def _entities(home: Table) -> tuple[type[Any], ...]:
-    then = home.separator
+def _entities(table: Table) -> tuple[type[Any], ...]:
+    sep = table.separator
 
-    class Consumer(ConsumerItem, table=home, type="_consumer"):
-        @home.key
+    class Consumer(ConsumerItem, table=table, type="_consumer"):
+        @table.key
         @staticmethod
         def by_name(name: str) -> Key:
             """A consumer."""
-            return f"_consumer{then}{name}", "_consumer"
+            return f"_consumer{sep}{name}", "_consumer"
 
-    class Lease(LeaseItem, table=home, type="_lease"):
-        @home.key
+    class Lease(LeaseItem, table=table, type="_lease"):
+        @table.key
         @staticmethod
         def by_shard(consumer: str, stream: str, shard: str = ANY) -> Key:
             """The leases of a consumer, one for each shard."""
-            return f"_lease{then}{consumer}{then}{stream}", f"{shard}"
+            return f"_lease{sep}{consumer}{sep}{stream}", f"{shard}"
 
-    class Try(TryItem, table=home, type="_try"):
-        @home.key
+    class Try(TryItem, table=table, type="_try"):
+        @table.key
         @staticmethod
         def by_sequence(consumer: str, stream: str, shard: str = ANY, sequence: str = ANY) -> Key:
             """The changes that failed and are tried again."""
-            return f"_try{then}{consumer}{then}{stream}", f"{shard}{then}{sequence}"
+            return f"_try{sep}{consumer}{sep}{stream}", f"{shard}{sep}{sequence}"
 
-    class Aside(AsideItem, table=home, type="_aside"):
-        @home.key
+    class DeadLetter(DeadLetterItem, table=table, type="_aside"):
+        @table.key
         @staticmethod
         def by_sequence(
             consumer: str, stream: str = ANY, shard: str = ANY, sequence: str = ANY, part: int = ANY
         ) -> Key:
-            """The changes that were set aside, in the order of their shards."""
-            return f"_aside{then}{consumer}", f"{stream}{then}{shard}{then}{sequence}{then}{part:03}"
+            """The dead letters, in the order of their shards."""
+            return (
+                f"_aside{sep}{consumer}",
+                f"{stream}{sep}{shard}{sep}{sequence}{sep}{part:03}",
+            )
 
-    return Consumer, Lease, Try, Aside
+    return Consumer, Lease, Try, DeadLetter

@@ -21,9 +21,9 @@ from singletable.flow.worker import Heartbeat, Kernel
 from singletable.foundation import flows
 from singletable.streams import leases
 from singletable.streams.acquisition import Search
-from singletable.streams.consumer import Consumer, Pace
-from singletable.streams.dead_letters import set_aside
-from singletable.streams.dispatch import handle_lane
+from singletable.streams.consumer import Consumer, WorkerOptions
+from singletable.streams.dead_letters import store_dead_letter
+from singletable.streams.dispatch import handle_queue
 from singletable.streams.embedded import TEND_EVERY_SECONDS, tend
 from singletable.streams.shard import Entry, HeldShard
 from singletable.streams.shard_reader import Reader
@@ -35,16 +35,16 @@ _LONGEST_SLICE_SECONDS = 0.05
 _PATIENCE_SECONDS = 1.0
 
 
-async def run(port: Port, consumer: Consumer, pace: Pace, stop: Stop) -> None:
+async def run(port: Port, consumer: Consumer, options: WorkerOptions, stop: Stop) -> None:
     """Work until `stop` returns True; then finish the round, write checkpoints and release the leases."""
     kernel = Kernel(port, stop, consumer.name, _log, pause_seconds=_PATIENCE_SECONDS)
-    await Worker(port, consumer, pace, kernel).live()
+    await Worker(port, consumer, options, kernel).live()
 
 
-async def drain(port: Port, consumer: Consumer, pace: Pace) -> None:
+async def drain(port: Port, consumer: Consumer, options: WorkerOptions) -> None:
     """Handle what is in the stream now, and what the handlers' own writes add, then return."""
     kernel = Kernel(port, lambda: False, consumer.name, _log, outlives_passing=False)
-    await Worker(port, consumer, pace, kernel, until_caught_up=True).live()
+    await Worker(port, consumer, options, kernel, until_caught_up=True).live()
 
 
 @dataclass(eq=False)
@@ -53,7 +53,7 @@ class Worker:
 
     port: Port
     consumer: Consumer
-    pace: Pace
+    options: WorkerOptions
     kernel: Kernel
     until_caught_up: bool = False
     held: dict[str, HeldShard] = field(default_factory=dict[str, HeldShard])
@@ -62,15 +62,15 @@ class Worker:
     async def live(self) -> None:
         if await self.kernel.repeat(self._begin):
             heartbeat = Heartbeat(
-                self.pace.lease_seconds, lambda: list(self.held.values()), self._renew, _LONGEST_SLICE_SECONDS
+                self.options.lease_seconds, lambda: list(self.held.values()), self._renew, _LONGEST_SLICE_SECONDS
             )
             await self.kernel.run([self._work], heartbeat)
 
     async def _begin(self) -> bool:
         stream = await find_stream(self.port, self.consumer.table)
         await self._tend(stream)  # first: an engine that can't be tended is refused before anything is written
-        self.search = await Search.begin(self.port, self.consumer, self.pace, stream, greedy=self.until_caught_up)
-        self.reader = Reader(self.port, self.consumer, self.pace, ends=self.until_caught_up)
+        self.search = await Search.begin(self.port, self.consumer, self.options, stream, greedy=self.until_caught_up)
+        self.reader = Reader(self.port, self.consumer, self.options, ends=self.until_caught_up)
         self.busy_at = self.port.monotonic()
         return False
 
@@ -97,7 +97,7 @@ class Worker:
     def _refuse_to_wait_for_others(self) -> None:
         """A drain waits until a dead worker's leases are over, not until a live one ends."""
         waited = self.port.monotonic() - self.busy_at
-        if self.until_caught_up and self.search.left and waited > 2 * self.pace.lease_seconds:
+        if self.until_caught_up and self.search.left and waited > 2 * self.options.lease_seconds:
             raise Unavailable(
                 f"another worker of {self.consumer.name!r} reads {len(self.search.left)} of the stream's shards",
                 table=self.consumer.table.name,
@@ -108,7 +108,7 @@ class Worker:
     async def _renew(self, shard: HeldShard) -> None:
         began = self.port.monotonic()
         shard.beats += 1
-        renewed = await leases.heartbeat(self.port, self.consumer.books, shard.lease, shard.beats)
+        renewed = await leases.heartbeat(self.port, self.consumer.state, shard.lease, shard.beats)
         self._note(shard, renewed, began)
 
     def _note(self, shard: HeldShard, lease: Any, began: float) -> None:
@@ -142,10 +142,10 @@ class Worker:
     async def _handle(self) -> bool:
         now = self.port.monotonic()
         calls: list[Callable[[], Awaitable[None] | None]] = [
-            partial(handle_lane, self.port, self.consumer.router, lane, partial(self._may_go_on, shard))
+            partial(handle_queue, self.port, self.consumer.router, queue, partial(self._may_go_on, shard))
             for shard in self.held.values()
             if not shard.is_lost
-            for lane in shard.ready_lanes(now)
+            for queue in shard.ready_queues(now)
         ]
         if calls:
             await self.port.call_all(calls)
@@ -154,7 +154,7 @@ class Worker:
         return bool(calls)
 
     def _may_go_on(self, shard: HeldShard) -> bool:
-        late = self.port.monotonic() - shard.renewed_at >= self.pace.lease_seconds
+        late = self.port.monotonic() - shard.renewed_at >= self.options.lease_seconds
         return not late and not shard.is_lost and self.kernel.goes_on()
 
     # --- after it -----------------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ class Worker:
         for shard in list(self.held.values()):
             await self._settle_tries(shard)
             shard.advance()
-            shard.leave_answers()
+            shard.detach_from_answers()
             if not shard.is_lost and shard.is_done:
                 await self._checkpoint(shard, is_over=True)
                 self.search.hurry()
@@ -174,23 +174,23 @@ class Worker:
                 self.held.pop(shard.lease.shard, None)
 
     def _is_checkpoint_due(self, shard: HeldShard) -> bool:
-        return shard.has_news and self.port.monotonic() - shard.saved_at >= self.pace.checkpoint_seconds
+        return shard.has_news and self.port.monotonic() - shard.saved_at >= self.options.checkpoint_seconds
 
     async def _checkpoint(self, shard: HeldShard, *, is_over: bool = False) -> None:
         """Write the position; it is a heartbeat too, so none is due after it."""
         write = leases.finish if is_over else leases.heartbeat
         began = self.port.monotonic()
         shard.beats += 1
-        written = await write(self.port, self.consumer.books, shard.lease, shard.beats, shard.position)
+        written = await write(self.port, self.consumer.state, shard.lease, shard.beats, shard.position)
         self._note(shard, written, began)
         shard.saved_at, shard.has_news = began, False
 
     async def _settle_tries(self, shard: HeldShard) -> None:
-        """Count what failed, set aside what failed too often, and forget the tries of what went well in the end."""
+        """Count what failed, store dead letters, and delete the tries of what succeeded in the end."""
         if shard.is_lost:
             return
-        for lane in list(shard.lanes.values()):
-            for entry in lane:
+        for queue in list(shard.queues.values()):
+            for entry in queue:
                 if entry.error is not None:
                     await self._note_failure(shard, entry, entry.error)
                     break
@@ -204,13 +204,15 @@ class Worker:
         tries = entry.tries + 1
         named = self.consumer.router.name_of(entry.record)
         lease = shard.lease
-        _log.warning("%s: %s failed, try %d of %d", self.consumer.name, named, tries, self.pace.tries, exc_info=error)
-        if tries >= self.pace.tries:
+        _log.warning(
+            "%s: %s failed, try %d of %d", self.consumer.name, named, tries, self.options.tries, exc_info=error
+        )
+        if tries >= self.options.tries:
             type_ = named.partition("#")[0]
-            await set_aside(self.port, self.consumer.books, lease, entry.record, type_, tries, error)
+            await store_dead_letter(self.port, self.consumer.state, lease, entry.record, type_, tries, error)
             entry.place.done = True
         else:
-            attempt = self.consumer.books.attempt(
+            attempt = self.consumer.state.attempt(
                 consumer=lease.consumer,
                 stream=lease.stream,
                 shard=lease.shard,
@@ -218,13 +220,13 @@ class Worker:
                 tries=tries,
             )
             await flows.put(self.port, attempt)
-            wait = min(_LONGEST_BACKOFF_SECONDS, self.pace.backoff_seconds * 2.0 ** (tries - 1))
+            wait = min(_LONGEST_BACKOFF_SECONDS, self.options.backoff_seconds * 2.0 ** (tries - 1))
             entry.wait_until = self.port.monotonic() + wait * (0.5 + self.port.random() / 2)
         entry.tries, entry.error = tries, None
 
     def _try_key(self, shard: HeldShard, entry: Entry) -> Any:
         lease = shard.lease
-        return self.consumer.books.attempt.by_sequence(lease.consumer, lease.stream, lease.shard, entry.sequence)
+        return self.consumer.state.attempt.by_sequence(lease.consumer, lease.stream, lease.shard, entry.sequence)
 
     # --- the end ------------------------------------------------------------------------------------------------------
     async def _release_all(self) -> None:
@@ -238,7 +240,7 @@ class Worker:
     async def _release(self, shard: HeldShard) -> None:
         """Write the position, and leave the shard to others."""
         position = shard.position if shard.has_news else None
-        await leases.release(self.port, self.consumer.books, shard.lease, position)
+        await leases.release(self.port, self.consumer.state, shard.lease, position)
         shard.is_lost = True
         self.held.pop(shard.lease.shard, None)
 
@@ -251,7 +253,7 @@ class Worker:
     def _idle_seconds(self) -> float:
         now = self.port.monotonic()
         waits = [at - now for shard in self.held.values() if (at := shard.next_try_at()) is not None]
-        return max(0.0, min([self.pace.poll_seconds, *waits]))
+        return max(0.0, min([self.options.poll_seconds, *waits]))
 
 
 _EMPTY_READS_ON_AWS = 5

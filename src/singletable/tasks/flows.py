@@ -21,7 +21,7 @@ from singletable.tasks.worker import Worker
 from singletable.tasks.worker_options import Counts, WorkerOptions
 from singletable.tasks.writes import ClaimLost
 
-__all__ = ["check", "dead", "drain", "handle_event", "retry", "run", "send_due"]
+__all__ = ["check", "dead_letters", "drain", "handle_event", "retry", "run", "send_due"]
 
 Functions = Mapping[str, TaskFunction[...]]
 
@@ -49,7 +49,7 @@ async def drain(
         return await Worker(port, tasks, functions, options, is_over).drain()
 
 
-async def dead(port: Port, tasks: TaskEntities) -> list[DeadLetter]:
+async def dead_letters(port: Port, tasks: TaskEntities) -> list[DeadLetter]:
     """Every dead task, the longest dead first: eight queries, then a read of each item."""
     found = [item for item in await all_of(port, tasks, State.DEAD) if item.state is State.DEAD]
     return [_letter(item) for item in sorted(found, key=lambda item: item.wake)]
@@ -76,5 +76,5 @@ def _not_dead(tasks: TaskEntities, key: str) -> NotFound:
         key=tasks.by_id(key),
         table=tasks.table.name,
         operation="retry",
-        hint="tasks.dead(db) lists those that are.",
+        hint="TaskWorker(db, tasks).dead_letters() returns those that are.",
     )

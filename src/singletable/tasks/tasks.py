@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, ParamSpec, overload
 from weakref import WeakKeyDictionary, ref
 
 from singletable.errors import DeclarationError, InvalidRequest, InvalidValue
-from singletable.flow.port import Port
-from singletable.flow.shells import Awaiting, Blocking
-from singletable.flow.stop import Stop
-from singletable.foundation import Finding, Table, Write, model_of
-from singletable.queues import Queue
-from singletable.tasks import flows
+from singletable.foundation import Table, Write, model_of
 from singletable.tasks.calls import DEFAULT_TRIES, Backoff, Call, TaskFunction, task_function
 from singletable.tasks.context import Done, Running, claimed_now
-from singletable.tasks.items import DeadLetter, PlainTask, TaskEntities, task_entities
+from singletable.tasks.items import PlainTask, TaskEntities, task_entities
 from singletable.tasks.ordered import ScheduleName, ScheduleTurn
-from singletable.tasks.worker_options import Counts, WorkerOptions
 from singletable.tasks.writes import Cancel, Plan, Schedule
-from singletable.wire.shells import refuse_async
 
 P = ParamSpec("P")
 _KEY_BYTES = 16
@@ -83,18 +76,18 @@ class Tasks:
 
     def __init__(self, table: Table, *, index: str) -> None:
         _refuse_second(table)
-        self._tasks = task_entities(table, index)
+        self.entities = task_entities(table, index)
         _TASKS_OF[table] = ref(self)
         self.table = table
-        self._functions: dict[str, TaskFunction[...]] = {}
+        self.functions: dict[str, TaskFunction[...]] = {}
 
     def __repr__(self) -> str:
-        return f"<Tasks of {self.table.name}: {', '.join(self._functions) or 'none'}>"
+        return f"<Tasks of {self.table.name}: {', '.join(self.functions) or 'none'}>"
 
     @property
     def entity(self) -> type[PlainTask]:
         """The entity that tasks are stored as."""
-        return self._tasks.task
+        return self.entities.task
 
     # --- what can be put off ------------------------------------------------------------------------------------------
     @overload
@@ -128,22 +121,19 @@ class Tasks:
 
         return register if function is None else register(function)
 
-    def _refuse_async(self, port: Port) -> None:
-        refuse_async(port, (f"the task {f.name}" for f in self._functions.values() if f.is_async))
-
     def _admit(self, task: TaskFunction[...]) -> None:
-        other = self._functions.get(task.name)
+        other = self.functions.get(task.name)
         if other is not None and _place(other) != _place(task):  # the same again: a reload, a service made anew
             raise DeclarationError(
                 f"two tasks are named {task.name!r}", hint='Name one of them: @tasks.task(name="...").'
             )
-        self._functions[task.name] = task
+        self.functions[task.name] = task
 
     # --- what joins a transaction -------------------------------------------------------------------------------------
     def after(self, delay: timedelta, call: Call, *, key: str | None = None, order: str | None = None) -> Scheduled:
         """A call, to be run some time from the moment it is written by the database's clock; see `at`."""
         _check_schedule("after", "timedelta(minutes=10)", timedelta, delay, call)
-        return Scheduled(self._tasks, call, delay, _key_or_random(key), order)
+        return Scheduled(self.entities, call, delay, _key_or_random(key), order)
 
     def at(self, due: datetime, call: Call, *, key: str | None = None, order: str | None = None) -> Scheduled:
         """A call, to be run at a time or as soon as can be after it.
@@ -153,12 +143,12 @@ class Tasks:
         order. One item, in one index; with an order two. InvalidRequest where `call` is none, InvalidValue for no key.
         """
         _check_schedule("at", "datetime(2027, 1, 1, tzinfo=timezone.utc)", datetime, due, call)
-        return Scheduled(self._tasks, call, due, _key_or_random(key), order)
+        return Scheduled(self.entities, call, due, _key_or_random(key), order)
 
     def cancel(self, key: str) -> Cancelled:
         """The task of that key is no more; without one, nothing. One that runs goes on, but can't end with `done()`."""
         _check_key(key)
-        return Cancelled(self._tasks, key)
+        return Cancelled(self.entities, key)
 
     def done(self) -> Done:
         """The end of the task that runs here, for its own transaction: effect and end are one.
@@ -171,128 +161,6 @@ class Tasks:
     def running(self) -> Running:
         """What the task that runs here may know of itself; InvalidRequest outside of one."""
         return claimed_now().running
-
-    # --- workers ------------------------------------------------------------------------------------------------------
-    @overload
-    def run(
-        self,
-        db: Blocking,
-        *,
-        at_once: int = 8,
-        poll_seconds: float = 1.0,
-        lease_seconds: float = 60.0,
-        queue: Queue[Any] | None = None,
-        stop: Stop | None = None,
-        signals: bool = True,
-    ) -> Counts: ...
-    @overload
-    def run(
-        self,
-        db: Awaiting,
-        *,
-        at_once: int = 8,
-        poll_seconds: float = 1.0,
-        lease_seconds: float = 60.0,
-        queue: Queue[Any] | None = None,
-        stop: Stop | None = None,
-        signals: bool = True,
-    ) -> Coroutine[Any, Any, Counts]: ...
-    def run(
-        self,
-        db: Any,
-        *,
-        at_once: int = 8,
-        poll_seconds: float = 1.0,
-        lease_seconds: float = 60.0,
-        queue: Queue[Any] | None = None,
-        stop: Stop | None = None,
-        signals: bool = True,
-    ) -> Any:
-        """Run what is due, `at_once` tasks side by side, until SIGTERM, SIGINT or `stop()`; then finish what runs.
-
-        A worker that ends without that leaves its tasks to others when their leases run out. Idle, it looks every
-        `poll_seconds`: eight requests, four read units. A task costs a claim and an end, a write unit each for each KB,
-        and over its whole life four more in the index.
-
-        With a `queue`, tasks reach this worker and others through SQS: it tells the queue what is due, and runs what it
-        receives. A queue of its own, with a name that ends in `.fifo` or not.
-        """
-        options = WorkerOptions(at_once, poll_seconds, lease_seconds)
-        self._refuse_async(db.port)
-        return db.run(flows.run(db.port, self._tasks, self._functions, options, queue, stop, signals))
-
-    @overload
-    def drain(
-        self, db: Blocking, *, at_once: int = 8, lease_seconds: float = 60.0, stop: Stop | None = None
-    ) -> Counts: ...
-    @overload
-    def drain(
-        self, db: Awaiting, *, at_once: int = 8, lease_seconds: float = 60.0, stop: Stop | None = None
-    ) -> Coroutine[Any, Any, Counts]: ...
-    def drain(self, db: Any, *, at_once: int = 8, lease_seconds: float = 60.0, stop: Stop | None = None) -> Any:
-        """Run what is due by the database's clock, and what that makes due, then return. Leases are not extended."""
-        options = WorkerOptions(at_once, 1.0, lease_seconds)
-        self._refuse_async(db.port)
-        return db.run(flows.drain(db.port, self._tasks, self._functions, options, stop))
-
-    @overload
-    def send_due(self, db: Blocking, queue: Queue[Any], *, within_seconds: float = 900.0) -> int: ...
-    @overload
-    def send_due(
-        self, db: Awaiting, queue: Queue[Any], *, within_seconds: float = 900.0
-    ) -> Coroutine[Any, Any, int]: ...
-    def send_due(self, db: Any, queue: Queue[Any], *, within_seconds: float = 900.0) -> Any:
-        """Tell a queue of the tasks that are due within so many seconds, 15 minutes at most; gives how many.
-
-        For a schedule, as of a Lambda function called every minute. A fifo queue is told of what is due now. A message
-        is a pointer: the task itself decides whether it is run. What is overdue by two minutes is told of again.
-        """
-        return db.run(flows.send_due(db.port, self._tasks, queue, within_seconds))
-
-    def lambda_handler(
-        self, db: Blocking, *, lease_seconds: float = 900.0
-    ) -> Callable[[Mapping[str, Any], Any], dict[str, list[dict[str, str]]]]:
-        """The handler of a Lambda function behind such a queue, for `ReportBatchItemFailures`.
-
-        A message that is early, or whose turn has not come, is given back. A task that fails is not: its next try is in
-        the table, and `send_due` tells of it. `lease_seconds` is at least the function's timeout.
-        """
-
-        self._refuse_async(db.port)
-
-        def handler(event: Mapping[str, Any], context: Any = None) -> dict[str, list[dict[str, str]]]:
-            flow = flows.handle_event(db.port, self._tasks, self._functions, lease_seconds, event, context)
-            return db.run(flow)
-
-        return handler
-
-    # --- what went wrong ----------------------------------------------------------------------------------------------
-    @overload
-    def dead(self, db: Blocking) -> list[DeadLetter]: ...
-    @overload
-    def dead(self, db: Awaiting) -> Coroutine[Any, Any, list[DeadLetter]]: ...
-    def dead(self, db: Any) -> Any:
-        """The tasks that have failed for the last time, the longest dead first; kept until retried or cancelled."""
-        return db.run(flows.dead(db.port, self._tasks))
-
-    @overload
-    def retry(self, db: Blocking, key: str) -> None: ...
-    @overload
-    def retry(self, db: Awaiting, key: str) -> Coroutine[Any, Any, None]: ...
-    def retry(self, db: Any, key: str) -> Any:
-        """Make a dead task due now, with all its tries before it; NotFound where none of that key is dead."""
-        return db.run(flows.retry(db.port, self._tasks, key))
-
-    @overload
-    def check(self, db: Blocking) -> list[Finding]: ...
-    @overload
-    def check(self, db: Awaiting) -> Coroutine[Any, Any, list[Finding]]: ...
-    def check(self, db: Any) -> Any:
-        """What of the tasks is not as it should be; nothing in sound ones. Reads the whole table, and changes nothing.
-
-        Dead tasks are no finding: `dead` gives them.
-        """
-        return db.run(flows.check(db.port, self._tasks, self._functions))
 
 
 _TASKS_OF: WeakKeyDictionary[Table, ref[Tasks]] = WeakKeyDictionary()

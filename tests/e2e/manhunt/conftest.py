@@ -10,6 +10,8 @@ from examples.manhunt import Service, manhunt
 from examples.manhunt.check import check
 from examples.manhunt.model import tasks
 from singletable import Database, connect
+from singletable.streams import ChangeWorker
+from singletable.tasks import TaskWorker
 from tests.e2e.manhunt.support import Clock, Outbox, World, make_world
 
 
@@ -44,5 +46,5 @@ def world(app: Service, clock: Clock, outbox: Outbox) -> Iterator[World]:
     made.drain()
     assert check(made.db, drained=True) == []
     assert made.db.check(manhunt) == []
-    assert tasks.check(made.db) == []
-    assert made.escalation.changes.check(made.db) == []
+    assert TaskWorker(made.db, tasks).check() == []
+    assert ChangeWorker(made.db, made.escalation.changes).check() == []

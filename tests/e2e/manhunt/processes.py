@@ -12,6 +12,8 @@ from examples.manhunt.escalation import Escalation
 from examples.manhunt.model import Kind, tasks
 from examples.manhunt.notifiers import WebhookNotifier
 from singletable import Database
+from singletable.streams import ChangeWorker
+from singletable.tasks import TaskWorker
 from tests.e2e.manhunt.support import LINKS, Clock
 from tests.support.children import mortal
 
@@ -29,8 +31,8 @@ class Ahead(Clock):
 
 def work_at(db: Database, escalation: Escalation, clock: Ahead, *hours: int) -> None:
     for clock.at in hours:
-        escalation.changes.drain(db, lease_seconds=LEASE_SECONDS)
-        tasks.drain(db, lease_seconds=LEASE_SECONDS)
+        ChangeWorker(db, escalation.changes).drain(lease_seconds=LEASE_SECONDS)
+        TaskWorker(db, tasks).drain(lease_seconds=LEASE_SECONDS)
 
 
 def work(target: str) -> None:

@@ -17,6 +17,8 @@ from examples.manhunt.model import Contact, Delivery, Kind, Search, Status, task
 from examples.manhunt.notifiers import WebhookNotifier
 from examples.manhunt.searches import NO_ANSWER
 from singletable import connect
+from singletable.streams import ChangeWorker
+from singletable.tasks import TaskWorker
 from tests.e2e.manhunt import processes
 from tests.e2e.manhunt.processes import Ahead, work_at
 from tests.e2e.manhunt.receivers import HttpBox, http_server
@@ -83,8 +85,8 @@ def killed_and_recovered(ward: Ward, point: str) -> int:
 
 def whole(ward: Ward) -> None:
     assert ward.app.db.check(manhunt) == []
-    assert tasks.check(ward.app.db) == []
-    assert ward.escalation.changes.check(ward.app.db) == []
+    assert TaskWorker(ward.app.db, tasks).check() == []
+    assert ChangeWorker(ward.app.db, ward.escalation.changes).check() == []
 
 
 @pytest.mark.parametrize("point", [f"{AFTER}:{n}" for n in (9, 16, 21, 27)] + [f"{BEFORE}:{n}" for n in (12, 33)])

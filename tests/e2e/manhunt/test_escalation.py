@@ -17,6 +17,8 @@ from examples.manhunt.output import search_json
 from examples.manhunt.searches import NO_ANSWER, NO_METHOD
 from examples.manhunt.views import search_view
 from singletable import attr, present
+from singletable.streams import ChangeWorker
+from singletable.tasks import TaskWorker
 from tests.e2e.manhunt.support import DOMAIN, USUAL, World, contact_with
 
 
@@ -364,7 +366,7 @@ def test_a_provider_that_never_answers_is_given_up_and_the_search_is_not(world: 
     attempt = world.attempts(search)[0]
     assert (attempt.delivery, attempt.tries, attempt.problem) == (Delivery.REFUSED, 8, "timed out")
     assert world.outbox.steps == [1]
-    assert tasks.dead(world.db) == [], "the attempt says it"
+    assert TaskWorker(world.db, tasks).dead_letters() == [], "the attempt says it"
     world.later(600)
     assert world.now(search).status is Status.FAILED
 
@@ -375,7 +377,7 @@ def test_what_a_provider_refuses_for_good_is_not_sent_again(world: World) -> Non
     world.drain()
     (attempt,) = world.attempts(search)
     assert (attempt.delivery, attempt.tries) == (Delivery.REFUSED, 1)
-    assert tasks.dead(world.db) == []
+    assert TaskWorker(world.db, tasks).dead_letters() == []
     world.later(10)
     assert world.outbox.steps == [1]
 
@@ -390,8 +392,8 @@ def test_a_message_that_was_not_claimed_before_the_end_is_withheld(world: World)
         raise Undeliverable("out of order")
 
     world.outbox.before = end
-    world.escalation.changes.drain(world.db)
-    tasks.drain(world.db, at_once=1)
+    ChangeWorker(world.db, world.escalation.changes).drain()
+    TaskWorker(world.db, tasks).drain(at_once=1)
     world.later(3600)
     assert len(calls) == 1
     states = {attempt.step: attempt.delivery for attempt in world.attempts(search)}
@@ -405,10 +407,10 @@ class Killed(BaseException):
 @pytest.mark.parametrize("ends", ["answered", "cancelled", "goes on"])
 def test_a_message_whose_worker_died_with_it_does_not_stay_claimed(world: World, ends: str) -> None:
     search = world.open((Kind.EMAIL, 0), (Kind.SMS, 6000))
-    world.escalation.changes.drain(world.db)
+    ChangeWorker(world.db, world.escalation.changes).drain()
     world.outbox.before = dies = Raising(Killed)
     with pytest.raises(Killed):
-        tasks.drain(world.db, at_once=1)
+        TaskWorker(world.db, tasks).drain(at_once=1)
     assert world.attempts(search)[0].delivery is Delivery.CLAIMED
     world.outbox.before = lambda message: None
     if ends == "answered":
@@ -431,13 +433,13 @@ def test_a_message_whose_worker_died_with_it_does_not_stay_claimed(world: World,
 
 def test_a_message_whose_worker_dies_each_time_ends_unknown(world: World) -> None:
     search = world.open((Kind.EMAIL, 0), (Kind.SMS, 100_000))
-    world.escalation.changes.drain(world.db)
+    ChangeWorker(world.db, world.escalation.changes).drain()
     world.outbox.before = dies = Raising(Killed)
     for _ in range(MESSAGE_TRIES):
         with pytest.raises(Killed):
-            tasks.drain(world.db, at_once=1)
+            TaskWorker(world.db, tasks).drain(at_once=1)
         world.clock.forward(120)
-    tasks.drain(world.db)
+    TaskWorker(world.db, tasks).drain()
     assert dies.count == MESSAGE_TRIES
     assert world.attempts(search)[0].delivery is Delivery.UNKNOWN
     assert world.outbox.sent == []

@@ -12,6 +12,7 @@ from examples.organisations.model import Organisation, OrganisationMember, User,
 from examples.organisations.service import Service
 from examples.organisations.views import Person
 from singletable import attr
+from singletable.streams import ChangeWorker
 from tests.e2e.organisations.support import (
     INVITED,
     MEMBER,
@@ -236,22 +237,22 @@ def test_a_new_name_follows_to_any_number_of_copies(app: Service, org: str) -> N
     with app.db.meter() as meter:
         app.rename_organisation(org, "New", by=OWNER)
     assert (meter.requests, meter.write_units) == (1, 1.0)
-    changes.drain(app.db)
+    ChangeWorker(app.db, changes).drain()
     names = [found.organisation_name for found in app.db.scan(UserOrganisation)]
     assert names == ["New"] * (MAX_COPIES + 1)
-    assert changes.check(app.db) == []
+    assert ChangeWorker(app.db, changes).check() == []
 
 
 def test_who_is_invited_under_an_old_name_gets_the_new_one(app: Service, org: str) -> None:
     overtaken(app, 1, lambda: app.rename_organisation(org, "New")).invite(org, STRANGER)
-    changes.drain(app.db)
+    ChangeWorker(app.db, changes).drain()
     assert {found.organisation_name for found in app.db.scan(UserOrganisation)} == {"New"}
 
 
 def test_both_ways_together_end_with_the_last_name(app: Service, org: str) -> None:
     app.rename_organisation(org, "Later")
     app.put_organisation(org, "At once")
-    changes.drain(app.db)
+    ChangeWorker(app.db, changes).drain()
     assert {found.organisation_name for found in app.db.scan(UserOrganisation)} == {"At once"}
 
 

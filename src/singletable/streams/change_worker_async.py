@@ -1,0 +1,119 @@
+"""A worker of changes, bound to a database: it calls the handlers, and shows what they failed at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from singletable.flow.lambda_handler import AsyncLambdaHandler, LambdaAnswer
+from singletable.flow.shells import Awaiting, check_awaiting, refuse_async
+from singletable.flow.stop import Stop
+from singletable.foundation import Finding
+from singletable.streams import flows
+from singletable.streams.changes import Changes
+from singletable.streams.consumer import BUFFER_BYTES, Start, WorkerOptions
+from singletable.streams.dead_letters import DeadLetter
+
+
+class AsyncChangeWorker:
+    """Calls the handlers of a table's changes, over a database.
+
+        worker = AsyncChangeWorker(db, changes)
+
+    `await worker.run()` works until SIGTERM; `await worker.drain()` handles what is in the stream now, for tests and
+    scripts. Any number of workers share the shards of the stream. Raises InvalidRequest for anything but an
+    AsyncDatabase.
+    """
+
+    def __init__(self, db: Awaiting, changes: Changes) -> None:
+        check_awaiting(db, "AsyncChangeWorker")
+        self.db, self.changes = db, changes
+        self._check_functions()
+
+    def __repr__(self) -> str:
+        return f"<AsyncChangeWorker {self.changes.name} of {self.changes.table.name}>"
+
+    async def run(
+        self,
+        *,
+        start: Start = "horizon",
+        stop: Stop | None = None,
+        signals: bool = True,
+        lease_seconds: float = 10.0,
+        tries: int = 5,
+        backoff_seconds: float = 0.2,
+        poll_seconds: float = 0.25,
+        buffer_bytes: int = BUFFER_BYTES,
+    ) -> None:
+        """Work until SIGTERM or SIGINT, or until `stop()` returns True: then finish the round and write checkpoints.
+
+        A consumer that never ran begins a day back (`start="horizon"`) or with what comes (`"now"`). Any number of
+        workers share the shards; a worker without a heartbeat for `lease_seconds` loses its own. A handler may take as
+        long as it likes. A change that fails is tried `tries` times, after `backoff_seconds`, twice that, and so on.
+
+        While an earlier change of an item is tried again, the later ones wait in memory: up to `buffer_bytes` of images
+        in all, evenly shared by the shards that this worker reads. A shard over its share is not read until it is below
+        it. One answer of the service, 1 MB of items, is the most by which the share can be passed.
+
+        Errors that pass (`Unavailable`, `OutcomeUnknown`, `TransactionConflict`) are logged, and the worker goes on.
+        Any other error of the library's own requests is raised.
+
+        An idle shard costs a GetRecords every `poll_seconds`; a lease three writes in its length, a checkpoint a second
+        one more, and no request otherwise.
+        """
+        self._check_functions()
+        options = WorkerOptions(start, lease_seconds, tries, backoff_seconds, poll_seconds, buffer_bytes=buffer_bytes)
+        return await self.db.run(flows.run(self.db.port, self.changes.consumer, options, stop, signals))
+
+    async def drain(
+        self,
+        *,
+        start: Start = "horizon",
+        lease_seconds: float = 10.0,
+        tries: int = 5,
+        backoff_seconds: float = 0.2,
+        buffer_bytes: int = BUFFER_BYTES,
+    ) -> None:
+        """Handle what is in the stream, including changes the handlers make, and return: for tests and scripts.
+
+        Waits until the lease of a worker that died is over; Unavailable where another worker is alive.
+        """
+        self._check_functions()
+        options = WorkerOptions(start, lease_seconds, tries, backoff_seconds, buffer_bytes=buffer_bytes)
+        return await self.db.run(flows.drain(self.db.port, self.changes.consumer, options))
+
+    def lambda_handler(self) -> AsyncLambdaHandler:
+        """Returns a function for AWS Lambda, whose event source mapping must say ReportBatchItemFailures.
+
+        Records are handled in their order. The first that fails is reported, and Lambda sends it again with all that
+        follow. Lambda's own settings say how often, and where a record goes that never succeeds.
+        """
+        self._check_functions()
+
+        async def handler(event: Mapping[str, Any], context: Any = None) -> LambdaAnswer:
+            self._check_functions()
+            return await self.db.run(flows.handle_event(self.db.port, self.changes.consumer, event))
+
+        return handler
+
+    async def dead_letters(self) -> list[DeadLetter]:
+        """The changes that failed too often, each with its images and its last error. One query."""
+        consumer = self.changes.consumer
+        return await self.db.run(flows.dead_letters(self.db.port, consumer.state, consumer.name))
+
+    async def retry(self, dead_letter: DeadLetter) -> None:
+        """Call the handlers of a dead letter once more, here and now; where they succeed it is deleted.
+
+        Raises what a handler raises, and the dead letter stays. Later changes of its item were handled before it: a
+        handler that must not go back reads the item itself. NotFound where it is no longer a dead letter.
+        """
+        self._check_functions()
+        return await self.db.run(flows.retry(self.db.port, self.changes.consumer, dead_letter))
+
+    async def check(self) -> list[Finding]:
+        """What is not as it should be: dead letters, leases without a shard, tries of what is done."""
+        return await self.db.run(flows.check(self.db.port, self.changes.consumer))
+
+    def _check_functions(self) -> None:
+        """Before anything begins, as a handler may have been declared since."""
+        refuse_async(self.db, self.changes.consumer.async_functions())

@@ -1,0 +1,21 @@
+"""The flows of changes by their verbs: what the two shells run."""
+
+from __future__ import annotations
+
+from singletable.flow.port import Port
+from singletable.flow.stop import Stop, stopping
+from singletable.streams import worker
+from singletable.streams.check import check
+from singletable.streams.consumer import Consumer, WorkerOptions
+from singletable.streams.dead_letters import all_dead_letters as dead_letters
+from singletable.streams.lambda_handler import handle_event
+from singletable.streams.retry import retry
+from singletable.streams.worker import drain
+
+__all__ = ["check", "dead_letters", "drain", "handle_event", "retry", "run"]
+
+
+async def run(port: Port, consumer: Consumer, options: WorkerOptions, stop: Stop | None, signals: bool) -> None:
+    """A worker, until it is to stop."""
+    with stopping(stop, signals) as is_over:
+        await worker.run(port, consumer, options, is_over)

@@ -1,0 +1,115 @@
+"""A worker of tasks, bound to a database: it runs what is due, and shows what failed for the last time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from singletable.flow.lambda_handler import AsyncLambdaHandler, LambdaAnswer
+from singletable.flow.shells import Awaiting, check_awaiting, refuse_async
+from singletable.flow.stop import Stop
+from singletable.foundation import Finding
+from singletable.queues import Queue
+from singletable.tasks import flows
+from singletable.tasks.items import DeadLetter
+from singletable.tasks.tasks import Tasks
+from singletable.tasks.worker_options import Counts, WorkerOptions
+
+
+class AsyncTaskWorker:
+    """Runs the tasks of a table, over a database.
+
+        worker = AsyncTaskWorker(db, tasks)
+
+    `await worker.run()` works until SIGTERM; `await worker.drain()` runs what is due now, for tests and scripts. Any
+    number of workers may share a table. Raises InvalidRequest for anything but an AsyncDatabase.
+    """
+
+    def __init__(self, db: Awaiting, tasks: Tasks) -> None:
+        check_awaiting(db, "AsyncTaskWorker")
+        self.db, self.tasks = db, tasks
+        self._check_functions()
+
+    def __repr__(self) -> str:
+        return f"<AsyncTaskWorker of {self.tasks.table.name}>"
+
+    async def run(
+        self,
+        *,
+        at_once: int = 8,
+        poll_seconds: float = 1.0,
+        lease_seconds: float = 60.0,
+        queue: Queue[Any] | None = None,
+        stop: Stop | None = None,
+        signals: bool = True,
+    ) -> Counts:
+        """Run what is due, `at_once` tasks side by side, until SIGTERM, SIGINT or `stop()`; then finish what runs.
+
+        If the process dies, other workers run its tasks once their leases are over. An idle worker polls every
+        `poll_seconds`: eight requests, four read units. A task costs a claim and an end, a write unit each for each KB,
+        and over its whole life four more in the index.
+
+        With a `queue`, tasks reach this worker and others through SQS: it sends what is due to the queue, and runs what
+        it receives. The queue must serve no other purpose; it may be fifo or standard.
+        """
+        self._check_functions()
+        options = WorkerOptions(at_once, poll_seconds, lease_seconds)
+        tasks = self.tasks
+        return await self.db.run(
+            flows.run(self.db.port, tasks.entities, tasks.functions, options, queue, stop, signals)
+        )
+
+    async def drain(self, *, at_once: int = 8, lease_seconds: float = 60.0, stop: Stop | None = None) -> Counts:
+        """Run what is due by the database's clock, and what that makes due, then return. Leases are not extended."""
+        self._check_functions()
+        options = WorkerOptions(at_once, 1.0, lease_seconds)
+        return await self.db.run(flows.drain(self.db.port, self.tasks.entities, self.tasks.functions, options, stop))
+
+    async def send_due(self, queue: Queue[Any], *, within_seconds: float = 900.0) -> int:
+        """Send the tasks to a queue that are due within so many seconds, 15 minutes at most; returns their number.
+
+        For a schedule, such as a Lambda function called every minute. To a fifo queue only what is due now is sent. A
+        message is a pointer: the task itself decides whether it is run. What is overdue by two minutes is sent again.
+        """
+        return await self.db.run(flows.send_due(self.db.port, self.tasks.entities, queue, within_seconds))
+
+    def lambda_handler(self, *, lease_seconds: float = 900.0) -> AsyncLambdaHandler:
+        """Returns the handler of a Lambda function behind such a queue, for `ReportBatchItemFailures`.
+
+        A message that is early, or whose task waits for another of its order, is given back. A task that fails is not:
+        its next try is in the table, and `send_due` sends it. `lease_seconds` is at least the function's timeout.
+        """
+        self._check_functions()
+
+        async def handler(event: Mapping[str, Any], context: Any = None) -> LambdaAnswer:
+            self._check_functions()
+            tasks = self.tasks
+            flow = flows.handle_event(self.db.port, tasks.entities, tasks.functions, lease_seconds, event, context)
+            return await self.db.run(flow)
+
+        return handler
+
+    async def dead_letters(self) -> list[DeadLetter]:
+        """The tasks that failed for the last time, the longest dead first; kept until retried or cancelled.
+
+        Eight queries, then a read of each item.
+        """
+        return await self.db.run(flows.dead_letters(self.db.port, self.tasks.entities))
+
+    async def retry(self, key: str) -> None:
+        """Make a dead task due now, with all its tries before it; NotFound where no dead task has that key.
+
+        A read and a write.
+        """
+        return await self.db.run(flows.retry(self.db.port, self.tasks.entities, key))
+
+    async def check(self) -> list[Finding]:
+        """What is not as it should be; empty for sound tasks. Reads the whole table, and changes nothing.
+
+        Dead tasks are no finding: `dead_letters` returns them.
+        """
+        return await self.db.run(flows.check(self.db.port, self.tasks.entities, self.tasks.functions))
+
+    def _check_functions(self) -> None:
+        """Before anything begins, as a function may have been declared since."""
+        refuse_async(self.db, (f"the task {f.name}" for f in self.tasks.functions.values() if f.is_async))
