@@ -30,6 +30,7 @@ from singletable.errors import (
 from singletable.flow import Request
 from singletable.operations.stream import pad_sequence_number
 from singletable.streams import Changes, ChangeWorker, Inserted, Modified
+from singletable.streams.state import StateEntities
 from singletable.wire import RetryPolicy
 from tests.faults.actions import ApplyThen500, ApplyThenCut, DropBefore, PartialPage, Throttle, TruncateBody
 from tests.faults.port import make_faulty

@@ -1,4 +1,4 @@
-"""Changes: an application's handlers for what happens to its entities, and the ways to run them.
+"""Changes: the handlers that an application declares for the changes of its entities.
 
 changes = Changes(app)
 
@@ -8,8 +8,8 @@ def start(change: Inserted[Search]) -> None: ...
 @changes.on(Contact).modified(Contact.name)
 def renamed(change: Modified[Contact]) -> None: ...
 
-changes.run(db)                              # a worker, until SIGTERM
-handler = changes.lambda_handler(db)         # or AWS Lambda
+ChangeWorker(db, changes).run()               # a worker, until SIGTERM
+handler = ChangeWorker(db, changes).lambda_handler()   # or AWS Lambda
 """
 
 from __future__ import annotations
