@@ -254,6 +254,47 @@ def test_the_time_for_reading_contents_is_not_the_mutations() -> None:
         assert docs.head("p1").texts["c"] == "aba"
 
 
+class Failing(ObjectBlobs):
+    """A store that raises what the library doesn't know, until it is mended."""
+
+    error: BaseException | None = None
+
+    def get(self, path: str, most: int) -> bytes | None:
+        if self.error is not None:
+            raise self.error
+        return super().get(path, most)
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("can't start new thread"), ConnectionResetError("secret"), KeyError("x")]
+)
+def test_an_unknown_error_of_the_blob_store_rejects_nothing(error: Exception) -> None:
+    class Stored(Document, table=Table("poison-store"), bounds=BOUNDS):
+        texts: Items[str]
+
+    @Stored.mutation
+    def write(draft: Draft[Stored]) -> None:
+        draft.texts["a"] = "a"
+
+    @Stored.mutation
+    def take(draft: Draft[Stored]) -> None:
+        draft.texts.pop("a")
+
+    blobs = Failing(MemoryStore())
+    with connect("local") as db:
+        docs = Documents(db, Stored, blobs=blobs)
+        docs.create("o1", "p1")
+        docs.apply("p1", [write().by("a", 1)])
+        docs = Documents(db, Stored, blobs=blobs)
+        blobs.error = error
+        with pytest.raises(Unavailable, match=f"could not be read: {type(error).__name__} ") as raised:
+            docs.apply("p1", [take().by("a", 2)])
+        assert "secret" not in str(raised.value)
+        blobs.error = None
+        assert [(found.id, found.status) for found in docs.process("p1")] == [(2, "applied")]
+        assert docs.check("p1") == []
+
+
 LIMITED = """
 import resource, sys
 from obstore.store import MemoryStore

@@ -152,12 +152,18 @@ def _judge_board(docs: Documents[Project], board: str, tabs: list[Client]) -> It
     for tab in tabs:
         if [id for client, id, *_ in applied if client == tab.client] != list(range(1, LENGTH + 1)):
             yield f"{board}: the mutations of {tab.client} are not in their order"
-    yield from (
-        f"{board}: {name} was {rejected}" for _, _, name, rejected in applied if rejected != (name == "explode")
-    )
+    for client, id, name, rejected in applied:
+        if rejected != (name == "explode") and not _found_no_memory(docs, board, client, id):
+            yield f"{board}: {name} {id} of {client} was {'rejected' if rejected else 'applied'}"
     last = max(tabs, key=lambda tab: int(tab.cookie))
     if int(last.cookie) == head.version and last.base != _view(docs, board):
         yield f"{board}: {last.client} does not see the newest version"
+
+
+def _found_no_memory(docs: Documents[Project], board: str, client: str, id: int) -> bool:
+    """Whether a mutation was rejected in a process with a limit, and is said to be."""
+    (outcome,) = docs.outcomes(board, [(client, id)])
+    return outcome is not None and (outcome.error or "").startswith("MemoryError")
 
 
 def _view(docs: Documents[Project], board: str) -> dict[str, Any]:

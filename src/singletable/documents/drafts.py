@@ -18,7 +18,7 @@ from singletable.documents.context import Home
 from singletable.documents.document import CollectionModel, Items
 from singletable.documents.mutations import Ref, Submission
 from singletable.documents.snapshots import SIDE_BY_SIDE, scalar_values
-from singletable.errors import Corrupt, InvalidRequest, InvalidValue, SingletableError, TooLarge
+from singletable.errors import Corrupt, InvalidRequest, InvalidValue, SingletableError, TooLarge, Unavailable
 from singletable.flow.calls import call_in_threads
 from singletable.values import AttributeValue, item_size
 from singletable.values.sizes import texts_size
@@ -182,6 +182,14 @@ class Attempt:
         except SingletableError as fault:
             self.fault = fault
             raise
+        except Exception as error:
+            # A store may raise anything, or this process may lack memory or threads: no fault of the mutation.
+            self.fault = Unavailable(
+                f"a content could not be read: {type(error).__name__}",
+                operation="blob get",
+                hint="Look at the blob store and at this process's memory, then process the document again.",
+            )
+            raise self.fault from error
 
     def assign(self, name: str, id: str, content: Content, data: bytes) -> None:
         self._result_bytes += len(data)
