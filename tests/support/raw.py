@@ -28,7 +28,7 @@ class RawReader:
 
 async def stored(port: Port, key: Any) -> dict[str, Any] | None:
     """The item under a key, whatever class it is of."""
-    model = model_of(key.captured.owner)
+    model = key.model
     return await port.send(GetItem(model.table.name, model.key_item(key), RawReader(), consistent=True))
 
 

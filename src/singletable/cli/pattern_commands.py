@@ -15,7 +15,7 @@ from singletable.cli.arguments import arguments_of, usage
 from singletable.cli.lookup import Pattern, pattern_of
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
-from singletable.foundation import KeyOf, Page, Query, flows, model_of, ready
+from singletable.foundation import KeyOf, Page, Query, flows, ready
 from singletable.schema import Collection, Whole
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -146,7 +146,7 @@ def _asked(
 def _metered(db: Database, bound: Pattern, read: Callable[[Status], T]) -> T:
     """What is read; its cost goes to standard error, without that of finding the table on a local engine."""
     with Status(f"reading {bound.shown}", console=output.console(stderr=True)) as status:
-        db.run(ready(db.port, model_of(bound.captured.owner).table))
+        db.run(ready(db.port, bound.captured.model.table))
         started = time.perf_counter()
         with db.meter() as meter:
             found = read(status)

@@ -12,7 +12,7 @@ from typing import Any
 
 from singletable.errors import InvalidRequest, TransactionCancelled
 from singletable.flow.port import Port
-from singletable.foundation import Model, chunk, commit, model_of, ready, start
+from singletable.foundation import Model, chunk, commit, ready, start
 from singletable.graph.edge_removal import Removed, partition_pages, remove_edges
 from singletable.graph.edges import Edge, edge_types, is_edge
 from singletable.graph.nodes import BURIED, TOMBSTONE, Node, is_key_of, node_key
@@ -32,13 +32,13 @@ async def delete_node(port: Port, node: Any) -> bool:
     key = node_key(node)
     if not is_key_of(key, Node):
         raise InvalidRequest("a node or its key is wanted", operation="delete_node", hint="unlink() takes edges away.")
-    model: Model[Any] = model_of(key.kinds[0])
+    model = key.model
     await ready(port, model.table)
     item = await set_tombstone(port, model, key)
     if item is None:
         return False
     try:
-        await _delete(port, HoldTombstone(model, key, item[TOMBSTONE]["N"]), item)
+        await _delete(port, HoldTombstone(key, item[TOMBSTONE]["N"]), item)
     except TransactionCancelled as cancelled:
         if not is_ended(cancelled):
             raise
@@ -53,9 +53,9 @@ async def _delete(port: Port, node: HoldTombstone, item: Item) -> None:
     lag = port.traits.index_lag_seconds if types else 0.0
     left = await _remove_found(port, node, types, 0.0 if is_buried else lag)
     if not lag and not left:
-        await commit(port, [RemoveNode(model, key, mark)], {0: owner})
+        await commit(port, [RemoveNode(key, mark)], {0: owner})
     elif not is_buried:
-        await commit(port, [BuryNode(model, key, mark)], {0: owner})
+        await commit(port, [BuryNode(key, mark)], {0: owner})
 
 
 def _incoming_types(model: Model[Any]) -> list[type[Edge[Any, Any]]]:

@@ -55,11 +55,9 @@ class PutEdge(Write):
     """The item of an edge: new, or in the place of the revision `before`."""
 
     verb: ClassVar[str] = "link"
-    model: Model[Any]
     key: KeyOf[Any]
     listing: Listing
     before: Listing | None = None
-    where: Condition | None = None
 
     def main(self, current: Any, moment: Moment) -> Part:
         item = self.model.item(self.listing.edge)
@@ -92,10 +90,8 @@ class DeleteEdge(Write):
     """Take an edge away, as it was read."""
 
     verb: ClassVar[str] = "unlink"
-    model: Model[Any]
     key: KeyOf[Any]
     listing: Listing
-    where: Condition | None = None
 
     def main(self, current: Any, moment: Moment) -> Part:
         condition = is_as_read(self.listing)

@@ -12,7 +12,7 @@ from typing import Any
 from singletable.errors import NotFound, SingletableError, TransactionCancelled
 from singletable.expressions import Condition, Stored
 from singletable.flow.port import Port
-from singletable.foundation import KeyOf, Model, Moment, Part, Table, Write, commit, get_operation, guard, model_of
+from singletable.foundation import KeyOf, Moment, Part, Table, Write, commit, get_operation, guard
 from singletable.graph.edge_items import DeleteEdge, EdgeMoved, edge_key, listing_of
 from singletable.graph.edges import Edge
 from singletable.graph.link_writes import Unlinking
@@ -86,12 +86,12 @@ async def _remove_orphan(port: Port, edge: Edge[Any, Any], node: HoldTombstone) 
 
 def without_source(edge: Edge[Any, Any]) -> list[Write]:
     """An edge whose source is not there goes alone."""
-    return [DeleteEdge(model_of(type(edge)), edge_key(edge), listing_of(edge)), HoldAbsence(edge.source)]
+    return [DeleteEdge(edge_key(edge), listing_of(edge)), HoldAbsence(edge.source)]
 
 
 def _writes(edge: Edge[Any, Any], node: HoldTombstone) -> Sequence[Write]:
     if edge.source.partition == node.key.partition:
-        return [DeleteEdge(model_of(type(edge)), edge_key(edge), listing_of(edge))]
+        return [DeleteEdge(edge_key(edge), listing_of(edge))]
     return Unlinking(edge).writes()
 
 
@@ -108,8 +108,6 @@ class HoldAbsence(Write):
 
     def __init__(self, key: KeyOf[Any]) -> None:
         self.key = key
-        self.model: Model[Any] = model_of(key.kinds[0])
-        self.where: Condition | None = None
 
     def main(self, current: Any, moment: Moment) -> Part:
         absent = Condition("attribute_not_exists", (Stored(self.model.key_attributes[0]),))

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from singletable.errors import InvalidRequest, NotFound, TransactionCancelled, TransactionConflict
 from singletable.expressions import Update
 from singletable.flow.port import Port
-from singletable.foundation import HasWrites, KeyOf, Write, applied, commit, get, model_for, model_of
+from singletable.foundation import HasWrites, KeyOf, Write, applied, commit, get, model_for
 from singletable.graph.edge_items import EdgeMoved, edge_key, was_read
 from singletable.graph.edge_removal import without_source
 from singletable.graph.edges import Edge, is_edge
@@ -123,7 +123,7 @@ async def _commit(port: Port, writes: Sequence[Write]) -> None:
 
 def _missing(edge: Any) -> NotFound:
     key = _key(edge)
-    model = model_of(key.kinds[0])
+    model = key.model
     return NotFound(f"there is no such {model.kind.__name__}", key=key, table=model.table.name, operation="relink")
 
 

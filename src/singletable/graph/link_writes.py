@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from singletable.foundation import KeyOf, Model, Write, model_of
+from singletable.foundation import Write
 from singletable.graph.edge_items import DeleteEdge, Listing, PutEdge, edge_key, listing_of
 from singletable.graph.edge_items import EdgeMoved as EdgeMoved
 from singletable.graph.edges import Edge
@@ -36,11 +36,11 @@ class Linking(Generic[D]):
         edge, listing = self.edge, Listing(self.edge)
         held = type(edge).__mirrors__ is not None
         found: list[Write] = [
-            PutEdge(model_of(type(edge)), edge_key(edge), listing),
-            HoldNode(_model(edge.source), edge.source, (listing,) if held else ()),
+            PutEdge(edge_key(edge), listing),
+            HoldNode(edge.source, (listing,) if held else ()),
         ]
         if self.target == "checked":
-            found.append(HoldNode(_model(edge.target), edge.target))
+            found.append(HoldNode(edge.target))
         return found
 
 
@@ -52,9 +52,9 @@ class Unlinking(Generic[D]):
 
     def writes(self) -> Sequence[Write]:
         edge, listing = self.edge, listing_of(self.edge)
-        found: list[Write] = [DeleteEdge(model_of(type(edge)), edge_key(edge), listing)]
+        found: list[Write] = [DeleteEdge(edge_key(edge), listing)]
         if type(edge).__mirrors__ is not None and listing.listed:
-            found.append(HoldNode(_model(edge.source), edge.source, goes=(listing,), keeps=False))
+            found.append(HoldNode(edge.source, goes=(listing,), keeps=False))
         return found
 
 
@@ -70,10 +70,10 @@ class Relinking(Generic[D]):
         moves = old.listed and type(self.before).__mirrors__ is not None and _mirrors_differ(self.before, self.after)
         # An unmoved member stays in its half of the set: the revision keeps its parity.
         new = Listing(self.after, old.listed, old.revision + (1 if moves else 2))
-        found: list[Write] = [PutEdge(model_of(type(self.after)), edge_key(self.after), new, old)]
+        found: list[Write] = [PutEdge(edge_key(self.after), new, old)]
         if moves:
             source = self.after.source
-            found.append(_Moving(_model(source), source, (new,), (old,)))
+            found.append(_Moving(source, (new,), (old,)))
         return found
 
 
@@ -100,7 +100,3 @@ def link(edge: D, *, target: Target = "checked") -> Linking[D]:
 
 def _mirrors_differ(one: Edge[Any, Any], other: Edge[Any, Any]) -> bool:
     return any(getattr(one, n) != getattr(other, n) for n in type(one).__mirrors__ or ())
-
-
-def _model(key: KeyOf[Any]) -> Model[Any]:
-    return model_of(key.kinds[0])

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from singletable.errors import InvalidRequest, NotFound, SingletableError
 from singletable.expressions import Condition, Expressions, Given, Stored
-from singletable.foundation import Create, KeyOf, Model, Moment, Part, Write, both, guard, is_type, model_of
+from singletable.foundation import Create, KeyOf, Moment, Part, Write, both, guard, is_type, model_of
 from singletable.graph.edge_items import Listing, counter_of
 from singletable.graph.edges import Edge
 from singletable.graph.nodes import EDGE_SETS, OVERFLOW, TOMBSTONE
@@ -25,17 +25,15 @@ class HoldNode(Write):
     """What a transaction does to one node: members that come and go, or only that it has to be there."""
 
     verb: ClassVar[str] = "link"
-    model: Model[Any]
     key: KeyOf[Any]
     comes: tuple[Listing, ...] = ()
     goes: tuple[Listing, ...] = ()
     keeps: bool = True
     """The node has to be there and must not be being deleted."""
-    where: Condition | None = None
 
     def joined_with(self, other: Write) -> Write | None:
         if isinstance(other, Create):
-            return CreateHeld(other.model, other.entity, other.where, other.origin).joined_with(self)
+            return CreateHeld(other.entity, other.where, other.origin).joined_with(self)
         if not isinstance(other, HoldNode):
             return None
         joined = replace(
@@ -151,7 +149,7 @@ class CreateHeld(Create):
             return None
         held = other if self.held is None else self.held.joined_with(other)
         assert isinstance(held, HoldNode)
-        return CreateHeld(self.model, self.entity, self.where, self.origin, held)
+        return CreateHeld(self.entity, self.where, self.origin, held)
 
     def main(self, current: Any, moment: Moment) -> Part:
         part = super().main(current, moment)

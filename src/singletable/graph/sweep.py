@@ -71,7 +71,7 @@ async def _deletions(port: Port, table: Table) -> AsyncIterator[_Deletion]:
             model = model_at(table, item)
             if model is None or not issubclass(model.kind, Node):
                 continue
-            node = HoldTombstone(model, stored_key(model.kind, item["source"]["S"]), item[TOMBSTONE]["N"])
+            node = HoldTombstone(stored_key(model.kind, item["source"]["S"]), item[TOMBSTONE]["N"])
             try:
                 yield _Deletion(node, claimed_by(model, item))
             except SingletableError:
@@ -83,7 +83,7 @@ async def _end(port: Port, deletion: _Deletion) -> int:
     if not deletion.is_clear:
         return 0
     try:
-        await commit(port, [RemoveNode(node.model, node.key, node.mark)], {0: deletion.owner})
+        await commit(port, [RemoveNode(node.key, node.mark)], {0: deletion.owner})
     except TransactionCancelled as cancelled:
         if not is_ended(cancelled):
             raise

@@ -47,11 +47,9 @@ class HoldTombstone(Write):
     """The node is being deleted still, by this deletion: nobody has ended it and made another of the same name."""
 
     verb: ClassVar[str] = "delete_node"
-    model: Model[Any]
     key: KeyOf[Any]
     mark: str
     """The tombstone's number."""
-    where: Condition | None = None
 
     def main(self, current: Any, moment: Moment) -> Part:
         action = CheckItem(self.model.table.name, self.model.key_item(self.key), guard(self.model, self._marked))

@@ -12,8 +12,8 @@ from singletable.records.conditions import check_verb
 from singletable.records.first_use import ready
 from singletable.records.read import check_whole
 from singletable.records.readers import Place, placed_reader_of
-from singletable.schema.models import Model, model_for, model_of
-from singletable.schema.patterns import Captured, KeyOf
+from singletable.schema.models import Model, model_for
+from singletable.schema.patterns import KeyOf
 from singletable.schema.table import Table
 
 T = TypeVar("T")
@@ -29,20 +29,17 @@ async def get_many(port: Port, keys: Iterable[KeyOf[T]], consistent: bool = Fals
     100 keys a request, each key once; one round trip for up to 1,600 keys. `Incomplete` carries the keys that the
     service still left undone after several tries.
     """
-    models: dict[Captured, Model[Any]] = {}
     wanted: dict[Table, dict[Place, KeyOf[T]]] = {}
     asked: list[tuple[Model[Any], Place]] = []
     for key in keys:
         _check_asked(key)
-        if key.captured not in models:
-            models[key.captured] = model_of(key.captured.owner)
-        model, place = models[key.captured], (key.partition, key.low)
+        model, place = key.model, (key.partition, key.low)
         wanted.setdefault(model.table, {})[place] = key
         asked.append((model, place))
         consistent = consistent or key.strong
     found: dict[Table, Mapping[Place, Any]] = {}
     for table, places in wanted.items():
-        kinds = tuple(dict.fromkeys(model.kind for model in models.values() if model.table is table))
+        kinds = tuple(dict.fromkeys(key.model.kind for key in places.values()))
         reader = placed_reader_of(kinds)
         found[table] = dict(await get_at(port, table, places, reader, places.__getitem__, consistent))
     now = port.now()
@@ -155,7 +152,7 @@ def _requests(
         yield entity, model, _place_of(model.table, item), {"PutRequest": {"Item": item}}
     for key in deletes:
         check_whole(key)
-        model = model_of(key.captured.owner)
+        model = key.model
         _refuse_guarded(model)
         place = key.partition, key.low
         yield key, model, place, {"DeleteRequest": {"Key": model.key_item(key)}}

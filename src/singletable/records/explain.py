@@ -14,7 +14,6 @@ from singletable.operations import MAX_BATCH_GET, BatchGetItem
 from singletable.records.query_request import ask
 from singletable.records.read import check_whole, get_operation
 from singletable.schema.collections import Whole
-from singletable.schema.models import model_of
 from singletable.schema.patterns import KeyOf, Query
 
 Explainable = Query[Any] | Whole[Any] | Iterable[KeyOf[Any]]
@@ -61,8 +60,8 @@ def _gets(keys: list[KeyOf[Any]]) -> list[Explained]:
     made: list[Explained] = []
     for start in range(0, len(unique), MAX_BATCH_GET):
         part = unique[start : start + MAX_BATCH_GET]
-        model = model_of(part[0].captured.owner)
-        items = [model_of(k.captured.owner).key_item(k) for k in part]
+        model = part[0].model
+        items = [k.model.key_item(k) for k in part]
         request = BatchGetItem(model.table.name, items, model).request()
         made.append(_explained(request, None, _read_cost(False, "each item")))
     return made

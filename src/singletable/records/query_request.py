@@ -18,6 +18,8 @@ from singletable.schema.patterns import Query as PatternQuery
 from singletable.schema.table import Table
 from singletable.schema.type_filter import needs_type_filter
 
+Models = tuple[Model[Any], ...]
+
 
 class Asked(Struct, frozen=True):
     """A query made ready: everything but where to begin and how much."""
@@ -51,33 +53,32 @@ class Asked(Struct, frozen=True):
 
 def ask(query: PatternQuery[Any], now: float) -> Asked:
     """Make a query ready for a time, which tells expired items. InvalidRequest for a condition on what is not read."""
-    model = model_of(query.captured.owner)
-    table = model.table
-    if any(model_of(kind).table is not table for kind in query.kinds):
+    table, models = query.model.table, tuple(map(model_of, query.kinds))
+    if any(model.table is not table for model in models):
         raise InvalidRequest("a query reads the entities of one table", operation=query.captured.shown)
-    _check_projection(query, table)
+    _check_projection(query, models, table)
     _check_filter(query, table)
     expressions = Expressions(query.kinds)
     condition = _key_condition(query, expressions, table)
-    filter = _filter(query, table, now)
+    filter = _filter(query, models, table, now)
     return Asked(
         table,
         condition,
         expressions.condition(filter) if filter is not None else None,
-        _projection(query, expressions, table),
+        _projection(query, models, expressions, table),
         expressions,
         reader_of(query.kinds, query.attributes),
         query,
     )
 
 
-def _check_projection(query: PatternQuery[Any], table: Table) -> None:
+def _check_projection(query: PatternQuery[Any], models: Models, table: Table) -> None:
     """What is read and filtered has to be in the index: an attribute that is not would only seem to be absent."""
     if query.index is None or table.definition.indexes[query.index].projection == "all":
         return
     index = table.definition.indexes[query.index]
     held = {*table.definition.reserved, *(index.projection if index.projection != "keys" else ())}
-    for model in map(model_of, query.kinds):
+    for model in models:
         names = query.attributes or tuple(model.by_name)
         filtered = () if query.filter is None else map(first_name, handles_in(query.filter))
         expires = () if model.expires is None else (model.expires.name,)
@@ -122,22 +123,22 @@ def _key_condition(query: PatternQuery[Any], expressions: Expressions, table: Ta
     return f"{text} AND {sort} BETWEEN {expressions.value({'S': low})} AND {expressions.value({'S': high})}"
 
 
-def _filter(query: PatternQuery[Any], table: Table, now: float) -> Condition | None:
+def _filter(query: PatternQuery[Any], models: Models, table: Table, now: float) -> Condition | None:
     filter = query.filter
-    expiring = next((m for m in map(model_of, query.kinds) if m.expires is not None), None)
+    expiring = next((m for m in models if m.expires is not None), None)
     if expiring is not None:
         filter = both(is_alive(expiring, now), filter)
     if not needs_type_filter(query):
         return filter
-    types = tuple(Given({"S": model_of(kind).type}) for kind in query.kinds)
+    types = tuple(Given({"S": model.type}) for model in models)
     return both(Condition("IN", (Stored(table.definition.type_attribute), *types)), filter)
 
 
-def _projection(query: PatternQuery[Any], expressions: Expressions, table: Table) -> str | None:
+def _projection(query: PatternQuery[Any], models: Models, expressions: Expressions, table: Table) -> str | None:
     if not query.attributes:
         return None
     keys = (*table.definition.key, *table.definition.index_keys(query.index))
-    return expressions.projection(projected(map(model_of, query.kinds), query.attributes, keys))
+    return expressions.projection(projected(models, query.attributes, keys))
 
 
 def projected(models: Iterable[Model[Any]], attributes: tuple[str, ...], keys: tuple[str, ...]) -> list[str]:

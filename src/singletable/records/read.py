@@ -71,7 +71,7 @@ class Page(Generic[T_co]):
 
 async def get(port: Port, key: KeyOf[T]) -> T | None:
     """The entity under a key, or None. One request: half a read unit each 4 KB, a whole one when consistent."""
-    model: Model[Any] = model_of(key.captured.owner)
+    model = key.model
     await ready(port, model.table)
     found = await port.send(get_operation(key, whole=port.traits.counts_parts))
     return None if found is None or model.is_expired(found, port.now()) else found
@@ -79,7 +79,7 @@ async def get(port: Port, key: KeyOf[T]) -> T | None:
 
 def get_operation(key: KeyOf[Any], *, consistent: bool = False, whole: bool = False) -> GetItem[Any]:
     """The request for one item. `whole` fetches all of it, also where only(...) leaves out what is not made of it."""
-    model: Model[Any] = model_of(key.captured.owner)
+    model = key.model
     check_whole(key)
     if not key.attributes:
         return GetItem(model.table.name, model.key_item(key), model, key.strong or consistent)
@@ -117,7 +117,7 @@ async def page(
     """Up to `limit` items from where a cursor stands. One request, unless a filter leaves out most of what is read."""
     if limit < 1:
         raise InvalidRequest(f"a page has at least one item, not {limit}", operation=query.captured.shown)
-    asked = await _ready(port, query)
+    asked = await start(port, query)
     binding = _binding(query, asked.table.name, principal)
     position = _resume(asked, seal.open(after, binding, port.now())) if after is not None else None
     if position is _BEYOND:
@@ -143,13 +143,15 @@ async def chunk(port: Port, asked: Asked, after: Key | None) -> Found[Any]:
 
 
 async def start(port: Port, query: Query[Any]) -> Asked:
-    """Make a query ready for `chunk`."""
-    return await _ready(port, query)
+    """Make a query, and its table, ready for `chunk`."""
+    asked = ask(query, port.now())
+    await ready(port, asked.table)
+    return asked
 
 
 async def everything(port: Port, query: Query[T], max_pages: int = DEFAULT_MAX_PAGES) -> list[T]:
     """All items of a query; InvalidRequest when they take more than `max_pages` pages of up to 1 MB."""
-    asked = await _ready(port, query)
+    asked = await start(port, query)
     items: list[T] = []
     position: Key | None = None
     for _ in range(max_pages):
@@ -189,12 +191,6 @@ def scan_operation(
     filter = expressions.condition(of_type if alive is None else of_type & alive)
     selection = Selection(None, filter, None, expressions.names, expressions.values, limit, after, consistent)
     return Scan(model.table.name, selection, model, segment, segments)
-
-
-async def _ready(port: Port, query: Query[Any]) -> Asked:
-    asked = ask(query, port.now())
-    await ready(port, asked.table)
-    return asked
 
 
 def _look(asked: Asked, wanted: int) -> int:

@@ -38,7 +38,7 @@ from singletable.schema.patterns import KeyOf
 
 async def create(port: Port, entity: Any) -> None:
     """Write an item where there is none; AlreadyExists, NotUnique. One request."""
-    await alone(port, Create(model_for(entity), entity))
+    await alone(port, Create(entity))
 
 
 async def put(port: Port, entity: Any, where: Condition | None = None) -> None:
@@ -46,7 +46,7 @@ async def put(port: Port, entity: Any, where: Condition | None = None) -> None:
 
     One request; with unique attributes a read and a transaction.
     """
-    await alone(port, Put(model_for(entity), entity, where))
+    await alone(port, Put(entity, where))
 
 
 async def update(
@@ -63,9 +63,9 @@ async def update(
     values that neither the target nor the updates hold, and before NotFound, as only a read proves absence.
     `exactly_once` makes it a transaction and a read.
     """
-    model, key, expected = target_of(target, expected)
-    check_updates(model, updates)
-    return await alone(port, Change(model, key, updates, where, expected, brought_by(target, model)), exactly_once)
+    key, expected = target_of(target, expected)
+    check_updates(key.model, updates)
+    return await alone(port, Change(key, updates, where, expected, brought_by(target, key.model)), exactly_once)
 
 
 async def upsert(port: Port, entity: Any, updates: tuple[Update, ...], exactly_once: bool = False) -> Any:
@@ -76,7 +76,7 @@ async def upsert(port: Port, entity: Any, updates: tuple[Update, ...], exactly_o
     """
     model = model_for(entity)
     if not updates:
-        written = await alone(port, Upsert(model, entity))
+        written = await alone(port, Upsert(entity))
         if written is None:  # over an expired item, as create: the item is the entity
             if model.counter is not None:
                 setattr(entity, model.counter.name, 1)
@@ -87,7 +87,7 @@ async def upsert(port: Port, entity: Any, updates: tuple[Update, ...], exactly_o
     proves = False  # create() tells soon enough
     for _ in range(TRIES):
         try:
-            return await alone(port, Change(model, key, updates), exactly_once, proves)
+            return await alone(port, Change(key, updates), exactly_once, proves)
         except NotFound:
             try:
                 await create(port, fresh)
@@ -106,12 +106,12 @@ async def delete(port: Port, target: Any, where: Condition | None = None, expect
     ConditionFailed, VersionMoved. One request; with unique attributes a read and a transaction. A read more where a
     condition is given and there is no item.
     """
-    model, key, expected = target_of(target, expected)
+    key, expected = target_of(target, expected)
     try:
-        gone: Any = await alone(port, Remove(model, key, where, expected))
+        gone: Any = await alone(port, Remove(key, where, expected))
     except NotFound:
         return None
-    return None if gone is None or model.is_expired(gone, port.now()) else gone
+    return None if gone is None or key.model.is_expired(gone, port.now()) else gone
 
 
 async def alone(port: Port, write: Write, exactly_once: bool = False, proves: bool = True) -> Any:
@@ -132,7 +132,8 @@ async def alone(port: Port, write: Write, exactly_once: bool = False, proves: bo
         if any(True for _ in write.claims(current)):
             return await _transacted(port, write, {0: current})
         try:
-            answer = await port.send(_operation(part))
+            action: Any = part.action
+            answer = await port.send(action)
         except Refused as refused:
             evidence = await _evidence(port, write, part, refused, proves)
             if part.settles(evidence.stored):
@@ -228,11 +229,6 @@ def _applied(write: Write, item: Item | None, error: Exception) -> Applied:
     raised = applied(item, error, write.verb, write.model.table.name)
     raised.key = write.key
     return raised
-
-
-def _operation(part: Part) -> Any:
-    """The part's action as a request of its own."""
-    return part.action
 
 
 def _contended(model: Model[Any], key: KeyOf[Any], operation: str) -> TransactionConflict:

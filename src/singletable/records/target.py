@@ -8,20 +8,19 @@ from singletable.errors import InvalidRequest
 from singletable.records.read import check_whole
 from singletable.records.write import UNREAD
 from singletable.schema.entities import Entity
-from singletable.schema.models import Model, model_for, model_of
+from singletable.schema.models import Model, model_for
 from singletable.schema.patterns import KeyOf
 
 
-def target_of(target: KeyOf[Any] | Entity, expected: int | None) -> tuple[Model[Any], KeyOf[Any], int | None]:
-    """The model and key of a target, and the count of writes it is expected to have.
+def target_of(target: KeyOf[Any] | Entity, expected: int | None) -> tuple[KeyOf[Any], int | None]:
+    """The key of a target, and the count of writes that its item is expected to have.
 
     An entity brings its own count; a key has one only where `expected` gives it.
     """
-    key: KeyOf[Any]
     if isinstance(target, KeyOf):
-        key = target
-        check_whole(key)
-        model: Model[Any] = model_of(key.captured.owner)
+        check_whole(target)
+        key: KeyOf[Any] = target
+        model = key.model
     else:
         model = model_for(target)
         key = model.key_of(target)
@@ -32,12 +31,14 @@ def target_of(target: KeyOf[Any] | Entity, expected: int | None) -> tuple[Model[
             f"expected={expected}, and {model.kind.__name__} counts no writes",
             hint="Declare a count: revision: int = field(version=True, default=0).",
         )
-    return model, key, expected
+    return key, expected
 
 
 def brought_by(target: KeyOf[Any] | Entity, model: Model[Any]) -> Any:
-    """The target as the item, for an update that must know the other parts of an index key; UNREAD where it can't be:
-    a key, an entity that was loaded in part, and one whose guards hang on the item itself."""
+    """The target in place of a read of the item, for an update that must know the other parts of an index key.
+
+    UNREAD for a key, for an entity that was loaded in part, and for a class with unique attributes.
+    """
     if isinstance(target, KeyOf) or model.uniques or not model.feeds.keys() <= vars(target).keys():
         return UNREAD
     return target

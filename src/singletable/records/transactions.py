@@ -35,7 +35,6 @@ from singletable.records.upgrade import NOT_STALE, fresh_after
 from singletable.records.verbs import Change, Check, Create, Put, Remove, Upsert
 from singletable.records.write import UNREAD, Moment, Needs, Part, Write
 from singletable.schema.entities import Entity
-from singletable.schema.models import model_for, model_of
 from singletable.schema.patterns import KeyOf
 
 TRIES = 20
@@ -77,34 +76,34 @@ class Transaction:
         self.pending: list[Write] = []
 
     def create(self, entity: Any) -> None:
-        self.pending.append(Create(model_for(entity), entity))
+        self.pending.append(Create(entity))
 
     def put(self, entity: Any, *, where: Condition | None = None) -> None:
-        self.pending.append(Put(model_for(entity), entity, where))
+        self.pending.append(Put(entity, where))
 
     def update(
         self, target: KeyOf[Any] | Entity, *updates: Update, where: Condition | None = None, expected: int | None = None
     ) -> None:
         """The item, named by its key or itself, has to be there. An entity's count of writes has to be the item's."""
-        model, key, expected = target_of(target, expected)
-        check_updates(model, updates)
-        self.pending.append(Change(model, key, updates, where, expected, brought_by(target, model)))
+        key, expected = target_of(target, expected)
+        check_updates(key.model, updates)
+        self.pending.append(Change(key, updates, where, expected, brought_by(target, key.model)))
 
     def upsert(self, entity: Any) -> None:
         """Give the item, there or not, all of the entity's attributes."""
-        self.pending.append(Upsert(model_for(entity), entity))
+        self.pending.append(Upsert(entity))
 
     def delete(
         self, target: KeyOf[Any] | Entity, *, where: Condition | None = None, expected: int | None = None
     ) -> None:
         """Without `where` and `expected`, an item that is not there is no error."""
-        model, key, expected = target_of(target, expected)
-        self.pending.append(Remove(model, key, where, expected))
+        key, expected = target_of(target, expected)
+        self.pending.append(Remove(key, where, expected))
 
     def check(self, key: KeyOf[Any], where: Condition | None = None) -> None:
         """The item is there, of its type, and meets the condition; it is not changed."""
         check_whole(key)
-        self.pending.append(Check(model_of(key.captured.owner), key, where))
+        self.pending.append(Check(key, where))
 
     def add(self, value: HasWrites) -> None:
         """Take in the writes of any value that has some."""

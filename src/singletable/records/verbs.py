@@ -40,7 +40,7 @@ from singletable.records.conditions import (
 from singletable.records.index_keys import KeysNeeded, Planned, applied, is_repeatable, plan_keys
 from singletable.records.unique_guards import Claim
 from singletable.records.write import NEEDS, UNREAD, Moment, Needs, Part, Write
-from singletable.schema.models import Model
+from singletable.schema.models import Model, model_for
 from singletable.schema.patterns import KeyOf
 
 
@@ -58,7 +58,6 @@ def writes_entity(model: Model[Any], entity: Any, count: int | None, write_id: s
 class EntityWrite(Write):
     """A write of a whole entity."""
 
-    model: Model[Any]
     entity: Any
     where: Condition | None = None
     origin: Any = None
@@ -66,8 +65,9 @@ class EntityWrite(Write):
     key: KeyOf[Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        check_verb(self.model, self.verb)
-        self.key = self.model.key_of(self.entity)
+        model = model_for(self.entity)
+        check_verb(model, self.verb)
+        self.key = model.key_of(self.entity)
 
     @property
     def count(self) -> int | None:
@@ -85,10 +85,6 @@ class EntityWrite(Write):
                 known and expires is not None and getattr(current, expires.name) != getattr(self.entity, expires.name)
             )
             yield Claim(self.model, unique, self.key, old, getattr(self.entity, unique.name), ends, renew)
-
-    def _moves_expiry(self, current: Any) -> bool:
-        name = self.model.expires.name if self.model.expires is not None else ""
-        return bool(name) and getattr(current, name) != getattr(self.entity, name)
 
     def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
         return _uniques_moved(self.model, current, stored, now)
@@ -242,7 +238,6 @@ class Upsert(EntityWrite):
 class Change(Write):
     """Change some attributes of an item that is there."""
 
-    model: Model[Any]
     key: KeyOf[Any]
     updates: tuple[Update, ...]
     where: Condition | None = None
@@ -344,7 +339,6 @@ class Change(Write):
 class Remove(Write):
     """Remove an item. Alone, and without a condition, an item that is not there is no error."""
 
-    model: Model[Any]
     key: KeyOf[Any]
     where: Condition | None = None
     expected: int | None = None
@@ -391,7 +385,6 @@ class Remove(Write):
 class Check(Write):
     """An item is there, of its type, alive, and meets a condition. Only inside a transaction."""
 
-    model: Model[Any]
     key: KeyOf[Any]
     where: Condition | None = None
     verb: ClassVar[str] = "check"

@@ -61,13 +61,18 @@ class Write(ABC):
     """One write of one item."""
 
     verb: ClassVar[str]
-    model: Model[Any]
     key: KeyOf[Any]
-    where: Condition | None
+    where: Condition | None = None
+    """The caller's own condition; most writes of a layer have none."""
     brought: Any = UNREAD
     """The item as the caller has it, in place of a read: what the plan takes from it is held as conditions."""
     number: int = 1
     """Its place among the caller's operations in a transaction, from 1; of merged ones, the first's."""
+
+    @property
+    def model(self) -> Model[Any]:
+        """The model of the item's class."""
+        return self.key.model
 
     @abstractmethod
     def main(self, current: Any, moment: Moment) -> Part | Needs:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from singletable.schema.capture import ANY
 from singletable.schema.collections import BoundCollection, Collection
 from singletable.schema.key_text import TOP, Slot
-from singletable.schema.models import Model, model_of
+from singletable.schema.models import Model
 from singletable.schema.patterns import Captured, Query
 from singletable.schema.table import Table
 from singletable.schema.type_filter import needs_type_filter
@@ -93,7 +93,7 @@ def collections_of(table: Table) -> Iterator[tuple[type[Collection], str, BoundC
     for kind in kinds.values():
         for name in dict.fromkeys(n for base in reversed(kind.__mro__) for n in vars(base)):
             bound = getattr(kind, name, None)
-            if isinstance(bound, BoundCollection) and model_of(bound.pattern.captured.owner).table is table:
+            if isinstance(bound, BoundCollection) and bound.pattern.captured.model.table is table:
                 yield kind, name, bound
 
 
@@ -130,7 +130,7 @@ def _of_collection(kind: type[Collection], name: str, bound: BoundCollection[...
         entity_name(kind),
         name,
         "collection",
-        model_of(captured.owner).table.name,
+        captured.model.table.name,
         captured.index,
         captured.templates[0].shown,
         "",

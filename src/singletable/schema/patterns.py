@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, Protocol, Self, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,16 +20,25 @@ from singletable.schema.capture import ANY, capture
 from singletable.schema.key_text import TOP, Range, Slot, Template, bounds
 
 if TYPE_CHECKING:
-    from singletable.schema.entities import Entity
+    from singletable.schema.models import Model
 
 P = ParamSpec("P")
 T = TypeVar("T")
-E = TypeVar("E", bound="Entity")
-F = TypeVar("F", bound="Entity")
+E = TypeVar("E", bound="HasPatterns")
+F = TypeVar("F", bound="HasPatterns")
 E_co = TypeVar("E_co", covariant=True)
 Key = tuple[str, str]
 """What a key function returns: the texts of the partition key and of the sort key."""
 KeyWriter = Callable[[Mapping[str, Any]], str]
+
+
+class HasPatterns(Protocol):
+    """An entity class, as far as its patterns know it."""
+
+    __patterns__: ClassVar[Mapping[str, Bound[..., Any]]]
+
+    @classmethod
+    def __pattern__(cls, name: str) -> Bound[..., Any]: ...
 
 
 # --- ranges ride in the argument: T -> T keeps the call typed ---------------------------------------------------------
@@ -75,6 +84,11 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
     descending: bool = False
     strong: bool = False
     attributes: tuple[str, ...] = ()
+
+    @property
+    def model(self) -> Model[Any]:
+        """The model of the class that the pattern belongs to: of a key's item, and of a query's first class."""
+        return self.captured.model
 
     @property
     def index(self) -> str | None:
@@ -145,6 +159,12 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
     index: str | None
     templates: tuple[Template, Template]
     signature: inspect.Signature
+
+    @cached_property
+    def model(self) -> Model[Any]:
+        """The model of the owner, which is made after its patterns."""
+        found: Model[Any] = self.owner.__model__
+        return found
 
     @property
     def shown(self) -> str:

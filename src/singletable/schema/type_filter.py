@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from singletable.schema.models import Model, model_of
+from singletable.schema.models import Model
 from singletable.schema.overlap import could_begin, could_meet
 from singletable.schema.patterns import Captured, Query
 
 
 def needs_type_filter(query: Query[Any]) -> bool:
     """Whether items of other classes could lie in the range: then, and only then, a filter leaves them out."""
-    table = model_of(query.captured.owner).table
+    table = query.model.table
     return _shared(query.captured, query.bound, query.kinds, table.models)
 
 

@@ -118,7 +118,7 @@ class Kept:
         writes: list[_IfItHolds] = []
         for holder in holders:
             updates, where = self._updates(source), self._condition(source, is_another)
-            write = Write(model, model.key_of(holder), updates, where)
+            write = Write(model.key_of(holder), updates, where)
             part = write.main(holder, Moment(now, port.token()))
             assert isinstance(part, Part)
             action: Any = part.action

@@ -88,7 +88,7 @@ async def _tell_again(port: Port, tasks: TaskEntities, queue: Queue[Any], part: 
 
 
 def _message(tasks: TaskEntities, queue: Queue[Any], task: Candidate, now: float) -> Outgoing[Pointer]:
-    values = model_of(task.key.kinds[0]).key_values(task.key)
+    values = task.key.model.key_values(task.key)
     pointer = Pointer(values["id"], task.fence or 0)
     if not queue.is_fifo:
         wait = ceil(time_of(tasks, task.wake).timestamp() - now)
@@ -106,10 +106,10 @@ async def _mark(
 
 
 async def _mark_one(port: Port, task: Candidate, changes: Sequence[Change], held: Condition | None) -> bool:
-    model = model_of(task.key.kinds[0])
+    model = task.key.model
     condition = is_type(model) & equal("fence", {"N": str(task.fence)})
     try:
-        await alone(port, Move(model, task.key, condition if held is None else condition & held, changes))
+        await alone(port, Move(task.key, condition if held is None else condition & held, changes))
     except ClaimLost:
         return False  # it was claimed, cancelled or has ended since it was read
     return True

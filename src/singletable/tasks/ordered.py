@@ -51,12 +51,9 @@ class ScheduleTurn(NewItem):
 
     tasks: TaskEntities
     plan: Plan
-    where: Condition | None = None
-    model: Model[Any] = field(init=False)
     key: KeyOf[Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.model = model_of(self.tasks.turn)
         due = self.plan.due if isinstance(self.plan.due, datetime) else _ANY_TIME
         self.key = place_of(self.tasks, self.plan.order or "", due, self.plan.id)
 
@@ -86,12 +83,10 @@ class Guarded(Write):
     """A write or a check of one item under a condition, whose refusal says that another worker was faster."""
 
     verb: ClassVar[str] = "claim"
-    model: Model[Any]
     key: KeyOf[Any]
     held: Condition
     make: Callable[[Guard], Any]
     """The action, with the condition as a request takes it."""
-    where: Condition | None = None
 
     def main(self, current: Any, moment: Moment) -> Part:
         return Part(self.make(guard(self.model, self.held)), self._refusal, refusal_needs_item=False)
@@ -105,11 +100,9 @@ class Move(Write):
     """Change a turn's item under a condition."""
 
     verb: ClassVar[str] = "claim"
-    model: Model[Any]
     key: KeyOf[Any]
     held: Condition
     changes: Sequence[Change]
-    where: Condition | None = None
 
     def main(self, current: Any, moment: Moment) -> Part:
         expressions = Expressions((self.model.kind,))
@@ -133,12 +126,10 @@ class FinishName(Write):
     verb: ClassVar[str] = "done"
     tasks: TaskEntities
     turn: Turn
-    where: Condition | None = None
-    model: Model[Any] = field(init=False)
     key: KeyOf[Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.model, self.key = model_of(self.tasks.task), self.tasks.by_id(self.turn.id)
+        self.key = self.tasks.by_id(self.turn.id)
 
     def main(self, current: Any, moment: Moment) -> Part:
         held = guard(self.model, is_name_of(self.tasks, self.turn))
@@ -149,7 +140,7 @@ class FinishName(Write):
         """The next task of the same key, scheduled where this one ends."""
         if not isinstance(other, Schedule):
             return None
-        return Replace(self.model, self.key, other.item, is_name_of(self.tasks, self.turn))
+        return Replace(self.key, other.item, is_name_of(self.tasks, self.turn))
 
 
 @dataclass(eq=False)
@@ -160,12 +151,10 @@ class CheckName(Write):
     tasks: TaskEntities
     turn: Turn
     gone: bool = False
-    where: Condition | None = None
-    model: Model[Any] = field(init=False)
     key: KeyOf[Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.model, self.key = model_of(self.tasks.task), self.tasks.by_id(self.turn.id)
+        self.key = self.tasks.by_id(self.turn.id)
 
     def main(self, current: Any, moment: Moment) -> Part:
         name, there = self.model, is_name_of(self.tasks, self.turn)
@@ -190,14 +179,14 @@ def claim_turn(tasks: TaskEntities, turn: Turn, now: datetime, until: datetime) 
     held = is_held(model, turn) & at_most("ready", now)
     lane = LaneOf(tasks, claimed)
     free = is_absent(lane.model) | at_most("until", now)
-    return claimed, [Move(model, model.key_of(turn), held, changes), lane.put(until, free), CheckName(tasks, turn)]
+    return claimed, [Move(model.key_of(turn), held, changes), lane.put(until, free), CheckName(tasks, turn)]
 
 
 def extend_turn(tasks: TaskEntities, turn: Turn, until: datetime) -> list[Write]:
     """A longer lease, of the turn and of its lane."""
     model, lane = model_for(turn), LaneOf(tasks, turn)
     wake = list(waking(model, tasks.index, until))
-    return [Move(model, model.key_of(turn), is_held(model, turn), wake), lane.put(until, lane.is_ours)]
+    return [Move(model.key_of(turn), is_held(model, turn), wake), lane.put(until, lane.is_ours)]
 
 
 def retry_turn(tasks: TaskEntities, turn: Turn, ready: datetime, error: str) -> list[Write]:
@@ -206,7 +195,7 @@ def retry_turn(tasks: TaskEntities, turn: Turn, ready: datetime, error: str) -> 
     changes = [Change("error", {"S": error}), Change("sent", {"BOOL": False}), *waking(model, tasks.index, ready)]
     changes.append(Change("ready", next(change.value for change in changes if change.name == "wake")))
     changes.append(Change("tries", {"N": str(turn.tries)}))
-    return [Move(model, model.key_of(turn), is_held(model, turn), changes), LaneOf(tasks, turn).drop()]
+    return [Move(model.key_of(turn), is_held(model, turn), changes), LaneOf(tasks, turn).drop()]
 
 
 def finish_turn(tasks: TaskEntities, turn: Turn) -> list[Write]:
@@ -231,7 +220,7 @@ def bury_turn(tasks: TaskEntities, turn: Turn, died: datetime, error: str) -> li
         order=turn.order,
     )
     key, item = tasks.by_id(turn.id), name.item(dead)
-    becomes = Guarded(name, key, is_name_of(tasks, turn), lambda held: PutItem(name.table.name, item, held))
+    becomes = Guarded(key, is_name_of(tasks, turn), lambda held: PutItem(name.table.name, item, held))
     return [Finish(turn), LaneOf(tasks, turn).drop(), becomes]
 
 
@@ -256,7 +245,7 @@ def revive_turn(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[Wri
     name = replace(dead, state=State.ORDERED, shard=None, arguments={}, turn=key.low, fence=turn.fence, tries=0)
     return [
         Advance(dead, name, Event.REVIVE.value),
-        Guarded(model, key, is_absent(model), lambda held: PutItem(model.table.name, item, held)),
+        Guarded(key, is_absent(model), lambda held: PutItem(model.table.name, item, held)),
     ]
 
 
@@ -273,27 +262,25 @@ def postpone_turn(
     model = model_of(tasks.turn)
     held = is_type(model) & at_most("wake", now)
     stays = _check_lane(tasks, before) if isinstance(before, Lane) else _check_turn(before)
-    return [Move(model, key, held, list(waking(model, tasks.index, wake))), stays]
+    return [Move(key, held, list(waking(model, tasks.index, wake))), stays]
 
 
 def nudge_turn(tasks: TaskEntities, turn: Turn, now: datetime) -> Move:
     """Look at a turn now."""
     model = model_for(turn)
-    return Move(model, model.key_of(turn), is_held(model, turn), list(waking(model, tasks.index, now)))
+    return Move(model.key_of(turn), is_held(model, turn), list(waking(model, tasks.index, now)))
 
 
 def _check_turn(turn: Turn) -> Guarded:
     model = model_for(turn)
     key = model.key_of(turn)
-    return Guarded(
-        model, key, is_held(model, turn), lambda held: CheckItem(model.table.name, model.key_item(key), held)
-    )
+    return Guarded(key, is_held(model, turn), lambda held: CheckItem(model.table.name, model.key_item(key), held))
 
 
 def _check_lane(tasks: TaskEntities, lane: Lane) -> Guarded:
     model = model_of(tasks.lane)
     held, key = is_lane_of(model, lane.turn, lane.fence), model.key_of(lane)
-    return Guarded(model, key, held, lambda guard: CheckItem(model.table.name, model.key_item(key), guard))
+    return Guarded(key, held, lambda guard: CheckItem(model.table.name, model.key_item(key), guard))
 
 
 class LaneOf:
@@ -309,13 +296,11 @@ class LaneOf:
     def put(self, until: datetime, held: Condition) -> Guarded:
         lane = self.tasks.lane(order=self.turn.order, turn=self.place, fence=self.turn.fence, until=until)
         item = self.model.item(lane)
-        return Guarded(self.model, self.key, held, lambda guard: PutItem(self.model.table.name, item, guard))
+        return Guarded(self.key, held, lambda guard: PutItem(self.model.table.name, item, guard))
 
     def drop(self) -> Guarded:
         key = self.model.key_item(self.key)
-        return Guarded(
-            self.model, self.key, self.is_ours, lambda guard: DeleteItem(self.model.table.name, key, guard, RAW)
-        )
+        return Guarded(self.key, self.is_ours, lambda guard: DeleteItem(self.model.table.name, key, guard, RAW))
 
 
 def place_of(tasks: TaskEntities, order: str, due: datetime, id: str) -> KeyOf[Turn]:

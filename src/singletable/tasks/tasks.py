@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, overload
 from weakref import WeakKeyDictionary, ref
 
 from singletable.errors import DeclarationError, InvalidRequest, InvalidValue
-from singletable.foundation import Table, Write, model_of
+from singletable.foundation import Table, Write
 from singletable.tasks.calls import DEFAULT_TRIES, Backoff, Call, TaskFunction, task_function
 from singletable.tasks.context import Done, Running, claimed_now
 from singletable.tasks.items import PlainTask, TaskEntities, task_entities
@@ -54,7 +54,7 @@ class Cancelled:
         return f"<Cancelled task in {self.tasks.table.name}>"
 
     def writes(self) -> Sequence[Write]:
-        return [Cancel(model_of(self.tasks.task), self.tasks.by_id(self.key))]
+        return [Cancel(self.tasks.by_id(self.key))]
 
 
 class Tasks:

@@ -36,7 +36,6 @@ from singletable.foundation import (
     is_schema,
     is_type,
     model_for,
-    model_of,
 )
 from singletable.operations import DeleteItem, Guard, Item, PutItem, UpdateItem
 from singletable.operations.answers import RAW
@@ -96,15 +95,13 @@ class Schedule(NewItem):
 
     tasks: TaskEntities
     plan: Plan
-    where: Condition | None = None
-    model: Model[Any] = field(init=False)
     key: KeyOf[Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.model, self.key = model_of(self.tasks.task), self.tasks.by_id(self.plan.id)
+        self.key = self.tasks.by_id(self.plan.id)
 
     def main(self, current: Any, moment: Moment) -> Part:
-        part = Create(self.model, self.item(moment.now)).main(UNREAD, moment)
+        part = Create(self.item(moment.now)).main(UNREAD, moment)
         return replace(part, refusal=self._refusal, refusal_needs_item=False)
 
     def item(self, now: float) -> PlainTask:
@@ -135,13 +132,11 @@ class Replace(Write):
     """A new task in the place of one that ends in the same transaction."""
 
     verb: ClassVar[str] = "schedule"
-    model: Model[Any]
     key: KeyOf[Any]
     item: Callable[[float], TaskItem]
     """The new task, at a time of the database's clock."""
     held: Condition
     ends: Finish | None = None
-    where: Condition | None = None
 
     def main(self, current: Any, moment: Moment) -> Part:
         item = self.model.item(self.item(moment.now))
@@ -162,7 +157,7 @@ class Cancel(Remove):
         """A task that is put in its place."""
         if not isinstance(other, Schedule):
             return None
-        return Replace(self.model, self.key, other.item, is_absent(self.model) | is_type(self.model))
+        return Replace(self.key, other.item, is_absent(self.model) | is_type(self.model))
 
 
 @dataclass(eq=False)
@@ -176,11 +171,6 @@ class Claim(Write):
     until: datetime
     seen: int | None
     """The fence as it was read; None where the index holds none."""
-    where: Condition | None = None
-    model: Model[Any] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.model = model_of(self.tasks.task)
 
     def main(self, current: Any, moment: Moment) -> Part:
         model, table = self.model, self.model.table
@@ -215,13 +205,10 @@ class Advance(Write):
     before: TaskItem
     after: TaskItem
     verb: str = "advance"  # type: ignore[misc]
-    where: Condition | None = None
-    model: Model[Any] = field(init=False)
     key: KeyOf[Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.model = model_for(self.before)
-        self.key = self.model.key_of(self.before)
+        self.key = model_for(self.before).key_of(self.before)
 
     def main(self, current: Any, moment: Moment) -> Part:
         model = self.model
@@ -241,14 +228,11 @@ class Finish(Write):
 
     verb: ClassVar[str] = "done"
     item: TaskItem
-    where: Condition | None = None
-    model: Model[Any] = field(init=False)
     key: KeyOf[Any] = field(init=False)
     ended: bool = False
 
     def __post_init__(self) -> None:
-        self.model = model_for(self.item)
-        self.key = self.model.key_of(self.item)
+        self.key = model_for(self.item).key_of(self.item)
 
     def main(self, current: Any, moment: Moment) -> Part:
         model = self.model
@@ -261,7 +245,7 @@ class Finish(Write):
         """The next task of the same key, scheduled where this one ends."""
         if not isinstance(other, NewItem):
             return None
-        return Replace(self.model, self.key, other.item, is_held(self.model, self.item), self)
+        return Replace(self.key, other.item, is_held(self.model, self.item), self)
 
     def done(self) -> None:
         self.ended = True
