@@ -20,6 +20,7 @@ from singletable.records.check import Finding
 from singletable.records.conditions import both, carries, guard, is_absent, is_schema, is_type, plain_guard
 from singletable.records.cursors import CursorSeal
 from singletable.records.first_use import ready
+from singletable.records.guarded_write import GuardedWrite, check_if, delete_if, put_if, update_if
 from singletable.records.index_keys import applied
 from singletable.records.query_request import Asked, ask
 from singletable.records.read import (
@@ -79,6 +80,7 @@ __all__ = [
     "Declared",
     "Entity",
     "Finding",
+    "GuardedWrite",
     "HasSeal",
     "HasWrites",
     "IndexDecorator",
@@ -108,11 +110,13 @@ __all__ = [
     "captured_of",
     "carries",
     "catalogue",
+    "check_if",
     "chunk",
     "collections_of",
     "commit",
     "copied_version",
     "copies_in",
+    "delete_if",
     "entity_name",
     "enum_text",
     "everything",
@@ -134,8 +138,10 @@ __all__ = [
     "placed_reader_of",
     "plain",
     "plain_guard",
+    "put_if",
     "ready",
     "start",
+    "update_if",
 ]
 
 

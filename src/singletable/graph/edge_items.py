@@ -13,12 +13,11 @@ from typing import Any, ClassVar, TypeVar
 
 from singletable.errors import AlreadyExists, Conflict, NotFound, SingletableError
 from singletable.expressions import Condition, Given, Stored
-from singletable.foundation import KeyOf, Model, Moment, Part, Write, guard, model_of
+from singletable.foundation import KeyOf, Model, Moment, Part, Write, delete_if, is_absent, model_of, put_if
 from singletable.graph.edges import LISTED, REVISION, Edge
 from singletable.graph.members import form_of
 from singletable.graph.nodes import EDGE_SETS
-from singletable.operations import DeleteItem, Item, PutItem
-from singletable.operations.answers import RAW
+from singletable.operations import Item
 
 D = TypeVar("D", bound=Edge[Any, Any])
 
@@ -64,9 +63,8 @@ class PutEdge(Write):
         item[REVISION] = {"N": str(self.listing.revision)}
         if not self.listing.listed:
             item[LISTED] = {"BOOL": False}
-        absent = Condition("attribute_not_exists", (Stored(self.model.key_attributes[0]),))
-        condition = absent if self.before is None else is_as_read(self.before)
-        action = PutItem(self.model.table.name, item, guard(self.model, condition))
+        condition = is_absent(self.model) if self.before is None else is_as_read(self.before)
+        action = put_if(self.key, item, condition)
         return Part(action, self._refusal, refusal_needs_item=self.before is not None)
 
     def _refusal(self, stored: Item | None) -> SingletableError:
@@ -94,9 +92,7 @@ class DeleteEdge(Write):
     listing: Listing
 
     def main(self, current: Any, moment: Moment) -> Part:
-        condition = is_as_read(self.listing)
-        key = self.model.key_item(self.key)
-        action = DeleteItem(self.model.table.name, key, guard(self.model, condition), RAW)
+        action = delete_if(self.key, is_as_read(self.listing))
         return Part(action, lambda stored: edge_moved(self.model, self.key, self.verb, stored))
 
 

@@ -9,15 +9,23 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from singletable.errors import NotFound, SingletableError, TransactionCancelled
-from singletable.expressions import Condition, Stored
+from singletable.errors import NotFound, TransactionCancelled
 from singletable.flow.port import Port
-from singletable.foundation import KeyOf, Moment, Part, Table, Write, commit, get_operation, guard
+from singletable.foundation import (
+    GuardedWrite,
+    KeyOf,
+    Table,
+    Write,
+    check_if,
+    commit,
+    get_operation,
+    is_absent,
+)
 from singletable.graph.edge_items import DeleteEdge, EdgeMoved, edge_key, listing_of
 from singletable.graph.edges import Edge
 from singletable.graph.link_writes import Unlinking
 from singletable.graph.tombstones import HoldTombstone, is_ended
-from singletable.operations import CheckItem, Item, Key, Query, Selection
+from singletable.operations import Item, Key, Query, Selection
 from singletable.operations.answers import RAW
 
 EDGES_A_TRANSACTION = 48
@@ -86,7 +94,7 @@ async def _remove_orphan(port: Port, edge: Edge[Any, Any], node: HoldTombstone) 
 
 def without_source(edge: Edge[Any, Any]) -> list[Write]:
     """An edge whose source is not there goes alone."""
-    return [DeleteEdge(edge_key(edge), listing_of(edge)), HoldAbsence(edge.source)]
+    return [DeleteEdge(edge_key(edge), listing_of(edge)), hold_absence(edge.source)]
 
 
 def _writes(edge: Edge[Any, Any], node: HoldTombstone) -> Sequence[Write]:
@@ -101,22 +109,14 @@ def _raise_others(cancelled: TransactionCancelled) -> None:
         raise cancelled
 
 
-class HoldAbsence(Write):
-    """There is no such node."""
+def hold_absence(key: KeyOf[Any]) -> GuardedWrite:
+    """Check that there is no such node."""
+    return GuardedWrite(key, check_if(key, is_absent(key.model)), "unlink", _appeared)
 
-    verb = "unlink"
 
-    def __init__(self, key: KeyOf[Any]) -> None:
-        self.key = key
-
-    def main(self, current: Any, moment: Moment) -> Part:
-        absent = Condition("attribute_not_exists", (Stored(self.model.key_attributes[0]),))
-        action = CheckItem(self.model.table.name, self.model.key_item(self.key), guard(self.model, absent))
-        return Part(action, self._refusal, refusal_needs_item=False)
-
-    def _refusal(self, stored: Item | None) -> SingletableError:
-        kind, table = self.model.kind.__name__, self.model.table.name
-        return EdgeMoved(f"there is a {kind} by now", key=self.key, table=table, operation=self.verb)
+def _appeared(key: KeyOf[Any], verb: str) -> EdgeMoved:
+    model = key.model
+    return EdgeMoved(f"there is a {model.kind.__name__} by now", key=key, table=model.table.name, operation=verb)
 
 
 async def partition_pages(port: Port, table: Table, source: str) -> AsyncIterator[list[Item]]:

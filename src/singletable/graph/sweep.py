@@ -19,7 +19,7 @@ from singletable.errors import NotFound, SingletableError, TransactionCancelled
 from singletable.flow.port import Port
 from singletable.foundation import Table, Write, commit, ready
 from singletable.graph.edge_items import EdgeMoved
-from singletable.graph.edge_removal import HoldAbsence, remove_edges, without_source
+from singletable.graph.edge_removal import hold_absence, remove_edges, without_source
 from singletable.graph.edges import Edge, is_edge
 from singletable.graph.full_scan import Place, ends_of, entity_at, fetch, model_at, pages, place_of
 from singletable.graph.link_writes import Unlinking
@@ -155,7 +155,7 @@ async def _remove_orphans(port: Port, table: Table, items: Sequence[Item], seen:
 
 
 async def _remove_orphan(port: Port, edge: Edge[Any, Any], missing: Sequence[Any]) -> int:
-    writes: list[Write] = [*Unlinking(edge).writes(), HoldAbsence(edge.target)]
+    writes: list[Write] = [*Unlinking(edge).writes(), hold_absence(edge.target)]
     if edge.source in missing:
         writes = without_source(edge)
     try:

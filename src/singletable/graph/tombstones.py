@@ -20,9 +20,9 @@ from typing import Any, ClassVar
 from singletable.errors import Corrupt, NotFound, SingletableError, TransactionCancelled
 from singletable.expressions import Condition, Given, Stored
 from singletable.flow.port import Port
-from singletable.foundation import Claim, KeyOf, Model, Moment, Part, Write, guard, is_type
+from singletable.foundation import Claim, KeyOf, Model, Moment, Part, Write, check_if, delete_if, is_type, put_if
 from singletable.graph.nodes import BURIED, TOMBSTONE
-from singletable.operations import CheckItem, DeleteItem, Guard, Item, PutItem, Refused, UpdateItem
+from singletable.operations import Guard, Item, Refused, UpdateItem
 from singletable.operations.answers import RAW
 
 _log = logging.getLogger("singletable.graph")
@@ -52,7 +52,7 @@ class HoldTombstone(Write):
     """The tombstone's number."""
 
     def main(self, current: Any, moment: Moment) -> Part:
-        action = CheckItem(self.model.table.name, self.model.key_item(self.key), guard(self.model, self._marked))
+        action = check_if(self.key, self._marked)
         return Part(action, self._refusal, refusal_needs_item=False)
 
     @property
@@ -75,7 +75,7 @@ class RemoveNode(_End):
     """Nothing of it is left."""
 
     def main(self, current: Any, moment: Moment) -> Part:
-        action = DeleteItem(self.model.table.name, self.model.key_item(self.key), guard(self.model, self._marked), RAW)
+        action = delete_if(self.key, self._marked)
         return Part(action, self._refusal, refusal_needs_item=False)
 
 
@@ -92,7 +92,7 @@ class BuryNode(_End):
             BURIED: {"BOOL": True},
         }
         condition = self._marked & Condition("attribute_not_exists", (Stored(BURIED),))
-        action = PutItem(definition.name, item, guard(self.model, condition))
+        action = put_if(self.key, item, condition)
         return Part(action, self._refusal, refusal_needs_item=False)
 
 

@@ -50,8 +50,13 @@ def guard(model: Model[Any], condition: Condition | None) -> Guard:
     """A condition as a request takes it."""
     if condition is None:
         return Guard()
-    expressions = Expressions((model.kind,))
-    return Guard(expressions.condition(condition), expressions.names, expressions.values)
+    return guard_in(Expressions((model.kind,)), condition)
+
+
+def guard_in(expressions: Expressions, condition: Condition | None) -> Guard:
+    """A condition beside the other texts of its request, which it shares names and values with."""
+    text = None if condition is None else expressions.condition(condition)
+    return Guard(text, expressions.names, expressions.values)
 
 
 def both(one: Condition | None, other: Condition | None) -> Condition | None:

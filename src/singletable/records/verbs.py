@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 from singletable.errors import ConditionFailed, SingletableError
 from singletable.expressions import Change as AttributeChange
-from singletable.expressions import Condition, Expressions, Update, first_name, is_whole, parents_of
-from singletable.operations import CheckItem, DeleteItem, Guard, Item, PutItem, UpdateItem
+from singletable.expressions import Condition, Update, first_name, is_whole, parents_of
+from singletable.operations import DeleteItem, Item, PutItem
 from singletable.operations.limits import check_item
 from singletable.records.conditions import (
     already_exists,
@@ -37,6 +37,7 @@ from singletable.records.conditions import (
     plain_guard,
     refused,
 )
+from singletable.records.guarded_write import check_if, update_if
 from singletable.records.index_keys import KeysNeeded, Planned, applied, is_repeatable, plan_keys
 from singletable.records.unique_guards import Claim
 from singletable.records.write import NEEDS, UNREAD, Moment, Needs, Part, Write
@@ -176,13 +177,8 @@ class Upsert(EntityWrite):
             return NEEDS
         if model.expires is not None and current is None:
             return self._whole(moment)
-        expressions = Expressions((model.kind,))
-        text = expressions.update((), list(self._changes(moment)))
         condition = both(self._condition(moment), _held_uniques(model, current, moment.now))
-        assert condition is not None
-        conditions = Guard(expressions.condition(condition), expressions.names, expressions.values)
-        key = model.key_item(self.key)
-        action = UpdateItem(model.table.name, key, text, conditions, model, repeatable=True)
+        action = update_if(self.key, list(self._changes(moment)), condition, reader=model)
         return Part(
             action,
             lambda stored: self._refusal(stored),
@@ -255,13 +251,11 @@ class Change(Write):
         planned = self._plan(current)
         if isinstance(planned, KeysNeeded):
             return NEEDS
-        expressions = Expressions((model.kind,))
         counted = () if model.counter is None else _counted(model, moment)
-        text = expressions.update(self.updates, (*planned.changes, *counted))
+        changes = (*planned.changes, *counted)
         condition = self._condition(planned, current, moment)
-        conditions = Guard(expressions.condition(condition), expressions.names, expressions.values)
         repeatable = is_repeatable(model, self.updates)
-        action = UpdateItem(model.table.name, model.key_item(self.key), text, conditions, model, repeatable)
+        action = update_if(self.key, changes, condition, updates=self.updates, repeatable=repeatable, reader=model)
         return Part(
             action,
             lambda stored: self._refusal(stored, moment.now),
@@ -392,8 +386,7 @@ class Check(Write):
     def main(self, current: Any, moment: Moment) -> Part:
         model = self.model
         condition = both(both(is_type(model), is_alive(model, moment.now)), self.where)
-        action = CheckItem(model.table.name, model.key_item(self.key), guard(model, condition))
-        return Part(action, lambda stored: self._refusal(stored, moment.now))
+        return Part(check_if(self.key, condition), lambda stored: self._refusal(stored, moment.now))
 
     def _refusal(self, stored: Item | None, now: float) -> SingletableError:
         if not is_there(self.model, stored, now):

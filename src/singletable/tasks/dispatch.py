@@ -24,7 +24,7 @@ from singletable.queues import Outgoing, Queue, send
 from singletable.tasks.context import Begun
 from singletable.tasks.due import Candidate, keys_of, time_of, wake_text
 from singletable.tasks.items import State, TaskEntities, TaskItem, Turn, instant
-from singletable.tasks.ordered import Move
+from singletable.tasks.ordered import move
 from singletable.tasks.ordered_claim import take_turn
 from singletable.tasks.worker import Worker
 from singletable.tasks.worker_options import Counts
@@ -109,7 +109,7 @@ async def _mark_one(port: Port, task: Candidate, changes: Sequence[Change], held
     model = task.key.model
     condition = is_type(model) & equal("fence", {"N": str(task.fence)})
     try:
-        await alone(port, Move(task.key, condition if held is None else condition & held, changes))
+        await alone(port, move(task.key, condition if held is None else condition & held, changes))
     except ClaimLost:
         return False  # it was claimed, cancelled or has ended since it was read
     return True

@@ -6,16 +6,30 @@ takes away. What ends a turn gives the lane back in the same transaction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any, ClassVar
 
-from singletable.errors import NotFound, SingletableError
-from singletable.expressions import Change, Condition, Expressions
-from singletable.foundation import KeyOf, Model, Moment, Part, Write, guard, is_absent, is_type, model_for, model_of
-from singletable.operations import CheckItem, DeleteItem, Guard, Item, PutItem, UpdateItem
-from singletable.operations.answers import RAW
+from singletable.errors import NotFound
+from singletable.expressions import Change, Condition
+from singletable.foundation import (
+    GuardedWrite,
+    KeyOf,
+    Model,
+    Moment,
+    Part,
+    Write,
+    check_if,
+    delete_if,
+    is_absent,
+    is_type,
+    model_for,
+    model_of,
+    put_if,
+    update_if,
+)
+from singletable.operations import Action
 from singletable.tasks.items import Lane, PlainTask, State, TaskEntities, Turn, shard_of
 from singletable.tasks.states import Event, Phase, stored_after
 from singletable.tasks.writes import (
@@ -58,8 +72,8 @@ class ScheduleTurn(NewItem):
         self.key = place_of(self.tasks, self.plan.order or "", due, self.plan.id)
 
     def main(self, current: Any, moment: Moment) -> Part:
-        action = PutItem(self.model.table.name, self.model.item(self.item(moment.now)), Guard())
-        return Part(action, lambda stored: claim_lost(self.model, self.key, self.verb), refusal_needs_item=False)
+        action = put_if(self.key, self.model.item(self.item(moment.now)), None)
+        return Part(action, lambda stored: claim_lost(self.key, self.verb), refusal_needs_item=False)
 
     def item(self, now: float) -> Turn:
         plan, due = self.plan, self.plan.due_at(now)
@@ -78,39 +92,9 @@ class ScheduleTurn(NewItem):
         )
 
 
-@dataclass(eq=False)
-class Guarded(Write):
-    """A write or a check of one item under a condition, whose refusal says that another worker was faster."""
-
-    verb: ClassVar[str] = "claim"
-    key: KeyOf[Any]
-    held: Condition
-    make: Callable[[Guard], Any]
-    """The action, with the condition as a request takes it."""
-
-    def main(self, current: Any, moment: Moment) -> Part:
-        return Part(self.make(guard(self.model, self.held)), self._refusal, refusal_needs_item=False)
-
-    def _refusal(self, stored: Item | None) -> SingletableError:
-        return claim_lost(self.model, self.key, self.verb)
-
-
-@dataclass(eq=False)
-class Move(Write):
-    """Change a turn's item under a condition."""
-
-    verb: ClassVar[str] = "claim"
-    key: KeyOf[Any]
-    held: Condition
-    changes: Sequence[Change]
-
-    def main(self, current: Any, moment: Moment) -> Part:
-        expressions = Expressions((self.model.kind,))
-        text = expressions.update((), self.changes)
-        conditions = Guard(expressions.condition(self.held), expressions.names, expressions.values)
-        table, key = self.model.table.name, self.model.key_item(self.key)
-        action = UpdateItem(table, key, text, conditions, RAW, repeatable=True)
-        return Part(action, lambda stored: claim_lost(self.model, self.key, self.verb), refusal_needs_item=False)
+def claiming(key: KeyOf[Any], action: Action) -> GuardedWrite:
+    """A write or a check of one item, whose refusal says that another worker was faster."""
+    return GuardedWrite(key, action, "claim", claim_lost)
 
 
 class TaskGone(NotFound):
@@ -132,9 +116,8 @@ class FinishName(Write):
         self.key = self.tasks.by_id(self.turn.id)
 
     def main(self, current: Any, moment: Moment) -> Part:
-        held = guard(self.model, is_name_of(self.tasks, self.turn))
-        action = DeleteItem(self.model.table.name, self.model.key_item(self.key), held, RAW)
-        return Part(action, lambda stored: claim_lost(self.model, self.key, self.verb), refusal_needs_item=False)
+        action = delete_if(self.key, is_name_of(self.tasks, self.turn))
+        return Part(action, lambda stored: claim_lost(self.key, self.verb), refusal_needs_item=False)
 
     def joined_with(self, other: Write) -> Write | None:
         """The next task of the same key, scheduled where this one ends."""
@@ -143,27 +126,14 @@ class FinishName(Write):
         return Replace(self.key, other.item, is_name_of(self.tasks, self.turn))
 
 
-@dataclass(eq=False)
-class CheckName(Write):
-    """The task of a turn was not cancelled; `gone` turns it round."""
+def check_name(tasks: TaskEntities, turn: Turn, *, gone: bool = False) -> GuardedWrite:
+    """Check that the task of a turn was not cancelled; with `gone`, that it was."""
+    key, there = tasks.by_id(turn.id), is_name_of(tasks, turn)
+    return GuardedWrite(key, check_if(key, is_absent(key.model) | ~there if gone else there), "check", _task_gone)
 
-    verb: ClassVar[str] = "check"
-    tasks: TaskEntities
-    turn: Turn
-    gone: bool = False
-    key: KeyOf[Any] = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.key = self.tasks.by_id(self.turn.id)
-
-    def main(self, current: Any, moment: Moment) -> Part:
-        name, there = self.model, is_name_of(self.tasks, self.turn)
-        condition = is_absent(name) | ~there if self.gone else there
-        action = CheckItem(name.table.name, name.key_item(self.key), guard(name, condition))
-        return Part(action, self._refusal, refusal_needs_item=False)
-
-    def _refusal(self, stored: Item | None) -> SingletableError:
-        return TaskGone("the task was cancelled", key=self.key, table=self.model.table.name)
+def _task_gone(key: KeyOf[Any], verb: str) -> TaskGone:
+    return TaskGone("the task was cancelled", key=key, table=key.model.table.name)
 
 
 def claim_turn(tasks: TaskEntities, turn: Turn, now: datetime, until: datetime) -> tuple[Turn, list[Write]]:
@@ -179,14 +149,14 @@ def claim_turn(tasks: TaskEntities, turn: Turn, now: datetime, until: datetime) 
     held = is_held(model, turn) & at_most("ready", now)
     lane = LaneOf(tasks, claimed)
     free = is_absent(lane.model) | at_most("until", now)
-    return claimed, [Move(model.key_of(turn), held, changes), lane.put(until, free), CheckName(tasks, turn)]
+    return claimed, [move(model.key_of(turn), held, changes), lane.put(until, free), check_name(tasks, turn)]
 
 
 def extend_turn(tasks: TaskEntities, turn: Turn, until: datetime) -> list[Write]:
     """A longer lease, of the turn and of its lane."""
     model, lane = model_for(turn), LaneOf(tasks, turn)
     wake = list(waking(model, tasks.index, until))
-    return [Move(model.key_of(turn), is_held(model, turn), wake), lane.put(until, lane.is_ours)]
+    return [move(model.key_of(turn), is_held(model, turn), wake), lane.put(until, lane.is_ours)]
 
 
 def retry_turn(tasks: TaskEntities, turn: Turn, ready: datetime, error: str) -> list[Write]:
@@ -195,7 +165,7 @@ def retry_turn(tasks: TaskEntities, turn: Turn, ready: datetime, error: str) -> 
     changes = [Change("error", {"S": error}), Change("sent", {"BOOL": False}), *waking(model, tasks.index, ready)]
     changes.append(Change("ready", next(change.value for change in changes if change.name == "wake")))
     changes.append(Change("tries", {"N": str(turn.tries)}))
-    return [Move(model.key_of(turn), is_held(model, turn), changes), LaneOf(tasks, turn).drop()]
+    return [move(model.key_of(turn), is_held(model, turn), changes), LaneOf(tasks, turn).drop()]
 
 
 def finish_turn(tasks: TaskEntities, turn: Turn) -> list[Write]:
@@ -220,7 +190,7 @@ def bury_turn(tasks: TaskEntities, turn: Turn, died: datetime, error: str) -> li
         order=turn.order,
     )
     key, item = tasks.by_id(turn.id), name.item(dead)
-    becomes = Guarded(key, is_name_of(tasks, turn), lambda held: PutItem(name.table.name, item, held))
+    becomes = claiming(key, put_if(key, item, is_name_of(tasks, turn)))
     return [Finish(turn), LaneOf(tasks, turn).drop(), becomes]
 
 
@@ -245,14 +215,14 @@ def revive_turn(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[Wri
     name = replace(dead, state=State.ORDERED, shard=None, arguments={}, turn=key.low, fence=turn.fence, tries=0)
     return [
         Advance(dead, name, Event.REVIVE.value),
-        Guarded(key, is_absent(model), lambda held: PutItem(model.table.name, item, held)),
+        claiming(key, put_if(key, item, is_absent(model))),
     ]
 
 
 def sweep_turn(tasks: TaskEntities, turn: Turn, *, holds_lane: bool) -> list[Write]:
     """A turn whose task was cancelled goes, with its hold of the lane."""
     lane = [LaneOf(tasks, turn).drop()] if holds_lane else []
-    return [Finish(turn), *lane, CheckName(tasks, turn, gone=True)]
+    return [Finish(turn), *lane, check_name(tasks, turn, gone=True)]
 
 
 def postpone_turn(
@@ -262,25 +232,30 @@ def postpone_turn(
     model = model_of(tasks.turn)
     held = is_type(model) & at_most("wake", now)
     stays = _check_lane(tasks, before) if isinstance(before, Lane) else _check_turn(before)
-    return [Move(key, held, list(waking(model, tasks.index, wake))), stays]
+    return [move(key, held, list(waking(model, tasks.index, wake))), stays]
 
 
-def nudge_turn(tasks: TaskEntities, turn: Turn, now: datetime) -> Move:
+def nudge_turn(tasks: TaskEntities, turn: Turn, now: datetime) -> GuardedWrite:
     """Look at a turn now."""
     model = model_for(turn)
-    return Move(model.key_of(turn), is_held(model, turn), list(waking(model, tasks.index, now)))
+    return move(model.key_of(turn), is_held(model, turn), list(waking(model, tasks.index, now)))
 
 
-def _check_turn(turn: Turn) -> Guarded:
+def move(key: KeyOf[Any], held: Condition, changes: Sequence[Change]) -> GuardedWrite:
+    """Change a turn's item under a condition."""
+    return claiming(key, update_if(key, changes, held))
+
+
+def _check_turn(turn: Turn) -> GuardedWrite:
     model = model_for(turn)
     key = model.key_of(turn)
-    return Guarded(key, is_held(model, turn), lambda held: CheckItem(model.table.name, model.key_item(key), held))
+    return claiming(key, check_if(key, is_held(model, turn)))
 
 
-def _check_lane(tasks: TaskEntities, lane: Lane) -> Guarded:
+def _check_lane(tasks: TaskEntities, lane: Lane) -> GuardedWrite:
     model = model_of(tasks.lane)
     held, key = is_lane_of(model, lane.turn, lane.fence), model.key_of(lane)
-    return Guarded(key, held, lambda guard: CheckItem(model.table.name, model.key_item(key), guard))
+    return claiming(key, check_if(key, held))
 
 
 class LaneOf:
@@ -293,14 +268,12 @@ class LaneOf:
         self.place = model_for(turn).key_of(turn).low
         self.is_ours = is_lane_of(self.model, self.place, turn.fence)
 
-    def put(self, until: datetime, held: Condition) -> Guarded:
+    def put(self, until: datetime, held: Condition) -> GuardedWrite:
         lane = self.tasks.lane(order=self.turn.order, turn=self.place, fence=self.turn.fence, until=until)
-        item = self.model.item(lane)
-        return Guarded(self.key, held, lambda guard: PutItem(self.model.table.name, item, guard))
+        return claiming(self.key, put_if(self.key, self.model.item(lane), held))
 
-    def drop(self) -> Guarded:
-        key = self.model.key_item(self.key)
-        return Guarded(self.key, self.is_ours, lambda guard: DeleteItem(self.model.table.name, key, guard, RAW))
+    def drop(self) -> GuardedWrite:
+        return claiming(self.key, delete_if(self.key, self.is_ours))
 
 
 def place_of(tasks: TaskEntities, order: str, due: datetime, id: str) -> KeyOf[Turn]:

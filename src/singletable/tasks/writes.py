@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from singletable.errors import AlreadyExists, Conflict, InvalidValue, SingletableError
-from singletable.expressions import Change, Condition, Expressions, Given, Stored, encoded
+from singletable.expressions import Change, Condition, Given, Stored, encoded
 from singletable.foundation import (
     UNREAD,
     Create,
@@ -31,14 +31,15 @@ from singletable.foundation import (
     Remove,
     Write,
     carries,
-    guard,
+    delete_if,
     is_absent,
     is_schema,
     is_type,
     model_for,
+    put_if,
+    update_if,
 )
-from singletable.operations import DeleteItem, Guard, Item, PutItem, UpdateItem
-from singletable.operations.answers import RAW
+from singletable.operations import Item
 from singletable.tasks.calls import Call
 from singletable.tasks.items import PlainTask, TaskEntities, TaskItem, instant, shard_of
 from singletable.tasks.states import STORED, Event, Phase, stored_after
@@ -140,8 +141,8 @@ class Replace(Write):
 
     def main(self, current: Any, moment: Moment) -> Part:
         item = self.model.item(self.item(moment.now))
-        action = PutItem(self.model.table.name, item, guard(self.model, self.held))
-        return Part(action, lambda stored: claim_lost(self.model, self.key, self.verb), refusal_needs_item=False)
+        action = put_if(self.key, item, self.held)
+        return Part(action, lambda stored: claim_lost(self.key, self.verb), refusal_needs_item=False)
 
     def done(self) -> None:
         if self.ends is not None:
@@ -173,15 +174,11 @@ class Claim(Write):
     """The fence as it was read; None where the index holds none."""
 
     def main(self, current: Any, moment: Moment) -> Part:
-        model, table = self.model, self.model.table
-        expressions = Expressions((model.kind,))
-        text = expressions.update((), list(self._changes(moment)))
-        held = Guard(expressions.condition(self._condition()), expressions.names, expressions.values)
-        action = UpdateItem(table.name, model.key_item(self.key), text, held, model, repeatable=True)
+        changes = list(self._changes(moment))
         return Part(
-            action,
-            lambda stored: claim_lost(model, self.key, self.verb),
-            lambda stored: carries(model, stored, moment.write_id),
+            update_if(self.key, changes, self._condition(), reader=self.model),
+            lambda stored: claim_lost(self.key, self.verb),
+            lambda stored: carries(self.model, stored, moment.write_id),
             refusal_needs_item=False,
         )
 
@@ -214,12 +211,9 @@ class Advance(Write):
         model = self.model
         was, becomes = model.item(self.before), model.item(self.after)
         names = sorted(name for name in {**was, **becomes} if was.get(name) != becomes.get(name))
-        expressions = Expressions((model.kind,))
-        text = expressions.update((), [Change(name, becomes.get(name)) for name in names])
-        condition = is_held(model, self.before)
-        held = Guard(expressions.condition(condition), expressions.names, expressions.values)
-        action = UpdateItem(model.table.name, model.key_item(self.key), text, held, model, repeatable=True)
-        return Part(action, lambda stored: claim_lost(model, self.key, self.verb), refusal_needs_item=False)
+        changes = [Change(name, becomes.get(name)) for name in names]
+        action = update_if(self.key, changes, is_held(model, self.before), reader=model)
+        return Part(action, lambda stored: claim_lost(self.key, self.verb), refusal_needs_item=False)
 
 
 @dataclass(eq=False)
@@ -235,11 +229,9 @@ class Finish(Write):
         self.key = model_for(self.item).key_of(self.item)
 
     def main(self, current: Any, moment: Moment) -> Part:
-        model = self.model
-        held = guard(model, is_held(model, self.item))
-        action = DeleteItem(model.table.name, model.key_item(self.key), held, RAW)
+        action = delete_if(self.key, is_held(self.model, self.item))
         # Gone: by an earlier try of this very request, or cancelled, which comes to the same.
-        return Part(action, lambda stored: claim_lost(model, self.key, self.verb), lambda stored: stored is None)
+        return Part(action, lambda stored: claim_lost(self.key, self.verb), lambda stored: stored is None)
 
     def joined_with(self, other: Write) -> Write | None:
         """The next task of the same key, scheduled where this one ends."""
@@ -263,11 +255,11 @@ def waking(model: Model[Any], index: str, wake: datetime) -> Iterator[Change]:
     yield Change(model.table.definition.index_keys(index)[1], {"S": sort.write({"wake": wake})})
 
 
-def claim_lost(model: Model[Any], key: KeyOf[Any], verb: str) -> ClaimLost:
+def claim_lost(key: KeyOf[Any], verb: str) -> ClaimLost:
     return ClaimLost(
         "the task is another worker's by now, was cancelled, or has ended",
         key=key,
-        table=model.table.name,
+        table=key.model.table.name,
         operation=verb,
         hint="Leave it to whoever has it: what was to happen with its end has not happened.",
     )

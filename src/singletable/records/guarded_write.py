@@ -1,0 +1,71 @@
+"""Guarded writes: one action on one item under one condition, for layers that keep more in an item than its class says.
+
+    held = is_type(key.model) & equal("fence", 7)
+    action = delete_if(key, held)                        # a request of its own: await port.send(action)
+    GuardedWrite(key, action, "done", lost)              # a part of a transaction, or alone(port, write)
+
+Each `..._if` takes the key of the item, which carries the model. `None` as the condition means no condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from singletable.errors import SingletableError
+from singletable.expressions import Change, Condition, Expressions, Update
+from singletable.operations import Action, CheckItem, DeleteItem, PutItem, Reader, UpdateItem
+from singletable.operations.answers import RAW
+from singletable.records.conditions import guard, guard_in
+from singletable.records.write import Moment, Part, Write
+from singletable.schema.patterns import KeyOf
+from singletable.values import AttributeValue
+
+T = TypeVar("T")
+
+
+def put_if(key: KeyOf[Any], item: Mapping[str, AttributeValue], condition: Condition | None) -> PutItem:
+    """The put of a whole item, its key attributes included."""
+    return PutItem(key.model.table.name, item, guard(key.model, condition))
+
+
+def update_if(
+    key: KeyOf[Any],
+    changes: Sequence[Change],
+    condition: Condition | None,
+    *,
+    updates: Sequence[Update] = (),
+    repeatable: bool = True,
+    reader: Reader[T] = RAW,  # type: ignore[assignment]  # the default's T is Item
+) -> UpdateItem[T]:
+    """An update of stored attributes, and of a class's attributes by `updates`; `reader` reads the item after it."""
+    model = key.model
+    expressions = Expressions((model.kind,))
+    text = expressions.update(tuple(updates), changes)
+    held = guard_in(expressions, condition)
+    return UpdateItem(model.table.name, model.key_item(key), text, held, reader, repeatable)
+
+
+def delete_if(key: KeyOf[Any], condition: Condition | None) -> DeleteItem[Any]:
+    """The deletion of an item."""
+    return DeleteItem(key.model.table.name, key.model.key_item(key), guard(key.model, condition), RAW)
+
+
+def check_if(key: KeyOf[Any], condition: Condition | None) -> CheckItem:
+    """A check of an item, inside a transaction only."""
+    return CheckItem(key.model.table.name, key.model.key_item(key), guard(key.model, condition))
+
+
+@dataclass(eq=False)
+class GuardedWrite(Write):
+    """An action that is ready to be sent. `refusal(key, verb)` makes the error of a failed condition, whatever item is
+    stored: no read is needed to tell what it means."""
+
+    key: KeyOf[Any]
+    action: Action
+    verb: str  # type: ignore[misc]
+    refusal: Callable[[KeyOf[Any], str], SingletableError]
+
+    def main(self, current: Any, moment: Moment) -> Part:
+        return Part(self.action, lambda stored: self.refusal(self.key, self.verb), refusal_needs_item=False)
