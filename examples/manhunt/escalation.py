@@ -181,7 +181,7 @@ class Escalation:
         search_id, method = search.search_id, search.plan[step]
         try:
             with self.db.transaction() as tx:
-                tx.check(Search.by_id(search_id), IS_ACTIVE)
+                tx.check(Search.by_id(search_id), where=IS_ACTIVE)
                 tx.update(
                     SearchAttempt.of_search(search_id, step),
                     attr(SearchAttempt.delivery).set(Delivery.CLAIMED),

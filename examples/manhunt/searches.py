@@ -51,7 +51,7 @@ def open_search(
         try:
             with db.transaction() as tx:
                 tx.create(search)
-                tx.check(Contact.by_id(contact_id), attr(Contact.edits) == found.contact.edits)
+                tx.check(Contact.by_id(contact_id), where=attr(Contact.edits) == found.contact.edits)
         except TransactionCancelled as cancelled:
             if any(failure.key.kinds[0] is Search for failure in cancelled.failures):
                 raise

@@ -125,7 +125,7 @@ def _offer_more(db: Database, organisation_id: str, email: str, groups: Collecti
     """More groups for an invitation that is open: nothing else of it changes."""
     more = attr(OrganisationMember.waiting).include(texts_of(groups))
     with db.transaction() as tx:
-        tx.check(Organisation.by_id(organisation_id), owned_by(by))
+        tx.check(Organisation.by_id(organisation_id), where=owned_by(by))
         check_services(tx, organisation_id, services_of(groups))
         tx.update(OrganisationMember.of_organisation(organisation_id, email), more, where=MEMBER_INVITED)
 

@@ -36,7 +36,7 @@ def add_to_groups(db: Database, organisation_id: str, email: str, groups: Collec
                 more = attr(Organisation.owners).include({email})
                 tx.update(Organisation.by_id(organisation_id), more, where=owned_by(by))
             elif by is not None:
-                tx.check(Organisation.by_id(organisation_id), owned_by(by))
+                tx.check(Organisation.by_id(organisation_id), where=owned_by(by))
             check_services(tx, organisation_id, services)
             tx.update(OrganisationMember.of_organisation(organisation_id, email), change, where=MEMBER_ACCEPTED)
     except TransactionCancelled as cancelled:
@@ -55,7 +55,7 @@ def remove_from_groups(
             if OWNERS in groups:
                 _leave_owners(tx, organisation_id, email, by)
             else:
-                tx.check(Organisation.by_id(organisation_id), owned_by(by))
+                tx.check(Organisation.by_id(organisation_id), where=owned_by(by))
             tx.update(OrganisationMember.of_organisation(organisation_id, email), change, where=MEMBER_ACCEPTED)
     except TransactionCancelled as cancelled:
         raise_refusal(db, organisation_id, email, by, cancelled)
@@ -76,7 +76,7 @@ def remove_user(db: Database, organisation_id: str, email: str, by: str | None) 
 def check_services(tx: Transaction, organisation_id: str, services: Collection[str]) -> None:
     """That the services are there, and stay: one check each."""
     for service_id in services:
-        tx.check(OrganisationService.of_organisation(organisation_id, service_id), SERVICE_KEPT)
+        tx.check(OrganisationService.of_organisation(organisation_id, service_id), where=SERVICE_KEPT)
 
 
 def raise_refusal(

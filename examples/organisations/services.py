@@ -27,7 +27,7 @@ def put_service(db: Database, organisation_id: str, service_id: str, name: str, 
     service = OrganisationService(organisation_id=organisation_id, service_id=service_id, service_name=name)
     try:
         with db.transaction() as tx:
-            tx.check(Organisation.by_id(organisation_id), owned_by(by))
+            tx.check(Organisation.by_id(organisation_id), where=owned_by(by))
             tx.create(service)
     except TransactionCancelled as cancelled:
         errors = errors_by_class(cancelled)
@@ -78,7 +78,7 @@ def _take_away(
 ) -> None:
     """From both sets, whichever they were read in: an invitation may have been accepted meanwhile."""
     with db.transaction() as tx:
-        tx.check(OrganisationService.of_organisation(organisation_id, service_id), marked)
+        tx.check(OrganisationService.of_organisation(organisation_id, service_id), where=marked)
         for member, texts in holders:
             changes = attr(OrganisationMember.groups).exclude(texts), attr(OrganisationMember.waiting).exclude(texts)
             tx.update(OrganisationMember.of_organisation(organisation_id, member.email), *changes)
@@ -88,7 +88,7 @@ def _rename(db: Database, service: OrganisationService, by: str | None) -> None:
     organisation_id = service.organisation_id
     try:
         with db.transaction() as tx:
-            tx.check(Organisation.by_id(organisation_id), owned_by(by))
+            tx.check(Organisation.by_id(organisation_id), where=owned_by(by))
             tx.update(
                 OrganisationService.of_organisation(organisation_id, service.service_id),
                 attr(OrganisationService.service_name).set(service.service_name),
@@ -107,7 +107,7 @@ def _mark(db: Database, now: datetime, organisation_id: str, service_id: str, by
     mark = attr(OrganisationService.deleted_at).set(now)
     try:
         with db.transaction() as tx:
-            tx.check(Organisation.by_id(organisation_id), owned_by(by))
+            tx.check(Organisation.by_id(organisation_id), where=owned_by(by))
             tx.update(OrganisationService.of_organisation(organisation_id, service_id), mark)
     except TransactionCancelled as cancelled:
         if Organisation in errors_by_class(cancelled):

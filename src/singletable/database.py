@@ -163,7 +163,7 @@ class Database:
 
     def put(self, entity: Entity, *, where: Condition | None = None) -> None:
         """Write over what is there; with `where`, only over an item of its type that meets it. One request."""
-        drive(flows.put(self.port, entity, where))
+        drive(flows.put(self.port, entity, where=where))
 
     @overload
     def update(
@@ -200,7 +200,9 @@ class Database:
         before NotFound. `add` and `append` are sent once: a lost answer is OutcomeUnknown, unless `exactly_once` (a
         transaction and a read).
         """
-        return drive(flows.update(self.port, target, updates, where, expected, exactly_once))
+        return drive(
+            flows.update(self.port, target, updates, where=where, expected=expected, exactly_once=exactly_once)
+        )
 
     def upsert(self, entity: E, *updates: Update, exactly_once: bool = False) -> E:
         """Apply the updates to the item there; where there is none, write the entity with them applied.
@@ -219,7 +221,7 @@ class Database:
 
         ConditionFailed, VersionMoved. One request; a read more where a condition is given and there is no item.
         """
-        return drive(flows.delete(self.port, target, where, expected))
+        return drive(flows.delete(self.port, target, where=where, expected=expected))
 
     def write_many(self, *, puts: Iterable[Entity] = (), deletes: Iterable[KeyOf[Any]] = ()) -> None:
         """Put and delete, each by itself, in no order, 25 a request. `Incomplete` carries what was left undone."""

@@ -168,7 +168,7 @@ class AsyncDatabase:
 
     async def put(self, entity: Entity, *, where: Condition | None = None) -> None:
         """Write over what is there; with `where`, only over an item of its type that meets it. One request."""
-        await flows.put(self.port, entity, where)
+        await flows.put(self.port, entity, where=where)
 
     @overload
     async def update(
@@ -205,7 +205,7 @@ class AsyncDatabase:
         before NotFound. `add` and `append` are sent once: a lost answer is OutcomeUnknown, unless `exactly_once` (a
         transaction and a read).
         """
-        return await flows.update(self.port, target, updates, where, expected, exactly_once)
+        return await flows.update(self.port, target, updates, where=where, expected=expected, exactly_once=exactly_once)
 
     async def upsert(self, entity: E, *updates: Update, exactly_once: bool = False) -> E:
         """Apply the updates to the item there; where there is none, write the entity with them applied.
@@ -226,7 +226,7 @@ class AsyncDatabase:
 
         ConditionFailed, VersionMoved. One request; a read more where a condition is given and there is no item.
         """
-        return await flows.delete(self.port, target, where, expected)
+        return await flows.delete(self.port, target, where=where, expected=expected)
 
     async def write_many(self, *, puts: Iterable[Entity] = (), deletes: Iterable[KeyOf[Any]] = ()) -> None:
         """Put and delete, each by itself, in no order, 25 a request. `Incomplete` carries what was left undone."""

@@ -38,7 +38,7 @@ from singletable.records.readers import placed_reader_of
 from singletable.records.send import alone
 from singletable.records.transactions import HasWrites, Transaction, commit
 from singletable.records.unique_guards import Claim
-from singletable.records.verbs import Change, Create, Remove
+from singletable.records.verbs import CreateWrite, DeleteWrite, UpdateWrite
 from singletable.records.write import UNREAD, Moment, Part, Write
 from singletable.schema.capture import ANY, capture_sort, key_type
 from singletable.schema.catalogue import AccessPattern, captured_of, catalogue, collections_of, entity_name
@@ -72,12 +72,12 @@ __all__ = [
     "Bound",
     "BoundKey",
     "Captured",
-    "Change",
     "Claim",
     "Copy",
-    "Create",
+    "CreateWrite",
     "CursorSeal",
     "Declared",
+    "DeleteWrite",
     "Entity",
     "Finding",
     "GuardedWrite",
@@ -93,12 +93,12 @@ __all__ = [
     "Part",
     "Position",
     "Query",
-    "Remove",
     "Slot",
     "Special",
     "Table",
     "Template",
     "Transaction",
+    "UpdateWrite",
     "Verbatim",
     "Write",
     "after",

@@ -63,7 +63,7 @@ async def test_every_verb_at_once(shell: Shell) -> None:
             tx.upsert(Invoice(email=ADA.email, number=1, total=Decimal(3)))
             tx.delete(key_of(membership(2)))
             tx.delete(key_of(membership(9)))
-            tx.check(key_of(membership(3)), attr(Membership.role) == "member")
+            tx.check(key_of(membership(3)), where=attr(Membership.role) == "member")
     assert (meter.requests, meter.write_units) == (1, 2 * 7 + 1 + 1 + 1 + 1)
     assert await shell.get(key_of(EVE)) == EVE
     assert (await shell.all(Membership.of_user(ADA.email)))[0].role == "owner"
@@ -213,10 +213,10 @@ async def test_two_updates_of_one_item_become_one(shell: Shell) -> None:
         tx.update(KEY, attr(User.name).set("Ada L."))
         tx.create(EVE)
         tx.update(KEY, attr(User.age).add(1), where=attr(User.age) == 36)
-        tx.check(KEY, attr(User.phone) == "12")
+        tx.check(KEY, where=attr(User.phone) == "12")
     assert await shell.get(KEY) == replace(ADA, name="Ada L.", age=37)
     error = await cancelled(
-        shell, lambda tx: (tx.update(KEY, attr(User.age).set(1)), tx.check(KEY, attr(User.phone) == "77"))
+        shell, lambda tx: (tx.update(KEY, attr(User.age).set(1)), tx.check(KEY, where=attr(User.phone) == "77"))
     )
     assert len(error.failures) == 1
     assert "User.phone" in error.failures[0].condition

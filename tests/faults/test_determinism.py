@@ -12,13 +12,13 @@ PROGRAM = """
 from singletable import attr
 from singletable.operations import PutItem, TransactWriteItems
 from singletable.records.write import Moment
-from singletable.records.verbs import Change, Upsert
+from singletable.records.verbs import UpdateWrite, UpsertWrite
 from tests.rules.models import Plain
 
 entity = Plain(id="1", groups={"a", "b", "c", "\\u00e9"}, tags=["x"])
 model = Plain.__model__
-update = Change(Plain.by_id("1"), (attr(Plain.groups).include({"q", "r", "s", "t"}),))
-parts = [write.main(None if write is not update else entity, Moment(0.0)) for write in (Upsert(entity), update)]
+update = UpdateWrite(Plain.by_id("1"), (attr(Plain.groups).include({"q", "r", "s", "t"}),))
+parts = [write.main(None if write is not update else entity, Moment(0.0)) for write in (UpsertWrite(entity), update)]
 import hashlib
 body = TransactWriteItems([part.action for part in parts], "token").request().body
 print(hashlib.sha256(body + PutItem("shop", model.item(entity)).request().body).hexdigest())

@@ -71,7 +71,7 @@ async def _mixed(shell: Shell) -> None:
         tx.update(Plain.by_id("1"), attr(Plain.count).add(1), attr(Plain.tags).append("y"))
         tx.upsert(Counted(id="1", text="up"))
         tx.delete(Passing.by_id("1"))
-        tx.check(Session.by_id("1"), attr(Session.token) == "t1")
+        tx.check(Session.by_id("1"), where=attr(Session.token) == "t1")
 
 
 async def _swap(shell: Shell) -> None:

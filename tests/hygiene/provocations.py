@@ -243,7 +243,7 @@ async def a_cancelled_transaction(stage: Stage) -> None:
     async with stage.shell.transaction() as tx:
         tx.put(Entry(book=ID, name=TEXT))
         tx.update(KEY, attr(Secret.phone).set(OTHER), where=attr(Secret.unique) == OTHER)
-        tx.check(Entry.in_book(ID, OTHER), attr(Entry.text) == TEXT)
+        tx.check(Entry.in_book(ID, OTHER), where=attr(Entry.text) == TEXT)
 
 
 @leads_to("conflict.transaction-conflict")

@@ -113,7 +113,7 @@ TRANSACTIONS: dict[str, Callable[[Any], Any]] = {
     "upsert over another type": lambda tx: tx.upsert(Plain(id="alien")),
     "delete where": lambda tx: tx.delete(KEY, where=IS_A),
     "delete where none is": lambda tx: tx.delete(Plain.by_id("none"), where=IS_A),
-    "check": lambda tx: tx.check(KEY, IS_A),
+    "check": lambda tx: tx.check(KEY, where=IS_A),
     "check of none": lambda tx: tx.check(Plain.by_id("none")),
     "unique": lambda tx: tx.create(Named(id="2", email="a@x")),
 }

@@ -59,7 +59,7 @@ async def test_writes_of_one_item_are_one_action(bench: Bench) -> None:
     await bench.shell.put(PLAIN)
     bench.start()
     async with bench.shell.transaction() as tx:
-        tx.check(KEY, attr(Plain.count) == 3)
+        tx.check(KEY, where=attr(Plain.count) == 3)
         tx.update(KEY, attr(Plain.count).add(1))
         tx.update(KEY, attr(Plain.tags).append("y"))
         tx.create(Plain(id="2"))
@@ -78,8 +78,10 @@ async def test_put_and_check_is_a_put_under_the_checks_condition(bench: Bench) -
     await bench.shell.put(PLAIN)
     async with bench.shell.transaction() as tx:
         tx.put(replace(PLAIN, text="b"))
-        tx.check(KEY, attr(Plain.count) == 3)
-    error = await cancelled(bench, lambda tx: (tx.check(KEY, attr(Plain.count) == 9), tx.put(replace(PLAIN, text="c"))))
+        tx.check(KEY, where=attr(Plain.count) == 3)
+    error = await cancelled(
+        bench, lambda tx: (tx.check(KEY, where=attr(Plain.count) == 9), tx.put(replace(PLAIN, text="c")))
+    )
     assert isinstance(error.failures[0].error, ConditionFailed)
     assert await bench.shell.get(KEY) == replace(PLAIN, text="b")
 

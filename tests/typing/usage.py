@@ -232,7 +232,7 @@ def blocking(db: Database) -> None:
     with db.meter() as meter, db.transaction() as tx:
         assert_type(meter, Meter)
         tx.upsert(user)
-        tx.check(Membership.of_user("e", "o"), attr(Membership.email) == "e")
+        tx.check(Membership.of_user("e", "o"), where=attr(Membership.email) == "e")
     assert_type(db.explain(Membership.of_org("o1"))[0].cost, str)
 
 

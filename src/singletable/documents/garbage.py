@@ -31,7 +31,7 @@ from singletable.documents.read import client_rows, epoch_row, newest, record_ro
 from singletable.documents.rows import CollectionVersion, Condemned, InboxRow, MutationRecord, Version
 from singletable.documents.submission import refs_in
 from singletable.errors import Denied, TransactionConflict, Unavailable
-from singletable.expressions import Change, Condition, Expressions, Given, Stored
+from singletable.expressions import AttributeChange, Condition, Expressions, Given, Stored
 from singletable.flow.port import Port
 from singletable.foundation import ANY, Query, after, ask, guard, is_absent, model_of, ready
 from singletable.operations import DeleteItem, Guard, Key, PutItem, Refused, UpdateItem
@@ -264,7 +264,7 @@ class _Run:
         """One update of constants, None for one that goes, under a condition; False where that does not hold."""
         model = model_of(row.__class__)
         expressions = Expressions()
-        text = expressions.update((), [Change(name, value) for name, value in values.items()])
+        text = expressions.update((), [AttributeChange(name, value) for name, value in values.items()])
         under = Guard(expressions.condition(held), expressions.names, expressions.values)
         key = model.key_item(model.key_of(row))
         try:

@@ -86,7 +86,7 @@ class Expressions:
         self._operators = 0
         return _checked("".join(self._texts(condition)), "a condition")
 
-    def update(self, updates: Iterable[Update], extra: Iterable[Change] = ()) -> str:
+    def update(self, updates: Iterable[Update], extra: Iterable[AttributeChange] = ()) -> str:
         """The text of an update: the caller's changes and the library's own."""
         self._operators = 0
         clauses: dict[str, list[str]] = {"SET": [], "REMOVE": [], "ADD": [], "DELETE": []}
@@ -253,7 +253,7 @@ class Expressions:
         return f"{left} {self._operand(update.value, path.plan, update.path)}"
 
 
-class Change(Struct, frozen=True):
+class AttributeChange(Struct, frozen=True):
     """A change of the library's own: an index key, a version. A value of None removes the attribute."""
 
     name: str

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from singletable.errors import InvalidRequest, NotFound, SingletableError
 from singletable.expressions import Condition, Expressions, Given, Stored
-from singletable.foundation import Create, KeyOf, Moment, Part, Write, both, guard, is_type, model_of
+from singletable.foundation import CreateWrite, KeyOf, Moment, Part, Write, both, guard, is_type, model_of
 from singletable.graph.edge_items import Listing, counter_of
 from singletable.graph.edges import Edge
 from singletable.graph.nodes import EDGE_SETS, OVERFLOW, TOMBSTONE
@@ -32,7 +32,7 @@ class HoldNode(Write):
     """The node has to be there and must not be being deleted."""
 
     def joined_with(self, other: Write) -> Write | None:
-        if isinstance(other, Create):
+        if isinstance(other, CreateWrite):
             return CreateHeld(other.entity, other.where, other.origin).joined_with(self)
         if not isinstance(other, HoldNode):
             return None
@@ -139,7 +139,7 @@ class HoldNode(Write):
 
 
 @dataclass(eq=False)
-class CreateHeld(Create):
+class CreateHeld(CreateWrite):
     """A new node that is linked in the transaction that creates it: its edge set is written with it."""
 
     held: HoldNode | None = None

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from singletable.errors import SingletableError
-from singletable.expressions import Change, Condition, Expressions, Update
+from singletable.expressions import AttributeChange, Condition, Expressions, Update
 from singletable.operations import Action, CheckItem, DeleteItem, PutItem, Reader, UpdateItem
 from singletable.operations.answers import RAW
 from singletable.records.conditions import guard, guard_in
@@ -32,7 +32,7 @@ def put_if(key: KeyOf[Any], item: Mapping[str, AttributeValue], condition: Condi
 
 def update_if(
     key: KeyOf[Any],
-    changes: Sequence[Change],
+    changes: Sequence[AttributeChange],
     condition: Condition | None,
     *,
     updates: Sequence[Update] = (),

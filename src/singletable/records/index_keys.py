@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest, InvalidValue
-from singletable.expressions import Change, Condition, Update, first_name, is_element, is_whole, owner_of
+from singletable.expressions import AttributeChange, Condition, Update, first_name, is_element, is_whole, owner_of
 from singletable.records.conditions import both
 from singletable.schema.models import Model
 from singletable.schema.patterns import Captured, KeyOf
@@ -31,7 +31,7 @@ class KeysNeeded(Struct, frozen=True):
 class Planned(Struct, frozen=True):
     """The changes of index keys that an update brings, and the conditions under which they are right."""
 
-    changes: tuple[Change, ...] = ()
+    changes: tuple[AttributeChange, ...] = ()
     held: Condition | None = None
     held_names: frozenset[str] = frozenset()
 
@@ -153,7 +153,7 @@ def _parts_needed(
 
 def _rewrite(
     model: Model[Any], captured: Captured, changed: Mapping[str, Update], values: Mapping[str, Any]
-) -> Iterator[Change]:
+) -> Iterator[AttributeChange]:
     attributes = model.table.definition.index_keys(captured.index)
     names = {n for t in captured.templates for n in t.names}
     absent = any(n in values and values[n] is None for n in names)
@@ -162,9 +162,9 @@ def _rewrite(
         if attribute in model.key_attributes:
             continue  # an index keyed by the table's own key: that never changes
         if absent:
-            yield Change(attribute, None)
+            yield AttributeChange(attribute, None)
         elif sparse or changed.keys() & set(template.names):
-            yield Change(attribute, {"S": _text(captured, template, values)})
+            yield AttributeChange(attribute, {"S": _text(captured, template, values)})
 
 
 def _text(captured: Captured, template: Any, values: Mapping[str, Any]) -> str:

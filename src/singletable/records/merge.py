@@ -7,7 +7,7 @@ from dataclasses import replace
 from singletable.errors import InvalidRequest
 from singletable.records.conditions import both, is_type
 from singletable.records.index_keys import applied
-from singletable.records.verbs import Change, Check, Create, Put, Remove, Upsert
+from singletable.records.verbs import CheckWrite, CreateWrite, DeleteWrite, PutWrite, UpdateWrite, UpsertWrite
 from singletable.records.write import Write
 
 
@@ -16,19 +16,19 @@ def merged(one: Write, other: Write) -> Write:
     joined = one.joined_with(other) or other.joined_with(one)
     if joined is not None:
         return joined
-    if isinstance(one, Check):
-        if isinstance(other, Check):
+    if isinstance(one, CheckWrite):
+        if isinstance(other, CheckWrite):
             return replace(one, where=both(one.where, other.where))
-        if isinstance(other, (Change, Remove, Put)):
+        if isinstance(other, (UpdateWrite, DeleteWrite, PutWrite)):
             where = both(one.where, other.where)
             return replace(other, where=is_type(one.model) if where is None else where)
-    if isinstance(other, Check) and isinstance(one, (Change, Remove, Put)):
+    if isinstance(other, CheckWrite) and isinstance(one, (UpdateWrite, DeleteWrite, PutWrite)):
         return merged(other, one)
-    if isinstance(one, Change) and isinstance(other, Change):
+    if isinstance(one, UpdateWrite) and isinstance(other, UpdateWrite):
         return _joined(one, other)
     if (
-        isinstance(one, (Create, Put, Upsert))
-        and isinstance(other, Change)
+        isinstance(one, (CreateWrite, PutWrite, UpsertWrite))
+        and isinstance(other, UpdateWrite)
         and other.where is None
         and other.expected in (None, one.count)
     ):
@@ -43,7 +43,7 @@ def merged(one: Write, other: Write) -> Write:
     )
 
 
-def _joined(one: Change, other: Change) -> Change:
+def _joined(one: UpdateWrite, other: UpdateWrite) -> UpdateWrite:
     expected = {e for e in (one.expected, other.expected) if e is not None}
     if len(expected) > 1:
         raise InvalidRequest("two versions are expected of the same item", key=one.key, operation="transaction")

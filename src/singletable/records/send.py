@@ -30,7 +30,7 @@ from singletable.records.read import get_operation
 from singletable.records.target import brought_by, target_of
 from singletable.records.transactions import TRIES, commit
 from singletable.records.upgrade import NOT_STALE, fresh_after
-from singletable.records.verbs import Change, Create, Put, Remove, Upsert
+from singletable.records.verbs import CreateWrite, DeleteWrite, PutWrite, UpdateWrite, UpsertWrite
 from singletable.records.write import Moment, Needs, Part, Write, settles_nothing
 from singletable.schema.models import Model, model_for
 from singletable.schema.patterns import KeyOf
@@ -38,21 +38,22 @@ from singletable.schema.patterns import KeyOf
 
 async def create(port: Port, entity: Any) -> None:
     """Write an item where there is none; AlreadyExists, NotUnique. One request."""
-    await alone(port, Create(entity))
+    await alone(port, CreateWrite(entity))
 
 
-async def put(port: Port, entity: Any, where: Condition | None = None) -> None:
+async def put(port: Port, entity: Any, *, where: Condition | None = None) -> None:
     """Write an item over what is there; ConditionFailed, VersionMoved, NotUnique.
 
     One request; with unique attributes a read and a transaction.
     """
-    await alone(port, Put(entity, where))
+    await alone(port, PutWrite(entity, where))
 
 
 async def update(
     port: Port,
     target: Any,
     updates: tuple[Update, ...],
+    *,
     where: Condition | None = None,
     expected: int | None = None,
     exactly_once: bool = False,
@@ -65,7 +66,7 @@ async def update(
     """
     key, expected = target_of(target, expected)
     check_updates(key.model, updates)
-    return await alone(port, Change(key, updates, where, expected, brought_by(target, key.model)), exactly_once)
+    return await alone(port, UpdateWrite(key, updates, where, expected, brought_by(target, key.model)), exactly_once)
 
 
 async def upsert(port: Port, entity: Any, updates: tuple[Update, ...], exactly_once: bool = False) -> Any:
@@ -76,7 +77,7 @@ async def upsert(port: Port, entity: Any, updates: tuple[Update, ...], exactly_o
     """
     model = model_for(entity)
     if not updates:
-        written = await alone(port, Upsert(entity))
+        written = await alone(port, UpsertWrite(entity))
         if written is None:  # over an expired item, as create: the item is the entity
             if model.counter is not None:
                 setattr(entity, model.counter.name, 1)
@@ -87,7 +88,7 @@ async def upsert(port: Port, entity: Any, updates: tuple[Update, ...], exactly_o
     proves = False  # create() tells soon enough
     for _ in range(TRIES):
         try:
-            return await alone(port, Change(key, updates), exactly_once, proves)
+            return await alone(port, UpdateWrite(key, updates), exactly_once, proves)
         except NotFound:
             try:
                 await create(port, fresh)
@@ -100,7 +101,7 @@ async def upsert(port: Port, entity: Any, updates: tuple[Update, ...], exactly_o
     raise _contended(model, key, "upsert")
 
 
-async def delete(port: Port, target: Any, where: Condition | None = None, expected: int | None = None) -> Any:
+async def delete(port: Port, target: Any, *, where: Condition | None = None, expected: int | None = None) -> Any:
     """Remove an item, named by its key or itself; gives it as it was, None where there was none.
 
     ConditionFailed, VersionMoved. One request; with unique attributes a read and a transaction. A read more where a
@@ -108,7 +109,7 @@ async def delete(port: Port, target: Any, where: Condition | None = None, expect
     """
     key, expected = target_of(target, expected)
     try:
-        gone: Any = await alone(port, Remove(key, where, expected))
+        gone: Any = await alone(port, DeleteWrite(key, where, expected))
     except NotFound:
         return None
     return None if gone is None or key.model.is_expired(gone, port.now()) else gone
@@ -120,7 +121,7 @@ async def alone(port: Port, write: Write, exactly_once: bool = False, proves: bo
     A refusal without the item takes a read more, to tell whether there is one; with `proves` off it is taken for none.
     """
     await ready(port, write.model.table)
-    if exactly_once or (write.model.uniques and not isinstance(write, Change)):
+    if exactly_once or (write.model.uniques and not isinstance(write, UpdateWrite)):
         return await _transacted(port, write)
     moment = Moment(port.now(), port.token())
     current: Any = write.brought
@@ -188,7 +189,7 @@ async def _after_refusal(port: Port, write: Write, part: Part, current: Any, kno
     fresh = await fresh_after(port, write, current, stored, moment.now)
     if fresh is not NOT_STALE:
         return fresh
-    gone = isinstance(write, Remove) and not is_there(model, stored, moment.now)
+    gone = isinstance(write, DeleteWrite) and not is_there(model, stored, moment.now)
     if known.unsettled and not part.certain and not gone:
         raise outcome_unknown(model, write.key, write.verb) from None
     error = part.refusal(stored)
@@ -203,9 +204,9 @@ async def _transacted(port: Port, write: Write, read: Mapping[int, Any] | None =
         known = await commit(port, [write], read)
     except TransactionCancelled as cancelled:
         raise cancelled.failures[0].error from None
-    if isinstance(write, (Change, Upsert)):
+    if isinstance(write, (UpdateWrite, UpsertWrite)):
         return await _read_back(port, write)
-    return known.get(0) if isinstance(write, Remove) else None
+    return known.get(0) if isinstance(write, DeleteWrite) else None
 
 
 async def _read_back(port: Port, write: Write) -> Any:

@@ -32,7 +32,7 @@ from singletable.records.read import check_whole, get_operation
 from singletable.records.target import brought_by, target_of
 from singletable.records.unique_guards import guard_actions
 from singletable.records.upgrade import NOT_STALE, fresh_after
-from singletable.records.verbs import Change, Check, Create, Put, Remove, Upsert
+from singletable.records.verbs import CheckWrite, CreateWrite, DeleteWrite, PutWrite, UpdateWrite, UpsertWrite
 from singletable.records.write import UNREAD, Moment, Needs, Part, Write
 from singletable.schema.entities import Entity
 from singletable.schema.patterns import KeyOf
@@ -76,10 +76,10 @@ class Transaction:
         self.pending: list[Write] = []
 
     def create(self, entity: Any) -> None:
-        self.pending.append(Create(entity))
+        self.pending.append(CreateWrite(entity))
 
     def put(self, entity: Any, *, where: Condition | None = None) -> None:
-        self.pending.append(Put(entity, where))
+        self.pending.append(PutWrite(entity, where))
 
     def update(
         self, target: KeyOf[Any] | Entity, *updates: Update, where: Condition | None = None, expected: int | None = None
@@ -87,23 +87,23 @@ class Transaction:
         """The item, named by its key or itself, has to be there. An entity's count of writes has to be the item's."""
         key, expected = target_of(target, expected)
         check_updates(key.model, updates)
-        self.pending.append(Change(key, updates, where, expected, brought_by(target, key.model)))
+        self.pending.append(UpdateWrite(key, updates, where, expected, brought_by(target, key.model)))
 
     def upsert(self, entity: Any) -> None:
         """Give the item, there or not, all of the entity's attributes."""
-        self.pending.append(Upsert(entity))
+        self.pending.append(UpsertWrite(entity))
 
     def delete(
         self, target: KeyOf[Any] | Entity, *, where: Condition | None = None, expected: int | None = None
     ) -> None:
         """Without `where` and `expected`, an item that is not there is no error."""
         key, expected = target_of(target, expected)
-        self.pending.append(Remove(key, where, expected))
+        self.pending.append(DeleteWrite(key, where, expected))
 
-    def check(self, key: KeyOf[Any], where: Condition | None = None) -> None:
+    def check(self, key: KeyOf[Any], *, where: Condition | None = None) -> None:
         """The item is there, of its type, and meets the condition; it is not changed."""
         check_whole(key)
-        self.pending.append(Check(key, where))
+        self.pending.append(CheckWrite(key, where))
 
     def add(self, value: HasWrites) -> None:
         """Take in the writes of any value that has some."""

@@ -8,7 +8,7 @@ from singletable.expressions import Expressions
 from singletable.flow.port import Port
 from singletable.operations import Guard, Item, PutItem, Refused
 from singletable.records.conditions import is_there
-from singletable.records.verbs import Change
+from singletable.records.verbs import UpdateWrite
 from singletable.records.write import UNREAD, Write
 from singletable.schema.models import Model
 
@@ -47,7 +47,7 @@ async def fresh_after(port: Port, write: Write, current: Any, stored: Item | Non
     """The item to plan a refused write anew with, where the refusal came from what was read before, or from an older
     schema version, which is then brought up to date; else NOT_STALE."""
     there = stored is not None and is_there(write.model, stored, now)
-    if stored is not None and there and isinstance(write, Change):
+    if stored is not None and there and isinstance(write, UpdateWrite):
         version = write.model.version_of(stored)
         if version < write.model.version:
             return await rewrite(port, write.model, stored, version)

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from singletable.errors import ConditionFailed, SingletableError
-from singletable.expressions import Change as AttributeChange
-from singletable.expressions import Condition, Update, first_name, is_whole, parents_of
+from singletable.expressions import AttributeChange, Condition, Update, first_name, is_whole, parents_of
 from singletable.operations import DeleteItem, Item, PutItem
 from singletable.operations.limits import check_item
 from singletable.records.conditions import (
@@ -100,7 +99,7 @@ class EntityWrite(Write):
                 setattr(entity, self.model.counter.name, count)
 
 
-class Create(EntityWrite):
+class CreateWrite(EntityWrite):
     """Where there is no item yet, or an expired one."""
 
     verb: ClassVar[str] = "create"
@@ -125,7 +124,7 @@ class Create(EntityWrite):
         self.set_count(1)
 
 
-class Put(EntityWrite):
+class PutWrite(EntityWrite):
     """Over what is there."""
 
     verb: ClassVar[str] = "put"
@@ -166,7 +165,7 @@ class Put(EntityWrite):
         return refused(model, self.key, self.verb, self.where, self.count, stored)
 
 
-class Upsert(EntityWrite):
+class UpsertWrite(EntityWrite):
     """Give the item, there or not, all of the entity's attributes; those that no class declares stay."""
 
     verb: ClassVar[str] = "upsert"
@@ -231,7 +230,7 @@ class Upsert(EntityWrite):
 
 
 @dataclass(eq=False)
-class Change(Write):
+class UpdateWrite(Write):
     """Change some attributes of an item that is there."""
 
     key: KeyOf[Any]
@@ -330,7 +329,7 @@ class Change(Write):
 
 
 @dataclass(eq=False)
-class Remove(Write):
+class DeleteWrite(Write):
     """Remove an item. Alone, and without a condition, an item that is not there is no error."""
 
     key: KeyOf[Any]
@@ -376,7 +375,7 @@ class Remove(Write):
 
 
 @dataclass(eq=False)
-class Check(Write):
+class CheckWrite(Write):
     """An item is there, of its type, alive, and meets a condition. Only inside a transaction."""
 
     key: KeyOf[Any]

@@ -30,7 +30,7 @@ from singletable.foundation import (
     model_for,
     model_of,
 )
-from singletable.foundation import Change as Write
+from singletable.foundation import UpdateWrite as Write
 from singletable.operations import Key, Refused, UpdateItem
 from singletable.streams.events import Inserted, Modified
 from singletable.streams.router import Handler
@@ -129,7 +129,7 @@ class Kept:
 
     async def _update(self, port: Port, key: Any, source: Any, is_another: bool) -> None:
         try:
-            await flows.update(port, key, self._updates(source), self._condition(source, is_another))
+            await flows.update(port, key, self._updates(source), where=self._condition(source, is_another))
         except (ConditionFailed, NotFound):
             return  # it has a newer one, the same one, or is gone
 

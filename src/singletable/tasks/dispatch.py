@@ -16,7 +16,7 @@ from math import ceil
 from typing import Any
 
 from singletable.errors import NotConfigured
-from singletable.expressions import Change, Condition
+from singletable.expressions import AttributeChange, Condition
 from singletable.flow.port import Port
 from singletable.foundation import alone, get, is_type, model_of
 from singletable.operations.queue import MAX_DELAY_SECONDS
@@ -60,7 +60,7 @@ async def send_due(port: Port, tasks: TaskEntities, queue: Queue[Any], within_se
     for part in _parts([task for task in found if not task.sent]):
         await _tell(port, tasks, queue, part, now)
         # After the message: a crash between the two sends it twice.
-        await _mark(port, tasks, part, [Change("sent", {"BOOL": True})])
+        await _mark(port, tasks, part, [AttributeChange("sent", {"BOOL": True})])
         told += len(part)
     for part in _parts([task for task in found if task.sent and task.wake <= overdue]):
         # Before the message: of several that tell one does, and one that is lost again is sent again later.
@@ -98,14 +98,18 @@ def _message(tasks: TaskEntities, queue: Queue[Any], task: Candidate, now: float
 
 
 async def _mark(
-    port: Port, tasks: TaskEntities, part: Sequence[Candidate], changes: Sequence[Change], held: Condition | None = None
+    port: Port,
+    tasks: TaskEntities,
+    part: Sequence[Candidate],
+    changes: Sequence[AttributeChange],
+    held: Condition | None = None,
 ) -> list[bool]:
     """Change the items of tasks; of each, whether it was as the index shows it."""
     marks: list[Callable[[], Any]] = [partial(_mark_one, port, task, changes, held) for task in part]
     return await port.call_all(marks)
 
 
-async def _mark_one(port: Port, task: Candidate, changes: Sequence[Change], held: Condition | None) -> bool:
+async def _mark_one(port: Port, task: Candidate, changes: Sequence[AttributeChange], held: Condition | None) -> bool:
     model = task.key.model
     condition = is_type(model) & equal("fence", {"N": str(task.fence)})
     try:

@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from typing import Any, ClassVar
 
 from singletable.errors import NotFound
-from singletable.expressions import Change, Condition
+from singletable.expressions import AttributeChange, Condition
 from singletable.foundation import (
     GuardedWrite,
     KeyOf,
@@ -141,9 +141,9 @@ def claim_turn(tasks: TaskEntities, turn: Turn, now: datetime, until: datetime) 
     model = model_for(turn)
     claimed = replace(turn, fence=turn.fence + 1, tries=turn.tries + 1, wake=until, sent=True)
     changes = [
-        Change("fence", {"N": str(claimed.fence)}),
-        Change("tries", {"N": str(claimed.tries)}),
-        Change("sent", {"BOOL": True}),
+        AttributeChange("fence", {"N": str(claimed.fence)}),
+        AttributeChange("tries", {"N": str(claimed.tries)}),
+        AttributeChange("sent", {"BOOL": True}),
         *waking(model, tasks.index, until),
     ]
     held = is_held(model, turn) & at_most("ready", now)
@@ -162,9 +162,13 @@ def extend_turn(tasks: TaskEntities, turn: Turn, until: datetime) -> list[Write]
 def retry_turn(tasks: TaskEntities, turn: Turn, ready: datetime, error: str) -> list[Write]:
     """The lane is free; the turn stays at its head, and is ready later."""
     model = model_for(turn)
-    changes = [Change("error", {"S": error}), Change("sent", {"BOOL": False}), *waking(model, tasks.index, ready)]
-    changes.append(Change("ready", next(change.value for change in changes if change.name == "wake")))
-    changes.append(Change("tries", {"N": str(turn.tries)}))
+    changes = [
+        AttributeChange("error", {"S": error}),
+        AttributeChange("sent", {"BOOL": False}),
+        *waking(model, tasks.index, ready),
+    ]
+    changes.append(AttributeChange("ready", next(change.value for change in changes if change.name == "wake")))
+    changes.append(AttributeChange("tries", {"N": str(turn.tries)}))
     return [move(model.key_of(turn), is_held(model, turn), changes), LaneOf(tasks, turn).drop()]
 
 
@@ -241,7 +245,7 @@ def nudge_turn(tasks: TaskEntities, turn: Turn, now: datetime) -> GuardedWrite:
     return move(model.key_of(turn), is_held(model, turn), list(waking(model, tasks.index, now)))
 
 
-def move(key: KeyOf[Any], held: Condition, changes: Sequence[Change]) -> GuardedWrite:
+def move(key: KeyOf[Any], held: Condition, changes: Sequence[AttributeChange]) -> GuardedWrite:
     """Change a turn's item under a condition."""
     return claiming(key, update_if(key, changes, held))
 

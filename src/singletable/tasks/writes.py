@@ -20,15 +20,15 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from singletable.errors import AlreadyExists, Conflict, InvalidValue, SingletableError
-from singletable.expressions import Change, Condition, Given, Stored, encoded
+from singletable.expressions import AttributeChange, Condition, Given, Stored, encoded
 from singletable.foundation import (
     UNREAD,
-    Create,
+    CreateWrite,
+    DeleteWrite,
     KeyOf,
     Model,
     Moment,
     Part,
-    Remove,
     Write,
     carries,
     delete_if,
@@ -102,7 +102,7 @@ class Schedule(NewItem):
         self.key = self.tasks.by_id(self.plan.id)
 
     def main(self, current: Any, moment: Moment) -> Part:
-        part = Create(self.item(moment.now)).main(UNREAD, moment)
+        part = CreateWrite(self.item(moment.now)).main(UNREAD, moment)
         return replace(part, refusal=self._refusal, refusal_needs_item=False)
 
     def item(self, now: float) -> PlainTask:
@@ -149,7 +149,7 @@ class Replace(Write):
             self.ends.done()
 
 
-class Cancel(Remove):
+class Cancel(DeleteWrite):
     """A task that is to be no more: waiting, running or dead."""
 
     verb: ClassVar[str] = "cancel"
@@ -182,11 +182,11 @@ class Claim(Write):
             refusal_needs_item=False,
         )
 
-    def _changes(self, moment: Moment) -> Iterator[Change]:
+    def _changes(self, moment: Moment) -> Iterator[AttributeChange]:
         for name in ("fence", "tries"):
-            yield Change(name, {"N": "0"}, plus={"N": "1"})
-        yield Change("sent", {"BOOL": True})
-        yield Change(self.model.table.definition.write_id_attribute, {"S": moment.write_id})
+            yield AttributeChange(name, {"N": "0"}, plus={"N": "1"})
+        yield AttributeChange("sent", {"BOOL": True})
+        yield AttributeChange(self.model.table.definition.write_id_attribute, {"S": moment.write_id})
         yield from waking(self.model, self.tasks.index, self.until)
 
     def _condition(self) -> Condition:
@@ -211,7 +211,7 @@ class Advance(Write):
         model = self.model
         was, becomes = model.item(self.before), model.item(self.after)
         names = sorted(name for name in {**was, **becomes} if was.get(name) != becomes.get(name))
-        changes = [Change(name, becomes.get(name)) for name in names]
+        changes = [AttributeChange(name, becomes.get(name)) for name in names]
         action = update_if(self.key, changes, is_held(model, self.before), reader=model)
         return Part(action, lambda stored: claim_lost(self.key, self.verb), refusal_needs_item=False)
 
@@ -248,11 +248,11 @@ def is_held(model: Model[Any], item: TaskItem) -> Condition:
     return is_type(model) & equal("fence", {"N": str(item.fence)}) & equal("state", {"S": item.state.value})
 
 
-def waking(model: Model[Any], index: str, wake: datetime) -> Iterator[Change]:
+def waking(model: Model[Any], index: str, wake: datetime) -> Iterator[AttributeChange]:
     """The changes that make an item wake at another time. The rest of its index key is of what never changes by it."""
     sort = model.indexes[index].templates[1]
-    yield Change("wake", encoded(INSTANT, wake))
-    yield Change(model.table.definition.index_keys(index)[1], {"S": sort.write({"wake": wake})})
+    yield AttributeChange("wake", encoded(INSTANT, wake))
+    yield AttributeChange(model.table.definition.index_keys(index)[1], {"S": sort.write({"wake": wake})})
 
 
 def claim_lost(key: KeyOf[Any], verb: str) -> ClaimLost:
