@@ -44,16 +44,9 @@ from singletable.schema.capture import ANY, capture_sort, key_type
 from singletable.schema.catalogue import AccessPattern, captured_of, catalogue, collections_of, entity_name
 from singletable.schema.copies import Copy, copied_version, copies_in
 from singletable.schema.entities import Entity, Special, field, names_around
-from singletable.schema.key_text import (
-    MAX_PARTITION_BYTES,
-    MAX_SORT_BYTES,
-    TOP,
-    Slot,
-    Template,
-    Verbatim,
-    enum_text,
-)
+from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Template
 from singletable.schema.key_text import Part as KeyPart
+from singletable.schema.key_values import TOP, Slot, Verbatim, enum_text
 from singletable.schema.models import Model, model_for, model_of
 from singletable.schema.patterns import Bound, BoundKey, Captured, Declared, Key, KeyOf, Query, after
 from singletable.schema.table import IndexDecorator, Table, plain

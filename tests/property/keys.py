@@ -10,7 +10,8 @@ from uuid import UUID
 
 from hypothesis import strategies as st
 
-from singletable.schema.key_text import SEPARATORS, TOP, Part, Slot, Template, enum_text
+from singletable.schema.key_text import Part, Template
+from singletable.schema.key_values import SEPARATORS, TOP, Slot, enum_text
 
 
 class Role(Enum):

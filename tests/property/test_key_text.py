@@ -11,7 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from singletable import InvalidValue
-from singletable.schema.key_text import Part, Slot, Template, slot_writer
+from singletable.schema.key_text import Part, Template
+from singletable.schema.key_values import Slot, slot_writer
 from tests.property.keys import CORNERS, Rank, Role, has_order, near, of_slot, rank, separators, templates, text, values
 
 

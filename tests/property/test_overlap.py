@@ -62,7 +62,8 @@ def template(shown: str, separator: str = "#") -> Template:
     from decimal import Decimal
     from uuid import UUID
 
-    from singletable.schema.key_text import Part, Slot
+    from singletable.schema.key_text import Part
+    from singletable.schema.key_values import Slot
     from tests.property.keys import Role, Status
 
     types = {"str": str, "int": int, "date": date, "uuid": UUID, "role": Role, "status": Status, "dec": Decimal}

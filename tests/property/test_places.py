@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace as with_
 
 from singletable.errors import Corrupt
-from singletable.schema.key_text import MAX_KEY_DIGITS, Part, Slot, Template, count_letter, write_integer
+from singletable.schema.key_text import Part, Template
+from singletable.schema.key_values import MAX_KEY_DIGITS, Slot, count_letter, write_integer
 from singletable.schema.places import Places
 from singletable.values import Codec, json_decoder, make_field
 from tests.property.examples import times

@@ -10,7 +10,8 @@ from uuid import UUID
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from singletable.schema.key_text import Part, Range, Slot, Template, bounds
+from singletable.schema.key_text import Part, Range, Template, bounds
+from singletable.schema.key_values import Slot
 from tests.property.keys import Role, Status, near, of_slot, separators, text
 from tests.property.ranges import HOWS, wanted
 

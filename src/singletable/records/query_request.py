@@ -12,7 +12,7 @@ from singletable.expressions import Condition, Expressions, Given, Stored, first
 from singletable.operations import Key, Query, Reader, Selection
 from singletable.records.conditions import both, is_alive
 from singletable.records.readers import reader_of
-from singletable.schema.key_text import TOP
+from singletable.schema.key_values import TOP
 from singletable.schema.models import Model, model_of
 from singletable.schema.patterns import Query as PatternQuery
 from singletable.schema.table import Table

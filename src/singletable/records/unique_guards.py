@@ -17,7 +17,8 @@ from singletable.errors import NotUnique, SingletableError
 from singletable.expressions import Condition, Given, Stored
 from singletable.operations import DeleteItem, Item, Key, PutItem
 from singletable.records.conditions import guard
-from singletable.schema.key_text import MAX_PARTITION_BYTES, Part, Slot, Template
+from singletable.schema.key_text import MAX_PARTITION_BYTES, Part, Template
+from singletable.schema.key_values import Slot
 from singletable.schema.models import Model
 from singletable.schema.patterns import KeyOf
 from singletable.schema.table import GUARD_TYPE

@@ -9,8 +9,8 @@
             return f"user#{email}", "user"
 
 Begin with `entities` (a declaration), then `patterns` (a call of it) and `models` (all that is known of one class).
-`key_text` holds the rule of key texts, `overlap` says which keys two classes could share, and `catalogue` lists every
-access pattern of a table.
+`key_text` holds the rule of key texts, `key_values` how each value in them is written, `overlap` which keys two classes
+could share. `catalogue` lists every access pattern of a table.
 """
 
 from singletable.schema.capture import ANY

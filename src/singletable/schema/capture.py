@@ -12,16 +12,8 @@ from enum import Enum
 from typing import Any, NoReturn, cast
 
 from singletable.errors import DeclarationError
-from singletable.schema.key_text import (
-    MAX_PARTITION_BYTES,
-    MAX_SORT_BYTES,
-    SORTABLE,
-    Part,
-    Slot,
-    Template,
-    Verbatim,
-    enum_text,
-)
+from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Part, Template
+from singletable.schema.key_values import SORTABLE, Slot, Verbatim, enum_text
 from singletable.values import bare, split_optional
 
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from singletable.schema.capture import ANY
 from singletable.schema.collections import BoundCollection, Collection
-from singletable.schema.key_text import TOP, Slot
+from singletable.schema.key_values import TOP, Slot
 from singletable.schema.models import Model
 from singletable.schema.patterns import Captured, Query
 from singletable.schema.table import Table

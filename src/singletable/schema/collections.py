@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from singletable.errors import DeclarationError
 from singletable.schema.entities import Entity, names_around
-from singletable.schema.key_text import TOP
+from singletable.schema.key_values import TOP
 from singletable.schema.models import model_of
 from singletable.schema.patterns import Bound, Query
 from singletable.values import split_optional

@@ -18,7 +18,8 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from singletable.schema.key_text import Part, Slot, Template, Verbatim, enum_text, is_separated
+from singletable.schema.key_text import Part, Template
+from singletable.schema.key_values import Slot, Verbatim, enum_text, is_separated
 
 _DIGIT = frozenset(string.digits)
 _HEX = frozenset(string.digits + "abcdef")

@@ -15,7 +15,8 @@ from typing import Any
 
 from singletable.errors import Corrupt, SingletableError
 from singletable.operations import Item
-from singletable.schema.key_text import MAX_KEY_DIGITS, Slot, Template, count_letter, must_escape
+from singletable.schema.key_text import Template
+from singletable.schema.key_values import MAX_KEY_DIGITS, Slot, count_letter, must_escape
 from singletable.values import Field, KeyText, Piece
 
 _ABSENT: Mapping[str, Any] = {}

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, cast
 
 from singletable.errors import DeclarationError
-from singletable.schema.key_text import SEPARATORS, Part, Slot, Template
+from singletable.schema.key_text import Part, Template
+from singletable.schema.key_values import SEPARATORS, Slot
 from singletable.schema.overlap import could_meet
 from singletable.schema.patterns import Declared, DeclaredKey, Key
 from singletable.tables import Index, StreamView, TableDefinition, named_indexes

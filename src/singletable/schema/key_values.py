@@ -1,0 +1,263 @@
+"""The text of one value in a key: how each type is written, so that texts sort as values do, and read back.
+
+The rules are at the top of `key_text`, which makes whole keys of these texts.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Any, ClassVar
+from uuid import UUID
+
+from msgspec import Struct
+
+from singletable.errors import InvalidValue
+from singletable.values.checks import instant_text
+
+SEPARATORS = "#/-"
+"""Each sorts before every digit and letter."""
+TOP = "\U0010ffff"
+"""Sorts after everything a key may hold; a noncharacter, refused in keys."""
+SORTABLE: tuple[type[Any], ...] = (str, int, Decimal, datetime, date, UUID)
+MAX_KEY_DIGITS = 26
+"""Of a whole number without a width, and of a Decimal before its point: there is a letter for each count."""
+
+_NINES = str.maketrans("0123456789", "9876543210")
+_INTEGER = r"-?[a-z][0-9]+"
+_FORMS: Mapping[type[Any], str] = {
+    int: _INTEGER,
+    Decimal: _INTEGER + r"\.[0-9]+~?",
+    datetime: r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z",
+    date: r"[0-9]{4}-[0-9]{2}-[0-9]{2}",
+    UUID: r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+}
+_ESCAPED: Mapping[tuple[str, bool], str] = {
+    ("#", True): "[#-%]",
+    ("#", False): "[\x00-%]",
+    ("/", True): "%",
+    ("/", False): "[/%\x00-\x1f\x7f]",
+    ("-", True): "%",
+    ("-", False): "[-%\x00-\x1f\x7f]",
+}
+"""Regular expressions of what is written %XX, by separator and whether the text ends its key."""
+_UNENCODABLE = re.compile(f"[\ud800-\udfff{TOP}]")
+
+
+def is_separated(separator: str, last: bool) -> bool:
+    """Whether the separator never stands in the text of a str: it does in a last part, but for `#`."""
+    return separator == "#" or not last
+
+
+class Verbatim:
+    """A type whose values bring their key text with them: it stands last in its key, as it is. Subclasses say how."""
+
+    @classmethod
+    def to_text(cls, value: Any) -> str:
+        """The text of a value; InvalidValue where it is none of this type's."""
+        raise InvalidValue(f"a {cls.__name__} is wanted, not {type(value).__name__}")
+
+    @classmethod
+    def from_text(cls, text: str) -> Any:
+        """The value of a text; ValueError where it is none."""
+        raise ValueError(f"no text of a {cls.__name__}: it has {len(text)} characters")
+
+    @classmethod
+    def from_words(cls, text: str) -> Any:
+        """The value of what a person types; ValueError where it is none."""
+        return cls.from_text(text)
+
+    @classmethod
+    def prefixes(cls) -> tuple[str, ...]:
+        """What its texts begin with; anything may follow."""
+        return ("",)
+
+    wanted: ClassVar[str] = "a text of its type"
+    """What a person is to type."""
+
+
+class Slot(Struct, frozen=True):
+    """A value's place in a key."""
+
+    name: str
+    type: type[Any]
+    width: int = 0
+    rest: bool = False
+
+    def form(self, separator: str, last: bool) -> str:
+        """A regular expression of the texts it writes."""
+        if self.rest:
+            return ".*"
+        if issubclass(self.type, Verbatim):
+            return "|".join(f"{re.escape(prefix)}.*" for prefix in self.type.prefixes())
+        if issubclass(self.type, Enum):
+            return "|".join(re.escape(enum_text(m)) for m in self.type)
+        if self.width:
+            return f"[0-9]{{{self.width}}}"
+        return _FORMS.get(self.type, f"[^{separator}]*" if is_separated(separator, last) else ".*")
+
+
+def slot_writer(slot: Slot, separator: str, last: bool, identifier: bool) -> Callable[[Any], str]:
+    """The function that writes one slot's values."""
+    if issubclass(slot.type, Verbatim):
+        return slot.type.to_text
+    if issubclass(slot.type, Enum):
+        texts = {m: enum_text(m) for m in slot.type}
+        return lambda value: _member_text(slot, texts, value)
+    if slot.type is str:
+        return _str_writer(slot, separator, last, identifier)
+    if slot.width:
+        return _width_writer(slot)
+    write = _WRITERS[slot.type]
+    return lambda value: write(_of_type(slot, value))
+
+
+def _str_writer(slot: Slot, separator: str, last: bool, identifier: bool) -> Callable[[Any], str]:
+    escaped = re.compile(_ESCAPED[separator, last])
+    # Nearly every text is of these characters alone and stands as it is: one look tells.
+    plain = "".join(c for c in map(chr, range(0x20, 0x7F)) if slot.rest or not escaped.match(c))
+    is_plain = re.compile(f"[{re.escape(plain)}]*").fullmatch
+
+    def write(value: Any) -> str:
+        if value.__class__ is str and is_plain(value):
+            return value
+        text = str.__str__(_of_type(slot, value))
+        _check_text(slot, text, identifier)
+        return text if slot.rest else escaped.sub(lambda found: f"%{ord(found[0]):02X}", text)
+
+    return write
+
+
+def _width_writer(slot: Slot) -> Callable[[Any], str]:
+    form, beyond = f"%0{slot.width}d", 10**slot.width
+
+    def write(value: Any) -> str:
+        return form % value if value.__class__ is int and 0 <= value < beyond else _padded(slot, value)
+
+    return write
+
+
+def read_slot(slot: Slot, text: str) -> Any:
+    """The value of a text that matches its slot's form; ValueError, LookupError or ArithmeticError for others."""
+    if issubclass(slot.type, Enum):
+        return next(m for m in slot.type if enum_text(m) == text)
+    if issubclass(slot.type, Verbatim):
+        return slot.type.from_text(text)
+    if slot.type is str:
+        return text if slot.rest else unescape(text)
+    if slot.type is int:
+        return int(text) if slot.width else int(_read_digits(text))
+    readers: Mapping[Any, Callable[[str], Any]] = {
+        Decimal: _read_decimal,
+        UUID: UUID,
+        date: date.fromisoformat,
+        datetime: datetime.fromisoformat,
+    }
+    return readers[slot.type](text)
+
+
+def must_escape(separator: str, last: bool) -> str:
+    """The characters that a str never holds as they are."""
+    escaped = re.compile(_ESCAPED[separator, last])
+    return "".join(c for c in map(chr, range(0x80)) if escaped.match(c))
+
+
+def unescape(text: str) -> str:
+    return re.sub("%([0-9A-F]{2})", lambda digits: chr(int(digits[1], 16)), text)
+
+
+def enum_text(member: Enum) -> str:
+    """An enum's own `key_text()`, or its value's text."""
+    said: Callable[[], str] | None = getattr(member, "key_text", None)
+    if said is not None:
+        return said()
+    return member.value if isinstance(member.value, str) else write_integer(member.value)
+
+
+def write_integer(value: int) -> str:
+    """-y57 (-42) < -z2 (-7) < a7 < b42; up to 26 digits."""
+    return _write_digits(str(abs(value)), value < 0)
+
+
+def write_decimal(value: Decimal) -> str:
+    if not value.is_finite():
+        raise InvalidValue("a number that is not finite has no place in an order")
+    whole, _, fraction = f"{value.copy_abs():f}".partition(".")
+    fraction = fraction.rstrip("0") or "0"
+    if value < 0:
+        return f"{_write_digits(whole, True)}.{fraction.translate(_NINES)}~"
+    return f"{_write_digits(whole, False)}.{fraction}"
+
+
+def _write_digits(digits: str, negative: bool) -> str:
+    count = len(digits)
+    if count > MAX_KEY_DIGITS:
+        raise InvalidValue(f"a number of {count} digits; a key takes {MAX_KEY_DIGITS}", hint="Give the key a width.")
+    if negative:
+        return "-" + chr(ord("z") + 1 - count) + digits.translate(_NINES)
+    return count_letter(count) + digits
+
+
+def count_letter(digits: int) -> str:
+    """The letter before the digits of a number from 0 up: `a` before one digit, `b` before two."""
+    return chr(ord("a") - 1 + digits)
+
+
+def _read_digits(text: str) -> str:
+    return "-" + text[2:].translate(_NINES) if text[0] == "-" else text[1:]
+
+
+def _read_decimal(text: str) -> Decimal:
+    whole, _, fraction = text.partition(".")
+    return Decimal(f"{_read_digits(whole)}.{fraction[:-1].translate(_NINES) if text[0] == '-' else fraction}")
+
+
+_WRITERS: Mapping[type[Any], Callable[[Any], str]] = {
+    int: write_integer,
+    Decimal: write_decimal,
+    datetime: instant_text,
+    date: date.isoformat,
+    UUID: str,
+}
+
+
+def _of_type(slot: Slot, value: Any) -> Any:
+    wrong = isinstance(value, bool) or (slot.type is date and isinstance(value, datetime))
+    if wrong or not isinstance(value, slot.type):
+        found = "None" if value is None else type(value).__name__
+        raise InvalidValue(f"a {slot.type.__name__} is wanted, not {found}", attribute=slot.name)
+    return value
+
+
+def _member_text(slot: Slot, texts: Mapping[Any, str], value: Any) -> str:
+    return texts[_of_type(slot, value)]
+
+
+def _padded(slot: Slot, value: Any) -> str:
+    number = _of_type(slot, value)
+    text = f"{number:0{slot.width}}"
+    if number < 0 or len(text) > slot.width:
+        raise InvalidValue(
+            f"the number does not fit its place {{{slot.name}:0{slot.width}}}: it is negative or too wide",
+            attribute=slot.name,
+        )
+    return text
+
+
+def _check_text(slot: Slot, value: str, identifier: bool) -> None:
+    if _UNENCODABLE.search(value):
+        raise InvalidValue("a lone surrogate or U+10FFFF can't stand in a key", attribute=slot.name)
+    if not identifier:
+        return
+    if any(unicodedata.category(c) == "Cc" for c in value):
+        raise InvalidValue("a control character can't stand in an identifier", attribute=slot.name)
+    if unicodedata.normalize("NFC", value) != value:
+        raise InvalidValue(
+            "an identifier is in Unicode's normal form C, so that what looks the same is the same",
+            attribute=slot.name,
+            hint='Use unicodedata.normalize("NFC", text) where the text comes in.',
+        )
