@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.e2e.projects_board.serving import until
+import httpx
+
+from tests.e2e.projects_board.replicache import replicache_client, waiting
+from tests.e2e.projects_board.serving import Server, until
 
 COUNT_VIOLATIONS = """
 window.violations = [];
@@ -34,6 +37,40 @@ def seen_of(head: dict[str, Any]) -> dict[str, Any]:
         "shapes": {id: {part: shape[part] for part in parts} for id, shape in head["shapes"].items()},
         "comments": {id: comment["text"] for id, comment in head["comments"].items()},
     }
+
+
+def head_of(server: Server, project: str) -> dict[str, Any]:
+    found: dict[str, Any] = httpx.get(f"{server.url}/api/projects/{project}").raise_for_status().json()
+    return found
+
+
+def put(server: Server, project: str, *mutations: tuple[str, dict[str, Any]]) -> None:
+    """Mutations by a real client, until the server has confirmed them."""
+    with replicache_client(server.url, project) as client:
+        for name, args in mutations:
+            client.mutate(name, **args)
+        until(lambda: waiting(client) == 0)
+
+
+def note(x: int, text: str) -> dict[str, Any]:
+    return {"kind": "note", "colour": "amber", "x": x, "y": 40, "width": 160, "height": 120, "text": text}
+
+
+def outcomes_of(server: Server, project: str) -> list[int]:
+    """How many mutations have an outcome, and how many of those are rejections."""
+    ids: set[tuple[str, int]] = set()
+    count = rejected = 0
+    after: str | None = ""
+    while after is not None:
+        page = httpx.get(
+            f"{server.url}/api/projects/{project}/versions", params={"after": after} if after else {}
+        ).json()
+        for applied in (applied for version in page["versions"] for applied in version["mutations"]):
+            ids.add((applied["client"], applied["id"]))
+            count, rejected = count + 1, rejected + applied["rejected"]
+        after = page["after"]
+    assert len(ids) == count
+    return [count, rejected]
 
 
 class BoardPage:

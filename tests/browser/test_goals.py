@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,26 +18,8 @@ from singletable import connect
 from singletable.graph import Graph
 from tests.e2e.goals.serving import served
 
-playwright = pytest.importorskip("playwright.sync_api", reason="the Python package playwright is not installed")
-
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 GOALS = 45
 Page = Any
-
-pytestmark = [
-    pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not there: apt-get install chromium"),
-    # One process has the server and the browser: with pytest-xdist too.
-    pytest.mark.xdist_group("browser"),
-]
 
 
 @pytest.fixture(scope="module")
@@ -57,14 +38,6 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             app.subscribe("G000000", f"U{number}")
     with served(target, folder / "log", "U0") as address:
         yield address
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
-        yield launched
-        launched.close()
 
 
 @pytest.fixture

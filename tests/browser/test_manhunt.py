@@ -20,29 +20,11 @@ import pytest
 
 from tests.support.commandline import ROOT
 
-playwright = pytest.importorskip("playwright.sync_api", reason="the Python package playwright is not installed")
-
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 PICTURES = "MANHUNT_PICTURES"
 """A folder for pictures of the pages, for people to look at."""
 PATIENCE_MS = 45_000
 NASTY = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 Page = Any
-
-pytestmark = [
-    pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not there: apt-get install chromium"),
-    # One process has the server and the browser: with pytest-xdist too.
-    pytest.mark.xdist_group("browser"),
-]
 
 
 class Demo:
@@ -92,14 +74,6 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     started = Demo(tmp_path_factory.mktemp("manhunt"))
     yield started
     started.stop()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
-        yield launched
-        launched.close()
 
 
 @pytest.fixture
