@@ -10,7 +10,8 @@ from types import ModuleType
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+PAGES = (ROOT / "README.md", CONTRIBUTING, *sorted(DOCS.rglob("*.md")))
 
 _PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")

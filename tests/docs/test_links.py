@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import PAGES, ROOT, links_of, named
+from tests.docs.pages import CONTRIBUTING, PAGES, ROOT, links_of, named
 from tests.support.no_engine import no_engine
 
 __all__ = ["no_engine"]
@@ -21,3 +22,9 @@ def test_its_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", [p for p in PAGES if p.parent != ROOT], ids=named)
 def test_the_readme_or_an_index_leads_to_it(page: Path) -> None:
     assert page in [target for other in PAGES if other != page for target in links_of(other)]
+
+
+def test_the_files_that_contributing_names_are_there() -> None:
+    named_files = re.findall(r"`((?:src|tests|docs|tools|examples)/[\w/.-]+)`", CONTRIBUTING.read_text())
+    assert len(named_files) > 30
+    assert [name for name in named_files if not (ROOT / name).exists()] == []
