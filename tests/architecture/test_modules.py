@@ -25,11 +25,6 @@ NAMED_ALL_THE_SAME = {
 }
 """Modules whose name ends in -ing, with the reason."""
 
-SHARED_TO_GO = {
-    ("singletable.wire.asyncio_port", "singletable.wire.blocking_port"),
-}
-"""Pairs of files that share more lines than they should: empty in the end."""
-
 
 def test_files_import_each_other_in_no_cycle() -> None:
     runs, types = import_graph(FILES)
@@ -52,9 +47,7 @@ def test_a_module_is_named_by_a_noun() -> None:
 
 def test_nothing_is_written_twice() -> None:
     found = shared([file for file in FILES if not file.is_generated], MOST_SHARED_LINES)
-    files = {(pair.one.partition(":")[0], pair.other.partition(":")[0]): pair for pair in found}
-    assert [str(pair) for key, pair in files.items() if key not in SHARED_TO_GO] == []
-    assert set(SHARED_TO_GO) <= set(files), "take what is no longer shared off the list"
+    assert [str(pair) for pair in found] == []
 
 
 @pytest.mark.parametrize(
