@@ -1,29 +1,29 @@
-"""Every error of the library: one tree, its branches named by who must act.
+"""Every error of the library: one tree, whose branches say who must act.
 
     SingletableError
     ├── Mistake              the caller's: change the code or the input, then call again
-    │   ├── DeclarationError     a table, entity or key function that can't hold        (also TypeError)
-    │   ├── InvalidValue         a value that its attribute or key can't take           (also ValueError)
-    │   ├── InvalidRequest       a call that can't be carried out as it is written      (also ValueError)
+    │   ├── DeclarationError     an invalid table, entity or key function               (also TypeError)
+    │   ├── InvalidValue         a value that its attribute or key can't hold           (also ValueError)
+    │   ├── InvalidRequest       a call that is invalid as it is written                (also ValueError)
     │   ├── TooLarge             over a limit of DynamoDB; nothing was written          (also ValueError)
     │   ├── InvalidCursor        a cursor that is changed, foreign or expired           (also ValueError)
     │   └── NotConfigured        an engine, a region, credentials or a key is missing
-    ├── Conflict             the stored data says no: read again, then decide
+    ├── Conflict             the stored data doesn't allow it: read again, then decide
     │   ├── AlreadyExists
     │   ├── NotFound
-    │   ├── NotUnique            another item has the value
+    │   ├── NotUnique            another item already uses the value
     │   ├── ConditionFailed
     │   │   ├── VersionMoved     the item was written since you read it
-    │   │   └── MissingPath      the item has not what the changed path lies in
+    │   │   └── MissingPath      the item lacks the map or list that contains the changed path
     │   ├── TransactionCancelled which of your operations failed, and why
-    │   └── TransactionConflict  another writer held the item for as long as we tried
-    ├── Unavailable          nothing was done, or what was done is told: try again later
+    │   └── TransactionConflict  another writer held the item until the deadline
+    ├── Unavailable          nothing was done, or the error says what was: try again later
     │   ├── Throttled
-    │   └── Incomplete           a batch; it carries what is left
-    ├── OutcomeUnknown       the write may or may not have happened: read before you repeat it
+    │   └── Incomplete           a batch; the error has the rest
+    ├── OutcomeUnknown       the write may have been applied: read before you repeat it
     ├── Denied               credentials or permissions
-    └── Corrupt              an answer or item that can't be what was stored: a developer must look
-        └── Applied              a write took effect, and what it gives back can't be read: don't repeat it
+    └── Corrupt              an invalid answer or stored item: a developer must look
+        └── Applied              a write was applied, and its result can't be decoded: don't repeat it
 
 Messages say what happened, where, and what to do next. They never hold an item's values: a key is shown as its
 pattern, and is on the error as `key` for a program that needs it.
@@ -94,26 +94,26 @@ class Mistake(SingletableError):
 
 
 class DeclarationError(Mistake, TypeError):
-    """A table, entity, key function or collection that can't hold; raised when the class is made."""
+    """An invalid table, entity, key function or collection; raised when the class is created."""
 
     code = "mistake.declaration"
 
 
 class InvalidValue(Mistake, ValueError):
-    """A value that its attribute or key can't take. Nothing was sent."""
+    """A value that its attribute or key can't hold. Nothing was sent."""
 
     code = "mistake.value"
 
 
 class InvalidRequest(Mistake, ValueError):
-    """A call that can't be carried out as it is written, found here or by the service."""
+    """A call that is invalid as it is written, found by the library or by the service."""
 
     code = "mistake.request"
 
 
 class TooLarge(Mistake, ValueError):
-    """Over a limit of DynamoDB. Found before sending, the largest attributes named; or, of what an update would make of
-    an item, by the service. Nothing was written."""
+    """Over a limit of DynamoDB. Found before sending, and the largest attributes are named; or found by the service,
+    for the result of an update. Nothing was written."""
 
     code = "mistake.too-large"
 
@@ -131,7 +131,7 @@ class NotConfigured(Mistake):
 
 
 class Conflict(SingletableError):
-    """The stored data says no: read again, then decide."""
+    """The stored data doesn't allow it: read again, then decide."""
 
     code = "conflict"
 
@@ -147,13 +147,13 @@ class AlreadyExists(Conflict):
 
 
 class NotFound(Conflict):
-    """The write needs an item of this type, and there is none under the key."""
+    """The write needs an item of this type, and it is missing."""
 
     code = "conflict.not-found"
 
 
 class ConditionFailed(Conflict):
-    """The condition given as `where=` does not hold. `stored` is the item as it stands, where it could be read."""
+    """The condition given as `where=` is false. `stored` is the stored item, where it could be read."""
 
     code = "conflict.condition"
 
@@ -163,25 +163,25 @@ class ConditionFailed(Conflict):
 
 
 class VersionMoved(ConditionFailed):
-    """The item was written since this entity was read. `stored` is the item as it stands."""
+    """The item was written since this entity was read. `stored` is the stored item."""
 
     code = "conflict.version-moved"
 
 
 class MissingPath(ConditionFailed):
-    """An update of `User.address.city` found no map at `address`. `stored` is the item as it stands."""
+    """An update of `User.address.city` found no map at `address`. `stored` is the stored item."""
 
     code = "conflict.missing-path"
 
 
 class NotUnique(Conflict):
-    """Another item of the type has the value of a unique attribute, which is named."""
+    """Another item of the type already uses this unique value. `attribute` names the attribute."""
 
     code = "conflict.not-unique"
 
 
 class TransactionCancelled(Conflict):
-    """No part of the transaction happened. `failures` names which operations failed, in the order they were given."""
+    """Nothing in the transaction was applied. `failures` lists the operations that failed, in the given order."""
 
     code = "conflict.transaction-cancelled"
 
@@ -191,7 +191,7 @@ class TransactionCancelled(Conflict):
 
 
 class TransactionConflict(Conflict):
-    """Another transaction held one of the items for as long as we tried. Nothing was written."""
+    """Another transaction held one of the items until the deadline. Nothing was written."""
 
     code = "conflict.transaction-conflict"
 
@@ -209,7 +209,7 @@ class Throttled(Unavailable):
 
 
 class Incomplete(Unavailable):
-    """A batch stopped part of the way. `rest` is what was not done, as it was given."""
+    """A batch was done in part. `rest` has the operands that were not done, as they were given."""
 
     code = "unavailable.incomplete"
 
@@ -219,27 +219,27 @@ class Incomplete(Unavailable):
 
 
 class OutcomeUnknown(SingletableError):
-    """The answer was lost and the write can't be repeated safely: it may or may not have happened."""
+    """The answer was lost, and the write can't be repeated safely: it may have been applied."""
 
     code = "outcome-unknown"
 
 
 class Denied(SingletableError):
-    """The credentials are wrong, expired, or lack the permission; or a proxy lets no request through."""
+    """The credentials are wrong, expired, or lack the permission; or a proxy refuses requests."""
 
     code = "denied"
 
 
 class Corrupt(SingletableError):
-    """An answer or an item that can't be what was stored. A developer must look."""
+    """An invalid answer or stored item. A developer must look."""
 
     code = "corrupt"
 
 
 class Applied(Corrupt):
-    """The write took effect, and what it gives back could not be read: don't repeat it.
+    """The write was applied, and its result could not be decoded: don't repeat it.
 
-    `item` is what is stored, or was deleted, by the stored names; None where it could not be fetched.
+    `item` is the stored (or deleted) item, by the stored names; None where it could not be fetched.
     """
 
     code = "corrupt.applied"
@@ -250,8 +250,8 @@ class Applied(Corrupt):
 
 
 PASSING: Final = (Unavailable, OutcomeUnknown, TransactionConflict)
-"""What every worker (of streams, tasks, queues, sync) outlives: it logs the error, waits a little and goes on.
+"""The errors that no worker (of streams, tasks, queues, sync) ends at: it logs the error, pauses and retries.
 
-All others end it: `Denied`, `Mistake` and `Corrupt` need somebody who acts, and a `Conflict` that a worker's own flow
-doesn't expect is a defect. What an application's own function raises ends no worker, whatever its class.
+All others end it: `Denied`, `Mistake` and `Corrupt` need a person, and a `Conflict` that a worker's own flow doesn't
+expect is a defect. An error of an application's own function ends no worker, whatever its class.
 """

@@ -1,23 +1,23 @@
-"""Failures of an application's own functions: handlers, tasks, mutations. Whose they are, and how they are stored.
+"""Failures of an application's own functions: handlers, tasks, mutations. Recognising them, and their stored text.
 
-Whoever calls such a function has to go on after anything that it raises, or one bad change, task or mutation stops all
-the others. Only what ends the process itself passes through.
+The caller of such a function must go on after any error, or one bad change, task or mutation would stop all the others.
+Only what ends the process itself is raised further.
 """
 
 from __future__ import annotations
 
 import signal
-import threading  # noqa: TID251 which thread an error came in says whose it is
+import threading  # noqa: TID251 only the main thread runs the handlers of signals
 
 MOST_TEXT_CHARACTERS = 500
 _CUT = "..."
 
 
 def is_of_function(error: BaseException) -> bool:
-    """Whether an application's function failed by itself; False for the end of the process or of the running flow.
+    """Whether the error is a failure of the application's function; False for the end of the process or of the flow.
 
-    KeyboardInterrupt and cancellation are never the function's. SystemExit is, unless the handler of a signal raised
-    it, which the main thread alone runs, in the middle of whatever it does.
+    KeyboardInterrupt and cancellation are not. SystemExit is, unless the handler of a signal raised it: the main thread
+    runs handlers at any point of its code.
     """
     if isinstance(error, SystemExit):
         return threading.current_thread() is not threading.main_thread() or not _is_of_signal(error)
@@ -25,7 +25,7 @@ def is_of_function(error: BaseException) -> bool:
 
 
 def _is_of_signal(error: BaseException) -> bool:
-    """Whether the handler of a signal is among the calls that the error came through."""
+    """Whether the error's traceback contains the handler of a signal."""
     handlers = [signal.getsignal(number) for number in signal.valid_signals()]
     codes = {code for handler in handlers if (code := _code_of(handler)) is not None}
     trace = error.__traceback__
@@ -37,7 +37,7 @@ def _is_of_signal(error: BaseException) -> bool:
 
 
 def _code_of(handler: object) -> object:
-    """Of a function, a bound method, a partial one, or an object that can be called."""
+    """The code of a function, a bound method, a partial, or a callable object."""
     function = getattr(handler, "func", handler)
     if not hasattr(function, "__code__"):
         function = getattr(function, "__call__", None)  # noqa: B004 its code is looked at
@@ -47,7 +47,7 @@ def _code_of(handler: object) -> object:
 def error_text(error: BaseException, *, name: str = "", most: int = MOST_TEXT_CHARACTERS) -> str:
     """Any error as a text that can be stored: its type, or `name`, and its message, cut to `most` characters.
 
-    It raises nothing, whatever the error's `__str__` does, and holds no lone surrogate: those are written `\\udXXX`.
+    It never raises, whatever the error's `__str__` does. Lone surrogates are written `\\udXXX`.
     """
     text = "".join((name or type(error).__name__, ": ", _message_of(error, most)))
     text = text.encode("utf-8", "backslashreplace").decode()

@@ -1,4 +1,4 @@
-"""Budgets in tests: a test fails when an access pattern takes more round trips or units than it says.
+"""Budgets in tests: a test fails when an access pattern takes more round trips or units than its limit.
 
     def test_details_are_one_query(db, budget):
         with budget(round_trips=1, read_units=1):
@@ -7,7 +7,7 @@
     @pytest.mark.budget(round_trips=3)          # the whole test, blocking or async
     async def test_page(adb): ...
 
-Loaded by pytest itself. Figures are what the service reports, so `pytest` needs an engine, not a model of one.
+pytest loads this plugin itself. The figures are what the engine reports.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ LIMITS = ("requests", "round_trips", "read_units", "write_units", "bytes_out", "
 
 
 class BudgetExceeded(AssertionError):
-    """What was metered is more than what was said."""
+    """The meter is over a limit."""
 
 
 @contextmanager
 def metered(**limits: float) -> Generator[Meter, None, None]:
-    """Count what the block does; BudgetExceeded, with what was sent, where it is more than a limit."""
+    """Meter the block. Raises BudgetExceeded, which lists what was sent, where a limit is exceeded."""
     unknown = limits.keys() - set(LIMITS)
     if unknown or not limits:
         raise pytest.UsageError(
-            f"a budget says one or more of {', '.join(LIMITS)}, not {', '.join(unknown) or 'nothing'}"
+            f"a budget has one or more of {', '.join(LIMITS)}, not {', '.join(unknown) or 'nothing'}"
         )
     with Meter() as meter:
         yield meter
@@ -59,7 +59,8 @@ def sent(meter: Meter) -> str:
 
 @pytest.fixture
 def budget() -> Callable[..., Any]:
-    """`with budget(round_trips=1, read_units=0.5): ...` gives the meter, and fails where the block takes more."""
+    """`with budget(round_trips=1, read_units=0.5): ...` returns the meter; the test fails where the block takes
+    more."""
     return metered
 
 
@@ -77,7 +78,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def _within(test: Callable[..., Any], limits: Mapping[str, float]) -> Callable[..., Any]:
-    """The test inside a meter; as a coroutine function where it is one, since a task has a context of its own."""
+    """The test, metered. A coroutine function stays one, as its task has a context of its own."""
     if inspect.iscoroutinefunction(test):
 
         @functools.wraps(test)

@@ -17,14 +17,14 @@ _HEAD = """\
 `singletable` comes with the extra: `python -m pip install 'singletable[cli]'`. This page is the help of each command,
 written by `python -m tests.docs.cli_reference`.
 
-Arguments are read by the type that the key declares: an `int`, a `Decimal`, a `date`, an instant with its zone, a
+Arguments are parsed by the type that the key declares: an `int`, a `Decimal`, a `date`, an instant with its zone, a
 `UUID`, a member of an `Enum` by name or value. The end of an edge is the key of its node, `USER-ada`, or its id alone
-where all nodes at that end are of one class. A class inside another is named with it where two have its name, as in
-`Project.Listing.by_project`. `name=value` names the parameter; without a name words fill the
-parameters in order. Where a value begins with a minus, name it: `number=-5`.
+where all nodes at that end have one class. A nested class is named with its outer class where the name alone is
+ambiguous, as in `Project.Listing.by_project`. `name=value` names the parameter; words without a name fill the
+parameters in order. Where a value begins with a minus, name its parameter: `number=-5`.
 
-With `--db local:FILE` a command uses the engine that runs on the file; where none runs, it starts one for itself.
-Commands that read refuse a data file that is not there. On AWS nothing is created without `--yes`.
+With `--db local:FILE` a command uses the engine that runs on the file; where none runs, it starts one for its own time.
+Commands that read refuse a missing data file. On AWS nothing is created without `--yes`.
 """
 
 

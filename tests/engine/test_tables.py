@@ -63,7 +63,7 @@ async def test_create_describe_diff_delete(shell: Shell) -> None:
         stream="new_and_old",
     )
     assert await shell.describe_table(table) is None
-    with pytest.raises(NotFound, match="no such table"):
+    with pytest.raises(NotFound, match="table is missing"):
         await shell.diff_table(table)
     made = await shell.create_table(table)
     assert (made.name, made.status, made.ttl, made.items) == ("shop", "ACTIVE", "ttl", 0)

@@ -1,8 +1,8 @@
 """The command line, `singletable`: the same words as the API, over the same declarations.
 
-Begin with `app`, the group of commands, and `session`, what they share. `modules` finds your tables and patterns,
-`arguments` turns text into their arguments, `show` turns what comes back into text. Click and rich come with the extra
-`singletable[cli]`; a program that only uses the library loads neither.
+Begin with `app`, the group of commands, and `session`, which they share. `lookup` finds your tables and patterns,
+`arguments` parses their arguments, `output` prints results. Click and rich come with the extra `singletable[cli]`; a
+program that only uses the library imports neither.
 """
 
 from __future__ import annotations

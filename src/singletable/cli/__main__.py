@@ -1,4 +1,4 @@
-"""`python -m singletable.cli`, where the program itself is not on PATH."""
+"""`python -m singletable.cli`, where the program is not on PATH."""
 
 from singletable.cli import main
 

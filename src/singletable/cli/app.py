@@ -1,4 +1,4 @@
-"""The program: its global options, its commands, and how an error of the library ends it."""
+"""The program: its global options, its commands, and the errors of the library."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def _fail(error: SingletableError) -> NoReturn:
 @options_anywhere("db")
 @click.pass_context
 def app(ctx: click.Context) -> None:
-    """One DynamoDB table, declared once in plain Python: look at it, read it, try it.
+    """Inspect and read the DynamoDB tables that a module declares.
 
-    MODULE is a dotted name (shop.model) or a file (shop/model.py), found from the current directory; MODULE:NAME picks
-    one of its tables. It is imported, so keep declarations apart from programs.
+    MODULE is a dotted name (shop.model) or a file (shop/model.py), found from the current directory; MODULE:NAME
+    selects one of its tables. It is imported, so keep declarations apart from programs.
 
     Results go to standard output, costs and errors to standard error. The exit code is 0, 1 for a refusal or an error,
-    2 for a command that is not understood.
+    2 for an invalid command.
     """
     ctx.ensure_object(Session)
 

@@ -1,4 +1,4 @@
-"""From the words of a command to the arguments of an access pattern, by the types that its keys declare.
+"""Parsing the words of a command as the arguments of an access pattern, by the types that its keys declare.
 
 ada@example.org   name=value   created_at=before:2026-01-01T00:00:00Z   number=between:1,9   name=starting-with:A
 """
@@ -32,7 +32,7 @@ _HOW = re.compile(r"([a-z]+(?:[-_][a-z]+)?):(.*)", re.DOTALL)
 
 
 def arguments_of(pattern: Pattern, words: Sequence[str]) -> dict[str, Any]:
-    """The arguments by name. A UsageError says which word is wrong and how it is written."""
+    """The arguments by name. A UsageError says which word is wrong, and how to write it."""
     texts = _by_name(pattern, words)
     partition, sort = pattern.captured.templates
     slots = {p.slot.name: p.slot for template in (sort, partition) for p in template.parts if p.slot}
@@ -61,8 +61,8 @@ def _by_name(pattern: Pattern, words: Sequence[str]) -> dict[str, str]:
             unnamed.append(word)
         elif found[1] not in names:
             raise click.UsageError(
-                f"{usage(pattern)}: there is no {found[1]!r}. "
-                f"For a value that holds '=', name its parameter: {names[0]}={word}"
+                f"{usage(pattern)}: no parameter is named {found[1]!r}. "
+                f"For a value that contains '=', name its parameter: {names[0]}={word}"
             )
         elif found[1] in given:
             raise click.UsageError(f"{usage(pattern)}: {found[1]} is given twice.")
@@ -70,7 +70,7 @@ def _by_name(pattern: Pattern, words: Sequence[str]) -> dict[str, str]:
             given[found[1]] = found[2]
     left = [name for name in names if name not in given]
     if len(unnamed) > len(left):
-        raise click.UsageError(f"{usage(pattern)}: {unnamed[len(left)]!r} is one argument too many.")
+        raise click.UsageError(f"{usage(pattern)}: {unnamed[len(left)]!r} is an unexpected argument.")
     return given | dict(zip(left, unnamed, strict=False))
 
 
@@ -80,7 +80,7 @@ def _argument(slot: Slot, text: str, in_sort_key: bool) -> Any:
     if found is None or not in_sort_key or how not in (*RANGES, "between", "exactly"):
         return _value(slot, text)
     if how != "exactly" and issubclass(slot.type, Verbatim):
-        _wrong(slot, text, f"it takes no range: it is {slot.type.wanted}")
+        _wrong(slot, text, f"ranges are not allowed: it is {slot.type.wanted}")
     if how == "exactly":
         return _value(slot, found[2])
     if how == "between":
@@ -115,7 +115,7 @@ def _member(slot: Slot, kind: type[Enum], text: str) -> Enum:
 
 
 def _verbatim(slot: Slot, kind: Any, text: str) -> Any:
-    """A value that brings its key text with it: its type reads what a person types."""
+    """A value whose type has a key text of its own: the type parses it."""
     try:
         return kind.from_words(text)
     except InvalidValue as error:

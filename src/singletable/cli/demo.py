@@ -1,4 +1,4 @@
-"""`demo`: the organisations application on an engine of its own, every access pattern with what it cost."""
+"""`demo`: the organisations application on a private engine, every access pattern with its cost."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TITLES = ("Access pattern", "Requests", "Round trips", "Read units", "Write uni
 
 
 class Step(Protocol):
-    """One action of the walkthrough, with what it cost."""
+    """One action of the walkthrough, with its cost."""
 
     name: str
     requests: int
@@ -35,11 +35,11 @@ class Step(Protocol):
 
 @click.command()
 def demo() -> None:
-    """Run the sample application; show what each call costs.
+    """Run the sample application and show the cost of each call.
 
-    It runs every access pattern of the organisations application on an embedded engine of its own: creates the table,
-    loads a sample, reads and writes; nothing is left behind. The application is in the repository, not in the package:
-    run it from a checkout.
+    It runs every access pattern of the organisations application on a private engine: creates the table, loads a
+    sample, reads and writes. The engine and its data are deleted at the end. The application is in the repository, not
+    in the package: run it from a checkout.
     """
     walkthrough = _walkthrough()
     started = time.perf_counter()
@@ -60,8 +60,8 @@ def _walkthrough() -> Callable[[Database], Iterator[Step]]:
         if error.name is None or not _WALKTHROUGH.startswith(error.name):
             raise click.ClickException(f"The demo needs {error.name}: run `make demo`, which installs it.") from error
         raise click.ClickException(
-            "The demo runs the application in examples/organisations, which is not here. Run `make demo` in a "
-            "checkout of the repository."
+            "The demo runs the application in examples/organisations, which is missing here. Run `make demo` in "
+            "a checkout of the repository."
         ) from None
     found: Callable[[Database], Iterator[Step]] = module.walkthrough
     return found

@@ -1,4 +1,4 @@
-"""`local start|stop|status|reset`: an embedded engine on a file, which goes on when the command has ended."""
+"""`local start|stop|status|reset`: an embedded engine on a file that outlives the command."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def _file_argument(function: F) -> F:
 def local() -> None:
     """Run the embedded engine on a data file of this machine.
 
-    FILE is that of --db local:FILE, else data/singletable.db. A command or program with --db local:FILE uses the engine
-    that runs on the file, and starts one for itself where none does.
+    FILE defaults to that of --db local:FILE, else to data/singletable.db. A command or program with --db local:FILE
+    uses the engine that runs on the file; where none runs, it starts one for its own time.
     """
 
 
@@ -41,7 +41,7 @@ def local() -> None:
 @options_anywhere("json")
 @click.pass_context
 def start(ctx: click.Context, file: Path | None, exposed: bool, as_json: bool) -> None:
-    """Start an engine on a file; it goes on until `local stop`."""
+    """Start an engine on a file. It runs until `local stop`."""
     _print(control.start(_path(ctx, file), exposed=exposed), as_json)
 
 
@@ -49,7 +49,7 @@ def start(ctx: click.Context, file: Path | None, exposed: bool, as_json: bool) -
 @_file_argument
 @click.pass_context
 def stop(ctx: click.Context, file: Path | None) -> None:
-    """End the engine on a file, whoever started it. The data stays."""
+    """Stop the engine on a file, whoever started it. The data stays."""
     path = _path(ctx, file)
     click.echo(f"{path}: {'stopped' if control.stop(path) else 'no engine was running'}")
 
@@ -59,7 +59,7 @@ def stop(ctx: click.Context, file: Path | None) -> None:
 @options_anywhere("json")
 @click.pass_context
 def status(ctx: click.Context, file: Path | None, as_json: bool) -> None:
-    """Show whether an engine runs on a file, and where. The exit code is 1 where none answers."""
+    """Show whether an engine runs on a file, and its address. The exit code is 1 where none answers."""
     found = control.status(_path(ctx, file))
     _print(found, as_json)
     if not found.healthy:
@@ -71,7 +71,7 @@ def status(ctx: click.Context, file: Path | None, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @click.pass_context
 def reset(ctx: click.Context, file: Path | None, yes: bool) -> None:
-    """End the engine on a file and delete its data. On a terminal it asks first."""
+    """Stop the engine on a file and delete its data. On a terminal it asks first."""
     path = _path(ctx, file)
     if not yes and sys.stdin.isatty():
         click.confirm(f"Delete all data in {path}?", abort=True)

@@ -1,4 +1,4 @@
-"""Finding what a command names: a module by its dotted name or its file, its tables, and their access patterns."""
+"""Finding what a command names: a module, by its dotted name or file, its tables, and their access patterns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Pattern:
     entity: str
     captured: Captured
     call: Callable[..., Query[Any] | Whole[Any]]
-    """With the arguments, gives what is asked."""
+    """Returns the query for its arguments."""
     name: str
 
     @property
@@ -36,7 +36,7 @@ class Pattern:
 
 
 def tables_of(spec: str) -> list[Table]:
-    """The tables of MODULE[:NAME]: those it names and those of the entities it names."""
+    """The tables of MODULE[:NAME]: its variables that are tables, and the tables of its entities."""
     where, name = _split(spec)
     module = load(where)
     found: dict[int, tuple[str, Table]] = {}
@@ -57,7 +57,7 @@ def tables_of(spec: str) -> list[Table]:
 def pattern_of(spec: str, named: str) -> Pattern:
     """The access pattern `Entity.pattern` or `Collection.pattern` of a module.
 
-    A class inside another is named with it, as in `Project.Listing.by_project`, or alone where that is enough.
+    A nested class is named with its outer class, as in `Project.Listing.by_project`, or alone where that is unique.
     """
     owner, _, name = named.rpartition(".")
     owner, name = (owner, name) if owner else (name, "")
@@ -88,7 +88,7 @@ def _patterns(table: Table) -> Iterator[Pattern]:
 
 
 def _call_of(kind: type[Entity], captured: Captured) -> Callable[..., Query[Any]]:
-    """The pattern by its name on the class, to be called with all arguments by name."""
+    """The pattern of that name on the class, called with keyword arguments."""
     pattern = getattr(kind, captured.name)
     if isinstance(pattern, Bound):
         result = pattern.result
@@ -103,7 +103,7 @@ def _call_of(kind: type[Entity], captured: Captured) -> Callable[..., Query[Any]
 
 
 def load(where: str) -> ModuleType:
-    """Import a module, with the current directory at hand."""
+    """Import a module; the current directory is on the path."""
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -113,7 +113,7 @@ def load(where: str) -> ModuleType:
         raise
     except ModuleNotFoundError as error:
         if error.name and (where == error.name or where.startswith(f"{error.name}.")):
-            raise click.UsageError(f"There is no module {where}, neither in {here} nor installed.") from None
+            raise click.UsageError(f"No module {where} is found, neither in {here} nor installed.") from None
         _broken(where, error)
     except (Exception, SystemExit) as error:  # the module's own code, which may raise anything
         _broken(where, error)
@@ -121,7 +121,7 @@ def load(where: str) -> ModuleType:
 
 def _load_file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise click.UsageError(f"There is no file {path}.")
+        raise click.UsageError(f"The file {path} is missing.")
     name = _dotted(path)
     if name is not None:
         module = importlib.import_module(name)
@@ -145,7 +145,7 @@ def _load_alone(path: Path) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # its annotations are looked up by this name
+    sys.modules[name] = module  # its annotations are resolved by this name
     sys.path.insert(0, str(path.resolve().parent))
     spec.loader.exec_module(module)
     return module

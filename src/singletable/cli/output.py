@@ -1,7 +1,7 @@
-"""What the commands print: tables and JSON on standard output, costs and errors on standard error.
+"""Printing: tables and JSON on standard output, costs and errors on standard error.
 
-Values of items come from anywhere. Characters that a terminal would obey, or that turn text around, are dropped from
-tables and written as `\\uXXXX` in JSON; nothing is read as rich's markup.
+Values of items are untrusted. Control characters, and those that change the direction of text, are dropped from tables
+and written as `\\uXXXX` in JSON; no value is interpreted as rich's markup.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _as_it_is = msgspec.json.Encoder(decimal_format="number")
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Made for each use, so that it writes to what standard output is now. Colours and markup only on a terminal."""
+    """A new console for each use, so that it writes to the current standard output. Colours only on a terminal."""
     made = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
     if not made.is_terminal and "COLUMNS" not in os.environ:
         made.width = _PIPED_WIDTH
@@ -43,7 +43,7 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def clean(value: Any) -> str:
-    """A value as one line of text, as its JSON has it."""
+    """A value as one line of text, formatted as in JSON."""
     return _OBEYED.sub("", _SEQUENCE.sub("", _text(value)).replace("\n", " "))
 
 
@@ -60,7 +60,7 @@ def _text(value: Any) -> str:
 
 
 def rows(titles: Sequence[str], lines: Iterable[Sequence[Any]], *, between: bool = False) -> Table:
-    """A table of text; `between` draws a line between its rows."""
+    """A table of text; with `between`, with lines between its rows."""
     made = Table(box=box.HORIZONTALS if between else box.SIMPLE_HEAD, show_lines=between, pad_edge=False)
     for title in titles:
         made.add_column(title, overflow="fold")
@@ -70,7 +70,7 @@ def rows(titles: Sequence[str], lines: Iterable[Sequence[Any]], *, between: bool
 
 
 def print_table(titles: Sequence[str], lines: Sequence[Sequence[Any]], *, between: bool = False) -> None:
-    """A table, or a block for each line where its columns would be too narrow to read."""
+    """Print a table; where its columns would be too narrow, a block for each row."""
     out = console()
     if len(titles) * _NARROWEST_COLUMN <= out.width or len(titles) <= 2:
         out.print(rows(titles, lines, between=between))
@@ -80,7 +80,7 @@ def print_table(titles: Sequence[str], lines: Sequence[Sequence[Any]], *, betwee
 
 
 def print_items(items: Sequence[Any]) -> None:
-    """Entities of one class: a table, or one block where there is only one."""
+    """Print entities of one class as a table; a single one as a block."""
     if not items:
         return
     names = [f.name for f in dataclasses.fields(items[0])]
@@ -91,14 +91,14 @@ def print_items(items: Sequence[Any]) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Any value of the library as JSON: numbers exact, sets sorted, bytes as base64, instants as ISO text."""
+    """Print any value of the library as JSON: numbers exact, sets sorted, bytes as base64, instants as ISO text."""
     text = msgspec.json.format(_encoded(_plain(value)), indent=2).decode()
-    # The encoder escapes C0 itself; what is left would still move a terminal's cursor or turn its text around.
+    # The encoder escapes C0 itself; the others would still control a terminal, or change the direction of its text.
     click.echo(_LEFT_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def _plain(value: Any) -> Any:
-    """With the ends of edges as the texts of their nodes' keys: GOAL-g1."""
+    """With the ends of edges as the keys of their nodes: GOAL-g1."""
     if isinstance(value, KeyOf):
         return value.partition
     if isinstance(value, Entity):
@@ -113,7 +113,7 @@ def _plain(value: Any) -> Any:
 def _encoded(value: Any) -> bytes:
     try:
         return _sorting.encode(value)
-    except TypeError:  # a dict whose keys are not text has no sorted form
+    except TypeError:  # a dict with other keys than text can't be sorted
         return _as_it_is.encode(value)
 
 
@@ -130,7 +130,7 @@ def print_cost(meter: Meter, seconds: float) -> None:
 
 
 def note(text: str) -> None:
-    """A remark beside the result."""
+    """Print a remark on standard error."""
     console(stderr=True).print(Text(clean(text), style="dim"), soft_wrap=True)
 
 

@@ -1,4 +1,4 @@
-"""`get`, `query` and `explain`: an access pattern by its name, with the arguments as words."""
+"""`get`, `query` and `explain`: an access pattern by its name, with its arguments."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _pattern_arguments(function: F) -> F:
     return module(pattern(words(function)))
 
 
-_consistent = click.option("--consistent", is_flag=True, help="Read what was last written, at twice the units.")
+_consistent = click.option("--consistent", is_flag=True, help="Read consistently, at twice the units.")
 _newest_first = click.option("--newest-first", is_flag=True, help="In descending order of the sort key.")
 
 
@@ -46,13 +46,13 @@ def get(ctx: click.Context, module: str, pattern: str, words: tuple[str, ...], c
     singletable get shop.model User.by_email ada@example.org
     singletable get shop.model UserDetails.by_email ada@example.org --json
 
-    The exit code is 1 where there is nothing.
+    The exit code is 1 where nothing is found.
     """
     bound = pattern_of(module, pattern)
     asked = _asked(bound, words, consistent=consistent)
     if not isinstance(asked, Whole) and not (isinstance(asked, KeyOf) and asked.is_one_key):
         open_ = ", or give each argument a value" if isinstance(asked, KeyOf) else ""
-        raise click.UsageError(f"{usage(bound)} can give several items: use `singletable query`{open_}.")
+        raise click.UsageError(f"{usage(bound)} can return several items: use `singletable query`{open_}.")
     with session_of(ctx).connect_to_read() as db:
         found = _metered(db, bound, lambda _: db.get(asked))
     if as_json:
@@ -60,15 +60,15 @@ def get(ctx: click.Context, module: str, pattern: str, words: tuple[str, ...], c
     elif found is not None:
         _print_found(found)
     if found is None:
-        output.error(f"there is nothing under {bound.shown} with these arguments")
+        output.error(f"nothing is found under {bound.shown} with these arguments")
         ctx.exit(1)
 
 
 @click.command()
 @_pattern_arguments
-@click.option("--limit", type=click.IntRange(min=1), default=25, show_default=True, help="Items of the page.")
-@click.option("--after", metavar="CURSOR", help="Go on where the page with this cursor ended.")
-@click.option("--all", "everything", is_flag=True, help="Every item, whatever it costs.")
+@click.option("--limit", type=click.IntRange(min=1), default=25, show_default=True, help="Most items of the page.")
+@click.option("--after", metavar="CURSOR", help="Continue after the page with this cursor.")
+@click.option("--all", "everything", is_flag=True, help="Read every item, at any cost.")
 @_newest_first
 @_consistent
 @options_anywhere("json", "db")
@@ -93,15 +93,15 @@ def query(
     singletable query shop.model Search.by_contact c1 started_at=before:2026-01-31T09:30:00Z --newest-first
     singletable query shop.model Membership.of TEAM-t1
 
-    An argument of the sort key takes a range: before:X, after:X, at-least:X, at-most:X, between:X,Y or starting-with:X
-    (and exactly:X for a value that begins like one). A node at an edge's end is named by its key: TEAM-t1.
+    An argument of the sort key may be a range: before:X, after:X, at-least:X, at-most:X, between:X,Y or starting-with:X
+    (and exactly:X for a value that looks like one). A node at the end of an edge is named by its key: TEAM-t1.
     """
     bound = pattern_of(module, pattern)
     asked = _asked(bound, words, newest_first=newest_first, consistent=consistent)
     if isinstance(asked, Whole):
-        raise click.UsageError(f"{pattern} is a collection, which comes whole: use `singletable get`.")
+        raise click.UsageError(f"{pattern} is a collection, which is read as a whole: use `singletable get`.")
     if everything and after:
-        raise click.UsageError("--all begins at the beginning: leave --after out.")
+        raise click.UsageError("--all starts at the first item: omit --after.")
     with session_of(ctx).connect_to_read() as db:
 
         def read(status: Status) -> Page[Any]:
@@ -138,13 +138,13 @@ def _asked(
     asked = bound.call(**arguments_of(bound, words))
     if newest_first:
         if isinstance(asked, Whole):
-            raise click.UsageError("A collection has no order to turn around.")
+            raise click.UsageError("--newest-first does not apply to a collection.")
         asked = asked.newest_first()
     return asked.consistent() if consistent else asked
 
 
 def _metered(db: Database, bound: Pattern, read: Callable[[Status], T]) -> T:
-    """What is read; its cost goes to standard error, without that of finding the table on a local engine."""
+    """The result; its cost goes to standard error, without the cost of a local table's first use."""
     with Status(f"reading {bound.shown}", console=output.console(stderr=True)) as status:
         db.run(ready(db.port, bound.captured.model.table))
         started = time.perf_counter()

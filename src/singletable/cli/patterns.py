@@ -1,4 +1,4 @@
-"""`patterns`: every access pattern of a module's tables, with its keys and what it costs."""
+"""`patterns`: every access pattern of a module's tables, with its keys and cost."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from singletable.foundation import AccessPattern, Table, catalogue
 
 @click.command()
 @click.argument("module", metavar="MODULE[:NAME]")
-@click.option("--system", is_flag=True, help="Those of the library's own items too, such as tasks.")
+@click.option("--system", is_flag=True, help="Include the library's own items, such as tasks.")
 @options_anywhere("json")
 def patterns(module: str, system: bool, as_json: bool) -> None:
     """List every access pattern with its keys and cost.
 
-    Each with its arguments, its keys and where they are read, its requests and capacity. Sends nothing.
+    Each with its arguments, its keys and the index or table that is read, its requests and capacity. Sends nothing.
 
     \b
     singletable patterns shop.model
@@ -48,7 +48,7 @@ def _called(pattern: AccessPattern) -> Text:
 
 
 def _keys(pattern: AccessPattern) -> Text:
-    """Partition, sort key, and where they are read from."""
+    """Partition, sort key, and the table or index that is read."""
     place = f"in index {pattern.index}" if pattern.index else "in the table"
     sparse = f", where {', '.join(pattern.sparse_by)} is not None" if pattern.sparse_by else ""
     sort = pattern.sort or "every item of the partition"

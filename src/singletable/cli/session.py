@@ -1,4 +1,4 @@
-"""What the commands share: which database they talk to, and the options that stand before or after a command."""
+"""What the commands share: the database, and the options that are allowed before or after a command."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Session:
     """One run of the program."""
 
     named: str | None = None
-    """What --db said; it goes before the environment's word."""
+    """The value of --db; it takes precedence over the environment variable."""
 
     @property
     def target(self) -> str:
@@ -33,7 +33,7 @@ class Session:
 
     @property
     def file(self) -> Path | None:
-        """The data file of an embedded engine, where the target is one."""
+        """The data file, where the target is an embedded engine on a file."""
         kind, _, name = self.target.partition(":")
         return Path(name) if kind == "local" and name else None
 
@@ -41,11 +41,11 @@ class Session:
         return connect(self.target)
 
     def connect_to_read(self) -> Database:
-        """Refuses a data file that isn't there: reading it would only make an empty one in the wrong place."""
+        """Refuses a missing data file: reading it would only create an empty one in the wrong place."""
         if self.file is not None and not self.file.exists():
             raise NotConfigured(
-                f"there is no data file {self.file}",
-                hint=f"Name the right one with --db local:FILE, or make it: singletable --db {self.target} "
+                f"the data file {self.file} is missing",
+                hint=f"Name another one with --db local:FILE, or create it: singletable --db {self.target} "
                 "table create MODULE.",
             )
         return self.connect()
@@ -57,7 +57,7 @@ def session_of(ctx: click.Context) -> Session:
 
 
 def options_anywhere(*names: str) -> Callable[[F], F]:
-    """Options that every command takes after its name as well as before it."""
+    """Options that are allowed after a command's name as well as before it."""
 
     def decorate(function: F) -> F:
         for name in reversed(names):

@@ -1,4 +1,4 @@
-"""`stream tail`: a table's changes as they happen, by their classes."""
+"""`stream tail`: a table's changes as they happen, decoded by their classes."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _PATIENCE_SECONDS = 1.0
 
 @click.group()
 def stream() -> None:
-    """Look at the changes of a table that has a stream."""
+    """Show the changes of a table with a stream."""
 
 
 @stream.command()
 @click.argument("module", metavar="MODULE[:NAME]")
 @click.option("--from", "start", type=click.Choice(["now", "horizon"]), default="now", show_default=True)
-@click.option("--once", is_flag=True, help="End when there is nothing new.")
-@click.option("--type", "types", multiple=True, metavar="TYPE", help="Changes of this type only; may be repeated.")
+@click.option("--once", is_flag=True, help="End when no further change is found.")
+@click.option("--type", "types", multiple=True, metavar="TYPE", help="Only changes of this type; may be repeated.")
 @options_anywhere("json", "db")
 @click.pass_context
 def tail(ctx: click.Context, module: str, start: Start, once: bool, types: tuple[str, ...], as_json: bool) -> None:
@@ -43,17 +43,17 @@ def tail(ctx: click.Context, module: str, start: Start, once: bool, types: tuple
     singletable stream tail shop.model
     singletable stream tail shop.model --from horizon --once --type contact --json
 
-    The stream holds a day. Nothing is written: no worker's checkpoint is touched. A line "gap" says where changes are
-    missing: they were gone from the stream before they could be read.
+    A stream holds the changes of a day. Nothing is written: workers' checkpoints don't change. A line "gap" says where
+    changes are missing: they expired from the stream before they were read.
     """
     from singletable.flow.stop import stopping
     from singletable.streams.tail import Seen, Tail
 
     table = _table_with_stream(module)
-    with session_of(ctx).connect_to_read() as db, stopping() as told:
+    with session_of(ctx).connect_to_read() as db, stopping() as should_stop:
         watch = Tail(db.port, table, start)
-        while not told():
-            found = db.run(watch.read()) if once else _read_patiently(db, watch, told)
+        while not should_stop():
+            found = db.run(watch.read()) if once else _read_patiently(db, watch, should_stop)
             for one in found:
                 if not isinstance(one, Seen):
                     click.echo(output.clean(_gap_as_data(one)) if as_json else _gap_line(one))
@@ -65,16 +65,16 @@ def tail(ctx: click.Context, module: str, start: Start, once: bool, types: tuple
                 _pause(db, _PAUSE_SECONDS)
 
 
-def _read_patiently(db: Database, watch: Tail, told: Callable[[], bool]) -> Sequence[Seen | Missed]:
-    """Over what passes: it goes on behind what was shown last. The first error is told, as it may take long."""
-    is_told = False
-    while not told():
+def _read_patiently(db: Database, watch: Tail, should_stop: Callable[[], bool]) -> Sequence[Seen | Missed]:
+    """Read, and retry passing errors: reading continues after the last shown change. The first error is printed."""
+    is_printed = False
+    while not should_stop():
         try:
             return db.run(watch.read())
         except PASSING as error:
-            if not is_told:
-                click.echo(f"{output.clean(str(error))} Going on when it passes.", err=True)
-            is_told = True
+            if not is_printed:
+                output.error(f"{error}\nRetrying until it passes.")
+            is_printed = True
         _pause(db, _PATIENCE_SECONDS)
     return ()
 
@@ -86,12 +86,12 @@ def _pause(db: Database, seconds: float) -> None:
 def _table_with_stream(module: str) -> Table:
     tables = [table for table in tables_of(module) if table.definition.stream is not None]
     if not tables:
-        raise click.UsageError(f'{module} has no table with a stream: Table(..., stream="new_and_old").')
+        raise click.UsageError(f'{module} declares no table with a stream: Table(..., stream="new_and_old").')
     if len(tables) > 1:
         named = ", ".join(table.name for table in tables)
         raise click.UsageError(f"{module} has several tables with a stream: name one of {named} as MODULE:NAME.")
     if tables[0].definition.stream != "new_and_old":
-        raise click.UsageError(f"{tables[0].name} has a stream without both images: changes can't be told from it.")
+        raise click.UsageError(f"{tables[0].name} has a stream without both images: changes can't be shown from it.")
     return tables[0]
 
 
@@ -124,7 +124,7 @@ def _what_changed(seen: Seen, table: Table) -> str:
         )
     pairs = zip(_values(old).items(), _values(new).values(), strict=True)
     changed = [f"{name}: {output.clean(was)} -> {output.clean(now)}" for (name, was), now in pairs if was != now]
-    return f"{_key(seen, table)}  {', '.join(changed) or 'nothing that its class declares'}"
+    return f"{_key(seen, table)}  {', '.join(changed) or 'no attribute that its class declares'}"
 
 
 def _key(seen: Seen, table: Table) -> str:

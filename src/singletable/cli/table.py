@@ -1,4 +1,4 @@
-"""`table create|describe|diff`: the tables that a module declares, beside those that are there."""
+"""`table create|describe|diff`: the tables that a module declares, compared with the existing ones."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ _module = click.argument("module", metavar="MODULE[:NAME]")
 
 @click.group()
 def table() -> None:
-    """Create the declared tables, look at them, compare."""
+    """Create, describe and compare the declared tables."""
 
 
 @table.command()
 @_module
-@click.option("--yes", is_flag=True, help="Create it on AWS, or on any address that is not this machine's.")
+@click.option("--yes", is_flag=True, help="Create it on AWS, or at any other address than this machine's.")
 @options_anywhere("json", "db")
 @click.pass_context
 def create(ctx: click.Context, module: str, yes: bool, as_json: bool) -> None:
-    """Create the tables, and wait until they can be used.
+    """Create the tables, and wait until they are active.
 
-    A table that is there already is left alone; where it differs from its declaration, that is an error. Outside this
-    machine nothing is created without --yes.
+    An existing table is not changed; where it differs from its declaration, that is an error. Outside this machine
+    nothing is created without --yes.
     """
     tables = tables_of(module)
     with session_of(ctx).connect() as db:
         if not (yes or db.target.endpoint.is_local):
             names = ", ".join(t.name for t in tables)
-            raise click.UsageError(f"This creates {names} at {db.target.endpoint.url}. Say --yes to do it.")
+            raise click.UsageError(f"This creates {names} at {db.target.endpoint.url}. Add --yes to do it.")
         with Status("creating", console=output.console(stderr=True)):
             made = [_create(db, table) for table in tables]
     if as_json:
         output.print_json([{"table": name, "created": created} for name, created in made])
         return
     for name, created in made:
-        click.echo(f"{name}: {'created' if created else 'is there already, as declared'}")
+        click.echo(f"{name}: {'created' if created else 'exists already, as declared'}")
 
 
 @table.command()
@@ -53,7 +53,7 @@ def create(ctx: click.Context, module: str, yes: bool, as_json: bool) -> None:
 @options_anywhere("json", "db")
 @click.pass_context
 def describe(ctx: click.Context, module: str, as_json: bool) -> None:
-    """Show the tables as they are: state, size, keys, indexes. The exit code is 1 where one is missing."""
+    """Show the existing tables: state, size, keys, indexes. The exit code is 1 where one is missing."""
     tables = tables_of(module)
     with session_of(ctx).connect_to_read() as db:
         found = [_described(db, table) for table in tables]
@@ -69,7 +69,7 @@ def describe(ctx: click.Context, module: str, as_json: bool) -> None:
 @options_anywhere("json", "db")
 @click.pass_context
 def diff(ctx: click.Context, module: str, as_json: bool) -> None:
-    """Show where the tables are not as declared. The exit code is 1 where one differs or is missing."""
+    """Show where the tables differ from their declarations. The exit code is 1 where one differs or is missing."""
     tables = tables_of(module)
     with session_of(ctx).connect_to_read() as db:
         found = [(table.name, difference) for table in tables for difference in db.diff_table(table)]
@@ -86,15 +86,15 @@ def diff(ctx: click.Context, module: str, as_json: bool) -> None:
 
 
 def _create(db: Database, declared: Table) -> tuple[str, bool]:
-    is_there = db.describe_table(declared) is not None
+    existed = db.describe_table(declared) is not None
     db.create_table(declared)
-    return declared.name, not is_there
+    return declared.name, not existed
 
 
 def _described(db: Database, declared: Table) -> Description:
     found = db.describe_table(declared)
     if found is None:
-        raise NotFound("there is no such table", table=declared.name, hint="Make it: singletable table create MODULE.")
+        raise NotFound("the table is missing", table=declared.name, hint="Create it: singletable table create MODULE.")
     return found
 
 

@@ -83,7 +83,7 @@ async def describe_table(port: Port, table: Table) -> Description | None:
 async def diff_table(port: Port, table: Table) -> list[Difference]:
     found = await _describe(port, table.definition)
     if found is None:
-        raise NotFound("there is no such table", table=table.name, hint="Create it: db.create_table(table).")
+        raise NotFound("the table is missing", table=table.name, hint="Create it: db.create_table(table).")
     return list(differences(table.definition, found))
 
 

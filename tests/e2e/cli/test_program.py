@@ -39,8 +39,8 @@ def test_an_error_of_the_library_is_one_message(folder: Folder) -> None:
 @pytest.mark.parametrize(
     ("module", "said", "code"),
     [
-        ("nowhere", "There is no module nowhere", 2),
-        ("nowhere.py", "There is no file nowhere.py", 2),
+        ("nowhere", "No module nowhere is found", 2),
+        ("nowhere.py", "The file nowhere.py is missing", 2),
         ("json", "json has no table", 2),
         ("shop.model:other", "has no table 'other'. It has: app.", 2),
         ("broken", "broken can't be imported: ZeroDivisionError", 1),

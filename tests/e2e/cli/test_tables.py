@@ -12,7 +12,7 @@ ELSEWHERE = "http://192.0.2.1:8000"
 
 def test_create_describe_diff(folder: Folder) -> None:
     assert folder.run("table", "create", "shop.model").out == "shop: created\n"
-    assert folder.run("table", "create", "shop.model:app").out == "shop: is there already, as declared\n"
+    assert folder.run("table", "create", "shop.model:app").out == "shop: exists already, as declared\n"
     described = json.loads(folder.run("table", "describe", "shop.model", "--json").out)[0]
     assert (described["status"], described["key"]) == ("ACTIVE", "pk + sk")
     assert described["indexes"] == {"gsi1": "gsi1pk + gsi1sk"}
@@ -34,7 +34,7 @@ def test_diff_names_what_is_not_as_declared(folder: Folder) -> None:
 def test_a_missing_table_is_an_error(folder: Folder) -> None:
     for command in ("describe", "diff"):
         ran = folder.run("table", command, "shop.model", "--db", "local")
-        assert (ran.code, "there is no such table" in ran.err) == (1, True)
+        assert (ran.code, "the table is missing" in ran.err) == (1, True)
 
 
 def test_nothing_is_created_elsewhere_without_yes(folder: Folder) -> None:
@@ -42,7 +42,7 @@ def test_nothing_is_created_elsewhere_without_yes(folder: Folder) -> None:
     for target in (ELSEWHERE, "aws"):
         ran = folder.run("table", "create", "shop.model", "--db", target, **aws)
         assert ran.code == 2
-        assert "Say --yes to do it." in ran.err
+        assert "Add --yes to do it." in ran.err
 
 
 def test_an_engine_goes_on_until_it_is_stopped(folder: Folder) -> None:
