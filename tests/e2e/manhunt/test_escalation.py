@@ -11,6 +11,8 @@ from examples.manhunt.errors import Refused
 from examples.manhunt.model import Kind, Search, SearchAttempt, Status, tasks
 from examples.manhunt.searches import NO_ANSWER, NO_METHOD
 from singletable import attr, present
+from singletable.local import maintain_streams
+from singletable.wire.monotonic import elapsed
 from tests.e2e.manhunt.support import DOMAIN, USUAL, World, contact_with
 
 
@@ -121,11 +123,20 @@ def test_a_beginning_that_is_told_twice_is_one(world: World) -> None:
     assert world.now(search).step == 2
 
 
+def let_the_stream_forget(world: World) -> None:
+    """The embedded engine's stream after a day in which the machine ran: the changes until now are gone."""
+    assert world.db.target.engine is not None
+    data, now, uptime = world.db.target.engine.data, world.db.port.now(), elapsed()
+    for hours in (2, 27):
+        maintain_streams(data, now + hours * 3600, uptime + hours * 3600)
+
+
 def test_searches_that_the_stream_lost_are_found(world: World) -> None:
     """A worker that was away for longer than the stream holds: a gap, and no search is missed."""
     begun = world.open(*USUAL)
     world.drain()
     lost = world.open(*USUAL)
+    let_the_stream_forget(world)
     world.later(25 * 3600)
     assert world.escalation.changes.gaps == 1
     assert world.now(lost).begun_at is not None
