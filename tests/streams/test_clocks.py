@@ -10,7 +10,7 @@ from singletable import Database
 from singletable.operations.stream import pad_sequence_number
 from tests.streams.test_held_up import LEASE_SECONDS, Pair
 from tests.streams.test_shards import START, in_order
-from tests.streams.test_tailing import Watching, told
+from tests.streams.test_tail import Watching, told
 
 HOUR = 3600.0
 STEPS = [HOUR, -HOUR, 30 * 24 * HOUR, -30 * 24 * HOUR]
