@@ -74,7 +74,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         "rules/test_between.py::test_the_item_under_a_cursor_moves_away",
     ),
     "F-K5": ("rules/test_batches.py::test_pages_that_end_early_and_empty_are_read_on",),
-    "F-K6": ("property/test_ranges.py::test_texts_and_numbers_on_the_engine",),
+    "F-K6": ("engine/properties/test_ranges.py::test_texts_and_numbers_on_the_engine",),
     "F-K7": (
         "rules/test_expiry.py::test_reads_do_not_see_it_from_its_end_on",
         "rules/test_expiry.py::test_writes_do_not_see_it_from_its_end_on",

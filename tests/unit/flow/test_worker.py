@@ -25,7 +25,7 @@ async def shell(request: pytest.FixtureRequest) -> AsyncIterator[Any]:
     """A database of either shell that sends nothing: its port brings clocks and concurrency."""
     made: Any = connect_async(NOWHERE) if request.param == "awaiting" else disguised(connect(NOWHERE))
     yield made
-    await made.aclose()
+    await made.close()
 
 
 def kernel_of(shell: Any, stop: Callable[[], bool] = lambda: False, **options: Any) -> Kernel:
