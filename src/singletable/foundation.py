@@ -2,7 +2,8 @@
 
 Grouped by what a layer does with it:
 
-* declare entities and keys of its own (`Entity`, `Special`, `Template`, `KeyPart`, `Slot`, `capture_sort`)
+* declare entities and keys of its own (`Entity`, `Special`, `Template`, `KeyPart`, `Slot`, `capture_sort`,
+  `system_key`, `system_index`)
 * look a class up (`Model`, `model_of`, `model_for`) and make a table ready (`ready`)
 * bind a class to a database (`AwaitingDatabase`, `BlockingDatabase`)
 * read (`get`, `get_many`, `ask`, `page`, `chunk`, `everything`)
@@ -49,6 +50,7 @@ from singletable.schema.key_text import Part as KeyPart
 from singletable.schema.key_values import TOP, Slot, Verbatim, enum_text
 from singletable.schema.models import Model, model_for, model_of
 from singletable.schema.patterns import Bound, BoundKey, Captured, Declared, Key, KeyOf, Query, after
+from singletable.schema.system_items import KeyParts, system_index, system_key
 from singletable.schema.table import IndexDecorator, Table, plain
 
 __all__ = [
@@ -80,6 +82,7 @@ __all__ = [
     "Key",
     "KeyOf",
     "KeyPart",
+    "KeyParts",
     "Model",
     "Moment",
     "Page",
@@ -134,6 +137,8 @@ __all__ = [
     "put_if",
     "ready",
     "start",
+    "system_index",
+    "system_key",
     "update_if",
 ]
 

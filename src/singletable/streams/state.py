@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from singletable.errors import NotConfigured
 from singletable.flow.port import Port
-from singletable.foundation import ANY, Entity, Key, Table
+from singletable.foundation import ANY, Entity, KeyParts, Table, system_key
 
 LeasesIn = Literal["own", "same"]
 
@@ -114,39 +114,34 @@ def _beside(table: Table) -> Table:
 
 
 def _entities(table: Table) -> tuple[type[Any], ...]:
-    sep = table.separator
-
     class Consumer(ConsumerItem, table=table, type="_consumer"):
-        @table.key
+        @system_key(table)
         @staticmethod
-        def by_name(name: str) -> Key:
+        def by_name(name: str) -> KeyParts:
             """A consumer."""
-            return f"_consumer{sep}{name}", "_consumer"
+            return ("_consumer", f"{name}"), ("_consumer",)
 
     class Lease(LeaseItem, table=table, type="_lease"):
-        @table.key
+        @system_key(table)
         @staticmethod
-        def by_shard(consumer: str, stream: str, shard: str = ANY) -> Key:
+        def by_shard(consumer: str, stream: str, shard: str = ANY) -> KeyParts:
             """The leases of a consumer, one for each shard."""
-            return f"_lease{sep}{consumer}{sep}{stream}", f"{shard}"
+            return ("_lease", f"{consumer}", f"{stream}"), (f"{shard}",)
 
     class Try(TryItem, table=table, type="_try"):
-        @table.key
+        @system_key(table)
         @staticmethod
-        def by_sequence(consumer: str, stream: str, shard: str = ANY, sequence: str = ANY) -> Key:
+        def by_sequence(consumer: str, stream: str, shard: str = ANY, sequence: str = ANY) -> KeyParts:
             """The changes that failed and are tried again."""
-            return f"_try{sep}{consumer}{sep}{stream}", f"{shard}{sep}{sequence}"
+            return ("_try", f"{consumer}", f"{stream}"), (f"{shard}", f"{sequence}")
 
     class DeadLetter(DeadLetterItem, table=table, type="_aside"):
-        @table.key
+        @system_key(table)
         @staticmethod
         def by_sequence(
             consumer: str, stream: str = ANY, shard: str = ANY, sequence: str = ANY, part: int = ANY
-        ) -> Key:
+        ) -> KeyParts:
             """The dead letters, in the order of their shards."""
-            return (
-                f"_aside{sep}{consumer}",
-                f"{stream}{sep}{shard}{sep}{sequence}{sep}{part:03}",
-            )
+            return ("_aside", f"{consumer}"), (f"{stream}", f"{shard}", f"{sequence}", f"{part:03}")
 
     return Consumer, Lease, Try, DeadLetter

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 
 from singletable.errors import AlreadyExists, NotUnique
 from singletable.flow import Port
-from singletable.foundation import ANY, Entity, Key, KeyOf, Query, Table, field, flows
+from singletable.foundation import ANY, Entity, KeyOf, KeyParts, Query, Table, field, flows, system_key
 
 Name = TypeVar("Name")
 Value = TypeVar("Value")
@@ -76,21 +76,19 @@ def declare_items(table: Table) -> None:
 
 
 def _declare(table: Table) -> GroupKeys:
-    joint = table.separator
-
     class SyncGroup(Group, table=table, type="_sync_group"):
-        @table.key
+        @system_key(table)
         @staticmethod
-        def by_group(group: str) -> Key:
+        def by_group(group: str) -> KeyParts:
             """A client group."""
-            return f"SyncGroup{joint}{group}", "SyncGroup"
+            return ("SyncGroup", f"{group}"), ("SyncGroup",)
 
     class SyncClient(Client, table=table, type="_sync_client"):
-        @table.key
+        @system_key(table)
         @staticmethod
-        def by_client(group: str, client: str = ANY) -> Key:
+        def by_client(group: str, client: str = ANY) -> KeyParts:
             """The clients of a group."""
-            return f"SyncGroup{joint}{group}", f"SyncClient{joint}{client}"
+            return ("SyncGroup", f"{group}"), ("SyncClient", f"{client}")
 
     def by_client(group: str, client: str) -> KeyOf[Client]:
         return SyncClient.by_client(group, client)

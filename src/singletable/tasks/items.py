@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from zlib import crc32
 
 from singletable.errors import DeclarationError
-from singletable.foundation import ANY, Entity, Key, KeyOf, Model, Query, Table, model_of
+from singletable.foundation import ANY, Entity, KeyOf, KeyParts, Model, Query, Table, model_of, system_index, system_key
 
 TASK_TYPE = "_task"
 TURN_TYPE = "_turn"
@@ -125,37 +125,37 @@ def task_entities(table: Table, index: str) -> TaskEntities:
     check_index(table, index)
 
     class Task(PlainTask, table=table, type=TASK_TYPE):
-        @table.key
+        @system_key(table)
         @staticmethod
-        def by_id(id: str) -> Key:
+        def by_id(id: str) -> KeyParts:
             """One task."""
-            return f"{TASK_TYPE}{table.separator}{id}", TASK_TYPE
+            return (TASK_TYPE, f"{id}"), (TASK_TYPE,)
 
-        @table.index(index)
+        @system_index(table, index)
         @staticmethod
-        def by_wake(state: State, shard: int, wake: datetime = ANY) -> Key:
+        def by_wake(state: State, shard: int, wake: datetime = ANY) -> KeyParts:
             """An eighth of the tasks that are due, or dead, by time."""
-            return f"{state}{table.separator}{shard:01}", f"{wake}"
+            return (f"{state}", f"{shard:01}"), (f"{wake}",)
 
     class TaskTurn(Turn, table=table, type=TURN_TYPE):
-        @table.key
+        @system_key(table)
         @staticmethod
-        def by_place(order: str, due: datetime = ANY, id: str = ANY) -> Key:
+        def by_place(order: str, due: datetime = ANY, id: str = ANY) -> KeyParts:
             """The turns of an order, by their due times."""
-            return f"{TURN_TYPE}{table.separator}{order}", f"{due}{table.separator}{id}"
+            return (TURN_TYPE, f"{order}"), (f"{due}", f"{id}")
 
-        @table.index(index)
+        @system_index(table, index)
         @staticmethod
-        def by_wake(state: State, shard: int, wake: datetime = ANY) -> Key:
+        def by_wake(state: State, shard: int, wake: datetime = ANY) -> KeyParts:
             """An eighth of the turns that are due, by time."""
-            return f"{state}{table.separator}{shard:01}", f"{wake}"
+            return (f"{state}", f"{shard:01}"), (f"{wake}",)
 
     class TaskLane(Lane, table=table, type=LANE_TYPE):
-        @table.key
+        @system_key(table)
         @staticmethod
-        def by_order(order: str) -> Key:
+        def by_order(order: str) -> KeyParts:
             """Which turn of an order runs."""
-            return f"{TURN_TYPE}{table.separator}{order}", LANE_SORT
+            return (TURN_TYPE, f"{order}"), (LANE_SORT,)
 
     return TaskEntities(
         table,
