@@ -7,7 +7,8 @@ Grouped by what a layer does with it:
 * look a class up (`Model`, `model_of`, `model_for`) and make a table ready (`ready`)
 * bind a class to a database (`AwaitingDatabase`, `BlockingDatabase`)
 * read (`get`, `get_many`, `ask`, `page`, `chunk`, `everything`)
-* write under a guard, alone or as a part of a transaction (`Write`, `Part`, `Moment`, `guard`, `commit`, `alone`)
+* write under a condition: a request (`put_if`, `update_if`, `delete_if`, `check_if`), and the same as a part of a
+  transaction (`GuardedWrite`; `Write`, `Part` and `Moment` for what has rules of its own; `commit`, `alone`)
 
 Everything here may change with the layers that use it; applications use `singletable` itself.
 """

@@ -183,7 +183,7 @@ class Attribute(Generic[T_contra]):
 
     # --- updates ----------------------------------------------------------------------------------------------------
     def set(self, value: T_contra) -> Update:
-        """Give it this value; None and an empty set remove it."""
+        """Set this value; None and an empty set remove the attribute."""
         return Update("SET", self.handle, value)
 
     @overload

@@ -43,7 +43,7 @@ class Stored(Struct, frozen=True):
 
 
 class Given(Struct, frozen=True):
-    """An attribute value as it is."""
+    """An attribute value that is sent unchanged."""
 
     value: AttributeValue
 
@@ -259,7 +259,7 @@ class AttributeChange(Struct, frozen=True):
     name: str
     value: AttributeValue | None
     plus: AttributeValue | None = None
-    """Added to the stored number, or to `value` where there is none."""
+    """Added to the stored number, or to `value` if the attribute is missing."""
     keep: bool = False
     """Only where the attribute is not there yet."""
 

@@ -1,4 +1,4 @@
-"""DynamoDB's operations as frozen values: `request()` gives the bytes, `answer(response)` what they came to.
+"""DynamoDB's operations as frozen values: `request()` returns the bytes to send, `answer(response)` the result.
 
     GetItem("app", {"pk": {"S": "user#1"}, "sk": {"S": "user"}}, reader).request()
 

@@ -56,7 +56,7 @@ class Refusal(Struct, frozen=True, rename="pascal"):
 
 
 class SendMessageBatch(Struct, frozen=True):
-    """Up to 10 messages, each by itself; gives the refusals."""
+    """Up to 10 messages, each by itself; returns the refusals."""
 
     url: str
     entries: Sequence[Entry]
@@ -91,7 +91,7 @@ class ReceiveMessage(Struct, frozen=True):
 
 
 class DeleteMessageBatch(Struct, frozen=True):
-    """Take up to 10 received messages out of the queue, by their receipts; gives the refusals."""
+    """Take up to 10 received messages out of the queue, by their receipts; returns the refusals."""
 
     url: str
     receipts: Sequence[str]
@@ -125,7 +125,7 @@ class ChangeMessageVisibility(Struct, frozen=True):
 
 
 class CreateQueue(Struct, frozen=True):
-    """Make a queue, or find the one of that name and those attributes; gives its URL."""
+    """Create a queue, or find the one of that name and those attributes; returns its URL."""
 
     name: str
     attributes: Mapping[str, str] = {}
@@ -138,7 +138,7 @@ class CreateQueue(Struct, frozen=True):
 
 
 class GetQueueUrl(Struct, frozen=True):
-    """A queue's URL by its name; NotConfigured where there is none."""
+    """A queue's URL by its name; NotConfigured if it does not exist."""
 
     name: str
 

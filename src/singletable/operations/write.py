@@ -73,7 +73,7 @@ class PutItem(Struct, frozen=True, gc=False):
 
 
 class UpdateItem(Struct, Generic[T], frozen=True, gc=False):
-    """Change some attributes; gives the item as it is afterwards."""
+    """Change some attributes; returns the updated item."""
 
     table: str
     key: Key
@@ -102,7 +102,7 @@ class UpdateItem(Struct, Generic[T], frozen=True, gc=False):
 
 
 class DeleteItem(Struct, Generic[T], frozen=True, gc=False):
-    """Remove an item; gives it as it was, or None."""
+    """Delete an item; returns the deleted item, or None."""
 
     table: str
     key: Key

@@ -1,4 +1,4 @@
-"""What every write holds as a condition, and what its refusal means: the write rules, in one place.
+"""The conditions of every write, and what its refusal means: the write rules, in one place.
 
 create  missing: writes. Other type: AlreadyExists. Version: 1. Unique: a guard item in the same transaction. Expired:
         overwritten, as if absent. Answer lost: settled by a write id on the item.
@@ -38,7 +38,7 @@ from singletable.schema.models import Model
 
 
 def check_verb(model: Model[Any], verb: str) -> None:
-    """InvalidRequest for a verb that would break what a layer above keeps in the item."""
+    """Raises InvalidRequest for a verb that would break what a layer above keeps in the item."""
     instead = model.refuses.get(verb)
     if instead is not None:
         raise InvalidRequest(
@@ -129,7 +129,7 @@ def is_gone(model: Model[Any], now: float) -> Condition:
 
 
 def is_count(model: Model[Any], expected: int | None) -> Condition | None:
-    """The item was written as often as expected; 0 for one that was never counted."""
+    """The item's count of writes is as expected. An item that was never counted has 0."""
     if model.counter is None or expected is None:
         return None
     attribute = Stored(model.counter.stored)
@@ -171,7 +171,7 @@ def not_found(model: Model[Any], key: Any, operation: str) -> NotFound:
 def refused(
     model: Model[Any], key: Any, operation: str, where: Condition | None, expected: int | None, stored: Item | None
 ) -> SingletableError:
-    """What a failed condition on an item that is there, alive and of the type, means."""
+    """The error of a failed condition on an existing item of the type that has not expired."""
     version = model.version_of(stored) if stored is not None else 0
     if version > model.version:
         return model.newer(version)
@@ -221,7 +221,7 @@ def outcome_unknown(model: Model[Any], key: Any, operation: str) -> OutcomeUnkno
 
 
 def loaded(model: Model[Any], stored: Item | None) -> Any:
-    """The entity of a stored item for an error, or None where it can't be read as one."""
+    """The entity of a stored item for an error, or None if it can't be read as one."""
     try:
         return model.load(stored) if stored is not None else None
     except SingletableError:

@@ -1,8 +1,8 @@
 """Planning an update: the caller's changes, and the index keys that must change with them.
 
 Each index key is a function of some attributes. A change of one of them gives a new text for the whole key, so its
-other parts must be known: from the primary key, from the change itself, or from the item as it was read. What was read
-is held as a condition, so that a key can't be written from values that are stale by then.
+other parts must be known: from the primary key, from the change itself, or from the item that was read. Values that
+were read become conditions, so that a key is never written from stale values.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The stored item behind a refused condition, where the refusal came without it.
+"""The stored item behind a refused condition, if the refusal came without it.
 
-DynamoDB sends the item with the refusal, and nothing where there is none. Some engines and proxies send nothing in
-either case, so an item that is missing from a refusal is no proof that there is none: a consistent read is. It is sent
-only where the verdict hangs on it. As it comes later than the refusal, it may find what was written in between.
+DynamoDB sends the item with the refusal, if there is one. Some engines and proxies never send it, so a refusal without
+an item does not prove that the item is missing: a consistent read does. The read is sent only if the error depends on
+it. It comes after the refusal, so it may find what was written in between.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from singletable.records.write import Write
 
 
 def stored_read(write: Write) -> GetItem[Item]:
-    """The read of a write's item, as it is stored, consistently."""
+    """A consistent read of a write's stored item."""
     return GetItem(write.model.table.name, write.model.key_item(write.key), RAW, consistent=True)
 
 
 def is_outdated(write: Write, error: SingletableError, stored: Item | None, now: float) -> bool:
-    """Whether the item that was read does not explain the refusal, as it came or went since: then it is sent again.
+    """Whether the item that was read does not explain the refusal, as it changed since: the write is sent again.
 
     AlreadyExists needs no explanation: only an item that was there refuses a create.
     """
@@ -34,5 +34,5 @@ def is_outdated(write: Write, error: SingletableError, stored: Item | None, now:
 
 
 def found(stored: Any) -> Item | None:
-    """The item of a refusal; None where it holds none, whether left out or empty."""
+    """The item of a refusal; None if it is left out or empty."""
     return stored or None

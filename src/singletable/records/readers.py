@@ -38,13 +38,13 @@ def _reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...]) -> Rea
 
 @cache
 def placed_reader_of(kinds: tuple[type[Any], ...]) -> Reader[tuple[Place, Any]]:
-    """The same for whole items, each with the two texts of the primary key that it lies under."""
+    """The same for whole items, each with the two texts of its primary key."""
     reader, key = reader_of(kinds), model_of(kinds[0]).key_attributes
     return PlacedMixedReader(reader, key) if isinstance(reader, MixedReader) else PlacedReader(reader, key)
 
 
 class PlacedReader:
-    """One class's items with where they lie, read in the same pass."""
+    """One class's items with their keys, read in the same pass."""
 
     def __init__(self, reader: Reader[Any], key: tuple[str, str]) -> None:
         self._key, self._build, self._load = key, reader.build, reader.load

@@ -1,4 +1,4 @@
-"""Flows that write one item alone. What each verb sends is in `writes`, what a refusal means in `rules`."""
+"""Flows that write one item alone. `verbs` has what each verb sends, `conditions` what a refusal means."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from singletable.schema.patterns import KeyOf
 
 
 async def create(port: Port, entity: Any) -> None:
-    """Write an item where there is none; AlreadyExists, NotUnique. One request."""
+    """Create an item. Raises AlreadyExists, NotUnique. One request."""
     await alone(port, CreateWrite(entity))
 
 
 async def put(port: Port, entity: Any, *, where: Condition | None = None) -> None:
-    """Write an item over what is there; ConditionFailed, VersionMoved, NotUnique.
+    """Create or overwrite an item. Raises ConditionFailed, VersionMoved, NotUnique.
 
     One request; with unique attributes a read and a transaction.
     """
@@ -58,10 +58,10 @@ async def update(
     expected: int | None = None,
     exactly_once: bool = False,
 ) -> Any:
-    """Change attributes of an item that is there, named by its key or itself; gives it as it is then.
+    """Change attributes of an existing item, named by its key or by its entity; returns the updated item.
 
-    NotFound, ConditionFailed, VersionMoved, NotUnique. One request; one read more where an index key or a guard needs
-    values that neither the target nor the updates hold, and before NotFound, as only a read proves absence.
+    Raises NotFound, ConditionFailed, VersionMoved, NotUnique. One request. One more read if an index key or a guard
+    needs values that neither the target nor the updates contain, and before NotFound, as only a read proves absence.
     `exactly_once` makes it a transaction and a read.
     """
     key, expected = target_of(target, expected)
@@ -70,10 +70,10 @@ async def update(
 
 
 async def upsert(port: Port, entity: Any, updates: tuple[Update, ...], exactly_once: bool = False) -> Any:
-    """Where there is an item, apply the updates to it; where there is none, write the entity with them applied. Without
-    updates, give the item all of the entity's attributes. Gives the item as it is then.
+    """Apply the updates to the item if it exists, else create it from the entity with the updates applied. Without
+    updates, set all of the entity's attributes on it. Returns the item after the write.
 
-    One request; with updates, one more where there is no item.
+    One request; with updates, one more if the item is missing.
     """
     model = model_for(entity)
     if not updates:
@@ -102,10 +102,10 @@ async def upsert(port: Port, entity: Any, updates: tuple[Update, ...], exactly_o
 
 
 async def delete(port: Port, target: Any, *, where: Condition | None = None, expected: int | None = None) -> Any:
-    """Remove an item, named by its key or itself; gives it as it was, None where there was none.
+    """Delete an item, named by its key or by its entity. Returns the deleted item, or None if it was missing.
 
-    ConditionFailed, VersionMoved. One request; with unique attributes a read and a transaction. A read more where a
-    condition is given and there is no item.
+    Raises ConditionFailed, VersionMoved. One request; with unique attributes a read and a transaction. One more read
+    if a condition is given and the item is missing.
     """
     key, expected = target_of(target, expected)
     try:
@@ -116,9 +116,10 @@ async def delete(port: Port, target: Any, *, where: Condition | None = None, exp
 
 
 async def alone(port: Port, write: Write, exactly_once: bool = False, proves: bool = True) -> Any:
-    """Send one write: as a single request, or as a transaction where it has guards or is to happen exactly once.
+    """Send one write: as a single request, or as a transaction if it has guards or must happen exactly once.
 
-    A refusal without the item takes a read more, to tell whether there is one; with `proves` off it is taken for none.
+    If a refusal comes without the item, one more read finds out whether the item exists. Without `proves` the item is
+    taken to be missing.
     """
     await ready(port, write.model.table)
     if exactly_once or (write.model.uniques and not isinstance(write, UpdateWrite)):
@@ -155,7 +156,7 @@ async def alone(port: Port, write: Write, exactly_once: bool = False, proves: bo
 
 
 async def read_current(port: Port, write: Write, now: float) -> Any:
-    """The entity of a write's item as it is; None where there is none, or it has expired."""
+    """The current entity of a write's item; None if it is missing or has expired."""
     entity: Any = await port.send(get_operation(write.key, consistent=True))
     return None if entity is None or write.model.is_expired(entity, now) else entity
 
@@ -184,7 +185,7 @@ async def _evidence(port: Port, write: Write, part: Part, refused: Refused, prov
 
 
 async def _after_refusal(port: Port, write: Write, part: Part, current: Any, known: Evidence, moment: Moment) -> Any:
-    """The item to plan anew with; or raise what the refusal means."""
+    """The item to plan the write with again; or raise what the refusal means."""
     model, stored = write.model, known.stored
     fresh = await fresh_after(port, write, current, stored, moment.now)
     if fresh is not NOT_STALE:
@@ -199,7 +200,7 @@ async def _after_refusal(port: Port, write: Write, part: Part, current: Any, kno
 
 
 async def _transacted(port: Port, write: Write, read: Mapping[int, Any] | None = None) -> Any:
-    """One write as a transaction: its guards with it, or for a token that settles a lost answer."""
+    """One write as a transaction: with its guards, or for a token that settles a lost answer."""
     try:
         known = await commit(port, [write], read)
     except TransactionCancelled as cancelled:
@@ -210,7 +211,7 @@ async def _transacted(port: Port, write: Write, read: Mapping[int, Any] | None =
 
 
 async def _read_back(port: Port, write: Write) -> Any:
-    """The item that a transaction wrote; Applied where it can't be read."""
+    """The item that a transaction wrote; Applied if it can't be read."""
     try:
         item = await port.send(stored_read(write))
     except SingletableError as error:

@@ -1,7 +1,7 @@
 """Transactions: writes and checks of up to 100 items, all of them or none, in one request at twice the units.
 
-The request is repeated with the same bytes and the same token until a definite answer. Only after one, when what the
-plan was made from had changed meanwhile, is it planned anew and sent with a new token.
+The request is repeated with the same bytes and the same token until a definite answer. If that answer is a
+refusal because an item had changed since it was read, the request is planned again and sent with a new token.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from singletable.schema.entities import Entity
 from singletable.schema.patterns import KeyOf
 
 TRIES = 20
-"""How often a write is planned anew because what it had read was changed meanwhile."""
+"""How often a write is planned again because an item changed after it was read."""
 
 _PASSING = frozenset({"None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 
@@ -90,7 +90,7 @@ class Transaction:
         self.pending.append(UpdateWrite(key, updates, where, expected, brought_by(target, key.model)))
 
     def upsert(self, entity: Any) -> None:
-        """Give the item, there or not, all of the entity's attributes."""
+        """Set all of the entity's attributes on the item, which is created if it is missing."""
         self.pending.append(UpsertWrite(entity))
 
     def delete(
@@ -106,7 +106,7 @@ class Transaction:
         self.pending.append(CheckWrite(key, where))
 
     def add(self, value: HasWrites) -> None:
-        """Take in the writes of any value that has some."""
+        """Add the writes of a task, a link, or any other value that has some."""
         self.pending.extend(value.writes())
 
 
@@ -119,10 +119,10 @@ class Planned(Struct, frozen=True):
 
 
 async def commit(port: Port, pending: Sequence[Write], read: Mapping[int, Any] | None = None) -> Mapping[int, Any]:
-    """Send a transaction. One request; one round trip more where a write needs values that nobody gave.
+    """Send a transaction. One request; one more round trip if a write needs values that were not given.
 
     TransactionCancelled names which operations failed and why; InvalidRequest and TooLarge before anything is sent.
-    Gives the items that had to be read, by the number of their write; `read` has those that were read before.
+    Returns the items that had to be read, by the number of their write; `read` has those that were read before.
     """
     writes = list(_merged(pending))
     if not writes:
@@ -203,7 +203,7 @@ async def _after_refusal(
     cancelled: Cancelled,
     moment: Moment,
 ) -> None:
-    """Take what changed into account and go on, where that is all that stood in the way; else raise.
+    """Note what changed, if concurrent changes were the only reason for the refusal; else raise.
 
     Items that a refusal came without are read first, in one round trip.
     """

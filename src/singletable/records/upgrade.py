@@ -14,9 +14,9 @@ from singletable.schema.models import Model
 
 
 async def rewrite(port: Port, model: Model[Any], stored: Item, version: int) -> Any:
-    """Write an older item whole as the current version stores it, under its old version; gives the entity.
+    """Write an older item whole as the current version stores it, under its old version; returns the entity.
 
-    Where another writer was first, the write that follows sees what it wrote.
+    If another writer was first, the write that follows sees what that one wrote.
     """
     entity: Any = model.load(stored)
     kept = {n: v for n, v in model.upcast(stored, version).items() if n not in model.table.definition.reserved}
@@ -40,12 +40,12 @@ class _Settled:
 
 
 NOT_STALE: Any = _Settled()
-"""A refusal did not come from what the write was planned with."""
+"""The write was not planned with stale values: its refusal stands."""
 
 
 async def fresh_after(port: Port, write: Write, current: Any, stored: Item | None, now: float) -> Any:
-    """The item to plan a refused write anew with, where the refusal came from what was read before, or from an older
-    schema version, which is then brought up to date; else NOT_STALE."""
+    """The item to plan a refused write with again, if what was read before was out of date or the item has an older
+    schema version, which is then upgraded; else NOT_STALE."""
     there = stored is not None and is_there(write.model, stored, now)
     if stored is not None and there and isinstance(write, UpdateWrite):
         version = write.model.version_of(stored)

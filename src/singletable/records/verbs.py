@@ -1,7 +1,7 @@
-"""The verbs that write, as values: each says what it needs to know, what it sends, and what a refusal means.
+"""The verbs that write, as values: what each needs to know, what it sends, and what a refusal means.
 
-A write alone is sent as one request where it has one part; with unique attributes it has more, and goes as a
-transaction. Inside a transaction the same values stand beside each other. The rules are in `rules`.
+A write alone is one request if it has one part. With unique attributes it has more parts, and is sent as a
+transaction. A transaction takes several of the same values. The rules are in `conditions`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class EntityWrite(Write):
     entity: Any
     where: Condition | None = None
     origin: Any = None
-    """The caller's own entity, where another stands in its place."""
+    """The caller's own entity, if a changed copy of it is written in its place."""
     key: KeyOf[Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -100,7 +100,7 @@ class EntityWrite(Write):
 
 
 class CreateWrite(EntityWrite):
-    """Where there is no item yet, or an expired one."""
+    """Create an item that is missing or has expired."""
 
     verb: ClassVar[str] = "create"
 
@@ -125,7 +125,7 @@ class CreateWrite(EntityWrite):
 
 
 class PutWrite(EntityWrite):
-    """Over what is there."""
+    """Create or overwrite an item."""
 
     verb: ClassVar[str] = "put"
 
@@ -166,7 +166,7 @@ class PutWrite(EntityWrite):
 
 
 class UpsertWrite(EntityWrite):
-    """Give the item, there or not, all of the entity's attributes; those that no class declares stay."""
+    """Set all of the entity's attributes on the item, which is created if it is missing; undeclared attributes stay."""
 
     verb: ClassVar[str] = "upsert"
 
@@ -185,7 +185,7 @@ class UpsertWrite(EntityWrite):
         )
 
     def _whole(self, moment: Moment) -> Part:
-        """Over an expired item: as create, so that nothing of the old one stays."""
+        """Over an expired item, as create does: no attribute of the old item stays."""
         model = self.model
         item = writes_entity(model, self.entity, None if model.counter is None else 1, moment.write_id)
         action = PutItem(model.table.name, item, guard(model, is_gone(model, moment.now)))
@@ -226,12 +226,12 @@ class UpsertWrite(EntityWrite):
         return already_exists(model, self.key, stored)
 
     def done(self) -> None:
-        """The count that the item has now is on the entity that the shell gives back."""
+        """The shell returns an entity that has the new count."""
 
 
 @dataclass(eq=False)
 class UpdateWrite(Write):
-    """Change some attributes of an item that is there."""
+    """Change some attributes of an existing item."""
 
     key: KeyOf[Any]
     updates: tuple[Update, ...]
@@ -277,7 +277,7 @@ class UpdateWrite(Write):
 
     @property
     def _touches_expiry(self) -> bool:
-        """Its own success may be what makes the item as good as gone."""
+        """Whether the update changes the expiry: its own success may be what expires the item."""
         expires = self.model.expires
         return expires is not None and any(first_name(u.path) == expires.name for u in self.updates)
 
@@ -330,7 +330,7 @@ class UpdateWrite(Write):
 
 @dataclass(eq=False)
 class DeleteWrite(Write):
-    """Remove an item. Alone, and without a condition, an item that is not there is no error."""
+    """Delete an item. Alone and without a condition, a missing item is no error."""
 
     key: KeyOf[Any]
     where: Condition | None = None
@@ -342,7 +342,7 @@ class DeleteWrite(Write):
 
     @property
     def needs_item(self) -> bool:
-        """Whether the item has to be there for the write to hold."""
+        """Whether the write fails if the item is missing."""
         return self.where is not None or self.expected is not None
 
     def main(self, current: Any, moment: Moment) -> Part | Needs:
@@ -376,7 +376,7 @@ class DeleteWrite(Write):
 
 @dataclass(eq=False)
 class CheckWrite(Write):
-    """An item is there, of its type, alive, and meets a condition. Only inside a transaction."""
+    """Check that an item exists, is of its type, has not expired, and meets a condition."""
 
     key: KeyOf[Any]
     where: Condition | None = None
@@ -394,7 +394,7 @@ class CheckWrite(Write):
 
 
 def _counted(model: Model[Any], moment: Moment) -> Iterator[AttributeChange]:
-    """One more write, and which: a repeat of the same write finds its own id and stops there."""
+    """The count of writes, one more, and this write's id: a repeat of the same write finds the id and is refused."""
     assert model.counter is not None
     yield AttributeChange(model.counter.stored, {"N": "0"}, plus={"N": "1"})
     if moment.write_id:
@@ -402,7 +402,7 @@ def _counted(model: Model[Any], moment: Moment) -> Iterator[AttributeChange]:
 
 
 def _held_uniques(model: Model[Any], current: Any, now: float) -> Condition | None:
-    """The unique values are still what they were when they were read."""
+    """The unique values have not changed since they were read."""
     if not model.uniques or current is UNREAD:
         return None
     if current is None:

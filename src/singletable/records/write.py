@@ -22,11 +22,11 @@ class _Unread:
 
 
 UNREAD: Any = _Unread()
-"""The item of a write was not read; None says that it was, and is not there."""
+"""The item of a write was not read. None means that it was read and is missing."""
 
 
 class Moment(Struct, frozen=True):
-    """What a write is planned with, besides itself."""
+    """The time and the write id that a write is planned with."""
 
     now: float
     write_id: str = ""
@@ -43,15 +43,15 @@ class Part(Struct, frozen=True):
     action: Action
     refusal: Callable[[Item | None], SingletableError]
     settles: Callable[[Item | None], bool] = settles_nothing
-    """Whether a stored item shows that this part was done by an earlier try."""
+    """Whether a stored item shows that an earlier try applied this part."""
     certain: bool = True
     """Whether a refusal after a lost answer can't come from the part's own earlier success."""
     refusal_needs_item: bool = True
-    """Whether `refusal` says different things of different stored items, and of none: then it is asked with proof."""
+    """Whether `refusal` depends on the stored item: if a refusal comes without it, the item is then read."""
 
 
 class Needs:
-    """A write can't be planned before its item is read."""
+    """The write can only be planned once its item was read."""
 
 
 NEEDS = Needs()
@@ -65,7 +65,7 @@ class Write(ABC):
     where: Condition | None = None
     """The caller's own condition; most writes of a layer have none."""
     brought: Any = UNREAD
-    """The item as the caller has it, in place of a read: what the plan takes from it is held as conditions."""
+    """The caller's copy of the item, in place of a read: the values that the plan uses become conditions."""
     number: int = 1
     """Its place among the caller's operations in a transaction, from 1; of merged ones, the first's."""
 
@@ -79,11 +79,11 @@ class Write(ABC):
         """The action on the item itself. `current` is UNREAD, None or the entity as it was read."""
 
     def claims(self, current: Any) -> Iterator[Claim]:
-        """What becomes of the guards of its unique attributes."""
+        """The changes of the guards of its unique attributes."""
         return iter(())
 
     def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
-        """Whether a refusal came only from what was read before: then it is planned anew with what is stored."""
+        """Whether a refusal came only from values that changed after they were read: it is then planned again."""
         return False
 
     def joined_with(self, other: Write) -> Write | None:
@@ -91,4 +91,4 @@ class Write(ABC):
         return None
 
     def done(self) -> None:  # noqa: B027 most writes have nothing to note
-        """The write has happened."""
+        """Called after the write was applied."""

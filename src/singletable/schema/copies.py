@@ -34,8 +34,8 @@ def copy_of(source: T, *, name: str | None = None) -> T: ...
 def copy_of(source: Any, *, default: Any = dataclasses.MISSING, name: str | None = None) -> Any:
     """An attribute that repeats `source`, one of another entity of the table that counts its writes.
 
-    `default` and `name` as of `field`. Whoever makes the item gives the value as it is then, or a default; changes of
-    the source come by `changes.keep_copies(...)`.
+    `default` and `name` as of `field`. The program that creates the item sets the current value, or a
+    default; `changes.keep_copies(...)` applies later changes of the source.
     """
     if not isinstance(source, Handle) or not is_whole(source):
         raise DeclarationError(
@@ -78,7 +78,7 @@ def version_fields(kind: type[Any]) -> Sequence[Field]:
 
 
 def check_copies(kind: type[Any], table: Table, types: Mapping[str, Any]) -> None:
-    """DeclarationError for a copy that nobody could keep right."""
+    """DeclarationError for a copy that can't be kept up to date."""
     for copy in copies_in(kind):
         where, source = f"{kind.__name__}.{copy.name}", f"{copy.source.__name__}.{copy.source_name}"
         model = model_of(copy.source)

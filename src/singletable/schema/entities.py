@@ -46,7 +46,7 @@ def field(
     """An attribute with options.
 
     `unique`: no other item of its type may have its value; a guard item, written in the same transaction, holds it.
-    `expires`: the datetime, kept to the second, from which the item is as good as gone; DynamoDB removes it later.
+    `expires`: the datetime, kept to the second, at which the item expires; reads skip it, DynamoDB deletes it later.
     `version`: an int that counts the item's writes; a write of an entity that is out of date is refused.
     `name`: what DynamoDB stores it as.
     """
@@ -90,20 +90,20 @@ else:
 
 
 class Special(Struct, frozen=True):
-    """What a layer above says of an entity class of its own kind, besides its declaration."""
+    """What a layer above declares for an entity class of its own kind, besides the class itself."""
 
     types: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
-    """The key types of attributes whose declared type is none."""
+    """The key types of attributes whose declared type can't be part of a key."""
     fields: Mapping[str, Field] = msgspec.field(default_factory=dict[str, Field])
-    """How attributes are stored that are not by the rule of their type."""
+    """The attributes that are not stored by the rule of their type."""
     extra: Callable[[], Sequence[Field]] = tuple
     """What is read from an item besides the declared attributes."""
     key: Captured | None = None
     """The primary key, where it is not a function of the class."""
     refuses: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
-    """Verbs that would break what the layer keeps in an item, each with what to do instead."""
+    """The verbs that are refused, each with what to do instead: they would break what the layer keeps in an item."""
     tombstone: str = ""
-    """The stored attribute that marks an item as being deleted: readers take it as gone."""
+    """The stored attribute that marks an item as being deleted: readers treat the item as missing."""
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field, copy_of, dataclasses.field))
@@ -150,7 +150,7 @@ class Entity(metaclass=EntityType):
         """`@User.upcast(1)` over a pure function from version 1's stored attributes, as a dict, to version 2's.
 
         It runs on read. Filters, conditions and index keys see what is stored: a version that changes an attribute
-        which one of those uses needs its items written anew before that use.
+        which one of those uses needs its items rewritten before that use.
         """
 
         def register(upcaster: Upcaster) -> Upcaster:
@@ -167,12 +167,12 @@ class Entity(metaclass=EntityType):
 
     @classmethod
     def __special__(cls, table: Table, type: str) -> Special:
-        """What a layer above has to say of its kind of entities."""
+        """What a layer above declares for its kind of entities."""
         return Special()
 
     @classmethod
     def __readers__(cls) -> Sequence[Captured]:
-        """Ways to read its items that a layer above gives the class, besides its keys; each is a method of its name."""
+        """The access patterns that a layer above adds to the class besides its keys; each is a method of its name."""
         return ()
 
     @classmethod

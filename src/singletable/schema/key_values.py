@@ -49,26 +49,26 @@ _UNENCODABLE = re.compile(f"[\ud800-\udfff{TOP}]")
 
 
 def is_separated(separator: str, last: bool) -> bool:
-    """Whether the separator never stands in the text of a str: it does in a last part, but for `#`."""
+    """Whether the text of a str never contains the separator. In the last part of a key it may, except for `#`."""
     return separator == "#" or not last
 
 
 class Verbatim:
-    """A type whose values bring their key text with them: it stands last in its key, as it is. Subclasses say how."""
+    """A type whose values define their own key text. It is the last part of its key and is not escaped."""
 
     @classmethod
     def to_text(cls, value: Any) -> str:
-        """The text of a value; InvalidValue where it is none of this type's."""
+        """The text of a value; InvalidValue if the value is of another type."""
         raise InvalidValue(f"a {cls.__name__} is wanted, not {type(value).__name__}")
 
     @classmethod
     def from_text(cls, text: str) -> Any:
-        """The value of a text; ValueError where it is none."""
+        """The value of a text; ValueError for a text that no value has."""
         raise ValueError(f"no text of a {cls.__name__}: it has {len(text)} characters")
 
     @classmethod
     def from_words(cls, text: str) -> Any:
-        """The value of what a person types; ValueError where it is none."""
+        """The value of what a person types; ValueError if there is no such value."""
         return cls.from_text(text)
 
     @classmethod

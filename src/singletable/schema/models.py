@@ -46,9 +46,9 @@ class Model(Generic[T]):
     types: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The attributes' declared types, as they were when the class was made."""
     refuses: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The verbs that would break what a layer above keeps in the item, each with what to do instead."""
+    """The verbs that a layer above refuses for its items, each with what to do instead."""
     tombstone: str = ""
-    """The stored attribute that marks an item as being deleted; none for most."""
+    """The stored attribute that marks an item as being deleted. Most classes have none."""
     upcasters: dict[int, Upcaster] = field(default_factory=dict[int, Upcaster])
 
     @property
@@ -78,7 +78,7 @@ class Model(Generic[T]):
 
     @cached_property
     def expires(self) -> Field | None:
-        """The attribute that says when an item is as good as gone."""
+        """The attribute that holds the time at which an item expires."""
         return next((f for f in self.fields if f.role == "expires"), None)
 
     @cached_property
@@ -92,7 +92,7 @@ class Model(Generic[T]):
         return tuple(f for f in self.fields if f.role == "unique")
 
     def is_expired(self, entity: T, now: float) -> bool:
-        """Whether an entity is as good as gone at a time."""
+        """Whether an entity has expired at a time."""
         if self.expires is None:
             return False
         ends = getattr(entity, self.expires.name)
@@ -104,7 +104,7 @@ class Model(Generic[T]):
 
     @cached_property
     def places(self) -> Places:
-        """Where its items have to lie."""
+        """Checks that an item is stored under the key that its attributes make."""
         fields = self.by_name
         return Places(self.kind, self.table.name, self.key_attributes, self.key.templates, fields)
 
@@ -157,7 +157,7 @@ class Model(Generic[T]):
         return entity
 
     def load_anywhere(self, item: Item) -> T | None:
-        """The same, wherever it lies. Attributes that it has in its key only are read from there."""
+        """The same, under whatever key the item is stored. Attributes that are only in its key are read from there."""
         if not self.is_mine(item) or self.tombstone in item:
             return None
         known = self.places.known_from(item)
@@ -262,7 +262,7 @@ class Model(Generic[T]):
 
 
 def _text_writer(template: Template, optional: tuple[str, ...]) -> Callable[[Any], str | None]:
-    """The function that gives an object's key text, or None where one of the `optional` attributes is None."""
+    """The function that returns an object's key text, or None if one of the `optional` attributes is None."""
     write = template.write_of
     if not optional:
         return write

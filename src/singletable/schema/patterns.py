@@ -196,7 +196,7 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
         return result((self.owner,), self, text, whole, whole, len(sort.parts))
 
     def direct(self, result: type[Query[Any]]) -> Callable[[tuple[Any, ...]], Any]:
-        """`query` for a value of every parameter, in order: all looked up once, as it is what a program does most."""
+        """`query` for a value of every parameter, in order: looked up once, as this call is the most frequent."""
         write_partition, write_sort = (template.writer_at(self.names) for template in self.templates)
         kinds = (self.owner,)
         bound = len(self.templates[1].parts)

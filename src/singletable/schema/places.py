@@ -1,7 +1,8 @@
-"""Where an item lies, held against what its attributes say: an object is never read from under another's key.
+"""Checks each item's key against its attributes: an object is never read from under another's key.
 
-Tables that others wrote may hold such items, and items whose id stands in the key only. The first would be written
-back under a second key; they are Corrupt. The others have the id read from their key.
+A table that other programs wrote may contain items whose key does not match their attributes. They would be written
+back under a second key, so they are Corrupt. It may also contain items whose id is in the key only: the id is read from
+the key.
 
 The compiled reader of `values.codecs` compares the texts as it builds an object; here is what it compares with, and
 the slow path, which explains.
@@ -44,7 +45,7 @@ class Places:
         }
 
     def key_texts(self, loaded: Collection[str]) -> list[KeyText]:
-        """What the compiled reader compares, as far as the attributes that it loads say it."""
+        """What the compiled reader compares: the key texts that the loaded attributes determine."""
         held = [a for a in (*self._writers, *self._repeated) if {*self._templates[a].names} <= {*loaded}]
         return [self._key_text(attribute) for attribute in held]
 
@@ -58,7 +59,7 @@ class Places:
         return known
 
     def check(self, entity: Any, item: Item) -> None:
-        """Corrupt where an item lies elsewhere than its attributes say. What was not loaded is not looked at."""
+        """Raises Corrupt if an item's key does not match its attributes. Unloaded attributes are not checked."""
         for attribute, write in self._writers.items():
             loaded = all(hasattr(entity, name) for name in self._templates[attribute].names)
             if loaded and attribute in item and item[attribute] != {"S": _said(write, entity)}:
@@ -72,7 +73,7 @@ class Places:
         return bool(template.names) and all(self._fields[name].stored == attribute for name in template.names)
 
     def _repeats(self, attribute: str, other: str) -> bool:
-        """Whether a key text can only be told from the other, which is the same."""
+        """Whether a key text can only be checked against the other, which it repeats."""
         template = self._templates[attribute]
         return self._is_read_from(template, other) and template.parts == self._templates[other].parts
 
@@ -107,7 +108,7 @@ def _misplaced(entity: Any, text: str) -> None:
 
 
 def _lenient_writer(template: Template) -> Callable[[object], str]:
-    """`write_of` for what is stored already: no identifier is refused for its form, no number for its width."""
+    """`write_of` for stored values: it refuses no identifier for its form and no number for its width."""
     lenient = Template(template.parts, template.separator)
     pieces, end = lenient.pieces
     writers = [
@@ -118,7 +119,7 @@ def _lenient_writer(template: Template) -> Callable[[object], str]:
 
 
 def _said(write: Callable[[Any], str], entity: Any) -> str | None:
-    """The text that an entity's attributes make; None where they make none."""
+    """The text that an entity's attributes make; None if a value has no place in a key."""
     try:
         return write(entity)
     except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError):

@@ -66,7 +66,7 @@ async def create(port: Port, table: TableDefinition) -> Description:
 
 
 async def describe(port: Port, table: TableDefinition) -> Description | None:
-    """The table as it is; None where there is none. Two requests when it is there."""
+    """The table's current description; None if it does not exist. Two requests for an existing table."""
     call = TableCall("DescribeTable", {"TableName": table.name}, or_none="ResourceNotFoundException")
     answer = await port.send(call)
     if answer is None:
@@ -104,14 +104,14 @@ async def set_ttl(port: Port, table: TableDefinition) -> None:
 
 
 async def set_stream(port: Port, table: TableDefinition) -> None:
-    """Switch the declared stream on, where there is none."""
+    """Switch the declared stream on, if the table has none."""
     setting = {"StreamEnabled": True, "StreamViewType": STREAM_VIEWS[table.stream or "new_and_old"]}
     await port.send(TableCall("UpdateTable", {"TableName": table.name, "StreamSpecification": setting}))
     await wait_until_active(port, table)
 
 
 async def delete(port: Port, table: TableDefinition) -> bool:
-    """Delete the table and all that is in it; False where there is none."""
+    """Delete the table and all its items; False if it does not exist."""
     call = TableCall("DeleteTable", {"TableName": table.name}, or_none="ResourceNotFoundException")
     return await port.send(call) is not None
 

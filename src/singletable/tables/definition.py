@@ -1,4 +1,4 @@
-"""A table as it is to be: its names, keys, indexes and settings. A plain value; nothing is created by it."""
+"""The definition of a table: its names, keys, indexes and settings. A plain value; it creates nothing."""
 
 from __future__ import annotations
 

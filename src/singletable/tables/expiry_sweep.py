@@ -11,7 +11,10 @@ _PAGE = 1000
 
 
 async def sweep(port: Port, table: TableDefinition) -> int:
-    """Delete every expired item, each under the condition that it still is; gives how many. Reads the whole table."""
+    """Delete every expired item, each under the condition that it is still expired. Returns the number deleted.
+
+    Reads the whole table.
+    """
     if table.ttl_attribute is None:
         return 0
     names, values = {"#0": table.ttl_attribute}, {":0": {"N": str(int(port.now()))}}

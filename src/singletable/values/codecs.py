@@ -64,7 +64,7 @@ class Constant(Struct, frozen=True):
 
 
 class Derived(Struct, frozen=True):
-    """An attribute computed from the others: a key's text. None leaves it out."""
+    """An attribute computed from the others, such as a key's text. If it is None, the attribute is left out."""
 
     stored: str
     compute: Callable[[Any], str | None]
@@ -86,16 +86,16 @@ class Piece(Struct, frozen=True):
 
 
 class KeyText(Struct, frozen=True):
-    """A stored text that has to be the one that some attributes make: an item lies where its attributes say."""
+    """A stored text that must equal the one that some attributes make: an item's key must match its attributes."""
 
     stored: str
     pieces: tuple[Piece, ...]
     end: str
     """What stands after the last value."""
     check: Callable[[Any, str], None]
-    """`check(object, text)`: ValueError where it is not; asked where a plain comparison does not tell."""
+    """`check(object, text)`: the full check, which raises ValueError. Called if the inline comparison fails."""
     is_shared: bool = False
-    """Items that are read together mostly have the same text: what was found right last is remembered."""
+    """Items that are read together mostly have the same text: the last text that was right is remembered."""
     same_as: str = ""
     """The stored text that it repeats, in place of pieces: that of an attribute which is read."""
 
@@ -114,7 +114,7 @@ class Codec(Generic[T]):
     ) -> None:
         """`whole` is false for a part of the attributes: such an object is not completed by `__post_init__`.
 
-        `keys` are held to by `build`, not by `load`, which reads what no key agrees with too.
+        `build` checks `keys`; `load` does not, and reads items whose key does not match.
         """
         self.kind = kind
         self._completes = whole and hasattr(kind, "__post_init__")
