@@ -1,15 +1,20 @@
-"""The queries, each a known number of round trips: the database is asked once for each level of neighbours."""
+"""The queries, each a known number of round trips: the database is asked once for each level of neighbours.
+
+Round trips are those of a call whose page has at most 100 goals. R is half a read unit for each 4 KB: reads are
+eventually consistent.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, TypeGuard, TypeVar
 
 from examples.goals.errors import Missing
 from examples.goals.model import (
     AROUND,
+    EVERYBODY,
     KEY_LEADS,
     KEY_PEOPLE,
     KEY_RESULTS,
@@ -71,102 +76,112 @@ class Order(Enum):
     """The newest first."""
 
 
-# --- lists of goals ---------------------------------------------------------------------------------------------------
-def goals_of(db: Database, holder: HolderKey, limit: int, after: str | None, order: Order) -> GoalList:
-    """3 round trips."""
-    page = Graph(db).page(_objectives(holder, order).including(*PEOPLE), limit=limit, after=after)
-    if not page:
-        _there(db.get(holder), holder)
-    return _list(page, order)
+# --- the queries ------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Queries:
+    """The queries over a database."""
 
+    db: Database
 
-def holder_page(db: Database, holder: HolderKey, limit: int, after: str | None, order: Order) -> HolderPage:
-    """4 round trips: the key results' and sub-goals' own people are a level below."""
-    parts = KEY_RESULTS_IN_FULL, SUB_GOALS_IN_FULL
-    page = Graph(db).page(_objectives(holder, order).including(*PEOPLE, *parts), limit=limit, after=after)
-    node = _among(page, holder) or _holder(db, holder)
-    if node is None:
-        raise _missing(holder)
-    return HolderPage(node, _list(page, order))
+    def goals_of(
+        self, holder: HolderKey, *, limit: int, after: str | None = None, order: Order = Order.RANK
+    ) -> GoalList:
+        """A page of a team's or organisation's objectives with leads, contributors and teams. 3 round trips: the
+        index; the goals; their people and teams, each once. R: the edges, each goal, each neighbour. Missing (2 round
+        trips) where there is neither the team nor a goal of it; InvalidCursor."""
+        page = Graph(self.db).page(_objectives(holder, order).including(*PEOPLE), limit=limit, after=after)
+        if not page:
+            _there(self.db.get(holder), holder)
+        return _list(page, order)
 
+    def holder_page(
+        self, holder: HolderKey, *, limit: int, after: str | None = None, order: Order = Order.RANK
+    ) -> HolderPage:
+        """The same with key results and sub-goals, and their own leads and teams. 4 round trips: theirs come last."""
+        parts = KEY_RESULTS_IN_FULL, SUB_GOALS_IN_FULL
+        page = Graph(self.db).page(_objectives(holder, order).including(*PEOPLE, *parts), limit=limit, after=after)
+        node = _among(page, holder) or _holder(self.db, holder)
+        if node is None:
+            raise _missing(holder)
+        return HolderPage(node, _list(page, order))
 
-def goals_of_user(db: Database, user: KeyOf[User], role: Role, limit: int, after: str | None) -> GoalList:
-    """3 round trips."""
-    page = Graph(db).page(
-        GoalMembership.by_rank(user, role=role).sources().including(*PEOPLE), limit=limit, after=after
-    )
-    if not page:
-        _there(db.get(user), user)
-    return _list(page, Order.RANK)
+    def goals_of_user(self, user_id: str, role: Role, *, limit: int, after: str | None = None) -> GoalList:
+        """The objectives in which a user has exactly that role. 3 round trips, as goals_of."""
+        user = User.by_id(user_id)
+        page = Graph(self.db).page(
+            GoalMembership.by_rank(user, role=role).sources().including(*PEOPLE), limit=limit, after=after
+        )
+        if not page:
+            _there(self.db.get(user), user)
+        return _list(page, Order.RANK)
 
+    def profile(self, user_id: str, *, role: Role | None = None, limit: int, after: str | None = None) -> Profile:
+        """A user, their teams, and their objectives, led ones first. 3 round trips: the index; goals and user; people,
+        teams, and the user's own teams."""
+        user_key = User.by_id(user_id)
+        mine = GoalMembership.by_rank(user_key) if role is None else GoalMembership.by_rank(user_key, role=role)
+        edges = self.db.page(mine.newest_first(), limit=limit, after=after)
+        nodes = self.db.get_many([user_key, *(edge.source for edge in edges)])
+        user = next((node for node in nodes if isinstance(node, User)), None)
+        if user is None:
+            raise Missing("user", user_id)
+        roles = {edge.source: edge.role for edge in edges}
+        rows = Graph(self.db).including(nodes, *PEOPLE, USER_TEAMS)
+        goals = by_rank(view_of(row, roles[key_of(row.node)]) for row in rows if _is_goal(row))
+        teams = {team.id: team for row in rows for team in row.linked(USER_TEAMS)}
+        return Profile(user, tuple(sorted(teams.values(), key=lambda team: team.name)), GoalList(goals, edges.cursor))
 
-def profile(db: Database, user_id: str, role: Role | None, limit: int, after: str | None) -> Profile:
-    """3 round trips: the user is read with the goals, and the user's teams with the goals' people."""
-    user_key = User.by_id(user_id)
-    mine = GoalMembership.by_rank(user_key) if role is None else GoalMembership.by_rank(user_key, role=role)
-    edges = db.page(mine.newest_first(), limit=limit, after=after)
-    nodes = db.get_many([user_key, *(edge.source for edge in edges)])
-    user = next((node for node in nodes if isinstance(node, User)), None)
-    if user is None:
-        raise Missing("user", user_id)
-    roles = {edge.source: edge.role for edge in edges}
-    rows = Graph(db).including(nodes, *PEOPLE, USER_TEAMS)
-    goals = by_rank(view_of(row, roles[key_of(row.node)]) for row in rows if _is_goal(row))
-    teams = {team.id: team for row in rows for team in row.linked(USER_TEAMS)}
-    return Profile(user, tuple(sorted(teams.values(), key=lambda team: team.name)), GoalList(goals, edges.cursor))
+    def goal_page(self, goal_id: str, *, limit: int, after: str | None = None) -> GoalPage:
+        """A goal with all that is around it, and a page of its subscribers. 3 round trips: the subscribers' edges; the
+        goal and the subscribers; its people, teams, key results, sub-goals, links."""
+        key = Goal.by_id(goal_id)
+        edges = self.db.page(Subscriber.of(key), limit=limit, after=after)
+        nodes = self.db.get_many([key, *(edge.target for edge in edges)])
+        goal = next((node for node in nodes if isinstance(node, Goal)), None)
+        if goal is None:
+            raise Missing("goal", goal_id)
+        (row,) = Graph(self.db).including([goal], *_people_of(goal), *AROUND)
+        users = {key_of(node): node for node in nodes if isinstance(node, User)}
+        parents, see_also, replaced = (tuple(row.linked(linked)) for linked in (PARENTS, SEE_ALSO, REPLACED))
+        subscriptions = tuple(Subscription(users[e.target], e) for e in edges if e.target in users)
+        return GoalPage(_with_parts(row, users), parents, see_also, replaced, subscriptions, edges.cursor)
 
+    def goal(self, goal_id: str) -> GoalView:
+        """A goal with its people. 2 round trips; where its edge set is not complete, 4."""
+        return self.goal_with_links(goal_id)[0]
 
-# --- one goal ---------------------------------------------------------------------------------------------------------
-def goal_page(db: Database, goal_id: str, limit: int, after: str | None) -> GoalPage:
-    """3 round trips: the goal is read with its subscribers."""
-    key = Goal.by_id(goal_id)
-    edges = db.page(Subscriber.of(key), limit=limit, after=after)
-    nodes = db.get_many([key, *(edge.target for edge in edges)])
-    goal = next((node for node in nodes if isinstance(node, Goal)), None)
-    if goal is None:
-        raise Missing("goal", goal_id)
-    (row,) = Graph(db).including([goal], *_people_of(goal), *AROUND)
-    users = {key_of(node): node for node in nodes if isinstance(node, User)}
-    parents, see_also, replaced = (tuple(row.linked(linked)) for linked in (PARENTS, SEE_ALSO, REPLACED))
-    subscriptions = tuple(Subscription(users[e.target], e) for e in edges if e.target in users)
-    return GoalPage(_with_parts(row, users), parents, see_also, replaced, subscriptions, edges.cursor)
+    def goal_with_links(self, goal_id: str) -> tuple[GoalView, list[str]]:
+        """The same, and the ids of the goals that it sees also or replaces, for nothing: they are in its edge set."""
+        found = _there(self.db.get(Goal.by_id(goal_id)), Goal.by_id(goal_id))
+        (row,) = Graph(self.db).including([found], *_people_of(found), complete=True)
+        links = {id_of(key) for linked in (SEE_ALSO, REPLACED) for key in neighbours_of(found, linked)}
+        return replace(view_of(row), is_cut=False), sorted(links)
 
+    def parts_of(self, goal_id: str, *, limit: int, after: str | None = None) -> Parts:
+        """A page of all who have a part in a goal, however many. 3 round trips: the goal, edges, nodes."""
+        found = _there(self.db.get(Goal.by_id(goal_id)), Goal.by_id(goal_id))
+        page = Graph(self.db).page(membership_of(found).of(found).targets(), limit=limit, after=after)
+        return Parts(found, tuple(Part(row.node, row.edge.role) for row in page), page.cursor)
 
-def goal(db: Database, goal_id: str) -> tuple[GoalView, list[str]]:
-    """2 round trips; 4 for a goal whose edge set does not hold all. The links are ids in the edge set."""
-    found = _there(db.get(Goal.by_id(goal_id)), Goal.by_id(goal_id))
-    (row,) = Graph(db).including([found], *_people_of(found), complete=True)
-    links = {id_of(key) for linked in (SEE_ALSO, REPLACED) for key in neighbours_of(found, linked)}
-    return replace(view_of(row), is_cut=False), sorted(links)
+    def people_of(self, team_id: str, *, limit: int, after: str | None = None) -> TeamPeople:
+        """A page of a team's people, managers first. 2 round trips: the index; team and people."""
+        key = Team.by_id(team_id)
+        edges = self.db.page(TeamMembership.by_rank(key).newest_first(), limit=limit, after=after)
+        nodes = self.db.get_many([key, *(edge.source for edge in edges)])
+        team = next((node for node in nodes if isinstance(node, Team)), None)
+        if team is None:
+            raise Missing("team", team_id)
+        users = {key_of(node): node for node in nodes if isinstance(node, User)}
+        members = [Member(users[e.source], e.role) for e in edges if e.source in users]
+        ordered = sorted(members, key=lambda member: (-member.role.rank, member.user.name))
+        return TeamPeople(team, tuple(ordered), edges.cursor)
 
-
-def parts_of(db: Database, goal_id: str, limit: int, after: str | None) -> Parts:
-    """3 round trips, through the goal's own partition."""
-    found = _there(db.get(Goal.by_id(goal_id)), Goal.by_id(goal_id))
-    page = Graph(db).page(membership_of(found).of(found).targets(), limit=limit, after=after)
-    return Parts(found, tuple(Part(row.node, row.edge.role) for row in page), page.cursor)
-
-
-def people_of(db: Database, team_id: str, limit: int, after: str | None) -> TeamPeople:
-    """2 round trips: the team is read with its people."""
-    key = Team.by_id(team_id)
-    edges = db.page(TeamMembership.by_rank(key).newest_first(), limit=limit, after=after)
-    nodes = db.get_many([key, *(edge.source for edge in edges)])
-    team = next((node for node in nodes if isinstance(node, Team)), None)
-    if team is None:
-        raise Missing("team", team_id)
-    users = {key_of(node): node for node in nodes if isinstance(node, User)}
-    members = [Member(users[e.source], e.role) for e in edges if e.source in users]
-    ordered = sorted(members, key=lambda member: (-member.role.rank, member.user.name))
-    return TeamPeople(team, tuple(ordered), edges.cursor)
-
-
-def teams_of(db: Database, organisation_id: str, limit: int, after: str | None) -> Teams:
-    """2 round trips."""
-    page = Graph(db).page(
-        TeamOrganisation.by_name(Organisation.by_id(organisation_id)).sources(), limit=limit, after=after
-    )
-    return Teams(tuple(row.node for row in page), page.cursor)
+    def teams_of(self, organisation_id: str = EVERYBODY, *, limit: int, after: str | None = None) -> Teams:
+        """A page of an organisation's teams, by name. 2 round trips: the index; the teams."""
+        page = Graph(self.db).page(
+            TeamOrganisation.by_name(Organisation.by_id(organisation_id)).sources(), limit=limit, after=after
+        )
+        return Teams(tuple(row.node for row in page), page.cursor)
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------

@@ -11,22 +11,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 
-from examples.manhunt import contacts, queries, searches
+from examples.manhunt import contacts, searches
 from examples.manhunt.errors import NoConversation
 from examples.manhunt.messages import DEFAULT_MESSAGE
 from examples.manhunt.model import (
     Contact,
-    ContactDetails,
     ContactMethod,
     Conversation,
     Kind,
     Resolution,
     Search,
-    SearchDetails,
     Status,
 )
-from examples.manhunt.queries import EVER, Window
-from singletable import Database, Page, attr
+from examples.manhunt.queries import Queries
+from singletable import attr
 
 ANSWER_SECONDS = 600
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -37,64 +35,14 @@ def random_id() -> str:
 
 
 @dataclass(frozen=True)
-class Service:
-    """The actions over a database, by its clock. The source of ids is an argument: nobody can guess the next."""
+class Service(Queries):
+    """The queries, and the actions by the database's clock. The source of ids is an argument: none can be guessed."""
 
-    db: Database
     new_id: Callable[[], str] = field(default=random_id)
 
     def now(self) -> datetime:
         """Rounded down, so that nothing is early by it."""
         return EPOCH + timedelta(microseconds=int(self.db.port.now() * 1_000_000))
-
-    # --- the nine queries, one request each ---------------------------------------------------------------------------
-    def search_by_id(self, domain_id: str, search_id: str) -> Search:
-        """0.5 R. NoSuchSearch."""
-        return queries.search_by_id(self.db, domain_id, search_id)
-
-    def search_with_attempts(self, domain_id: str, search_id: str) -> SearchDetails:
-        """0.5 R for each 4 KB of the search and its attempts. NoSuchSearch."""
-        return queries.search_with_attempts(self.db, domain_id, search_id)
-
-    def contact_by_id(self, domain_id: str, contact_id: str) -> Contact:
-        """0.5 R. NoSuchContact."""
-        return queries.contact_by_id(self.db, domain_id, contact_id)
-
-    def contact_with_methods(self, domain_id: str, contact_id: str) -> ContactDetails:
-        """0.5 R for each 4 KB of the contact and its methods. NoSuchContact."""
-        return queries.contact_with_methods(self.db, domain_id, contact_id)
-
-    def contacts_of_domain(self, domain_id: str, *, limit: int = 25, after: str | None = None) -> Page[Contact]:
-        """By name. 0.5 R for each 4 KB of the page."""
-        return queries.contacts_of_domain(self.db, domain_id, limit, after)
-
-    def searches_of_contact(
-        self,
-        domain_id: str,
-        contact_id: str,
-        *,
-        window: Window = EVER,
-        newest_first: bool = False,
-        limit: int = 25,
-        after: str | None = None,
-    ) -> Page[Search]:
-        """By time; with a window, before or after a date. 0.5 R for each 4 KB of the page; 0.5 R and a request more
-        where it is empty, to tell a contact without searches from none. NoSuchContact."""
-        return queries.searches_of_contact(self.db, domain_id, contact_id, window, newest_first, limit, after)
-
-    def searches_with_status(
-        self,
-        domain_id: str,
-        contact_id: str,
-        status: Status,
-        *,
-        window: Window = EVER,
-        newest_first: bool = False,
-        limit: int = 25,
-        after: str | None = None,
-    ) -> Page[Search]:
-        """By status, and then as searches_of_contact."""
-        return queries.searches_with_status(self.db, domain_id, contact_id, status, window, newest_first, limit, after)
 
     # --- contacts -----------------------------------------------------------------------------------------------------
     def create_contact(self, domain_id: str, name: str) -> Contact:

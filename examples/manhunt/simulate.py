@@ -24,7 +24,7 @@ from examples.manhunt.audit import audit
 from examples.manhunt.check import check
 from examples.manhunt.errors import AlreadyEnded, ApplicationError
 from examples.manhunt.model import Kind, Search, Status, manhunt, tasks
-from examples.manhunt.queries import search_by_id
+from examples.manhunt.queries import Queries
 from examples.manhunt.receiver import Receiver, receiving
 from examples.manhunt.service import Service
 from examples.manhunt.settings import SECRETS
@@ -243,7 +243,7 @@ class Simulation:
         Each time it waits twice as long: on a slow machine these are most of the searches, and those who look for them
         must not take what their worker needs.
         """
-        search: Search = search_by_id(self.db, self.name, due.search_id)
+        search = Queries(self.db).search_by_id(self.name, due.search_id)
         if search.status is Status.ACTIVE and not search.step:
             self.answers.append(due.put_off(time.monotonic()))
             return
