@@ -50,7 +50,7 @@ class DocumentHead:
 
     def operations(self, db: Database, items: int) -> Ask:
         """The newest version; the collection as it names it."""
-        rows = _documents(db, items).home.model.rows
+        rows = _documents(db, items).context.model.rows
 
         def ask(_: int) -> None:
             newest: Any = rows.version.by_number(BOARD, ANY).newest_first().consistent()
@@ -116,20 +116,20 @@ class Twin:
     """A board to which the requests of an edit are made by hand."""
 
     def __init__(self, db: Database, documents: Documents[Project]) -> None:
-        self._db, self._home = db, documents.home
-        self._rows = documents.home.model.rows
-        self._contents = documents.home.contents(ORGANISATION, BOARD)
+        self._db, self._home = db, documents.context
+        self._rows = documents.context.model.rows
+        self._contents = documents.context.contents(ORGANISATION, BOARD)
 
     def edit(self, id: int, items: int) -> None:
         db, rows = self._db, self._rows
-        keys: list[Any] = [rows.epoch.by_project(TWIN), rows.client.by_client(TWIN, EDITOR)]
+        keys: list[Any] = [rows.epoch.by_document(TWIN), rows.client.by_client(TWIN, EDITOR)]
         epoch, *clients = db.run(flows.get_many(db.port, keys, consistent=True))
         move = _move(id, items)
-        waiting = rows.inbox(project=TWIN, client=EDITOR, id=id, name=move.name, arguments=move.arguments)
+        waiting = rows.inbox(document_id=TWIN, client=EDITOR, id=id, name=move.name, arguments=move.arguments)
         db.run(db.port.send(Yielding(put_if_absent(waiting))))
         newest: Any = rows.version.by_number(TWIN, ANY).newest_first().consistent()
         (version,) = db.run(flows.page(db.port, newest, 1, None, db.target.seal))
-        db.run(flows.get(db.port, rows.epoch.by_project(TWIN).consistent()))
+        db.run(flows.get(db.port, rows.epoch.by_document(TWIN).consistent()))
         (found,) = db.run(flows.everything(db.port, rows.inbox.by_id(TWIN, ANY).consistent()))
         db.run(flows.get_many(db.port, keys[1:], consistent=True))
         known: Any = rows.collections["shapes"].by_number(TWIN, version.collections["shapes"], ANY).consistent()
@@ -152,7 +152,7 @@ class Twin:
         rows, number = self._rows, version.number + 1
         applied = Applied(EDITOR, waiting.id, waiting.name)
         record = rows.mutation(
-            project=TWIN,
+            document_id=TWIN,
             client=EDITOR,
             id=waiting.id,
             name=waiting.name,
@@ -166,7 +166,7 @@ class Twin:
                 replace(part, number=part.number + 1, items={**part.items, **moved}),
             ),
             put_if_absent(record),
-            self._counted(rows.client(project=TWIN, client=EDITOR, last_id=waiting.id, version=number), clients),
+            self._counted(rows.client(document_id=TWIN, client=EDITOR, last_id=waiting.id, version=number), clients),
             holds(self._home, epoch),
         ]
         self._db.run(self._db.port.send(TransactWriteItems(actions, self._db.port.token())))

@@ -41,7 +41,7 @@ def version_json(found: AnyProject) -> dict[str, Any]:
     return {
         "id": found.id,
         "kind": _kind(found),
-        "organisation": found.organisation,
+        "organisation": found.parent,
         "version": found.version,
         "time": found.time.isoformat(),
         "values": _values(found),
@@ -50,7 +50,7 @@ def version_json(found: AnyProject) -> dict[str, Any]:
 
 
 def projects_json(found: Sequence[tuple[str, Listing]]) -> dict[str, Any]:
-    lines = [{"id": row.project, "kind": kind, "created": row.created.isoformat()} for kind, row in found]
+    lines = [{"id": row.document_id, "kind": kind, "created": row.created.isoformat()} for kind, row in found]
     return {"projects": lines}
 
 
@@ -99,12 +99,12 @@ def print_import(done: Imported, seconds: float) -> None:
 
 
 def print_projects(organisation: str, found: Sequence[tuple[str, Listing]]) -> None:
-    lines = [(row.project, kind, f"{row.created:%Y-%m-%d %H:%M}") for kind, row in found]
+    lines = [(row.document_id, kind, f"{row.created:%Y-%m-%d %H:%M}") for kind, row in found]
     print_table(organisation, ("project", "kind", "created"), lines)
 
 
 def print_version(found: AnyProject) -> None:
-    lines = [("kind", _kind(found)), ("organisation", found.organisation), ("time", found.time.isoformat())]
+    lines = [("kind", _kind(found)), ("organisation", found.parent), ("time", found.time.isoformat())]
     lines += [(name, str(value)) for name, value in _values(found).items()]
     print_table(f"{found.id}, version {found.version}", ("", ""), lines)
     for name, items in _collections(found):

@@ -33,7 +33,7 @@ def check_may_change(submission: Submission, draft: Any) -> None:
     user = submission.principal
     if user is None:
         return
-    if organisation_of(user) != draft.organisation:
+    if organisation_of(user) != draft.parent:
         raise Refused("this board is another organisation's")
     if submission.mutation.name == "put_comment" and not is_signed_by(user, submission.mutation.arguments):
         raise Refused("a comment is signed with its author's own name")

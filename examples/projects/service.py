@@ -59,7 +59,7 @@ class Service:
 
         Invalid for what is no JSON or no mutation; Refused for one that was rejected, which is a version too.
         """
-        known = self.boards.home.model.mutators
+        known = self.boards.context.model.mutators
         if name not in known:  # submitted, it would wait for a program that has it
             raise Invalid(f"a board has no mutation {name!r}; it has {', '.join(sorted(known))}")
         try:
@@ -77,7 +77,7 @@ class Service:
     def replay(self, id: str, since: int, onto: str) -> Replay:
         """Apply the mutations of a project's versions after one to another project of its kind. Missing."""
         documents = self.documents_of(id)
-        if self.documents_of(onto).home.kind is not documents.home.kind:
+        if self.documents_of(onto).context.kind is not documents.context.kind:
             raise Refused(f"{id!r} and {onto!r} are not of one kind: one is a board, the other a repository")
         return documents.replay(id, since=since, onto=onto)
 
@@ -168,7 +168,7 @@ def blobs_at(place: str) -> BlobStore:
 def _every(documents: AnyDocuments, organisation: str) -> Iterator[Listing]:
     after: str | None = None
     while True:
-        page = documents.projects(organisation, limit=PAGE, after=after)
+        page = documents.page(organisation, limit=PAGE, after=after)
         yield from page
         after = page.cursor
         if after is None:

@@ -20,7 +20,7 @@ written by `python -m tests.docs.cli_reference`.
 Arguments are parsed by the type that the key declares: an `int`, a `Decimal`, a `date`, an instant with its zone, a
 `UUID`, a member of an `Enum` by name or value. The end of an edge is the key of its node, `USER-ada`, or its id alone
 where all nodes at that end have one class. A nested class is named with its outer class where the name alone is
-ambiguous, as in `Project.Listing.by_project`. `name=value` names the parameter; words without a name fill the
+ambiguous, as in `Project.Listing.by_document`. `name=value` names the parameter; words without a name fill the
 parameters in order. Where a value begins with a minus, name its parameter: `number=-5`.
 
 With `--db local:FILE` a command uses the engine that runs on the file; where none runs, it starts one for its own time.

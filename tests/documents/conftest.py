@@ -42,8 +42,8 @@ async def world(kind: str, store: BlobStore) -> AsyncIterator[World]:
     """Both shells over each store; every document in it is sound when the test ends."""
     async with opened(kind, store) as made:
         yield made
-        for listing in (await made.docs.projects("o1")).items:
-            assert await made.docs.check(listing.project) == []
+        for listing in (await made.docs.page("o1")).items:
+            assert await made.docs.check(listing.document_id) == []
 
 
 @pytest.fixture
@@ -52,8 +52,8 @@ def light() -> Iterator[Documents[Project]]:
     with connect("local") as db:
         made = Documents(db, Project, blobs=ObjectBlobs(MemoryStore()))
         yield made
-        for listing in made.projects("o1"):
-            assert made.check(listing.project) == []
+        for listing in made.page("o1"):
+            assert made.check(listing.document_id) == []
 
 
 @pytest.fixture
@@ -62,6 +62,6 @@ def docs(tmp_path: Path) -> Iterator[Documents[Project]]:
     with connect("local") as db:
         made = Documents(db, Project, blobs=LocalBlobs(tmp_path / "blobs"))
         yield made
-        for listing in made.projects("o1"):
-            assert made.check(listing.project) == []
+        for listing in made.page("o1"):
+            assert made.check(listing.document_id) == []
         assert db.check(app) == []

@@ -31,7 +31,7 @@ class Written:
 def recorded(documents: Documents[Any]) -> Any:
     """Records what `documents` put, for as long as the block lasts."""
     port: Any = documents.db.port
-    store: Any = documents.home.store
+    store: Any = documents.context.store
     written = Written()
     send, send_all, put = port.send, port.send_all, store.put
 

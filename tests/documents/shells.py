@@ -23,7 +23,7 @@ class Disguised:
     """Blocking documents with the awaiting ones' interface."""
 
     def __init__(self, documents: Documents[Any]) -> None:
-        self.documents, self.db, self.home = documents, documents.db, documents.home
+        self.documents, self.db, self.home = documents, documents.db, documents.context
 
     def __getattr__(self, name: str) -> Any:
         return _awaited(getattr(self.documents, name))

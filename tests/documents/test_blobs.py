@@ -49,7 +49,7 @@ def test_a_store_writes_once_lists_and_deletes(store: BlobStore) -> None:
 def test_a_blob_is_gzip_of_canonical_json_under_its_hash(docs: Documents[Project]) -> None:
     docs.create("o1", "p1")
     docs.apply("p1", [put_shape(id="s", shape=Shape(1, 2, "hello")).by("c", 1)])
-    store: Any = docs.home.store
+    store: Any = docs.context.store
     (path,) = store.list("o1/projects/p1/")
     assert path == PATH
     packed = store.get(path, 10_000)
@@ -150,7 +150,7 @@ def test_a_foreign_blob_under_the_name_of_a_new_one_is_found_before_the_commit(s
 
 
 def test_a_blob_over_the_limit_is_refused_where_it_is_assigned(docs: Documents[Project]) -> None:
-    small = Documents(docs.db, Project, blobs=docs.home.store, max_content_bytes=1000)
+    small = Documents(docs.db, Project, blobs=docs.context.store, max_content_bytes=1000)
     small.create("o1", "p1")
     small.apply("p1", [put_shape(id="s", shape=Shape(1, 1, "x" * 500)).by("c", 1)])
     (outcome,) = small.apply("p1", [grow(id="s", times=2).by("c", 2)])

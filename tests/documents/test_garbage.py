@@ -48,18 +48,18 @@ class Scene:
         self.port: Any = SteppingPort(docs.db.port)  # type: ignore[arg-type]
 
     def process(self) -> Any:
-        return flows.process(self.port, self.docs.home, self.id)
+        return flows.process(self.port, self.docs.context, self.id)
 
     def collect(self) -> Any:
-        return flows.collect_garbage(self.port, self.docs.home, self.id)
+        return flows.collect_garbage(self.port, self.docs.context, self.id)
 
     def submit(self) -> Any:
         """With arguments that lie in a blob."""
-        return flows.apply(self.port, self.docs.home, self.id, [put_shape(id="big", shape=LARGE).by("d", 1)])
+        return flows.apply(self.port, self.docs.context, self.id, [put_shape(id="big", shape=LARGE).by("d", 1)])
 
     def refer(self) -> Any:
         """To a content that nothing keeps yet: NotFound where garbage collection was first."""
-        return flows.apply(self.port, self.docs.home, self.id, [link_shape(id="l", shape=self.refs[2]).by("e", 1)])
+        return flows.apply(self.port, self.docs.context, self.id, [link_shape(id="l", shape=self.refs[2]).by("e", 1)])
 
     def reached(self) -> set[Content]:
         """What must be in the store when all is done."""
@@ -74,7 +74,7 @@ class Scene:
         self.docs.collect_garbage(self.id)
         self.docs.collect_garbage(self.id)
         assert self.docs.check(self.id) == []
-        contents = self.docs.home.contents("o1", self.id)
+        contents = self.docs.context.contents("o1", self.id)
         left = {content for content in contents.list() if content.folder == "shapes"}
         assert left == self.reached()
 
@@ -268,7 +268,7 @@ def test_a_run_deletes_only_by_its_own_rows(memory: Documents[Project]) -> None:
 
 
 def _condemned(docs: Documents[Project], id: str) -> list[Any]:
-    kind = docs.home.model.rows.condemned
+    kind = docs.context.model.rows.condemned
     return docs.db.run(records.everything(docs.db.port, kind.by_content(id, ANY)))
 
 
@@ -293,6 +293,6 @@ def test_the_contents_of_a_collection_that_the_class_has_no_more_stay(memory: Do
     memory.store("p1", Project.shapes, GARBAGE)
     table = Table("documents-test", indexes=["gsi1"])
     fewer = type("Project", (Document,), {"__annotations__": {"shapes": Items[Shape]}}, table=table, index="gsi1")
-    assert Documents(memory.db, fewer, blobs=memory.home.store).collect_garbage("p1").deleted == len(GARBAGE)
+    assert Documents(memory.db, fewer, blobs=memory.context.store).collect_garbage("p1").deleted == len(GARBAGE)
     assert memory.head("p1").comments["c"] == Comment("kept")
     assert memory.check("p1") == []

@@ -53,7 +53,7 @@ def settle(docs: Documents[Project], id: str, clients: tuple[str, ...]) -> None:
 
 def die_at_each(docs: Documents[Project], point: str, task: str, racing: bool, stride: int = 1) -> int:
     """Kill the child at a point, the 1st time it passes, the 2nd, and so on, until it survives."""
-    url, directory = docs.db.target.endpoint.url, str(docs.home.store.directory)  # type: ignore[attr-defined]
+    url, directory = docs.db.target.endpoint.url, str(docs.context.store.directory)  # type: ignore[attr-defined]
     for n in range(1, 200, stride):
         id = f"{task}-{point}-{n}-{racing}"
         docs.create("o1", id)
@@ -90,7 +90,7 @@ def _collect(docs: Documents[Project], id: str) -> None:
     docs.collect_garbage(id)
     docs.collect_garbage(id, take_over=True)
     assert docs.check(id) == []
-    contents = docs.home.contents("o1", id)
+    contents = docs.context.contents("o1", id)
     head = docs.head(id)
     folders = [content.folder for content in contents.list()]
     assert folders.count("shapes") == len({head.shapes.hash_of(item) for item in head.shapes})

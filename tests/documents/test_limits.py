@@ -16,7 +16,7 @@ from tests.documents.models import Project, Shape, note, put_comment, put_shape,
 
 
 def parts_of(docs: Documents[Project], id: str) -> list[Any]:
-    kind = docs.home.model.rows.collections["shapes"]
+    kind = docs.context.model.rows.collections["shapes"]
     return docs.db.run(flows.everything(docs.db.port, kind.by_number(id, ANY)))
 
 

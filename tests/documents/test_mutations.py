@@ -30,7 +30,7 @@ from tests.documents.shells import World
 
 async def test_a_created_document_is_version_0(world: World) -> None:
     made = await world.docs.create("o1", "p1", name="Atlas")
-    assert (made.id, made.organisation, made.version, made.name, made.description) == ("p1", "o1", 0, "Atlas", "")
+    assert (made.id, made.parent, made.version, made.name, made.description) == ("p1", "o1", 0, "Atlas", "")
     head = await world.docs.head("p1")
     assert (head.version, head.name, len(head.shapes), head.time) == (0, "Atlas", 0, made.time)
     with pytest.raises(AlreadyExists):

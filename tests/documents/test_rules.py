@@ -114,7 +114,7 @@ def test_processors_that_cross_anywhere_start_afresh_and_never_merge(docs: Docum
         id = f"p{k}"
         docs.create("o1", id)
         docs.submit(id, [note(word="a").by("a", 1), put_shape(id="s", shape=Shape(1, 1)).by("a", 2)])
-        slow = Stepped(flows.process(port, docs.home, id))
+        slow = Stepped(flows.process(port, docs.context, id))
         slow.advance(k)
         docs.apply(id, [note(word="b").by("b", 1), put_shape(id="s", shape=Shape(2, 2)).by("b", 2)])
         slow.finish()
@@ -133,7 +133,7 @@ def test_many_processors_in_any_order(docs: Documents[Project]) -> None:
         id = f"many-{n}"
         docs.create("o1", id)
         work = [
-            flows.apply(port, docs.home, id, [note(word=f"{client}{i}").by(client, i) for i in (1, 2, 3)])
+            flows.apply(port, docs.context, id, [note(word=f"{client}{i}").by(client, i) for i in (1, 2, 3)])
             for client in "abcd"
         ]
         for done in at_random(work, random.Random(n)):
@@ -215,10 +215,10 @@ def test_what_the_inbox_keeps_after_a_commit_is_dead(docs: Documents[Project]) -
 # --- who may ----------------------------------------------------------------------------------------------------------
 def test_authorising_is_done_when_a_mutation_is_applied(docs: Documents[Project]) -> None:
     def authorise(submission: Any, draft: Any) -> None:
-        if submission.principal != draft.organisation:
+        if submission.principal != draft.parent:
             raise PermissionError("not yours")
 
-    guarded = Documents(docs.db, Project, blobs=docs.home.store, authorise=authorise)
+    guarded = Documents(docs.db, Project, blobs=docs.context.store, authorise=authorise)
     guarded.create("o1", "p1")
     found = guarded.apply("p1", [note(word="x").by("c", 1, principal="o1"), note(word="y").by("c", 2, principal="z")])
     assert [(o.status, o.error) for o in found] == [("applied", None), ("rejected", "PermissionError: not yours")]
@@ -230,7 +230,7 @@ def test_the_verbs_of_records_refuse_a_documents_items(docs: Documents[Project])
     db: Any = docs.db
     version = next(iter(docs.history("p1")))
     with pytest.raises(ValueError, match="written by Documents"):
-        db.update(version, attr(Project.Version.organisation).set("o2"))
+        db.update(version, attr(Project.Version.parent).set("o2"))
     for verb in (db.put, db.create, db.upsert, db.delete):
         with pytest.raises(ValueError, match="written by Documents"):
             verb(version)

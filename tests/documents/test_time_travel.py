@@ -155,7 +155,7 @@ async def test_a_branch_is_a_document_of_its_own(world: World) -> None:
     }
     with pytest.raises(AlreadyExists):
         await world.docs.branch("p1", "p2")
-    elsewhere = await world.docs.branch("p1", "p3", organisation="o2")
+    elsewhere = await world.docs.branch("p1", "p3", parent="o2")
     assert await world.docs.load(elsewhere.shapes, ["s5"]) == {"s5": Shape(5, 5, "x" * 5000)}
     assert await world.docs.check("p3") == []
 
@@ -200,7 +200,7 @@ async def test_documents_of_an_organisation(world: World) -> None:
     for id in ("p1", "p10", "p2"):
         await world.docs.create("o1", id)
     await world.docs.create("o10", "p3")
-    assert [row.project for row in await world.docs.projects("o1")] == ["p1", "p10", "p2"]
-    page = await world.docs.projects("o1", limit=2)
-    assert [row.project for row in await world.docs.projects("o1", limit=2, after=page.cursor)] == ["p2"]
-    assert await world.docs.organisation("p3") == "o10"
+    assert [row.document_id for row in await world.docs.page("o1")] == ["p1", "p10", "p2"]
+    page = await world.docs.page("o1", limit=2)
+    assert [row.document_id for row in await world.docs.page("o1", limit=2, after=page.cursor)] == ["p2"]
+    assert await world.docs.parent("p3") == "o10"

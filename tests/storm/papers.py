@@ -161,8 +161,8 @@ def _written(docs: Documents[Paper], clients: list[str]) -> list[str]:
     for pair in pairs:
         after: str | None = None
         while True:
-            page = docs.projects(pair, limit=100, after=after)
-            found += [listing.project for listing in page.items]
+            page = docs.page(pair, limit=100, after=after)
+            found += [listing.document_id for listing in page.items]
             if page.cursor is None:
                 break
             after = page.cursor

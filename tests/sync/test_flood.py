@@ -28,7 +28,7 @@ class Readers(World):
 
 
 async def inbox_of(world: World) -> list[str]:
-    items: Any = await world.db.run(all_items(world.db.port, world.documents.home.model.table.name))
+    items: Any = await world.db.run(all_items(world.db.port, world.documents.context.model.table.name))
     return [item["sk"]["S"] for item in items if item["sk"]["S"].startswith("Inbox#")]
 
 
@@ -78,7 +78,7 @@ async def test_a_push_is_taken_up_to_the_missing_id(world: World) -> None:
 
 async def test_pushes_that_go_on_from_what_waits_leave_no_gap(world: World) -> None:
     """Where another process applies what was pushed, and is slow."""
-    waiting = World(world.db, world.documents.home.store, processor="elsewhere")
+    waiting = World(world.db, world.documents.context.store, processor="elsewhere")
     for number in range(1, 6):
         answer = await (await waiting.send("/push", push("c", (number, {"name": str(number)})))).done()
         assert answer.status == 200
@@ -90,7 +90,7 @@ async def test_pushes_that_go_on_from_what_waits_leave_no_gap(world: World) -> N
 @pytest.mark.parametrize("name", ["rename", "later"])
 async def test_what_a_reader_pushes_is_rejected_at_once(world: World, name: str) -> None:
     """Also under a name that another version of the program may know."""
-    readers = Readers(world.db, world.documents.home.store)
+    readers = Readers(world.db, world.documents.context.store)
     await (await readers.send("/push", push("m", (1, {"name": "x"}), name=name), user="mallory")).done()
     assert await world.documents.last_ids("p1", ["m"]) == {"m": 1}
 

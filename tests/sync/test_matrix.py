@@ -64,7 +64,7 @@ async def test_the_matrix(bound: World) -> None:
     """Every combination. What is refused changes nothing; what is taken is in the pusher's own name."""
     outcomes: set[tuple[int, bool]] = set()
     for number, (user, group, client, project) in enumerate(CELLS):
-        world = World(bound.db, bound.documents.home.store)  # a process that has seen nothing yet
+        world = World(bound.db, bound.documents.context.store)  # a process that has seen nothing yet
         world.members = bound.members
         before = await facts(world)
         own_group = f"{group}{number}" if group == "new" else group
@@ -81,7 +81,9 @@ async def test_the_matrix(bound: World) -> None:
         after = await facts(world)
         if got.status == 200 and got.json == {}:
             assert f"comments/m{number}" in after[project], cell
-            record = await world.db.get(world.documents.home.model.rows.mutation.by_id(project, own_client, known + 1))
+            record = await world.db.get(
+                world.documents.context.model.rows.mutation.by_id(project, own_client, known + 1)
+            )
             assert record is not None
             assert record.principal == user, cell
             other = next(each for each in PROJECTS if each != project)
@@ -94,7 +96,7 @@ async def test_the_matrix(bound: World) -> None:
 
 async def test_no_pull_crosses(bound: World) -> None:
     for user, group, project in itertools.product(USERS, BOUND, PROJECTS):
-        world = World(bound.db, bound.documents.home.store)
+        world = World(bound.db, bound.documents.context.store)
         world.members = bound.members
         got = await world.send("/pull", Client(group, "any").pull(), user=user, project=project)
         if user not in MEMBERS[project]:
@@ -118,7 +120,7 @@ async def missing(world: World, user: str) -> tuple[int, bytes]:
 async def test_a_foreign_project_looks_like_a_missing_one(bound: World, path: str) -> None:
     bound.members["nowhere"] = {"eve"}
     answers: list[Any] = []
-    for project, world in (("atlas", bound), ("nowhere", World(bound.db, bound.documents.home.store, create=None))):
+    for project, world in (("atlas", bound), ("nowhere", World(bound.db, bound.documents.context.store, create=None))):
         world.members = bound.members
         body = Client("ge", "ce").push() if path == "/push" else Client("ge", "ce").pull()
         got = await world.send(path, body, user="eve", project=project)
@@ -145,7 +147,7 @@ async def test_a_captured_push_is_refused_from_anybody_else(bound: World) -> Non
 
 async def test_two_who_show_a_group_at_once_have_one_winner(world: World) -> None:
     for attempt in range(10):
-        worlds = [World(world.db, world.documents.home.store) for _ in USERS]
+        worlds = [World(world.db, world.documents.context.store) for _ in USERS]
         bodies = [Client(f"g{attempt}", f"c-{user}").pull() for user in USERS]
         got = await asyncio.gather(
             *(w.send("/pull", body, user=user) for w, body, user in zip(worlds, bodies, USERS, strict=True))
@@ -155,7 +157,7 @@ async def test_two_who_show_a_group_at_once_have_one_winner(world: World) -> Non
 
 async def test_two_groups_that_show_a_client_at_once_have_one_winner(world: World) -> None:
     for attempt in range(10):
-        worlds = [World(world.db, world.documents.home.store) for _ in range(3)]
+        worlds = [World(world.db, world.documents.context.store) for _ in range(3)]
         clients = [Client(f"g{attempt}-{n}", f"c{attempt}") for n in range(3)]
         for client in clients:
             client.mutate("put_comment", id=client.group, comment={"text": "x", "shape": None})
@@ -222,10 +224,10 @@ async def test_nobody_takes_a_client_of_the_applications_own(world: World) -> No
 
 async def test_projects_of_two_kinds_may_have_one_name(world: World) -> None:
     """A group belongs to a document, not only to its id."""
-    notes = World(world.db, world.documents.home.store, kind=Notes)
+    notes = World(world.db, world.documents.context.store, kind=Notes)
     ada = Client("ga", "ca")
     ada.mutate("rename", name="a board")
     await world.push(ada)
-    for server in (notes, World(world.db, world.documents.home.store, kind=Notes)):
+    for server in (notes, World(world.db, world.documents.context.store, kind=Notes)):
         assert (await server.send("/pull", ada.pull())).json == STATE_NOT_FOUND
         assert (await server.send("/push", ada.push())).json == STATE_NOT_FOUND

@@ -48,7 +48,7 @@ async def unfinished(world: World, user: str, *, chunks: int, length: int | None
 
 
 async def test_one_user_holds_so_many_bytes_and_others_are_not_touched(world: World) -> None:
-    bounded = World(world.db, world.documents.home.store, limits=LIMITS)
+    bounded = World(world.db, world.documents.context.store, limits=LIMITS)
     async with unfinished(bounded, "mallory", chunks=6) as one:
         assert one is None
         async with unfinished(bounded, "mallory", chunks=6) as other:
@@ -67,7 +67,7 @@ async def test_one_user_holds_so_many_bytes_and_others_are_not_touched(world: Wo
 
 
 async def test_all_users_together_hold_so_many(world: World) -> None:
-    bounded = World(world.db, world.documents.home.store, limits=LIMITS)
+    bounded = World(world.db, world.documents.context.store, limits=LIMITS)
     async with (
         unfinished(bounded, "a", chunks=9) as a,
         unfinished(bounded, "b", chunks=9) as b,

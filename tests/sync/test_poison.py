@@ -86,7 +86,7 @@ class Broken(World):
 @pytest.mark.parametrize("fault", [Unavailable("away"), Throttled("slow"), ConnectionError("away"), TimeoutError()])
 async def test_what_cant_be_decided_is_not_decided(world: World, fault: Exception) -> None:
     """Where the application can't say who may, the mutation stays in the inbox, and is applied later."""
-    broken = Broken(world.db, world.documents.home.store)
+    broken = Broken(world.db, world.documents.context.store)
     broken.failing = fault
     ada = Client("ga", "ca")
     ada.mutate("rename", name="Plan")
@@ -100,7 +100,7 @@ async def test_what_cant_be_decided_is_not_decided(world: World, fault: Exceptio
 
 
 async def test_an_authorise_that_breaks_says_no(world: World) -> None:
-    broken = Broken(world.db, world.documents.home.store)
+    broken = Broken(world.db, world.documents.context.store)
     broken.failing = KeyError("an argument that it expected")
     ada = Client("ga", "ca")
     ada.mutate("rename", name="Plan")
@@ -118,7 +118,7 @@ async def test_the_application_may_answer_at_once_or_later(world: World, kind: s
         return plain(user, project, access)
 
     said: Any = plain if kind == "plain" else later
-    chosen = World(world.db, world.documents.home.store)
+    chosen = World(world.db, world.documents.context.store)
     chosen.sync = type(chosen.sync)(
         chosen.documents, authenticate=lambda request: "ada", authorise=said, create=lambda user, project: "o1"
     )

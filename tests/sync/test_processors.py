@@ -51,7 +51,7 @@ async def check_outcomes(world: World, clients: list[Client]) -> None:
 
 async def test_processors_of_one_project_are_only_slower(world: World) -> None:
     """Three processes that know nothing of each other, and a worker that is called all the time."""
-    others = [World(world.db, world.documents.home.store) for _ in range(3)]
+    others = [World(world.db, world.documents.context.store) for _ in range(3)]
     clients = busy_clients()
     for client in clients:
         await world.pull(client)
@@ -62,7 +62,7 @@ async def test_processors_of_one_project_are_only_slower(world: World) -> None:
 
 
 async def test_what_a_crash_left_is_applied_by_the_next_pull(world: World) -> None:
-    away = World(world.db, world.documents.home.store, processor="elsewhere")  # it takes pushes, and applies nothing
+    away = World(world.db, world.documents.context.store, processor="elsewhere")  # it takes pushes, and applies nothing
     ada, ben = Client("ga", "ca"), Client("gb", "cb")
     ada.mutate("rename", name="left behind")
     await away.push(ada)
@@ -76,7 +76,7 @@ async def test_what_a_crash_left_is_applied_by_the_next_pull(world: World) -> No
 
 
 async def test_what_a_crash_left_is_applied_by_the_next_push(world: World) -> None:
-    away = World(world.db, world.documents.home.store, processor="elsewhere")
+    away = World(world.db, world.documents.context.store, processor="elsewhere")
     ada, ben = Client("ga", "ca"), Client("gb", "cb")
     ada.mutate("put_comment", id="a", comment={"text": "left", "shape": None})
     await away.push(ada)
@@ -114,8 +114,8 @@ def rename_watched(draft: Draft[Watched], *, name: str) -> None:
 
 async def test_changes_wake_a_processor_and_poke(world: World) -> None:
     """By the table's own stream. A change may come twice, or late."""
-    away = World(world.db, world.documents.home.store, kind=Watched, processor="elsewhere", poll_seconds=1e9)
-    changes = Changes(away.documents.home.model.table)
+    away = World(world.db, world.documents.context.store, kind=Watched, processor="elsewhere", poll_seconds=1e9)
+    changes = Changes(away.documents.context.model.table)
     changes.on(Watched.Inbox).inserted(away.sync.on_inbox)
     changes.on(Watched.Version).inserted(away.sync.on_version)
     ada = Client("ga", "ca")
@@ -135,7 +135,7 @@ async def test_changes_wake_a_processor_and_poke(world: World) -> None:
 
 async def test_a_change_of_a_project_that_is_gone_leads_nowhere(world: World) -> None:
     class Change:
-        new = Project.Inbox(project="nobody's", client="ca", id=1, name="rename")
+        new = Project.Inbox(document_id="nobody's", client="ca", id=1, name="rename")
 
     await world.pull(Client("ga", "ca"))
     await world.sync.on_inbox(Change())
@@ -167,7 +167,7 @@ def test_changes_wake_a_worker_of_the_blocking_shell(blobs: BlobStore) -> None:
     with connect("local") as db:
         documents = Documents(db, Watched, blobs=blobs)
         documents.create("o1", "p1")
-        changes = Changes(documents.home.model.table)
+        changes = Changes(documents.context.model.table)
         changes.on(Watched.Inbox).inserted(Worker(documents, authorise=anybody).on_inbox)
         documents.submit("p1", [Mutation.of("rename", {"name": "x"}).by("c", 1, principal="ada")])
         ChangeWorker(db, changes).drain(backoff_seconds=0.001)

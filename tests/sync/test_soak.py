@@ -148,7 +148,7 @@ async def check(server: World, clients: list[Client], each: int) -> None:
     for client in clients:
         assert [id for name, id, *_ in applied if name == client.client] == list(range(1, each + 1))
     assert all(rejected == (name in POISON) for _, _, name, rejected in applied)
-    port, home = server.db.port, server.documents.home
+    port, home = server.db.port, server.documents.context
     assert await server.sync.check() == []
     assert await server.documents.check("p1") == []
     assert await flows.check(port, home.model.table) == []

@@ -105,7 +105,7 @@ async def test_a_cookie_of_a_version_that_is_kept_no_more_begins_anew(world: Wor
         await world.push(ada)
     tab.mutate("rename", name="the tab's")
     await world.push(tab)
-    rows = world.documents.home.model.rows.version
+    rows = world.documents.context.model.rows.version
     keys = [model_of(rows).key_item(rows.by_number("p1", number)) for number in range(3)]
     await world.db.port.send(BatchWriteItem(model_of(rows).table.name, deletes=keys))
     for cookie in range(3):
@@ -313,13 +313,13 @@ async def test_the_same_push_during_a_push(world: World) -> None:
         await world.pull(ada, project=project)
         ada.mutate("rename", name="once")
         body = json.dumps(ada.push()).encode()
-        other = World(world.db, world.documents.home.store)
+        other = World(world.db, world.documents.context.store)
 
         async def again(project: str = project, other: World = other, ada: Client = ada) -> None:
             assert (await other.push(ada, project=project)).json == {}
 
         port = Interrupted(world.db.port, at, again)
-        fresh = World(world.db, world.documents.home.store)
+        fresh = World(world.db, world.documents.context.store)
         pusher = fresh.sync._pusher
         assert await pusher.push(cast("Port", port), "ada", project, read_push(body, Limits())) == PushResult()
         await fresh.sync.process(project)
@@ -350,7 +350,7 @@ async def test_what_a_pull_costs(world: World, budget: Any) -> None:
     await world.push(ada)
     with budget(round_trips=3, requests=6, read_units=7):
         await world.pull(ada)
-    far = World(world.db, world.documents.home.store)
+    far = World(world.db, world.documents.context.store)
     await far.pull(Client("gb", "cb"), user="ben")
     with budget(round_trips=4, requests=6, read_units=6):  # one more, for a client of another group and process
         await far.pull(ben, user="ben")

@@ -31,7 +31,7 @@ class Readers:
 
     async def _find(self, user: str, project: str) -> bool:
         try:
-            found = await self._documents.organisation(project)
+            found = await self._documents.parent(project)
         except NotFound:
             return self._is_demo  # where it will be made
         self._organisations[project] = found

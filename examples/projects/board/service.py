@@ -43,13 +43,13 @@ class Boards:
     # --- boards -------------------------------------------------------------------------------------------------------
     async def projects(self, user: str, *, limit: int = 100, after: str | None = None) -> ProjectsOut:
         """A page of the boards of a user's organisation. Two round trips, one request more for each board."""
-        page = await self.documents.projects(organisation_of(user), limit=limit, after=after, principal=user)
+        page = await self.documents.page(organisation_of(user), limit=limit, after=after, principal=user)
         found: list[ProjectOut] = await self.db.port.call_all([self._reading(listing) for listing in page.items])
         return ProjectsOut(projects=found, after=page.cursor)
 
     def _reading(self, listing: Listing) -> Callable[[], Awaitable[ProjectOut]]:
         async def read() -> ProjectOut:
-            return _listed(await self.documents.head(listing.project, collections=[]))
+            return _listed(await self.documents.head(listing.document_id, collections=[]))
 
         return read
 
@@ -61,7 +61,7 @@ class Boards:
     async def admit(self, user: str, id: str) -> None:
         """Missing, unless the board is the user's to see. In the demo one that is not there will be made."""
         try:
-            organisation = await self.documents.organisation(id)
+            organisation = await self.documents.parent(id)
         except NotFound:
             if self.is_demo:
                 return
@@ -103,7 +103,7 @@ class Boards:
 
     # --- how ----------------------------------------------------------------------------------------------------------
     async def _check(self, user: str, id: str) -> None:
-        if await self.documents.organisation(id) != organisation_of(user):
+        if await self.documents.parent(id) != organisation_of(user):
             raise Missing(id)
 
     async def _at(self, user: str, id: str, version: int) -> Project:
@@ -133,7 +133,7 @@ class Boards:
 
 
 def _own(user: str, board: Project) -> Project:
-    if board.organisation != organisation_of(user):
+    if board.parent != organisation_of(user):
         raise Missing(board.id)
     return board
 

@@ -57,7 +57,7 @@ def tables_of(spec: str) -> list[Table]:
 def pattern_of(spec: str, named: str) -> Pattern:
     """The access pattern `Entity.pattern` or `Collection.pattern` of a module.
 
-    A nested class is named with its outer class, as in `Project.Listing.by_project`, or alone where that is unique.
+    A nested class is named with its outer class, as in `Project.Listing.by_document`, or alone where that is unique.
     """
     owner, _, name = named.rpartition(".")
     owner, name = (owner, name) if owner else (name, "")

@@ -20,7 +20,7 @@ version: the one commit point), `keeping` (why a blob is there when it is reache
 from singletable.documents import flows
 from singletable.documents.blobs import BlobStore, LocalBlobs, ObjectBlobs
 from singletable.documents.bounds import Bounds
-from singletable.documents.context import Home
+from singletable.documents.context import Context
 from singletable.documents.diff import CollectionDiff, Diff
 from singletable.documents.document import Document, Draft, Items, collection
 from singletable.documents.garbage import Collected
@@ -36,11 +36,11 @@ __all__ = [
     "Bounds",
     "Collected",
     "CollectionDiff",
+    "Context",
     "Diff",
     "Document",
     "Documents",
     "Draft",
-    "Home",
     "InboxRow",
     "Items",
     "Listing",

@@ -95,7 +95,7 @@ class Batch:
 
     def _attempt(self, runner: Runner, row: InboxRow, submission: Submission) -> str | None:
         """The reason for which a mutation is rejected; None where its changes are in the batch."""
-        bounds = self.working.home.model.bounds if row.own is None else UNBOUNDED
+        bounds = self.working.context.model.bounds if row.own is None else UNBOUNDED
         try:
             outcome = runner.run(partial(self._outcome, row, submission, bounds), bounds.seconds)
         except TookTooLong:
@@ -121,19 +121,19 @@ class Batch:
             return reason_of(error)
 
     def _mutate(self, row: InboxRow, submission: Submission, bounds: Bounds, watch: Watch, draft: Any) -> None:
-        home, mutation = self.working.home, submission.mutation
+        context, mutation = self.working.context, submission.mutation
         if len(mutation.arguments.encode()) > bounds.argument_bytes:
             raise TooLarge(f"its arguments are over {bounds.argument_bytes} bytes", hint=_ARGUMENTS_HINT)
-        if home.authorise is not None:
+        if context.authorise is not None:
             try:
                 with watch.paused():
-                    home.authorise(submission, draft)
+                    context.authorise(submission, draft)
             except (*_FAULTS, Corrupt) as fault:
                 raise Undecided(fault) from None
         if mutation.name == RESTORE and row.own:
-            restore_draft(home.model, draft, mutation.arguments)
+            restore_draft(context.model, draft, mutation.arguments)
         else:
-            mutator_named(home.model, mutation).run(draft, mutation.arguments)
+            mutator_named(context.model, mutation).run(draft, mutation.arguments)
 
     def _fits(self, more: int) -> bool:
         """Whether what would be written is within a transaction's limits, and the contents within memory's."""
@@ -148,7 +148,7 @@ class Batch:
 
 def record_bytes(row: InboxRow, error: str | None) -> int:
     """What a mutation adds to a transaction, at most: its record, its client, its place in the version."""
-    names = 4 * text_size(row.project) + 5 * text_size(row.client) + 2 * text_size(row.name)
+    names = 4 * text_size(row.document_id) + 5 * text_size(row.client) + 2 * text_size(row.name)
     return ROW_BYTES + names + sum(map(text_size, (row.principal or "", row.arguments or "", error or "")))
 
 

@@ -17,7 +17,7 @@ from itertools import groupby, pairwise
 from typing import Any, TypeVar
 
 from singletable.documents.contents import ARGUMENTS, Content, Contents, content_of
-from singletable.documents.context import Home
+from singletable.documents.context import Context
 from singletable.documents.head_state import waits_for_a_name
 from singletable.documents.rows import (
     ClientRecord,
@@ -42,27 +42,27 @@ GAP_SECONDS = 60.0
 """For a mutation to wait for one before it that is on its way still."""
 
 
-async def check(port: Port, home: Home[Any], project: str) -> list[Finding]:
+async def check(port: Port, context: Context[Any], document_id: str) -> list[Finding]:
     """Everything of a document that is not as it should be; nothing for a sound one. Reads all of it, blobs too.
 
     Not beside writers: what is written while it reads can look wrong.
     """
-    await ready(port, home.model.table)
-    rows = home.model.rows
-    versions: list[Version] = await _all(port, rows.version.by_number(project, ANY))
-    records: list[MutationRecord] = await _all(port, rows.mutation.by_id(project, ANY))
-    clients: list[ClientRecord] = await _all(port, rows.client.by_client(project, ANY))
-    inbox: list[InboxRow] = await _all(port, rows.inbox.by_id(project, ANY))
-    condemned: list[Condemned] = await _all(port, rows.condemned.by_content(project, ANY))
-    epochs: list[GcEpoch] = await _all(port, rows.epoch.by_project(project))
-    parts = {name: await _all(port, kind.by_number(project, ANY)) for name, kind in rows.collections.items()}
+    await ready(port, context.model.table)
+    rows = context.model.rows
+    versions: list[Version] = await _all(port, rows.version.by_number(document_id, ANY))
+    records: list[MutationRecord] = await _all(port, rows.mutation.by_id(document_id, ANY))
+    clients: list[ClientRecord] = await _all(port, rows.client.by_client(document_id, ANY))
+    inbox: list[InboxRow] = await _all(port, rows.inbox.by_id(document_id, ANY))
+    condemned: list[Condemned] = await _all(port, rows.condemned.by_content(document_id, ANY))
+    epochs: list[GcEpoch] = await _all(port, rows.epoch.by_document(document_id))
+    parts = {name: await _all(port, kind.by_number(document_id, ANY)) for name, kind in rows.collections.items()}
     found = [*_versions(versions, epochs), *_mutations(versions, records, clients)]
     for name, own in parts.items():
         found += _collection(name, versions, own)
-    found += [*_waiting(home, inbox, clients, port.now())]
+    found += [*_waiting(context, inbox, clients, port.now())]
     if versions:
-        contents = home.contents(versions[0].organisation, project)
-        reached = await _reached(port, home, contents, parts, [*records, *inbox])
+        contents = context.contents(versions[0].parent, document_id)
+        reached = await _reached(port, context, contents, parts, [*records, *inbox])
         found += await _contents(port, contents, reached)
         found += _condemned(condemned, reached)
     return found
@@ -93,8 +93,8 @@ def _versions(versions: Sequence[Version], epochs: Sequence[GcEpoch]) -> Iterato
     for one, other in pairwise(versions):
         if other.time <= one.time:
             yield _finding("version.time", "it is not later than the version before", other)
-        if other.organisation != one.organisation:
-            yield _finding("version.organisation", "it is of another organisation than the version before", other)
+        if other.parent != one.parent:
+            yield _finding("version.organisation", "it is of another parent than the version before", other)
         for name, number in one.collections.items():
             if not 0 <= other.collections.get(name, 0) - number <= 1:
                 yield _finding("version.collection", f"{name} goes from {number} to another but the next", other)
@@ -147,7 +147,7 @@ def _mutations(
 
 
 def _waiting(
-    home: Home[Any], inbox: Sequence[InboxRow], clients: Sequence[ClientRecord], now: float
+    context: Context[Any], inbox: Sequence[InboxRow], clients: Sequence[ClientRecord], now: float
 ) -> Iterator[Finding]:
     """What of the inbox is not applied by the next processor that comes."""
     last = {client.client: client.last_id for client in clients}
@@ -160,7 +160,7 @@ def _waiting(
                 if row.at is None or now - row.at.timestamp() > GAP_SECONDS:
                     yield _finding("inbox.gap", f"it and those after it wait for the client's mutation {wanted}", row)
                 break
-            elif waits_for_a_name(home, row, now):
+            elif waits_for_a_name(context, row, now):
                 yield _finding("inbox.unknown", f"it waits for a program that has the mutation {row.name!r}", row)
                 break
             else:
@@ -169,12 +169,12 @@ def _waiting(
 
 async def _reached(
     port: Port,
-    home: Home[Any],
+    context: Context[Any],
     contents: Contents,
     parts: Mapping[str, Sequence[CollectionVersion]],
     rows: Sequence[MutationRecord | InboxRow],
 ) -> set[Content]:
-    folders = {name: model.folder for name, model in home.model.collections.items()}
+    folders = {name: model.folder for name, model in context.model.collections.items()}
     reached = {
         Content(folders[name], digest) for name, own in parts.items() for part in own for digest in part.items.values()
     }

@@ -19,7 +19,7 @@ from typing import Any
 from singletable.documents.batches import Batch, Ended
 from singletable.documents.conditional_put import clear
 from singletable.documents.contents import ARGUMENTS, Content, Contents
-from singletable.documents.context import Home
+from singletable.documents.context import Context
 from singletable.documents.drafts import Working
 from singletable.documents.head_state import State, read_state
 from singletable.documents.inbox_log import tell_once
@@ -41,7 +41,7 @@ _LONGEST_WAIT_SECONDS = 0.5
 _SETTLED = frozenset({"None", "ConditionalCheckFailed", "TransactionConflict", "ThrottlingError"})
 
 
-async def process(port: Port, home: Home[Any], project: str) -> list[Outcome]:
+async def process(port: Port, context: Context[Any], document_id: str) -> list[Outcome]:
     """Apply what waits in the inbox until nothing can be applied; gives what this call applied or rejected.
 
     For each version of up to 40 mutations two round trips of reads, one of blobs, and one transaction: two units for
@@ -49,14 +49,16 @@ async def process(port: Port, home: Home[Any], project: str) -> list[Outcome]:
     for each row of the inbox. NotFound; Unavailable leaves everything in the inbox.
     Corrupt is raised last, when nothing waits but what needs the contents that can't be read.
     """
-    return await _process(port, home, project, None)
+    return await _process(port, context, document_id, None)
 
 
-async def _process(port: Port, home: Home[Any], project: str, wanted: set[tuple[str, int]] | None) -> list[Outcome]:
+async def _process(
+    port: Port, context: Context[Any], document_id: str, wanted: set[tuple[str, int]] | None
+) -> list[Outcome]:
     """Version after version, until nothing can be applied or, where some are wanted, all of those are done."""
     done: list[Outcome] = []
     while wanted is None or wanted:
-        more = await next_version(port, home, project)
+        more = await next_version(port, context, document_id)
         if not more:
             break
         done += more
@@ -66,39 +68,39 @@ async def _process(port: Port, home: Home[Any], project: str, wanted: set[tuple[
 
 
 async def apply(
-    port: Port, home: Home[Any], project: str, submissions: Sequence[Submission], *, own: bool = False
+    port: Port, context: Context[Any], document_id: str, submissions: Sequence[Submission], *, own: bool = False
 ) -> list[Outcome]:
     """Submit and process; gives what became of each, in order."""
-    first = await submit(port, home, project, submissions, own=own)
+    first = await submit(port, context, document_id, submissions, own=own)
     if all(outcome.status != "waiting" for outcome in first):
         return first
     wanted = {(o.client, o.id) for o in first if o.status == "waiting"}
-    known = {(o.client, o.id): o for o in await _process(port, home, project, wanted)}
+    known = {(o.client, o.id): o for o in await _process(port, context, document_id, wanted)}
     places = [(o.client, o.id) for o in first]
     rest = [place for place, o in zip(places, first, strict=True) if o.status == "waiting" and place not in known]
     if rest:  # another processor was first, or an id before it is missing
-        known |= {(o.client, o.id): o for o in await outcomes(port, home, project, rest) if o is not None}
+        known |= {(o.client, o.id): o for o in await outcomes(port, context, document_id, rest) if o is not None}
     return [known.get(place, o) for place, o in zip(places, first, strict=True)]
 
 
 async def next_version(
-    port: Port, home: Home[Any], project: str, on_unknown: Callable[[InboxRow], object] | None = None
+    port: Port, context: Context[Any], document_id: str, on_unknown: Callable[[InboxRow], object] | None = None
 ) -> list[Outcome]:
     """One version of what waits; nothing where nothing can be applied.
 
     `on_unknown` is called with each mutation that waits for a program which has one of its name.
     """
-    await ready(port, home.model.table)
+    await ready(port, context.model.table)
     unknown: OutcomeUnknown | None = None
     attempted: list[Ended] = []
     held: dict[str, Corrupt] = {}
     for tried in range(TRIES):
         if unknown is not None:
-            settled = await _settled(port, home, project, attempted, unknown)
+            settled = await _settled(port, context, document_id, attempted, unknown)
             if settled is not None:
                 return settled
             unknown = None
-        state, attempted, working = await _run_what_can_be(port, home, project, held)
+        state, attempted, working = await _run_what_can_be(port, context, document_id, held)
         if on_unknown is not None:
             for row in state.unknown:
                 on_unknown(row)
@@ -106,32 +108,32 @@ async def next_version(
             if held:
                 raise next(iter(held.values()))
             return []
-        actions = actions_of(home, state, working, attempted, port.now())
-        await keep(port, home, state.epoch, working.contents, working.needed())
+        actions = actions_of(context, state, working, attempted, port.now())
+        await keep(port, context, state.epoch, working.contents, working.needed())
         try:
             await port.send(TransactWriteItems(actions, port.token()))
         except Cancelled as lost:
-            _check_refusal(home, lost)
+            _check_refusal(context, lost)
             await port.sleep(port.random() * min(_LONGEST_WAIT_SECONDS, 0.005 * 2**tried))
         except OutcomeUnknown as error:
             unknown = error
         else:
-            await clear(port, home, _rows_of(state, attempted))
+            await clear(port, context, _rows_of(state, attempted))
             return _outcomes(state, attempted)
     raise TransactionConflict(
         f"others wrote versions between each of {TRIES} tries to write one",
-        table=home.model.table.name,
+        table=context.model.table.name,
         operation="process",
         hint="What was submitted is in the inbox; process again, with fewer processors.",
     )
 
 
 async def _settled(
-    port: Port, home: Home[Any], project: str, attempted: Sequence[Ended], unknown: OutcomeUnknown
+    port: Port, context: Context[Any], document_id: str, attempted: Sequence[Ended], unknown: OutcomeUnknown
 ) -> list[Outcome] | None:
     """Whether a commit whose answer was lost has happened: its records tell. None where it has not, so far."""
     try:
-        found = await outcomes(port, home, project, [(e.submission.client, e.submission.id) for e in attempted])
+        found = await outcomes(port, context, document_id, [(e.submission.client, e.submission.id) for e in attempted])
     except Unavailable:
         raise unknown from None
     done = [outcome for outcome in found if outcome is not None]
@@ -139,37 +141,37 @@ async def _settled(
 
 
 async def _run_what_can_be(
-    port: Port, home: Home[Any], project: str, held: dict[str, Corrupt]
+    port: Port, context: Context[Any], document_id: str, held: dict[str, Corrupt]
 ) -> tuple[State, list[Ended], Working | None]:
     """What could be run of what waits, and on what. Clients that are held back are added to those that were."""
     while True:
-        state = await read_state(port, home, project, held)
-        await clear(port, home, state.dead)
+        state = await read_state(port, context, document_id, held)
+        await clear(port, context, state.dead)
         for row in state.unknown:
-            place = (id(home.store), project, row.client, row.id)
+            place = (id(context.store), document_id, row.client, row.id)
             tell_once(place, f"the mutation {row.name!r} waits: this program has none of its name")
         if not state.waiting:
             return state, [], None
-        attempted, working, more = await _run(port, home, state)
+        attempted, working, more = await _run(port, context, state)
         for client, fault in more.items():
-            tell_once((id(home.store), project, client, fault.what), f"a client's mutations wait: {fault}")
+            tell_once((id(context.store), document_id, client, fault.what), f"a client's mutations wait: {fault}")
         held |= more
         if attempted or not more:
             return state, attempted, working
 
 
 # --- running ----------------------------------------------------------------------------------------------------------
-async def _run(port: Port, home: Home[Any], state: State) -> tuple[list[Ended], Working, dict[str, Corrupt]]:
+async def _run(port: Port, context: Context[Any], state: State) -> tuple[list[Ended], Working, dict[str, Corrupt]]:
     """What was run, on what, and the clients that are held back as a content can't be read."""
     version = state.version
-    contents = home.contents(version.organisation, version.project)
-    hashes = await hashes_of(port, home, version, tuple(home.model.collections))
+    contents = context.contents(version.parent, version.document_id)
+    hashes = await hashes_of(port, context, version, tuple(context.model.collections))
     texts, lost = await _texts(port, contents, state.waiting)
     rows = [row for row in state.waiting if row.client not in lost]
     submissions = [_submission(row, texts) for row in rows]
-    present = await _present(port, home, contents, submissions, hashes)
+    present = await _present(port, context, contents, submissions, hashes)
     working = Working(
-        home, contents, version.organisation, version.project, scalars_of(version), hashes, frozenset(present)
+        context, contents, version.parent, version.document_id, scalars_of(version), hashes, frozenset(present)
     )
     batch = Batch(working, held=lost)
     await port.call_all([lambda: batch.run(rows, submissions)])
@@ -210,7 +212,7 @@ def _reading(contents: Contents, content: Content) -> Callable[[], bytes | Corru
 
 async def _present(
     port: Port,
-    home: Home[Any],
+    context: Context[Any],
     contents: Contents,
     submissions: Sequence[Submission],
     hashes: Mapping[str, Mapping[str, bytes]],
@@ -219,7 +221,7 @@ async def _present(
     refs = {ref for each in submissions for ref in refs_in(each.mutation.arguments)}
     if not refs:
         return set()
-    folders = {name: model.folder for name, model in home.model.collections.items()}
+    folders = {name: model.folder for name, model in context.model.collections.items()}
     reached = refs & {Content(folders[name], digest) for name, own in hashes.items() for digest in own.values()}
     wanted = sorted(refs - reached, key=lambda content: (content.folder, content.digest))
     if not wanted:
@@ -253,12 +255,12 @@ def _outcomes(state: State, ended: Sequence[Ended]) -> list[Outcome]:
     ]
 
 
-def _check_refusal(home: Home[Any], lost: Cancelled) -> None:
+def _check_refusal(context: Context[Any], lost: Cancelled) -> None:
     """A lost race is no error; anything else that DynamoDB says of the transaction is."""
     wrong = {reason.code for reason in lost.reasons} - _SETTLED
     if wrong:
         raise InvalidRequest(
             f"DynamoDB refused the commit: {', '.join(sorted(wrong))}",
-            table=home.model.table.name,
+            table=context.model.table.name,
             operation="process",
         ) from lost

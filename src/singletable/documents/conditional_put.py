@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from singletable.documents.context import Home
+from singletable.documents.context import Context
 from singletable.documents.rows import InboxRow
 from singletable.errors import OutcomeUnknown, Unavailable
 from singletable.flow.port import Consumed, Port
@@ -35,9 +35,9 @@ class Yielding:
             return None, Consumed()
 
 
-async def clear(port: Port, home: Home[Any], rows: Sequence[InboxRow]) -> None:
+async def clear(port: Port, context: Context[Any], rows: Sequence[InboxRow]) -> None:
     """Take rows out of the inbox. What is left, for the table's rate or a crash, is dead and goes the next time."""
-    model = model_of(home.model.rows.inbox)
+    model = model_of(context.model.rows.inbox)
     keys = [model.key_item(model.key_of(row)) for row in rows]
     batches = [keys[i : i + MAX_BATCH_WRITE] for i in range(0, len(keys), MAX_BATCH_WRITE)]
     if batches:

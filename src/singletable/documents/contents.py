@@ -1,6 +1,6 @@
-"""A project's blobs: where they lie, and that what is read is what was written.
+"""A document's blobs: where they lie, and that what is read is what was written.
 
-    <organisation>/projects/<project>/<collection>/<sha256>.json.gz
+    <parent>/documents/<document>/<collection>/<sha256>.json.gz
 
 The name is the sha256 of the uncompressed bytes; every read is held against it. Decompression stops at a limit, and
 takes one gzip member with nothing behind it.
@@ -33,7 +33,7 @@ _OVERHEAD = 1024
 
 @dataclass(frozen=True)
 class Content:
-    """One blob's name within a project."""
+    """One blob's name within a document."""
 
     folder: str
     digest: bytes
@@ -45,7 +45,7 @@ class Content:
 
 @dataclass(frozen=True)
 class Contents:
-    """The blobs of one project in a store. Its functions block: they are called through the port, side by side."""
+    """The blobs of one document in a store. Its functions block: they are called through the port, side by side."""
 
     store: BlobStore
     prefix: str
@@ -78,7 +78,7 @@ class Contents:
         self.store.delete(self.path(content))
 
     def list(self) -> Iterator[Content]:
-        """Every blob of the project; other files below its prefix are left out."""
+        """Every blob of the document; other files below its prefix are left out."""
         for path in self.store.list(self.prefix):
             folder, _, name = path.removeprefix(self.prefix).partition("/")
             content = content_of(folder, name.removesuffix(_SUFFIX))
@@ -124,9 +124,9 @@ def content_of(folder: str, sha256: str) -> Content | None:
 
 
 @lru_cache(maxsize=1024)
-def prefix_of(organisation: str, plural: str, project: str) -> str:
-    """Where a project's blobs lie; InvalidValue for an id that no path can hold."""
-    return f"{_segment(organisation, 'organisation')}/{plural}/{_segment(project, 'project')}/"
+def prefix_of(parent: str, plural: str, document_id: str) -> str:
+    """Where a document's blobs lie; InvalidValue for an id that no path can hold."""
+    return f"{_segment(parent, 'parent')}/{plural}/{_segment(document_id, 'document_id')}/"
 
 
 def _segment(text: str, name: str) -> str:

@@ -25,7 +25,7 @@ _VERBS = ("put", "get", "has", "list", "delete")
 
 
 @dataclass(frozen=True)
-class Home(Generic[D]):
+class Context(Generic[D]):
     """A document class, its blob store and what the application has chosen."""
 
     kind: type[D]
@@ -41,18 +41,18 @@ class Home(Generic[D]):
     def model(self) -> DocumentModel:
         return document_model(self.kind)
 
-    def contents(self, organisation: str, project: str) -> Contents:
-        return Contents(self.store, prefix_of(organisation, self.model.words.plural, project), self.most)
+    def contents(self, parent: str, document_id: str) -> Contents:
+        return Contents(self.store, prefix_of(parent, self.model.words.plural, document_id), self.most)
 
 
-def home_of(
+def context_of(
     kind: type[D],
     blobs: BlobStore | None,
     seal: CursorSeal,
     most: int = MAX_CONTENT_BYTES,
     authorise: Authorise | None = None,
     is_direct: bool = True,
-) -> Home[D]:
+) -> Context[D]:
     """NotConfigured without a blob store on the class or here; InvalidRequest for what is none."""
     model = document_model(kind)
     store = blobs if blobs is not None else model.blobs
@@ -63,7 +63,7 @@ def home_of(
             f"or class {kind.__name__}(Document, ..., blobs=...).",
         )
     _check_store(kind, store)
-    return Home(kind, store, seal, most, authorise, is_direct)
+    return Context(kind, store, seal, most, authorise, is_direct)
 
 
 def _check_store(kind: type[Any], store: Any) -> None:

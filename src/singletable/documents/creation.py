@@ -1,4 +1,4 @@
-"""Creating a document: its place in its organisation's list, version 0, and its epoch, in one transaction."""
+"""Creating a document: its place in its parent's list, version 0, and its epoch, in one transaction."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from typing import Any, TypeVar
 
 from singletable.documents.conditional_put import put_if_absent
-from singletable.documents.context import Home
+from singletable.documents.context import Context
 from singletable.documents.document import Document
 from singletable.documents.drafts import checked_scalars
 from singletable.documents.rows import Version
@@ -22,66 +22,66 @@ from singletable.values import from_attribute_value
 D = TypeVar("D", bound=Document)
 
 
-async def create(port: Port, home: Home[D], organisation: str, project: str, scalars: Mapping[str, Any]) -> D:
-    """A new document of an organisation, as version 0: its scalars, and empty collections. AlreadyExists.
+async def create(port: Port, context: Context[D], parent: str, document_id: str, scalars: Mapping[str, Any]) -> D:
+    """A new document of a parent, as version 0: its scalars, and empty collections. AlreadyExists.
 
     One request, of six units, and one more for each KB of the index that lists it.
     """
-    return await create_with(port, home, organisation, project, scalars, {})
+    return await create_with(port, context, parent, document_id, scalars, {})
 
 
 async def create_with(
     port: Port,
-    home: Home[D],
-    organisation: str,
-    project: str,
+    context: Context[D],
+    parent: str,
+    document_id: str,
     scalars: Mapping[str, Any],
     hashes: Mapping[str, dict[str, bytes]],
 ) -> D:
     """A new document whose collections hold contents that lie among its blobs already."""
-    home.contents(organisation, project)  # InvalidValue for ids that no path can hold
-    await ready(port, home.model.table)
-    version = _first(port, home, organisation, project, scalars, hashes)
-    rows = home.model.rows
-    listing = rows.listing(project=project, organisation=organisation, created=version.time)
-    epoch = rows.epoch(project=project, organisation=organisation, epoch=1)
+    context.contents(parent, document_id)  # InvalidValue for ids that no path can hold
+    await ready(port, context.model.table)
+    version = _first(port, context, parent, document_id, scalars, hashes)
+    rows = context.model.rows
+    listing = rows.listing(document_id=document_id, parent=parent, created=version.time)
+    epoch = rows.epoch(document_id=document_id, parent=parent, epoch=1)
     actions: list[Action] = [put_if_absent(version), put_if_absent(listing), put_if_absent(epoch)]
     for name in version.collections:
-        actions += collection_actions(home, project, organisation, name, 1, hashes[name])
+        actions += collection_actions(context, document_id, parent, name, 1, hashes[name])
     try:
         await port.send(TransactWriteItems(actions, port.token()))
     except Cancelled:
         raise AlreadyExists(
-            f"there is a {home.kind.__name__} of this id already",
-            key=rows.version.by_number(project, 0),
-            table=home.model.table.name,
+            f"there is a {context.kind.__name__} of this id already",
+            key=rows.version.by_number(document_id, 0),
+            table=context.model.table.name,
             operation="create",
-            hint="Ids are the whole table's, not an organisation's: read it with head(), or take another id.",
+            hint="Ids are the whole table's, not a parent's: read it with head(), or take another id.",
         ) from None
-    return snapshot_of(home, version, {name: hashes.get(name, {}) for name in home.model.collections})
+    return snapshot_of(context, version, {name: hashes.get(name, {}) for name in context.model.collections})
 
 
 def _first(
     port: Port,
-    home: Home[Any],
-    organisation: str,
-    project: str,
+    context: Context[Any],
+    parent: str,
+    document_id: str,
     scalars: Mapping[str, Any],
     hashes: Mapping[str, dict[str, bytes]],
 ) -> Version:
-    fields = home.model.scalars.by_name
+    fields = context.model.scalars.by_name
     for name in scalars:
         if name not in fields:
-            raise InvalidValue(f"{home.kind.__name__} has no scalar {name!r}", attribute=name, operation="create")
+            raise InvalidValue(f"{context.kind.__name__} has no scalar {name!r}", attribute=name, operation="create")
     missing = [name for name, field in fields.items() if name not in scalars and not field.may_be_absent]
     if missing:
-        raise InvalidValue(f"{home.kind.__name__}.{missing[0]} has no default: give it", attribute=missing[0])
+        raise InvalidValue(f"{context.kind.__name__}.{missing[0]} has no default: give it", attribute=missing[0])
     values = {name: scalars[name] if name in scalars else field.absent() for name, field in fields.items()}
-    stored = checked_scalars(home, values)
+    stored = checked_scalars(context, values)
     now = datetime.fromtimestamp(port.now(), timezone.utc)
-    return home.model.rows.version(
-        project=project,
-        organisation=organisation,
+    return context.model.rows.version(
+        document_id=document_id,
+        parent=parent,
         number=0,
         time=now.replace(microsecond=now.microsecond // 1000 * 1000),
         scalars={name: from_attribute_value(value) for name, value in stored.items()},

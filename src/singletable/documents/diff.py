@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from singletable.documents.context import Home
+from singletable.documents.context import Context
 from singletable.documents.read import hashes_of_all, version_rows
 from singletable.documents.rows import Version
 from singletable.documents.snapshots import Hashes, scalar_values, scalars_of
@@ -40,24 +40,24 @@ class Diff:
         return bool(self.scalars or self.collections)
 
 
-async def diff(port: Port, home: Home[Any], project: str, before: int, after: int) -> Diff:
+async def diff(port: Port, context: Context[Any], document_id: str, before: int, after: int) -> Diff:
     """What differs between two versions of a document. Two round trips; collections of the same version aren't read."""
-    one, other = await version_rows(port, home, project, (before, after))
-    return await diff_of(port, home, one, other)
+    one, other = await version_rows(port, context, document_id, (before, after))
+    return await diff_of(port, context, one, other)
 
 
-async def diff_of(port: Port, home: Home[Any], one: Version, other: Version) -> Diff:
+async def diff_of(port: Port, context: Context[Any], one: Version, other: Version) -> Diff:
     """The same for versions that were read, which may be of two documents."""
-    same_document = one.project == other.project
+    same_document = one.document_id == other.document_id
     names = [
         name
-        for name in home.model.collections
+        for name in context.model.collections
         if not same_document or one.collections.get(name) != other.collections.get(name)
     ]
-    old, new = await hashes_of_all(port, home, ((one, names), (other, names)))
+    old, new = await hashes_of_all(port, context, ((one, names), (other, names)))
     changes = {name: diff_hashes(old[name], new[name]) for name in names}
     return Diff(
-        one.number, other.number, _scalars(home, one, other), {name: own for name, own in changes.items() if own}
+        one.number, other.number, _scalars(context, one, other), {name: own for name, own in changes.items() if own}
     )
 
 
@@ -70,6 +70,6 @@ def diff_hashes(before: Hashes, after: Hashes) -> CollectionDiff:
     )
 
 
-def _scalars(home: Home[Any], one: Version, other: Version) -> dict[str, tuple[Any, Any]]:
-    old, new = scalar_values(home, scalars_of(one)), scalar_values(home, scalars_of(other))
+def _scalars(context: Context[Any], one: Version, other: Version) -> dict[str, tuple[Any, Any]]:
+    old, new = scalar_values(context, scalars_of(one)), scalar_values(context, scalars_of(other))
     return {name: (old[name], new[name]) for name in new if old[name] != new[name]}

@@ -37,7 +37,7 @@ Draft = Annotated[D, "a version in the making, which a mutation changes"]
 """What a mutation is written on: to a type checker `Draft[Project]` is a Project."""
 
 MAX_ITEM_ID_BYTES = 1024
-RESERVED = ("id", "organisation", "version", "time", "principal", "mutation")
+RESERVED = ("id", "document_id", "parent", "version", "time", "principal", "mutation")
 _COLLECTION = re.compile(r"(?:\w+\.)*Items\[.+\]", re.DOTALL)
 
 
@@ -169,16 +169,16 @@ class Scalars:
 class Document:
     """A versioned document. Declared by subclassing; read through `Documents`, changed by mutations.
 
-    `index` names an index of the table for the inverse, from a document to its organisation. `word` begins its keys,
+    `index` names an index of the table for the inverse, from a document to its parent. `word` begins its keys,
     `prefix` the number of a version, `parent` is the word of what documents are listed by, `plural` its folder of
-    blobs: by default `Project`, `pv_`, `Organisation`, `projects`. `blobs` is where contents lie, unless `Documents`
+    blobs: by default `Project`, `pv_`, `Organisation`, `documents`. `blobs` is where contents lie, unless `Documents`
     is given another store. `bounds` says what one mutation may take, and what may wait.
 
-    What is read is a snapshot: its attributes, `id`, `organisation`, `version` and `time`. It never changes.
+    What is read is a snapshot: its attributes, `id`, `parent`, `version` and `time`. It never changes.
     """
 
     id: str
-    organisation: str
+    parent: str
     version: int
     """0 as it was created, then one more with each commit."""
     time: datetime

@@ -14,7 +14,7 @@ from singletable.documents.bounded_calls import Overrun, Watch
 from singletable.documents.bounds import Bounds
 from singletable.documents.canonical_json import digest_of
 from singletable.documents.contents import Content, Contents, check_size, content_of
-from singletable.documents.context import Home
+from singletable.documents.context import Context
 from singletable.documents.document import CollectionModel, Items
 from singletable.documents.mutations import Ref, Submission
 from singletable.documents.snapshots import SIDE_BY_SIDE, scalar_values
@@ -47,10 +47,10 @@ Mark = tuple[Mapping[str, AttributeValue], dict[Content, bytes], set[Content], d
 class Working:
     """A version in the making: the newest version with the changes of the mutations so far."""
 
-    home: Home[Any]
+    context: Context[Any]
     contents: Contents
-    organisation: str
-    project: str
+    parent: str
+    document_id: str
     scalars: Mapping[str, AttributeValue]
     hashes: dict[str, dict[str, bytes]]
     present: frozenset[Content] = frozenset()
@@ -103,7 +103,7 @@ class Working:
         """The contents that the version will reach and the one before did not; None for those in the store already."""
         found: dict[Content, bytes | None] = {}
         for name, changes in self.changed.items():
-            folder, before = self.home.model.collections[name].folder, set(self.hashes[name].values())
+            folder, before = self.context.model.collections[name].folder, set(self.hashes[name].values())
             for digest in changes.values():
                 if digest is not None and digest not in before:
                     content = Content(folder, digest)
@@ -221,12 +221,12 @@ def run_on_draft(
     Undecided where a content could not be read, TooLarge where a bound was passed, whatever the mutation made of it.
     """
     attempt = Attempt(working, watch, bounds)
-    home = working.home
-    draft: Any = object.__new__(home.kind)
-    draft.__dict__.update(scalar_values(home, working.scalars))
-    draft.__dict__.update({name: DraftItems(model, attempt) for name, model in home.model.collections.items()})
+    context = working.context
+    draft: Any = object.__new__(context.kind)
+    draft.__dict__.update(scalar_values(context, working.scalars))
+    draft.__dict__.update({name: DraftItems(model, attempt) for name, model in context.model.collections.items()})
     draft.__dict__.update(
-        id=working.project, organisation=working.organisation, principal=submission.principal, mutation=submission
+        id=working.document_id, parent=working.parent, principal=submission.principal, mutation=submission
     )
     draft.__dict__["_open"] = True
     try:
@@ -239,7 +239,7 @@ def run_on_draft(
     finally:
         attempt.is_open = draft.__dict__["_open"] = False
     _raise_stronger(attempt)
-    attempt.scalars = checked_scalars(home, draft.__dict__)
+    attempt.scalars = checked_scalars(context, draft.__dict__)
     return attempt
 
 
@@ -250,9 +250,9 @@ def _raise_stronger(attempt: Attempt) -> None:
         raise attempt.passed from None
 
 
-def checked_scalars(home: Home[Any], values: Mapping[str, Any]) -> Mapping[str, AttributeValue]:
+def checked_scalars(context: Context[Any], values: Mapping[str, Any]) -> Mapping[str, AttributeValue]:
     """Scalars as they are stored. InvalidValue; TooLarge, with the largest named, over 1,536 bytes."""
-    codec = home.model.scalars
+    codec = context.model.scalars
     stored = codec.dump(_Values(values, codec.by_name))
     size = item_size(stored)
     if size > MAX_SCALAR_BYTES:
@@ -286,7 +286,7 @@ class DraftItems(Items[T]):
 
     def __setitem__(self, id: str, value: T) -> None:
         id, data = self._model.check_id(id), self._model.codec.encode(value)
-        check_size(data, self._attempt.working.home.most)
+        check_size(data, self._attempt.working.context.most)
         self._attempt.assign(self._model.name, id, Content(self._model.folder, digest_of(data)), data)
 
     def __delitem__(self, id: str) -> None:

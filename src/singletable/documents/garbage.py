@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 from singletable.documents.conditional_put import Yielding, clear
 from singletable.documents.contents import ARGUMENTS, Content, Contents, content_of
-from singletable.documents.context import Home
+from singletable.documents.context import Context
 from singletable.documents.head_state import behind_gaps
 from singletable.documents.read import client_rows, epoch_row, newest, record_rows, versions_since
 from singletable.documents.rows import CollectionVersion, Condemned, InboxRow, MutationRecord, Version
@@ -68,7 +68,7 @@ class _Reached:
     contents: set[Content] = field(default_factory=set[Content])
 
 
-async def collect_garbage(port: Port, home: Home[Any], project: str, *, take_over: bool = False) -> Collected:
+async def collect_garbage(port: Port, context: Context[Any], document_id: str, *, take_over: bool = False) -> Collected:
     """Delete the contents that nothing reaches. Safe beside any number of writers and other collections.
 
     First it takes out of the inbox what has waited for a missing id for longer than the document's bounds say.
@@ -77,15 +77,15 @@ async def collect_garbage(port: Port, home: Home[Any], project: str, *, take_ove
     times. `take_over` also finishes what a run left at `deleting`: only when no other run of this document lives.
     NotFound.
     """
-    await ready(port, home.model.table)
-    epoch = await epoch_row(port, home, project)
-    contents = home.contents(epoch.organisation, project)
-    known = {ARGUMENTS, *(model.folder for model in home.model.collections.values())}
+    await ready(port, context.model.table)
+    epoch = await epoch_row(port, context, document_id)
+    contents = context.contents(epoch.parent, document_id)
+    known = {ARGUMENTS, *(model.folder for model in context.model.collections.values())}
     # The contents of a collection that the class has no more stay: versions that are kept can reach them.
     (stored,) = await port.call_all([lambda: {content for content in contents.list() if content.folder in known}])
-    run = _Run(port, home, project, contents, port.token(), take_over)
+    run = _Run(port, context, document_id, contents, port.token(), take_over)
     dropped = await run.drop()
-    reached = _Reached(await newest(port, home, project))
+    reached = _Reached(await newest(port, context, document_id))
     await run.look(reached, None)
     doomed = stored - reached.contents
     left = await run.condemn(doomed, await run.rows())
@@ -106,8 +106,8 @@ class _Run:
     """One collection of one document's garbage."""
 
     port: Port
-    home: Home[Any]
-    project: str
+    context: Context[Any]
+    document_id: str
     contents: Contents
     name: str
     take_over: bool
@@ -115,25 +115,25 @@ class _Run:
     # --- looking ------------------------------------------------------------------------------------------------------
     async def look(self, reached: _Reached, since: Version | None) -> None:
         """Add what is reached; after a version, only by what was committed since, and by what waits."""
-        rows, project = self.home.model.rows, self.project
+        rows, document_id = self.context.model.rows, self.document_id
         # What waits first: a row that is gone by then has become a record, which is read afterwards.
-        inbox: Query[InboxRow] = rows.inbox.by_id(project, ANY)
+        inbox: Query[InboxRow] = rows.inbox.by_id(document_id, ANY)
         async for waiting in self._pages(inbox):
             reached.contents |= await self._of_mutations(waiting)
         if since is None:
-            everything: Query[MutationRecord] = rows.mutation.by_id(project, ANY)
+            everything: Query[MutationRecord] = rows.mutation.by_id(document_id, ANY)
             async for records in self._pages(everything):
                 reached.contents |= await self._of_mutations(records)
         else:
-            reached.version = await newest(self.port, self.home, project)
-            versions = await versions_since(self.port, self.home, project, since.number, reached.version.number)
+            reached.version = await newest(self.port, self.context, document_id)
+            versions = await versions_since(self.port, self.context, document_id, since.number, reached.version.number)
             places = [(each.client, each.id) for version in versions for each in version.mutations]
-            found = await record_rows(self.port, self.home, project, places)
+            found = await record_rows(self.port, self.context, document_id, places)
             reached.contents |= await self._of_mutations(found)
         for name, row in rows.collections.items():
             number: Any = ANY if since is None else after(since.collections.get(name, 0))
-            parts: Query[CollectionVersion] = row.by_number(project, number)
-            folder = self.home.model.collections[name].folder
+            parts: Query[CollectionVersion] = row.by_number(document_id, number)
+            folder = self.context.model.collections[name].folder
             async for page in self._pages(parts):
                 reached.contents |= {Content(folder, digest) for part in page for digest in part.items.values()}
 
@@ -148,19 +148,19 @@ class _Run:
 
     async def drop(self) -> int:
         """Take out of the inbox what has waited too long for a missing id; gives how many."""
-        inbox: Query[InboxRow] = self.home.model.rows.inbox.by_id(self.project, ANY)
+        inbox: Query[InboxRow] = self.context.model.rows.inbox.by_id(self.document_id, ANY)
         rows = [row async for page in self._pages(inbox) for row in page]
-        clients = await client_rows(self.port, self.home, self.project, [row.client for row in rows])
-        since = self.port.now() - self.home.model.bounds.gap_seconds
+        clients = await client_rows(self.port, self.context, self.document_id, [row.client for row in rows])
+        since = self.port.now() - self.context.model.bounds.gap_seconds
         late = [r for r in behind_gaps(rows, clients) if r.at is None or r.at.timestamp() < since]
         if late:
             log.warning("%d mutations waited too long for one before them, and are dropped", len(late))
-            await clear(self.port, self.home, late)
+            await clear(self.port, self.context, late)
         return len(late)
 
     async def rows(self) -> list[Condemned]:
         """What is condemned, by any run."""
-        condemned: Query[Condemned] = self.home.model.rows.condemned.by_content(self.project, ANY)
+        condemned: Query[Condemned] = self.context.model.rows.condemned.by_content(self.document_id, ANY)
         return [row async for page in self._pages(condemned) for row in page]
 
     async def _pages(self, query: Query[R]) -> AsyncIterator[list[R]]:
@@ -193,20 +193,20 @@ class _Run:
         return left
 
     def _put(self, content: Content) -> PutItem:
-        model = model_of(self.home.model.rows.condemned)
+        model = model_of(self.context.model.rows.condemned)
         row = self._row(content)
         undisturbed = is_absent(model) | _is("deleting", {"BOOL": False})
         return PutItem(model.table.name, model.item(row), guard(model, undisturbed))
 
     def _row(self, content: Content) -> Condemned:
-        kind = self.home.model.rows.condemned
+        kind = self.context.model.rows.condemned
         sha256 = content.sha256
-        return kind(project=self.project, folder=content.folder, sha256=sha256, run=self.name, deleting=False)
+        return kind(document_id=self.document_id, folder=content.folder, sha256=sha256, run=self.name, deleting=False)
 
     async def raise_epoch(self) -> None:
         """From now on no commit holds that began before."""
         for _ in range(_TRIES):
-            epoch = await epoch_row(self.port, self.home, self.project)
+            epoch = await epoch_row(self.port, self.context, self.document_id)
             if epoch.open == self.name:
                 return  # an answer was lost
             values = {"epoch": {"N": str(epoch.epoch + 1)}, "open": {"S": self.name}}
@@ -215,14 +215,14 @@ class _Run:
                 return
         raise TransactionConflict(
             f"other collections raised the epoch at each of {_TRIES} tries",
-            table=self.home.model.table.name,
+            table=self.context.model.table.name,
             operation="collect_garbage",
             hint="Run one collection of a document at a time.",
         )
 
     async def close(self) -> None:
         """Writers need look at no rows any more, where none is left."""
-        epoch = await epoch_row(self.port, self.home, self.project)
+        epoch = await epoch_row(self.port, self.context, self.document_id)
         if epoch.open == self.name and not await self.rows():
             mine = _is("open", {"S": self.name})
             await self._changed(epoch, {"open": None}, mine)
@@ -252,7 +252,7 @@ class _Run:
             await self._remove(self._row(content), held)
 
     async def _remove(self, row: Condemned, held: Condition) -> None:
-        model = model_of(self.home.model.rows.condemned)
+        model = model_of(self.context.model.rows.condemned)
         try:
             await self.port.send(
                 DeleteItem(model.table.name, model.key_item(model.key_of(row)), guard(model, held), RAW)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from singletable.documents.batches import MAX_MUTATIONS
-from singletable.documents.context import Home
+from singletable.documents.context import Context
 from singletable.documents.read import client_rows, newest_operation, not_found
 from singletable.documents.rows import ClientRecord, GcEpoch, InboxRow, Version
 from singletable.flow.port import Port
@@ -34,30 +34,32 @@ class State:
     """Those that wait for a program that knows their names."""
 
 
-async def read_state(port: Port, home: Home[Any], project: str, held: Collection[str] = ()) -> State:
+async def read_state(port: Port, context: Context[Any], document_id: str, held: Collection[str] = ()) -> State:
     """The newest version, and what can be applied to it, of all clients but those that are held back.
 
     Two round trips, more where much can't be applied yet.
     """
-    rows, now = home.model.rows, port.now()
-    inbox: Query[InboxRow] = rows.inbox.by_id(project, ANY)
+    rows, now = context.model.rows, port.now()
+    inbox: Query[InboxRow] = rows.inbox.by_id(document_id, ANY)
     waiting = ask(inbox.consistent(), port.now())
     first: list[Any] = [
-        newest_operation(port, home, project).operation(None, 1),
-        get_operation(rows.epoch.by_project(project), consistent=True),
+        newest_operation(port, context, document_id).operation(None, 1),
+        get_operation(rows.epoch.by_document(document_id), consistent=True),
         waiting.operation(None, None),
     ]
     version, epoch, page = await port.send_all(first)
     if not version.items or epoch is None:
-        raise not_found(home, project)
+        raise not_found(context, document_id)
     clients: dict[str, ClientRecord] = {}
     found: list[InboxRow] = []
     dead: list[InboxRow] = []
     while True:
-        clients |= await client_rows(port, home, project, [r.client for r in page.items if r.client not in clients])
+        clients |= await client_rows(
+            port, context, document_id, [r.client for r in page.items if r.client not in clients]
+        )
         for row in page.items:
             (dead if row.id <= _last_id(clients, row.client) else found).append(row)
-        chosen, unknown = in_turns(found, clients, lambda row: waits_for_a_name(home, row, now), held)
+        chosen, unknown = in_turns(found, clients, lambda row: waits_for_a_name(context, row, now), held)
         after: Key | None = page.after
         if after is None or len(chosen) >= MAX_MUTATIONS:
             return State(version.items[0], epoch, clients, chosen[:MAX_MUTATIONS], dead, unknown)
@@ -101,14 +103,14 @@ def behind_gaps(rows: Sequence[InboxRow], clients: dict[str, ClientRecord]) -> l
     return found
 
 
-def waits_for_a_name(home: Home[Any], row: InboxRow, now: float) -> bool:
+def waits_for_a_name(context: Context[Any], row: InboxRow, now: float) -> bool:
     """Whether another program may know the mutation, and there is time for it still.
 
     Not where the name is the library's own, which no program can have, or the row is a replay's or an older library's.
     """
-    if row.name in home.model.mutators or row.name.startswith("$") or row.own or row.at is None:
+    if row.name in context.model.mutators or row.name.startswith("$") or row.own or row.at is None:
         return False
-    return now - row.at.timestamp() < home.model.bounds.unknown_seconds
+    return now - row.at.timestamp() < context.model.bounds.unknown_seconds
 
 
 def _last_id(clients: dict[str, ClientRecord], client: str) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from singletable.documents.context import Home
+from singletable.documents.context import Context
 from singletable.documents.mutations import Submission
 from singletable.documents.read import client_rows
 from singletable.documents.rows import ClientRecord, InboxRow
@@ -22,7 +22,7 @@ _Place = tuple[str, int]
 
 
 async def first_missing(
-    port: Port, home: Home[Any], project: str, new: Sequence[Submission], known: Known
+    port: Port, context: Context[Any], document_id: str, new: Sequence[Submission], known: Known
 ) -> dict[str, int]:
     """Of each client that leaves a gap, the first id that is neither given, nor in the inbox, nor applied.
 
@@ -31,12 +31,12 @@ async def first_missing(
     wanted = _before(new, known)
     if not wanted:
         return {}
-    keys = [home.model.rows.inbox.by_id(project, client, id) for client, id in wanted]
+    keys = [context.model.rows.inbox.by_id(document_id, client, id) for client, id in wanted]
     found: list[InboxRow] = await get_many(port, keys, consistent=True)
     # The inbox first: a row that is gone from it by then is counted by the record that is read afterwards.
     missing = wanted - {(row.client, row.id) for row in found}
     if missing:
-        missing &= _before(new, await client_rows(port, home, project, [client for client, _ in missing]))
+        missing &= _before(new, await client_rows(port, context, document_id, [client for client, _ in missing]))
     return dict(sorted(missing, reverse=True))  # of one client's several the first
 
 
@@ -52,30 +52,32 @@ def last_of(known: Known, client: str) -> int:
     return known[client].last_id if client in known else 0
 
 
-def check_ahead(home: Home[Any], new: Sequence[Submission], known: Known) -> None:
+def check_ahead(context: Context[Any], new: Sequence[Submission], known: Known) -> None:
     """InvalidRequest for ids that are too far ahead of their client's last one."""
     for each in new:
-        if each.id - last_of(known, each.client) > home.model.bounds.ahead:
+        if each.id - last_of(known, each.client) > context.model.bounds.ahead:
             raise InvalidRequest(
-                f"the mutation {each.id} is more than {home.model.bounds.ahead} ahead of its client's last one",
-                table=home.model.table.name,
+                f"the mutation {each.id} is more than {context.model.bounds.ahead} ahead of its client's last one",
+                table=context.model.table.name,
                 operation="submit",
                 hint="Nothing was submitted. Submit those before it and process them first, or raise Bounds(ahead=).",
             )
 
 
-async def check_room(port: Port, home: Home[Any], project: str, new: Sequence[Submission], *, has_gap: bool) -> None:
+async def check_room(
+    port: Port, context: Context[Any], document_id: str, new: Sequence[Submission], *, has_gap: bool
+) -> None:
     """Unavailable where mutations come that can't be applied now, and too many wait already. One request for those."""
     names = {each.mutation.name for each in new}
-    if not has_gap and all(name in home.model.mutators or name.startswith("$") for name in names):
+    if not has_gap and all(name in context.model.mutators or name.startswith("$") for name in names):
         return
-    most = home.model.bounds.waiting
-    inbox: Query[InboxRow] = home.model.rows.inbox.by_id(project, ANY)
+    most = context.model.bounds.waiting
+    inbox: Query[InboxRow] = context.model.rows.inbox.by_id(document_id, ANY)
     page = await port.send(ask(inbox.consistent(), port.now()).operation(None, most))
     if len(page.items) >= most:
         raise Unavailable(
             f"{most} mutations wait in the document's inbox, and one comes that can't be applied now either",
-            table=home.model.table.name,
+            table=context.model.table.name,
             key=model_for(page.items[0]).key_of(page.items[0]),
             operation="submit",
             hint="Nothing was submitted. check() says what they wait for; collect_garbage() takes old ones away.",

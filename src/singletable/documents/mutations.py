@@ -36,7 +36,7 @@ Status = Literal["applied", "rejected", "waiting"]
 
 
 class Ref(Struct, Generic[T], frozen=True):
-    """A content that lies in a project's blob store: `documents.store()` gives it, `items.refer()` takes it.
+    """A content that lies in a document's blob store: `documents.store()` gives it, `items.refer()` takes it.
 
     As an argument of a mutation it stands for the content, which then is written once.
     """

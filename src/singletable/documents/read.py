@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
-from singletable.documents.context import Home
+from singletable.documents.context import Context
 from singletable.documents.document import Document, Items
 from singletable.documents.mutations import Outcome
 from singletable.documents.rows import ClientRecord, CollectionVersion, GcEpoch, Listing, MutationRecord, Version
@@ -26,18 +26,18 @@ PROBES = 15
 
 
 # --- snapshots --------------------------------------------------------------------------------------------------------
-async def head(port: Port, home: Home[D], project: str, collections: Sequence[str] | None = None) -> D:
+async def head(port: Port, context: Context[D], document_id: str, collections: Sequence[str] | None = None) -> D:
     """The newest version. Two round trips: its item, and the hashes of its collections; one without collections.
 
     NotFound where there is no such document.
     """
-    return await _snapshot(port, home, await newest(port, home, project), collections)
+    return await _snapshot(port, context, await newest(port, context, document_id), collections)
 
 
 async def at(
     port: Port,
-    home: Home[D],
-    project: str,
+    context: Context[D],
+    document_id: str,
     version: int | None = None,
     time: datetime | None = None,
     collections: Sequence[str] | None = None,
@@ -50,47 +50,47 @@ async def at(
         raise InvalidRequest("at() takes a version or a time", operation="at")
     if time is not None and time.tzinfo is None:
         raise InvalidValue("a time without its zone is none", attribute="time", operation="at")
-    found = await _at_time(port, home, project, time) if time is not None else None
+    found = await _at_time(port, context, document_id, time) if time is not None else None
     if version is not None:
-        found = await version_row(port, home, project, version)
+        found = await version_row(port, context, document_id, version)
     assert found is not None
-    return await _snapshot(port, home, found, collections)
+    return await _snapshot(port, context, found, collections)
 
 
-async def _snapshot(port: Port, home: Home[D], version: Version, collections: Sequence[str] | None) -> D:
-    names = home.model.collections if collections is None else _known(home, collections)
-    return snapshot_of(home, version, await hashes_of(port, home, version, tuple(names)))
+async def _snapshot(port: Port, context: Context[D], version: Version, collections: Sequence[str] | None) -> D:
+    names = context.model.collections if collections is None else _known(context, collections)
+    return snapshot_of(context, version, await hashes_of(port, context, version, tuple(names)))
 
 
-def _known(home: Home[Any], names: Sequence[str]) -> Sequence[str]:
+def _known(context: Context[Any], names: Sequence[str]) -> Sequence[str]:
     for name in names:
-        if name not in home.model.collections:
-            raise InvalidRequest(f"{home.kind.__name__} has no collection {name!r}", operation="read")
+        if name not in context.model.collections:
+            raise InvalidRequest(f"{context.kind.__name__} has no collection {name!r}", operation="read")
     return names
 
 
-async def newest(port: Port, home: Home[Any], project: str) -> Version:
+async def newest(port: Port, context: Context[Any], document_id: str) -> Version:
     """The newest version's item, consistently. One request. NotFound."""
-    await ready(port, home.model.table)
-    found = await port.send(newest_operation(port, home, project).operation(None, 1))
+    await ready(port, context.model.table)
+    found = await port.send(newest_operation(port, context, document_id).operation(None, 1))
     if not found.items:
-        raise not_found(home, project)
+        raise not_found(context, document_id)
     version: Version = found.items[0]
     return version
 
 
-def newest_operation(port: Port, home: Home[Any], project: str) -> Asked:
-    versions: Query[Version] = home.model.rows.version.by_number(project, ANY)
+def newest_operation(port: Port, context: Context[Any], document_id: str) -> Asked:
+    versions: Query[Version] = context.model.rows.version.by_number(document_id, ANY)
     return ask(versions.newest_first().consistent(), port.now())
 
 
-async def version_row(port: Port, home: Home[Any], project: str, number: int) -> Version:
+async def version_row(port: Port, context: Context[Any], document_id: str, number: int) -> Version:
     """One version's item. One request. NotFound."""
     _check_number(number)
-    key: KeyOf[Version] = home.model.rows.version.by_number(project, number)
+    key: KeyOf[Version] = context.model.rows.version.by_number(document_id, number)
     found = await get_row(port, key.consistent())
     if found is None:
-        raise not_found(home, project, f"version {number}")
+        raise not_found(context, document_id, f"version {number}")
     return found
 
 
@@ -99,48 +99,50 @@ def _check_number(number: int) -> None:
         raise InvalidRequest(f"versions are numbered from 0, not {number}", operation="at")
 
 
-def not_found(home: Home[Any], project: str, what: str = "document") -> NotFound:
-    table = home.model.table.name
-    key = home.model.rows.version.by_number(project, 0)
-    kind = home.kind.__name__
+def not_found(context: Context[Any], document_id: str, what: str = "document") -> NotFound:
+    table = context.model.table.name
+    key = context.model.rows.version.by_number(document_id, 0)
+    kind = context.kind.__name__
     if what != "document":
         return NotFound(
             f"this {kind} has no {what}", table=table, key=key, operation="read", hint="history() lists its versions."
         )
-    hint = "create(organisation, project) makes one."
+    hint = "create(parent, document_id) makes one."
     return NotFound(f"there is no {kind} of this id", table=table, key=key, operation="read", hint=hint)
 
 
-async def version_rows(port: Port, home: Home[Any], project: str, numbers: Sequence[int]) -> list[Version]:
+async def version_rows(port: Port, context: Context[Any], document_id: str, numbers: Sequence[int]) -> list[Version]:
     """Some versions' items, in the order of their numbers. One round trip. NotFound."""
-    await ready(port, home.model.table)
+    await ready(port, context.model.table)
     for number in numbers:
         _check_number(number)
-    keys = [home.model.rows.version.by_number(project, number) for number in numbers]
+    keys = [context.model.rows.version.by_number(document_id, number) for number in numbers]
     found: list[Version] = await get_many(port, keys, consistent=True)
     if [row.number for row in found] != list(numbers):
         missing = next(number for number in numbers if number not in {row.number for row in found})
-        raise not_found(home, project, f"version {missing}")
+        raise not_found(context, document_id, f"version {missing}")
     return found
 
 
-async def hashes_of(port: Port, home: Home[Any], version: Version, names: Sequence[str]) -> dict[str, dict[str, bytes]]:
+async def hashes_of(
+    port: Port, context: Context[Any], version: Version, names: Sequence[str]
+) -> dict[str, dict[str, bytes]]:
     """The hashes of some collections as a version has them. One round trip for up to 1 MB of each."""
-    return (await hashes_of_all(port, home, [(version, names)]))[0]
+    return (await hashes_of_all(port, context, [(version, names)]))[0]
 
 
 async def hashes_of_all(
-    port: Port, home: Home[Any], versions: Sequence[tuple[Version, Sequence[str]]]
+    port: Port, context: Context[Any], versions: Sequence[tuple[Version, Sequence[str]]]
 ) -> list[dict[str, dict[str, bytes]]]:
     """The same for several versions together."""
     found: list[dict[str, dict[str, bytes]]] = [{name: {} for name in names} for _, names in versions]
     wanted = [
-        (i, name, CollectionKey(version.project, name, version.collections[name]))
+        (i, name, CollectionKey(version.document_id, name, version.collections[name]))
         for i, (version, names) in enumerate(versions)
         for name in names
         if name in version.collections
     ]
-    parts = await parts_of(port, home, [key for _, _, key in wanted])
+    parts = await parts_of(port, context, [key for _, _, key in wanted])
     for (i, name, key), own in zip(wanted, parts, strict=True):
         found[i][name] = merged(own, name, key.number)
     return found
@@ -149,15 +151,15 @@ async def hashes_of_all(
 class CollectionKey(NamedTuple):
     """A version of a collection."""
 
-    project: str
+    document_id: str
     name: str
     number: int
 
 
-async def parts_of(port: Port, home: Home[Any], wanted: Sequence[CollectionKey]) -> list[list[CollectionVersion]]:
+async def parts_of(port: Port, context: Context[Any], wanted: Sequence[CollectionKey]) -> list[list[CollectionVersion]]:
     """The items of some collection versions, each in all its parts."""
-    rows = home.model.rows.collections
-    queries = [rows[key.name].by_number(key.project, key.number, ANY) for key in wanted]
+    rows = context.model.rows.collections
+    queries = [rows[key.name].by_number(key.document_id, key.number, ANY) for key in wanted]
     asked = [ask(query.consistent(), port.now()) for query in queries]
     found: list[list[CollectionVersion]] = [[] for _ in asked]
     after: dict[int, Key | None] = dict.fromkeys(range(len(asked)))
@@ -184,30 +186,30 @@ def merged(parts: Sequence[CollectionVersion], name: str, number: int) -> dict[s
     return found
 
 
-async def items_of(port: Port, home: Home[Any], project: str, name: str) -> Items[Any]:
+async def items_of(port: Port, context: Context[Any], document_id: str, name: str) -> Items[Any]:
     """The newest version of one collection, without its document's. One request for up to 1 MB.
 
     Right because a collection's version is only written in the transaction that makes it visible.
     """
-    await ready(port, home.model.table)
-    (name,) = _known(home, [name])
-    model, row = home.model.collections[name], home.model.rows.collections[name]
-    query: Query[CollectionVersion] = row.by_number(project, ANY)
+    await ready(port, context.model.table)
+    (name,) = _known(context, [name])
+    model, row = context.model.collections[name], context.model.rows.collections[name]
+    query: Query[CollectionVersion] = row.by_number(document_id, ANY)
     found = await port.send(ask(query.newest_first().consistent(), port.now()).operation(None, 1))
     if not found.items:
-        version = await newest(port, home, project)
-        return await _items(port, home, version, name)
+        version = await newest(port, context, document_id)
+        return await _items(port, context, version, name)
     last: CollectionVersion = found.items[0]
-    key = CollectionKey(project, name, last.number)
-    parts = [last] if last.spills == 1 else (await parts_of(port, home, [key]))[0]
-    contents = home.contents(last.organisation, project)
-    return StoredItems(model, contents, merged(parts, name, last.number), home.is_direct)
+    key = CollectionKey(document_id, name, last.number)
+    parts = [last] if last.spills == 1 else (await parts_of(port, context, [key]))[0]
+    contents = context.contents(last.parent, document_id)
+    return StoredItems(model, contents, merged(parts, name, last.number), context.is_direct)
 
 
-async def _items(port: Port, home: Home[Any], version: Version, name: str) -> Items[Any]:
-    found = await hashes_of(port, home, version, [name])
-    contents = home.contents(version.organisation, version.project)
-    return StoredItems(home.model.collections[name], contents, found[name], home.is_direct)
+async def _items(port: Port, context: Context[Any], version: Version, name: str) -> Items[Any]:
+    found = await hashes_of(port, context, version, [name])
+    contents = context.contents(version.parent, version.document_id)
+    return StoredItems(context.model.collections[name], contents, found[name], context.is_direct)
 
 
 async def load(port: Port, items: Items[T], ids: Sequence[str] | None = None) -> dict[str, T]:
@@ -231,16 +233,16 @@ def _reading(items: StoredItems[T], id: str) -> Callable[[], T]:
     return lambda: items.read(id)
 
 
-async def _at_time(port: Port, home: Home[Any], project: str, time: datetime) -> Version:
+async def _at_time(port: Port, context: Context[Any], document_id: str, time: datetime) -> Version:
     """The newest version that is not later than a time: versions' times rise with their numbers."""
-    last = await newest(port, home, project)
+    last = await newest(port, context, document_id)
     if last.time <= time:
         return last
     low, high, found = 0, last.number, None
     while low < high:  # what is wanted lies in low..high - 1, if anywhere
         step = max(1, (high - low) // (PROBES + 1))
         numbers = list(range(low, high, step))[: PROBES + 2]
-        rows = await _versions(port, home, project, numbers)
+        rows = await _versions(port, context, document_id, numbers)
         past = [row for row in rows if row.time <= time]
         if not past:
             high = low
@@ -249,72 +251,76 @@ async def _at_time(port: Port, home: Home[Any], project: str, time: datetime) ->
         low = found.number + 1
         high = min((row.number for row in rows if row.time > time), default=high)
     if found is None:
-        raise not_found(home, project, "version as old as that")
+        raise not_found(context, document_id, "version as old as that")
     return found
 
 
-async def _versions(port: Port, home: Home[Any], project: str, numbers: Sequence[int]) -> list[Version]:
-    keys = [home.model.rows.version.by_number(project, number) for number in numbers]
+async def _versions(port: Port, context: Context[Any], document_id: str, numbers: Sequence[int]) -> list[Version]:
+    keys = [context.model.rows.version.by_number(document_id, number) for number in numbers]
     found: list[Version] = await get_many(port, keys, consistent=True)
     if len(found) < len(numbers):
-        raise Corrupt(f"a version before the newest of {home.kind.__name__} is not there", operation="at")
+        raise Corrupt(f"a version before the newest of {context.kind.__name__} is not there", operation="at")
     return found
 
 
 # --- lists ------------------------------------------------------------------------------------------------------------
 async def history(
-    port: Port, home: Home[Any], project: str, limit: int, after: str | None, principal: str | None = None
+    port: Port, context: Context[Any], document_id: str, limit: int, after: str | None, principal: str | None = None
 ) -> Page[Version]:
     """Some versions, newest first. One request."""
-    versions: Query[Version] = home.model.rows.version.by_number(project, ANY)
-    return await page(port, versions.newest_first().consistent(), limit, after, home.seal, principal)
+    versions: Query[Version] = context.model.rows.version.by_number(document_id, ANY)
+    return await page(port, versions.newest_first().consistent(), limit, after, context.seal, principal)
 
 
-async def projects(
-    port: Port, home: Home[Any], organisation: str, limit: int, after: str | None, principal: str | None = None
+async def page_of_documents(
+    port: Port, context: Context[Any], parent: str, limit: int, after: str | None, principal: str | None = None
 ) -> Page[Listing]:
-    """Some documents of an organisation, by their ids. One request."""
-    listed: Query[Listing] = home.model.rows.listing.by_organisation(organisation, ANY)
-    return await page(port, listed.consistent(), limit, after, home.seal, principal)
+    """Some documents of a parent, by their ids. One request."""
+    listed: Query[Listing] = context.model.rows.listing.by_parent(parent, ANY)
+    return await page(port, listed.consistent(), limit, after, context.seal, principal)
 
 
-async def organisation_of(port: Port, home: Home[Any], project: str) -> str:
-    """The organisation of a document. One request. NotFound."""
-    return (await epoch_row(port, home, project)).organisation
+async def parent_of(port: Port, context: Context[Any], document_id: str) -> str:
+    """The parent of a document. One request. NotFound."""
+    return (await epoch_row(port, context, document_id)).parent
 
 
-async def epoch_row(port: Port, home: Home[Any], project: str) -> GcEpoch:
+async def epoch_row(port: Port, context: Context[Any], document_id: str) -> GcEpoch:
     """What a commit holds. One request. NotFound."""
-    found: GcEpoch | None = await get_row(port, home.model.rows.epoch.by_project(project).consistent())
+    found: GcEpoch | None = await get_row(port, context.model.rows.epoch.by_document(document_id).consistent())
     if found is None:
-        raise not_found(home, project)
+        raise not_found(context, document_id)
     return found
 
 
-async def last_ids(port: Port, home: Home[Any], project: str, clients: Sequence[str]) -> dict[str, int]:
+async def last_ids(port: Port, context: Context[Any], document_id: str, clients: Sequence[str]) -> dict[str, int]:
     """The last id of each client, 0 for one that is not known. One round trip."""
-    known = await client_rows(port, home, project, clients)
+    known = await client_rows(port, context, document_id, clients)
     return {client: known[client].last_id if client in known else 0 for client in clients}
 
 
-async def client_rows(port: Port, home: Home[Any], project: str, clients: Sequence[str]) -> dict[str, ClientRecord]:
-    keys = [home.model.rows.client.by_client(project, client) for client in dict.fromkeys(clients)]
+async def client_rows(
+    port: Port, context: Context[Any], document_id: str, clients: Sequence[str]
+) -> dict[str, ClientRecord]:
+    keys = [context.model.rows.client.by_client(document_id, client) for client in dict.fromkeys(clients)]
     found: list[ClientRecord] = await get_many(port, keys, consistent=True) if keys else []
     return {row.client: row for row in found}
 
 
-async def outcomes(port: Port, home: Home[Any], project: str, ids: Sequence[tuple[str, int]]) -> list[Outcome | None]:
+async def outcomes(
+    port: Port, context: Context[Any], document_id: str, ids: Sequence[tuple[str, int]]
+) -> list[Outcome | None]:
     """What became of some mutations, from their records; None for those without one. One round trip."""
-    found = await record_rows(port, home, project, ids)
+    found = await record_rows(port, context, document_id, ids)
     known = {(row.client, row.id): outcome_of(row) for row in found}
     return [known.get(id) for id in ids]
 
 
 async def record_rows(
-    port: Port, home: Home[Any], project: str, ids: Sequence[tuple[str, int]]
+    port: Port, context: Context[Any], document_id: str, ids: Sequence[tuple[str, int]]
 ) -> list[MutationRecord]:
     """The records of some mutations, in order; those that have none are left out. One round trip."""
-    keys = [home.model.rows.mutation.by_id(project, client, id) for client, id in ids]
+    keys = [context.model.rows.mutation.by_id(document_id, client, id) for client, id in ids]
     found: list[MutationRecord] = await get_many(port, keys, consistent=True) if keys else []
     return found
 
@@ -324,16 +330,18 @@ def outcome_of(row: MutationRecord) -> Outcome:
     return Outcome(row.client, row.id, row.name, status, row.version, row.error)
 
 
-async def versions_since(port: Port, home: Home[Any], project: str, version: int, until: int) -> list[Version]:
+async def versions_since(
+    port: Port, context: Context[Any], document_id: str, version: int, until: int
+) -> list[Version]:
     """Every version after one, up to another, in order. One request for each MB."""
-    return await _range(port, home, project, version + 1, until)
+    return await _range(port, context, document_id, version + 1, until)
 
 
-async def _range(port: Port, home: Home[Any], project: str, first: int, last: int) -> list[Version]:
+async def _range(port: Port, context: Context[Any], document_id: str, first: int, last: int) -> list[Version]:
     numbers = range(first, last + 1)
     if not numbers:
         return []
-    return await _versions(port, home, project, numbers)
+    return await _versions(port, context, document_id, numbers)
 
 
 def mutations_after(versions: Sequence[Version]) -> Mapping[str, int]:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from singletable.documents.commit import apply, process
 from singletable.documents.contents import ARGUMENTS, Content, Contents
-from singletable.documents.context import Home
+from singletable.documents.context import Context
 from singletable.documents.creation import create_with
 from singletable.documents.diff import Diff, diff_of
 from singletable.documents.document import Document
@@ -67,47 +67,49 @@ class Replay:
 
 
 async def restore(
-    port: Port, home: Home[Any], project: str, version: int, client: str, principal: str | None = None
+    port: Port, context: Context[Any], document_id: str, version: int, client: str, principal: str | None = None
 ) -> Outcome:
     """Make a document what it was in a version, as the client's next mutation; gives its outcome.
 
     Its arguments refer to every item's content: a blob of some 45 bytes an item. No content is written.
     """
-    found = await version_row(port, home, project, version)
-    hashes = await hashes_of(port, home, found, tuple(home.model.collections))
-    mutation = restoration(home.model, found, hashes)
-    submission = await submit_next(port, home, project, client, mutation, principal, own=True)
+    found = await version_row(port, context, document_id, version)
+    hashes = await hashes_of(port, context, found, tuple(context.model.collections))
+    mutation = restoration(context.model, found, hashes)
+    submission = await submit_next(port, context, document_id, client, mutation, principal, own=True)
     place = submission.client, submission.id
-    own = {(o.client, o.id): o for o in await process(port, home, project)}
-    stored = [own[place]] if place in own else await outcomes(port, home, project, [place])
+    own = {(o.client, o.id): o for o in await process(port, context, document_id)}
+    stored = [own[place]] if place in own else await outcomes(port, context, document_id, [place])
     return stored[0] or Outcome(client, submission.id, mutation.name, "waiting")
 
 
 async def branch(
     port: Port,
-    home: Home[D],
-    project: str,
+    context: Context[D],
+    document_id: str,
     new: str,
     version: int | None = None,
-    organisation: str | None = None,
+    parent: str | None = None,
 ) -> D:
     """A new document that begins as a version of another was. AlreadyExists.
 
     Its version 0 is that one's state; its contents are copied to its own place among the blobs, side by side.
     """
-    found = await (newest(port, home, project) if version is None else version_row(port, home, project, version))
-    hashes = await hashes_of(port, home, found, tuple(home.model.collections))
-    target = organisation or found.organisation
-    folders = {name: model.folder for name, model in home.model.collections.items()}
+    found = await (
+        newest(port, context, document_id) if version is None else version_row(port, context, document_id, version)
+    )
+    hashes = await hashes_of(port, context, found, tuple(context.model.collections))
+    target = parent or found.parent
+    folders = {name: model.folder for name, model in context.model.collections.items()}
     wanted = {Content(folders[name], digest) for name, own in hashes.items() for digest in own.values()}
-    await copy(port, home.contents(found.organisation, project), home.contents(target, new), wanted)
-    return await create_with(port, home, target, new, scalar_values(home, scalars_of(found)), hashes)
+    await copy(port, context.contents(found.parent, document_id), context.contents(target, new), wanted)
+    return await create_with(port, context, target, new, scalar_values(context, scalars_of(found)), hashes)
 
 
 async def replay(
     port: Port,
-    home: Home[Any],
-    project: str,
+    context: Context[Any],
+    document_id: str,
     since: int,
     onto: str,
     until: int | None = None,
@@ -118,15 +120,15 @@ async def replay(
     Each is submitted under a client of the replay's own, numbered by its place: called again, after a crash or when
     there are more versions, it goes on where it stopped. Contents that arguments refer to are copied.
     """
-    if onto == project:
+    if onto == document_id:
         raise InvalidRequest("a replay goes onto another document", operation="replay", hint="branch() it first.")
-    last = (await newest(port, home, project)).number if until is None else until
-    source = await _contents(port, home, project)
-    begun = await newest(port, home, onto)
-    target = home.contents(begun.organisation, onto)
-    name = client or f"replay-{project}-{since}"
-    records, skipped = await _records(port, home, project, since, last)
-    (done,) = (await last_ids(port, home, onto, [name])).values()
+    last = (await newest(port, context, document_id)).number if until is None else until
+    source = await _contents(port, context, document_id)
+    begun = await newest(port, context, onto)
+    target = context.contents(begun.parent, onto)
+    name = client or f"replay-{document_id}-{since}"
+    records, skipped = await _records(port, context, document_id, since, last)
+    (done,) = (await last_ids(port, context, onto, [name])).values()
     found: list[Outcome] = []
     for i in range(0, len(records), AT_ONCE):
         part = records[i : i + AT_ONCE]
@@ -134,14 +136,14 @@ async def replay(
         rest = mutations if i + len(part) > done else []
         refs = {ref for each in rest for ref in refs_in(each.arguments)}
         numbered = [each.by(name, i + k, principal=part[k - 1].principal) for k, each in enumerate(mutations, 1)]
-        found += await _applied(port, home, onto, numbered, partial(copy, port, source, target, refs))
+        found += await _applied(port, context, onto, numbered, partial(copy, port, source, target, refs))
     pairs = tuple(Replayed(outcome_of(record), own) for record, own in zip(records, found, strict=True))
-    return await _report(port, home, onto, begun, pairs, skipped)
+    return await _report(port, context, onto, begun, pairs, skipped)
 
 
 async def _applied(
     port: Port,
-    home: Home[Any],
+    context: Context[Any],
     onto: str,
     numbered: Sequence[Submission],
     copy_contents: Callable[[], Awaitable[None]],
@@ -150,36 +152,36 @@ async def _applied(
     for _ in range(COPIES - 1):
         await copy_contents()
         try:
-            return await apply(port, home, onto, numbered, own=True)
+            return await apply(port, context, onto, numbered, own=True)
         except NotFound:
             continue
     await copy_contents()
-    return await apply(port, home, onto, numbered, own=True)
+    return await apply(port, context, onto, numbered, own=True)
 
 
 async def _report(
-    port: Port, home: Home[Any], onto: str, begun: Version, pairs: tuple[Replayed, ...], skipped: int
+    port: Port, context: Context[Any], onto: str, begun: Version, pairs: tuple[Replayed, ...], skipped: int
 ) -> Replay:
-    ended = await newest(port, home, onto)
-    return Replay(onto, begun.number, ended.number, pairs, skipped, await diff_of(port, home, begun, ended))
+    ended = await newest(port, context, onto)
+    return Replay(onto, begun.number, ended.number, pairs, skipped, await diff_of(port, context, begun, ended))
 
 
-async def _contents(port: Port, home: Home[Any], project: str) -> Contents:
-    return home.contents((await newest(port, home, project)).organisation, project)
+async def _contents(port: Port, context: Context[Any], document_id: str) -> Contents:
+    return context.contents((await newest(port, context, document_id)).parent, document_id)
 
 
 async def _records(
-    port: Port, home: Home[Any], project: str, since: int, last: int
+    port: Port, context: Context[Any], document_id: str, since: int, last: int
 ) -> tuple[list[MutationRecord], int]:
     """The records of what was applied in some versions, in order; and how many others there are."""
     found: list[MutationRecord] = []
     skipped = 0
     for first in range(since, last, VERSIONS_AT_ONCE):
-        versions = await versions_since(port, home, project, first, min(last, first + VERSIONS_AT_ONCE))
+        versions = await versions_since(port, context, document_id, first, min(last, first + VERSIONS_AT_ONCE))
         applied = [each for version in versions for each in version.mutations]
         wanted = [(each.client, each.id) for each in applied if not each.rejected]
         skipped += len(applied) - len(wanted)
-        found += await record_rows(port, home, project, wanted)
+        found += await record_rows(port, context, document_id, wanted)
     return found, skipped
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from singletable.documents.contents import Content, Contents
-from singletable.documents.context import Home
+from singletable.documents.context import Context
 from singletable.documents.rows import Condemned, GcEpoch
 from singletable.errors import NotFound, Unavailable
 from singletable.expressions import Condition, Given, Stored
@@ -25,14 +25,14 @@ _LONGEST_WAIT_SECONDS = 1.0
 
 
 async def keep(
-    port: Port, home: Home[Any], epoch: GcEpoch, contents: Contents, needed: Mapping[Content, bytes | None]
+    port: Port, context: Context[Any], epoch: GcEpoch, contents: Contents, needed: Mapping[Content, bytes | None]
 ) -> None:
     """Put every content that is given; one that is None must be there already: NotFound.
 
     Puts are side by side. Two round trips more for contents that garbage collection has condemned.
     """
     if epoch.open is not None:
-        await _pardon(port, home, epoch.project, needed)
+        await _pardon(port, context, epoch.document_id, needed)
     calls: list[Callable[[], None]] = [_keeping(contents, content, data) for content, data in needed.items()]
     if calls:
         await port.call_all(calls)
@@ -51,39 +51,39 @@ def _must_be_there(contents: Contents, content: Content) -> None:
         )
 
 
-def holds(home: Home[Any], epoch: GcEpoch) -> CheckItem:
+def holds(context: Context[Any], epoch: GcEpoch) -> CheckItem:
     """The condition of a transaction that nothing was condemned since its processor began."""
     model = model_for(epoch)
     same = Condition("=", (Stored("epoch"), Given({"N": str(epoch.epoch)})))
-    return CheckItem(home.model.table.name, model.key_item(model.key_of(epoch)), guard(model, same))
+    return CheckItem(context.model.table.name, model.key_item(model.key_of(epoch)), guard(model, same))
 
 
-async def _pardon(port: Port, home: Home[Any], project: str, needed: Mapping[Content, bytes | None]) -> None:
+async def _pardon(port: Port, context: Context[Any], document_id: str, needed: Mapping[Content, bytes | None]) -> None:
     """Remove the rows of condemned contents; wait for those that are being deleted until they are gone."""
-    kind = home.model.rows.condemned
-    keys = [kind.by_content(project, content.folder, content.sha256) for content in needed]
+    kind = context.model.rows.condemned
+    keys = [kind.by_content(document_id, content.folder, content.sha256) for content in needed]
     for tried in range(_TRIES):
         rows: list[Condemned] = await get_many(port, keys, consistent=True)
         for row in rows:
             if not row.deleting:
-                await _remove(port, home, row)
+                await _remove(port, context, row)
         if not rows:
             return
         if any(row.deleting for row in rows):
             await port.sleep(min(_LONGEST_WAIT_SECONDS, 0.01 * 2**tried))
     raise Unavailable(
         "a blob that is needed is being deleted by a garbage collection that does not end",
-        table=home.model.table.name,
+        table=context.model.table.name,
         operation="process",
         hint="Nothing was done, and nothing is lost. If that collection has died, run one with take_over=True.",
     )
 
 
-async def _remove(port: Port, home: Home[Any], row: Condemned) -> None:
+async def _remove(port: Port, context: Context[Any], row: Condemned) -> None:
     """Unless somebody began to delete it meanwhile: the caller looks again."""
     model = model_of(type(row))
     undisturbed = guard(model, Condition("=", (Stored("deleting"), Given({"BOOL": False}))))
-    operation = DeleteItem(home.model.table.name, model.key_item(model.key_of(row)), undisturbed, RAW)
+    operation = DeleteItem(context.model.table.name, model.key_item(model.key_of(row)), undisturbed, RAW)
     try:
         await port.send(operation)
     except Refused:

@@ -1,6 +1,6 @@
 """The items of a document in the table, as entities: application code can read them, and name them for changes.
 
-    Organisation#<organisation>   Project#<id>                     its place in the list of an organisation
+    Organisation#<parent>   Project#<id>                     its place in the list of a parent
     Project#<id>                  ProjectVersion#pv_<12 digits>    scalars, each collection's version, its mutations
     Project#<id>                  Shapes#shapes_v_<12 digits>#<4>  a part of a collection: item id to sha256
     Project#<id>                  Mutation#<client>#<12 digits>    name, arguments, outcome
@@ -29,7 +29,7 @@ _REFUSED = ("create", "put", "update", "upsert", "delete", "write_many")
 class Row(Entity):
     """An item of a document."""
 
-    project: str
+    document_id: str = field(name="project")
 
     @classmethod
     def __special__(cls, table: Table, type: str) -> Special:
@@ -37,12 +37,12 @@ class Row(Entity):
 
 
 class Listing(Row):
-    """A document's place in the list of its organisation."""
+    """A document's place in the list of its parent."""
 
-    organisation: str
+    parent: str = field(name="organisation")
     created: datetime
 
-    by_organisation: ClassVar[BoundKey[..., Any]]
+    by_parent: ClassVar[BoundKey[..., Any]]
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Applied:
 class Version(Row):
     """One version: what does not lie in collections, and where those are."""
 
-    organisation: str
+    parent: str = field(name="organisation")
     number: int
     time: datetime
     scalars: dict[str, Any]
@@ -73,7 +73,7 @@ class Version(Row):
 class CollectionVersion(Row):
     """A part of one version of a collection."""
 
-    organisation: str
+    parent: str = field(name="organisation")
     number: int
     spill: int
     spills: int
@@ -135,12 +135,12 @@ class InboxRow(Row):
 class GcEpoch(Row):
     """What each commit holds: it is raised when blobs have been condemned."""
 
-    organisation: str
+    parent: str = field(name="organisation")
     epoch: int
     open: str | None = None
     """The run of garbage collection whose condemned blobs may still be there."""
 
-    by_project: ClassVar[BoundKey[..., Any]]
+    by_document: ClassVar[BoundKey[..., Any]]
 
 
 class Condemned(Row):
@@ -204,24 +204,24 @@ def make_rows(
 
 
 def _listing(owner: type[Any], table: Table, index: str | None, words: Words) -> type[Listing]:
-    def by_organisation(organisation: str, project: str = ANY) -> Key:
-        """The documents of an organisation."""
-        return f"{words.parent}#{organisation}", f"{words.document}#{project}"
+    def by_parent(parent: str, document_id: str = ANY) -> Key:
+        """The documents of a parent."""
+        return f"{words.parent}#{parent}", f"{words.document}#{document_id}"
 
-    def by_project(project: str, organisation: str = ANY) -> Key:
-        """The organisation of a document."""
-        return f"{words.document}#{project}", f"{words.parent}#{organisation}"
+    def by_document(document_id: str, parent: str = ANY) -> Key:
+        """The parent of a document."""
+        return f"{words.document}#{document_id}", f"{words.parent}#{parent}"
 
-    body: dict[str, Any] = {"by_organisation": table.key(by_organisation)}
+    body: dict[str, Any] = {"by_parent": table.key(by_parent)}
     if index is not None:
-        body["by_project"] = table.index(index)(by_project)
+        body["by_document"] = table.index(index)(by_document)
     return _made(owner, Listing, "Listing", body, table, words.document)
 
 
 def _version(owner: type[Any], table: Table, words: Words) -> type[Version]:
-    def by_number(project: str, number: int = ANY) -> Key:
+    def by_number(document_id: str, number: int = ANY) -> Key:
         """The versions of a document."""
-        return f"{words.document}#{project}", f"{words.document}Version#{words.prefix}{number:012}"
+        return f"{words.document}#{document_id}", f"{words.document}Version#{words.prefix}{number:012}"
 
     return _made(owner, Version, "Version", {"by_number": table.key(by_number)}, table, f"{words.document}Version")
 
@@ -229,9 +229,9 @@ def _version(owner: type[Any], table: Table, words: Words) -> type[Version]:
 def _collection(
     owner: type[Any], table: Table, words: Words, name: str, own: CollectionWords
 ) -> type[CollectionVersion]:
-    def by_number(project: str, number: int = ANY, spill: int = ANY) -> Key:
+    def by_number(document_id: str, number: int = ANY, spill: int = ANY) -> Key:
         """The versions of a collection."""
-        return f"{words.document}#{project}", f"{own.word}#{own.prefix}{number:012}#{spill:04}"
+        return f"{words.document}#{document_id}", f"{own.word}#{own.prefix}{number:012}#{spill:04}"
 
     body = {"by_number": table.key(by_number)}
     return _made(owner, CollectionVersion, f"{own.word}Version", body, table, f"{words.document}{own.word}")
@@ -240,17 +240,17 @@ def _collection(
 def _mutations(
     owner: type[Any], table: Table, words: Words
 ) -> tuple[type[MutationRecord], type[ClientRecord], type[InboxRow]]:
-    def by_id(project: str, client: str = ANY, id: int = ANY) -> Key:
+    def by_id(document_id: str, client: str = ANY, id: int = ANY) -> Key:
         """A mutation and what became of it."""
-        return f"{words.document}#{project}", f"Mutation#{client}#{id:012}"
+        return f"{words.document}#{document_id}", f"Mutation#{client}#{id:012}"
 
-    def by_client(project: str, client: str = ANY) -> Key:
+    def by_client(document_id: str, client: str = ANY) -> Key:
         """How far the mutations of a document's clients have come."""
-        return f"{words.document}#{project}", f"Client#{client}"
+        return f"{words.document}#{document_id}", f"Client#{client}"
 
-    def by_place(project: str, client: str = ANY, id: int = ANY) -> Key:
+    def by_place(document_id: str, client: str = ANY, id: int = ANY) -> Key:
         """The mutations of a document that wait."""
-        return f"{words.document}#{project}", f"Inbox#{client}#{id:012}"
+        return f"{words.document}#{document_id}", f"Inbox#{client}#{id:012}"
 
     mutation = {"by_id": table.key(by_id)}
     client, inbox = {"by_client": table.key(by_client)}, {"by_id": table.key(by_place)}
@@ -262,15 +262,15 @@ def _mutations(
 
 
 def _garbage(owner: type[Any], table: Table, words: Words) -> tuple[type[GcEpoch], type[Condemned]]:
-    def by_project(project: str) -> Key:
+    def by_document(document_id: str) -> Key:
         """What commits to a document hold."""
-        return f"{words.document}#{project}", "GcEpoch"
+        return f"{words.document}#{document_id}", "GcEpoch"
 
-    def by_content(project: str, folder: str = ANY, sha256: str = ANY) -> Key:
+    def by_content(document_id: str, folder: str = ANY, sha256: str = ANY) -> Key:
         """The blobs of a document that may be deleted."""
-        return f"{words.document}#{project}", f"Condemned#{folder}#{sha256}"
+        return f"{words.document}#{document_id}", f"Condemned#{folder}#{sha256}"
 
-    epoch, condemned = {"by_project": table.key(by_project)}, {"by_content": table.key(by_content)}
+    epoch, condemned = {"by_document": table.key(by_document)}, {"by_content": table.key(by_content)}
     return (
         _made(owner, GcEpoch, "GcEpoch", epoch, table, f"{words.document}GcEpoch"),
         _made(owner, Condemned, "Condemned", condemned, table, f"{words.document}Condemned"),

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from singletable.documents import flows
 from singletable.documents.blobs import BlobStore
 from singletable.documents.contents import MAX_CONTENT_BYTES
-from singletable.documents.context import Authorise, Home, home_of
+from singletable.documents.context import Authorise, Context, context_of
 from singletable.documents.diff import Diff
 from singletable.documents.document import Document, Items
 from singletable.documents.garbage import Collected
@@ -45,91 +45,97 @@ class AsyncDocuments(Generic[D]):
     ) -> None:
         check_awaiting(db, "AsyncDocuments")
         self.db = db
-        self.home: Home[D] = home_of(kind, blobs, db.target.seal, max_content_bytes, authorise, is_direct=False)
+        self.context: Context[D] = context_of(
+            kind, blobs, db.target.seal, max_content_bytes, authorise, is_direct=False
+        )
 
     def __repr__(self) -> str:
-        return f"<AsyncDocuments of {self.home.kind.__name__}>"
+        return f"<AsyncDocuments of {self.context.kind.__name__}>"
 
     # --- writes -------------------------------------------------------------------------------------------------------
-    async def create(self, organisation: str, id: str, **scalars: Any) -> D:
-        """A new document of an organisation, as version 0. One request. AlreadyExists."""
-        return await self.db.run(flows.create(self.db.port, self.home, organisation, id, scalars))
+    async def create(self, parent: str, document_id: str, **scalars: Any) -> D:
+        """A new document of a parent, as version 0. One request. AlreadyExists."""
+        return await self.db.run(flows.create(self.db.port, self.context, parent, document_id, scalars))
 
-    async def submit(self, id: str, mutations: Sequence[Submission]) -> list[Outcome]:
+    async def submit(self, document_id: str, mutations: Sequence[Submission]) -> list[Outcome]:
         """Take clients' mutations into the inbox, in any order; durable when it returns. NotFound.
 
         Gives what became of each so far: `waiting`, or its outcome where it was processed before. Two round trips.
         """
-        return await self.db.run(flows.submit(self.db.port, self.home, id, mutations))
+        return await self.db.run(flows.submit(self.db.port, self.context, document_id, mutations))
 
-    async def process(self, id: str) -> list[Outcome]:
+    async def process(self, document_id: str) -> list[Outcome]:
         """Apply what waits until nothing can be applied; gives what this call applied or rejected, in order.
 
         Each client's mutations in the order of its ids, up to 40 in a version; an id that is missing is waited for.
         Any number of processors may work on a document at once. Four round trips a version and one of blobs.
         """
-        return await self.db.run(flows.process(self.db.port, self.home, id))
+        return await self.db.run(flows.process(self.db.port, self.context, document_id))
 
-    async def apply(self, id: str, mutations: Sequence[Submission]) -> list[Outcome]:
+    async def apply(self, document_id: str, mutations: Sequence[Submission]) -> list[Outcome]:
         """Submit and process; gives what became of each, in order."""
-        return await self.db.run(flows.apply(self.db.port, self.home, id, mutations))
+        return await self.db.run(flows.apply(self.db.port, self.context, document_id, mutations))
 
     async def submit_next(
-        self, id: str, client: str, mutation: Mutation, *, principal: str | None = None
+        self, document_id: str, client: str, mutation: Mutation, *, principal: str | None = None
     ) -> Submission:
         """Take a mutation into the inbox under the client's next free id, for clients that keep no count. NotFound.
 
         Four round trips. Call `process` to have it applied.
         """
-        return await self.db.run(flows.submit_next(self.db.port, self.home, id, client, mutation, principal))
+        return await self.db.run(
+            flows.submit_next(self.db.port, self.context, document_id, client, mutation, principal)
+        )
 
-    async def restore(self, id: str, *, version: int, by: str, principal: str | None = None) -> Outcome:
+    async def restore(self, document_id: str, *, version: int, by: str, principal: str | None = None) -> Outcome:
         """Make a document what it was in a version, as the next mutation of the client `by`; gives its outcome."""
-        return await self.db.run(flows.restore(self.db.port, self.home, id, version, by, principal))
+        return await self.db.run(flows.restore(self.db.port, self.context, document_id, version, by, principal))
 
-    async def branch(self, id: str, new: str, *, version: int | None = None, organisation: str | None = None) -> D:
+    async def branch(self, document_id: str, new: str, *, version: int | None = None, parent: str | None = None) -> D:
         """A new document that begins as the newest, or another, version of this one. AlreadyExists.
 
         Its blobs are copied, side by side.
         """
-        return await self.db.run(flows.branch(self.db.port, self.home, id, new, version, organisation))
+        return await self.db.run(flows.branch(self.db.port, self.context, document_id, new, version, parent))
 
     async def replay(
-        self, id: str, *, since: int, onto: str, until: int | None = None, client: str | None = None
+        self, document_id: str, *, since: int, onto: str, until: int | None = None, client: str | None = None
     ) -> Replay:
         """Apply to another document the mutations that this one's versions after `since` applied, in their order.
 
         They are submitted under a client of the replay's own: called again, it goes on where it stopped.
         """
-        return await self.db.run(flows.replay(self.db.port, self.home, id, since, onto, until, client))
+        return await self.db.run(flows.replay(self.db.port, self.context, document_id, since, onto, until, client))
 
-    async def collect_garbage(self, id: str, *, take_over: bool = False) -> Collected:
+    async def collect_garbage(self, document_id: str, *, take_over: bool = False) -> Collected:
         """Delete the blobs that nothing reaches, beside any number of writers. Run it now and then, one at a time.
 
         `take_over` finishes what a run left that has died: only when no other run of this document lives.
         """
-        return await self.db.run(flows.collect_garbage(self.db.port, self.home, id, take_over=take_over))
+        return await self.db.run(flows.collect_garbage(self.db.port, self.context, document_id, take_over=take_over))
 
-    async def store(self, id: str, collection: Items[T], values: Sequence[T]) -> list[Ref[T]]:
+    async def store(self, document_id: str, collection: Items[T], values: Sequence[T]) -> list[Ref[T]]:
         """Put contents that mutations will refer to, as in `store("p1", Project.shapes, [shape])`, side by side.
 
         Nothing keeps them until a mutation that refers to them is submitted, which has to be soon.
         """
         return await self.db.run(
-            flows.store(self.db.port, self.home, id, collection_model(self.home, collection), values)
+            flows.store(self.db.port, self.context, document_id, collection_model(self.context, collection), values)
         )
 
     # --- reads --------------------------------------------------------------------------------------------------------
-    async def head(self, id: str, *, collections: Sequence[Items[Any]] | None = None) -> D:
+    async def head(self, document_id: str, *, collections: Sequence[Items[Any]] | None = None) -> D:
         """The newest version. Two round trips, for all collections' hashes or those named; one without any. NotFound.
 
         Contents are read by `await documents.load(head.shapes)`, or of some ids.
         """
-        return await self.db.run(flows.head(self.db.port, self.home, id, names_of(self.home, collections)))
+        return await self.db.run(
+            flows.head(self.db.port, self.context, document_id, names_of(self.context, collections))
+        )
 
     async def at(
         self,
-        id: str,
+        document_id: str,
         *,
         version: int | None = None,
         time: datetime | None = None,
@@ -139,45 +145,47 @@ class AsyncDocuments(Generic[D]):
 
         Round trips as for `head`; a time takes one more for each four bits of the number of versions.
         """
-        return await self.db.run(flows.at(self.db.port, self.home, id, version, time, names_of(self.home, collections)))
+        return await self.db.run(
+            flows.at(self.db.port, self.context, document_id, version, time, names_of(self.context, collections))
+        )
 
-    async def items(self, id: str, collection: Items[T]) -> Items[T]:
+    async def items(self, document_id: str, collection: Items[T]) -> Items[T]:
         """The newest version of one collection, as in `items("p1", Project.shapes)`. One request."""
-        model = collection_model(self.home, collection)
-        return await self.db.run(flows.items_of(self.db.port, self.home, id, model.name))
+        model = collection_model(self.context, collection)
+        return await self.db.run(flows.items_of(self.db.port, self.context, document_id, model.name))
 
     async def load(self, items: Items[T], ids: Sequence[str] | None = None) -> dict[str, T]:
         """Contents of a collection that was read, side by side: all, or those of some ids. KeyError."""
         return await self.db.run(flows.load(self.db.port, items, ids))
 
     async def history(
-        self, id: str, *, limit: int = DEFAULT_LIMIT, after: str | None = None, principal: str | None = None
+        self, document_id: str, *, limit: int = DEFAULT_LIMIT, after: str | None = None, principal: str | None = None
     ) -> Page[Version]:
         """Some versions, newest first: number, time, scalars, and the mutations that made each. One request."""
-        return await self.db.run(flows.history(self.db.port, self.home, id, limit, after, principal))
+        return await self.db.run(flows.history(self.db.port, self.context, document_id, limit, after, principal))
 
-    async def diff(self, id: str, before: int, after: int) -> Diff:
+    async def diff(self, document_id: str, before: int, after: int) -> Diff:
         """What differs between two versions: scalars, and items added, changed, removed. No content is read."""
-        return await self.db.run(flows.diff(self.db.port, self.home, id, before, after))
+        return await self.db.run(flows.diff(self.db.port, self.context, document_id, before, after))
 
-    async def projects(
-        self, organisation: str, *, limit: int = DEFAULT_LIMIT, after: str | None = None, principal: str | None = None
+    async def page(
+        self, parent: str, *, limit: int = DEFAULT_LIMIT, after: str | None = None, principal: str | None = None
     ) -> Page[Listing]:
-        """Some documents of an organisation, by their ids. One request."""
-        return await self.db.run(flows.projects(self.db.port, self.home, organisation, limit, after, principal))
+        """Some documents of a parent, by their ids. One request."""
+        return await self.db.run(flows.page_of_documents(self.db.port, self.context, parent, limit, after, principal))
 
-    async def organisation(self, id: str) -> str:
-        """The organisation of a document. One request. NotFound."""
-        return await self.db.run(flows.organisation_of(self.db.port, self.home, id))
+    async def parent(self, document_id: str) -> str:
+        """The parent of a document. One request. NotFound."""
+        return await self.db.run(flows.parent_of(self.db.port, self.context, document_id))
 
-    async def last_ids(self, id: str, clients: Sequence[str]) -> dict[str, int]:
+    async def last_ids(self, document_id: str, clients: Sequence[str]) -> dict[str, int]:
         """How far each client's mutations have come; 0 for one that is not known. One round trip."""
-        return await self.db.run(flows.last_ids(self.db.port, self.home, id, clients))
+        return await self.db.run(flows.last_ids(self.db.port, self.context, document_id, clients))
 
-    async def outcomes(self, id: str, mutations: Sequence[tuple[str, int]]) -> list[Outcome | None]:
+    async def outcomes(self, document_id: str, mutations: Sequence[tuple[str, int]]) -> list[Outcome | None]:
         """What became of some clients' mutations, by client and id; None for those not processed. One round trip."""
-        return await self.db.run(flows.outcomes(self.db.port, self.home, id, mutations))
+        return await self.db.run(flows.outcomes(self.db.port, self.context, document_id, mutations))
 
-    async def check(self, id: str) -> list[Finding]:
+    async def check(self, document_id: str) -> list[Finding]:
         """What of a document is not as it should be: versions, collections, mutations, blobs. It reads all of it."""
-        return await self.db.run(flows.check(self.db.port, self.home, id))
+        return await self.db.run(flows.check(self.db.port, self.context, document_id))

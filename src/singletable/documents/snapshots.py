@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, NoReturn, TypeVar
 
 from singletable.documents.contents import Content, Contents
-from singletable.documents.context import Home
+from singletable.documents.context import Context
 from singletable.documents.document import CollectionModel, Document, Items
 from singletable.documents.mutations import Ref
 from singletable.documents.rows import Version
@@ -86,17 +86,15 @@ def _reading(items: StoredItems[T], id: str) -> Any:
     return lambda: items.read(id)
 
 
-def snapshot_of(home: Home[D], version: Version, hashes: Mapping[str, Hashes]) -> D:
+def snapshot_of(context: Context[D], version: Version, hashes: Mapping[str, Hashes]) -> D:
     """A version as the application sees it, with those collections of which the hashes are given."""
-    contents = home.contents(version.organisation, version.project)
-    made = object.__new__(home.kind)
-    made.__dict__.update(scalar_values(home, scalars_of(version)))
-    for name, model in home.model.collections.items():
+    contents = context.contents(version.parent, version.document_id)
+    made = object.__new__(context.kind)
+    made.__dict__.update(scalar_values(context, scalars_of(version)))
+    for name, model in context.model.collections.items():
         if name in hashes:
-            made.__dict__[name] = StoredItems(model, contents, hashes[name], home.is_direct)
-    made.__dict__.update(
-        id=version.project, organisation=version.organisation, version=version.number, time=version.time
-    )
+            made.__dict__[name] = StoredItems(model, contents, hashes[name], context.is_direct)
+    made.__dict__.update(id=version.document_id, parent=version.parent, version=version.number, time=version.time)
     return made
 
 
@@ -105,21 +103,21 @@ def scalars_of(version: Version) -> dict[str, AttributeValue]:
     return {name: to_attribute_value(value) for name, value in version.scalars.items()}
 
 
-def scalar_values(home: Home[Any], stored: Mapping[str, AttributeValue]) -> dict[str, Any]:
+def scalar_values(context: Context[Any], stored: Mapping[str, AttributeValue]) -> dict[str, Any]:
     """Fresh values each time: what a mutation does to a list in one version can't reach another."""
-    return dict(home.model.scalars.load(stored).__dict__)
+    return dict(context.model.scalars.load(stored).__dict__)
 
 
-def collection_model(home: Home[Any], collection: object) -> CollectionModel[Any]:
+def collection_model(context: Context[Any], collection: object) -> CollectionModel[Any]:
     """The collection that `Project.shapes` names, of this class of documents; InvalidRequest for anything else."""
-    found = next((model for model in home.model.collections.values() if model is collection), None)
+    found = next((model for model in context.model.collections.values() if model is collection), None)
     if found is not None:
         return found
     raise InvalidRequest(
-        f"a collection of {home.kind.__name__} is wanted",
+        f"a collection of {context.kind.__name__} is wanted",
         hint="Name it on the class, as in Project.shapes.",
     )
 
 
-def names_of(home: Home[Any], collections: Sequence[object] | None) -> list[str] | None:
-    return None if collections is None else [collection_model(home, each).name for each in collections]
+def names_of(context: Context[Any], collections: Sequence[object] | None) -> list[str] | None:
+    return None if collections is None else [collection_model(context, each).name for each in collections]

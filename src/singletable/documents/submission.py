@@ -15,7 +15,7 @@ import msgspec
 from singletable.documents.canonical_json import digest_of, is_array, is_object
 from singletable.documents.conditional_put import Yielding, put_if_absent
 from singletable.documents.contents import ARGUMENTS, Content, Contents, check_size, content_of
-from singletable.documents.context import Home
+from singletable.documents.context import Context
 from singletable.documents.document import CollectionModel
 from singletable.documents.inbox_limits import check_ahead, check_room, first_missing, last_of
 from singletable.documents.mutations import Mutation, Mutator, Outcome, Ref, Submission
@@ -37,7 +37,7 @@ _EXAMPLE = 'rename(name="x").by("client", 1)'
 
 
 async def submit(
-    port: Port, home: Home[Any], project: str, submissions: Sequence[Submission], *, own: bool = False
+    port: Port, context: Context[Any], document_id: str, submissions: Sequence[Submission], *, own: bool = False
 ) -> list[Outcome]:
     """Take mutations into the inbox; gives what became of each so far, in their order. NotFound without a document.
 
@@ -50,46 +50,54 @@ async def submit(
     Durable when it returns: `waiting` for those that are in the inbox now, the stored outcome for those that are past.
     Two round trips, and one of blobs for large arguments. A unit for each KB of a row; with blobs, it is a transaction.
     """
-    done, _ = await _submit(port, home, project, submissions, own=own, takes_gaps=True)
+    done, _ = await _submit(port, context, document_id, submissions, own=own, takes_gaps=True)
     return [done.get((s.client, s.id)) or Outcome(s.client, s.id, s.mutation.name, "waiting") for s in submissions]
 
 
 async def submit_in_order(
-    port: Port, home: Home[Any], project: str, submissions: Sequence[Submission]
+    port: Port, context: Context[Any], document_id: str, submissions: Sequence[Submission]
 ) -> list[Submission]:
     """As `submit`, and gives those that were left out: after an id that is missing, or too far ahead."""
-    _, left = await _submit(port, home, project, submissions, own=False, takes_gaps=False)
+    _, left = await _submit(port, context, document_id, submissions, own=False, takes_gaps=False)
     return left
 
 
 async def _submit(
-    port: Port, home: Home[Any], project: str, submissions: Sequence[Submission], *, own: bool, takes_gaps: bool
+    port: Port,
+    context: Context[Any],
+    document_id: str,
+    submissions: Sequence[Submission],
+    *,
+    own: bool,
+    takes_gaps: bool,
 ) -> tuple[dict[tuple[str, int], Outcome], list[Submission]]:
     """The outcomes of what is past, and what was left out."""
     _check_submissions(submissions)
-    await ready(port, home.model.table)
+    await ready(port, context.model.table)
     given = {(each.client, each.id): each for each in submissions}
     if len(given) < len(submissions):
         raise InvalidRequest("a mutation is given twice: a client's id names one", operation="submit")
-    epoch, known = await _known(port, home, project, [each.client for each in submissions])
+    epoch, known = await _known(port, context, document_id, [each.client for each in submissions])
     new = [s for s in submissions if s.id > last_of(known, s.client)]
     left: list[Submission] = []
     if not own:
-        missing = await first_missing(port, home, project, new, known)
+        missing = await first_missing(port, context, document_id, new, known)
         if not takes_gaps:
-            left = [s for s in new if _is_out(home, s, known, missing)]
-            new = [s for s in new if not _is_out(home, s, known, missing)]
-        check_ahead(home, new, known)
-        await check_room(port, home, project, new, has_gap=takes_gaps and bool(missing))
-    await _take_in(port, home, epoch, new, own)
+            left = [s for s in new if _is_out(context, s, known, missing)]
+            new = [s for s in new if not _is_out(context, s, known, missing)]
+        check_ahead(context, new, known)
+        await check_room(port, context, document_id, new, has_gap=takes_gaps and bool(missing))
+    await _take_in(port, context, epoch, new, own)
     taken = {(each.client, each.id) for each in [*new, *left]}
     old = [place for place in given if place not in taken]
-    found = await outcomes(port, home, project, old)
+    found = await outcomes(port, context, document_id, old)
     return {place: outcome for place, outcome in zip(old, found, strict=True) if outcome is not None}, left
 
 
-def _is_out(home: Home[Any], each: Submission, known: Mapping[str, ClientRecord], missing: Mapping[str, int]) -> bool:
-    is_ahead = each.id - last_of(known, each.client) > home.model.bounds.ahead
+def _is_out(
+    context: Context[Any], each: Submission, known: Mapping[str, ClientRecord], missing: Mapping[str, int]
+) -> bool:
+    is_ahead = each.id - last_of(known, each.client) > context.model.bounds.ahead
     return is_ahead or (each.client in missing and each.id > missing[each.client])
 
 
@@ -111,29 +119,29 @@ def _is_list(given: object) -> TypeGuard[Sequence[Any]]:
 
 
 async def _known(
-    port: Port, home: Home[Any], project: str, clients: Sequence[str]
+    port: Port, context: Context[Any], document_id: str, clients: Sequence[str]
 ) -> tuple[GcEpoch, dict[str, ClientRecord]]:
     """The document's epoch and how far its clients have come. One request for up to 99 clients. NotFound."""
-    rows = home.model.rows
-    keys = [rows.client.by_client(project, client) for client in dict.fromkeys(clients)]
-    found: list[Any] = await get_many(port, [rows.epoch.by_project(project), *keys], consistent=True)
+    rows = context.model.rows
+    keys = [rows.client.by_client(document_id, client) for client in dict.fromkeys(clients)]
+    found: list[Any] = await get_many(port, [rows.epoch.by_document(document_id), *keys], consistent=True)
     if not found or not isinstance(found[0], GcEpoch):
-        raise not_found(home, project)
+        raise not_found(context, document_id)
     return found[0], {row.client: row for row in found[1:]}
 
 
-async def _take_in(port: Port, home: Home[Any], epoch: GcEpoch, new: Sequence[Submission], own: bool) -> None:
-    project = epoch.project
+async def _take_in(port: Port, context: Context[Any], epoch: GcEpoch, new: Sequence[Submission], own: bool) -> None:
+    document_id = epoch.document_id
     for _ in range(TRIES):
-        contents = home.contents(epoch.organisation, project)
+        contents = context.contents(epoch.parent, document_id)
         needed: dict[Content, bytes | None] = {}
-        rows = [_row(home, contents, project, each, needed, own, _instant(port)) for each in new]
-        await keep(port, home, epoch, contents, needed)
-        if await _put(port, home, epoch, rows):
+        rows = [_row(context, contents, document_id, each, needed, own, _instant(port)) for each in new]
+        await keep(port, context, epoch, contents, needed)
+        if await _put(port, context, epoch, rows):
             return
-        epoch = await epoch_row(port, home, project)
+        epoch = await epoch_row(port, context, document_id)
     raise TransactionConflict(
-        f"garbage was collected between each of {TRIES} tries", table=home.model.table.name, operation="submit"
+        f"garbage was collected between each of {TRIES} tries", table=context.model.table.name, operation="submit"
     )
 
 
@@ -142,9 +150,9 @@ def _instant(port: Port) -> datetime:
 
 
 def _row(
-    home: Home[Any],
+    context: Context[Any],
     contents: Contents,
-    project: str,
+    document_id: str,
     each: Submission,
     needed: dict[Content, bytes | None],
     own: bool,
@@ -160,8 +168,8 @@ def _row(
         check_size(data, contents.most)
         digest = digest_of(data)
         needed[Content(ARGUMENTS, digest)] = data
-    row = home.model.rows.inbox(
-        project=project,
+    row = context.model.rows.inbox(
+        document_id=document_id,
         client=each.client,
         id=each.id,
         name=mutation.name,
@@ -175,11 +183,11 @@ def _row(
     return row, bool(refs) or digest is not None
 
 
-async def _put(port: Port, home: Home[Any], epoch: GcEpoch, rows: Sequence[tuple[InboxRow, bool]]) -> bool:
+async def _put(port: Port, context: Context[Any], epoch: GcEpoch, rows: Sequence[tuple[InboxRow, bool]]) -> bool:
     """Put the rows that are not there, side by side; False where the epoch has passed for one that needs blobs."""
     plain = [put_if_absent(row) for row, needs_blobs in rows if not needs_blobs]
     held = [
-        TransactWriteItems([put_if_absent(row), holds(home, epoch)], port.token())
+        TransactWriteItems([put_if_absent(row), holds(context, epoch)], port.token())
         for row, needs_blobs in rows
         if needs_blobs
     ]
@@ -192,8 +200,8 @@ async def _put(port: Port, home: Home[Any], epoch: GcEpoch, rows: Sequence[tuple
 
 async def submit_next(
     port: Port,
-    home: Home[Any],
-    project: str,
+    context: Context[Any],
+    document_id: str,
     client: str,
     mutation: Mutation,
     principal: str | None = None,
@@ -205,23 +213,23 @@ async def submit_next(
     Four round trips. For clients that keep no count of their own: two that submit at once get two ids.
     """
     _check_mutation(mutation)
-    await ready(port, home.model.table)
+    await ready(port, context.model.table)
     for _ in range(TRIES):
-        epoch = await epoch_row(port, home, project)
-        submission = mutation.by(client, await _next_id(port, home, project, client), principal=principal)
-        contents = home.contents(epoch.organisation, project)
+        epoch = await epoch_row(port, context, document_id)
+        submission = mutation.by(client, await _next_id(port, context, document_id, client), principal=principal)
+        contents = context.contents(epoch.parent, document_id)
         needed: dict[Content, bytes | None] = {}
-        row, _ = _row(home, contents, project, submission, needed, own, _instant(port))
-        await keep(port, home, epoch, contents, needed)
+        row, _ = _row(context, contents, document_id, submission, needed, own, _instant(port))
+        await keep(port, context, epoch, contents, needed)
         try:
             # As a transaction, whose token settles a lost answer: an id that is taken is another's.
-            await port.send(TransactWriteItems([put_if_absent(row), holds(home, epoch)], port.token()))
+            await port.send(TransactWriteItems([put_if_absent(row), holds(context, epoch)], port.token()))
         except Cancelled:
             continue
         return submission
     raise TransactionConflict(
         f"others took the client's next id at each of {TRIES} tries",
-        table=home.model.table.name,
+        table=context.model.table.name,
         operation="submit",
         hint="Give each writer a client of its own.",
     )
@@ -236,12 +244,12 @@ def _check_mutation(given: Any) -> None:
         )
 
 
-async def _next_id(port: Port, home: Home[Any], project: str, client: str) -> int:
+async def _next_id(port: Port, context: Context[Any], document_id: str, client: str) -> int:
     """One after the last of a client that is applied or waits."""
     # The inbox first: a row that is gone from it by then is counted by the record that is read afterwards.
-    waiting: Query[InboxRow] = home.model.rows.inbox.by_id(project, client, ANY)
+    waiting: Query[InboxRow] = context.model.rows.inbox.by_id(document_id, client, ANY)
     newest = await port.send(ask(waiting.newest_first().consistent(), port.now()).operation(None, 1))
-    known = await client_rows(port, home, project, [client])
+    known = await client_rows(port, context, document_id, [client])
     ids = [row.id for row in newest.items] + [row.last_id for row in known.values()]
     return max(ids, default=0) + 1
 
@@ -263,18 +271,18 @@ class _IfHeld:
 
 
 async def store(
-    port: Port, home: Home[Any], project: str, collection: CollectionModel[T], values: Sequence[T]
+    port: Port, context: Context[Any], document_id: str, collection: CollectionModel[T], values: Sequence[T]
 ) -> list[Ref[T]]:
     """Put contents that mutations will refer to, side by side. Until one that does is submitted, nothing keeps them."""
-    await ready(port, home.model.table)
-    epoch = await epoch_row(port, home, project)
+    await ready(port, context.model.table)
+    epoch = await epoch_row(port, context, document_id)
     named: list[Content] = []
     needed: dict[Content, bytes | None] = {}
     for value in values:
         data = collection.codec.encode(value)
         named.append(Content(collection.folder, digest_of(data)))
         needed[named[-1]] = data
-    await keep(port, home, epoch, home.contents(epoch.organisation, project), needed)
+    await keep(port, context, epoch, context.contents(epoch.parent, document_id), needed)
     return [Ref(f"{content.folder}/{content.sha256}") for content in named]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from singletable.documents.batches import SPILL_BYTES, Ended
 from singletable.documents.conditional_put import put_if_absent
-from singletable.documents.context import Home
+from singletable.documents.context import Context
 from singletable.documents.drafts import ENTRY_BYTES, Working, entries_size
 from singletable.documents.head_state import State
 from singletable.documents.retention import holds
@@ -24,14 +24,16 @@ from singletable.values import from_attribute_value
 from singletable.values.sizes import text_size
 
 
-def actions_of(home: Home[Any], state: State, working: Working, ended: Sequence[Ended], now: float) -> list[Action]:
+def actions_of(
+    context: Context[Any], state: State, working: Working, ended: Sequence[Ended], now: float
+) -> list[Action]:
     """Everything of the transaction. At most 100 actions and 4 MB, which the batch has seen to."""
     before = state.version
     number = before.number + 1
     numbers = {**before.collections, **{name: before.collections.get(name, 0) + 1 for name in working.changed}}
-    version = home.model.rows.version(
-        project=before.project,
-        organisation=before.organisation,
+    version = context.model.rows.version(
+        document_id=before.document_id,
+        parent=before.parent,
         number=number,
         time=_time_after(before.time, now),
         scalars={name: from_attribute_value(value) for name, value in working.scalars.items()},
@@ -44,23 +46,23 @@ def actions_of(home: Home[Any], state: State, working: Working, ended: Sequence[
     actions: list[Action] = [put_if_absent(version)]
     for name in working.changed:
         hashes = working.hashes_now(name)
-        actions += collection_actions(home, before.project, before.organisation, name, numbers[name], hashes)
-    actions += [_record(home, before.project, number, each) for each in ended]
-    actions += _clients(home, state, number, ended)
-    return [*actions, holds(home, state.epoch)]
+        actions += collection_actions(context, before.document_id, before.parent, name, numbers[name], hashes)
+    actions += [_record(context, before.document_id, number, each) for each in ended]
+    actions += _clients(context, state, number, ended)
+    return [*actions, holds(context, state.epoch)]
 
 
 def collection_actions(
-    home: Home[Any], project: str, organisation: str, name: str, number: int, hashes: dict[str, bytes]
+    context: Context[Any], document_id: str, parent: str, name: str, number: int, hashes: dict[str, bytes]
 ) -> list[Action]:
     """The parts of one version of a collection: as few as its entries need."""
     parts = parts_of(hashes)
-    kind = home.model.rows.collections[name]
+    kind = context.model.rows.collections[name]
     return [
         put_if_absent(
             kind(
-                project=project,
-                organisation=organisation,
+                document_id=document_id,
+                parent=parent,
                 number=number,
                 spill=spill,
                 spills=len(parts),
@@ -86,11 +88,11 @@ def parts_of(hashes: dict[str, bytes]) -> list[dict[str, bytes]]:
     return parts
 
 
-def _record(home: Home[Any], project: str, number: int, ended: Ended) -> Action:
+def _record(context: Context[Any], document_id: str, number: int, ended: Ended) -> Action:
     each = ended.submission
     return put_if_absent(
-        home.model.rows.mutation(
-            project=project,
+        context.model.rows.mutation(
+            document_id=document_id,
             client=each.client,
             id=each.id,
             name=each.mutation.name,
@@ -104,13 +106,13 @@ def _record(home: Home[Any], project: str, number: int, ended: Ended) -> Action:
     )
 
 
-def _clients(home: Home[Any], state: State, number: int, ended: Sequence[Ended]) -> list[Action]:
+def _clients(context: Context[Any], state: State, number: int, ended: Sequence[Ended]) -> list[Action]:
     """Each client's last id, under the one that was read."""
     last = {each.submission.client: each.submission.id for each in ended}
-    project, model = state.version.project, model_of(home.model.rows.client)
+    document_id, model = state.version.document_id, model_of(context.model.rows.client)
     found: list[Action] = []
     for client, id in last.items():
-        row = home.model.rows.client(project=project, client=client, last_id=id, version=number)
+        row = context.model.rows.client(document_id=document_id, client=client, last_id=id, version=number)
         if client in state.clients:
             expected = Given({"N": str(state.clients[client].last_id)})
             held = guard(model, Condition("=", (Stored("last_id"), expected)))

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from singletable.documents import Home, InboxRow, Outcome, Submission
+from singletable.documents import Context, InboxRow, Outcome, Submission
 from singletable.documents.flows import next_version
 from singletable.errors import InvalidRequest, Unavailable
 from singletable.flow import Port
@@ -31,7 +31,7 @@ OnUnknown = Callable[[InboxRow], object]
 class Applier:
     """Applies the mutations in the inboxes of one document class."""
 
-    home: Home[Any]
+    home: Context[Any]
     authorise: Authorise
 
     async def next(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any, TypeVar
 
-from singletable.documents import Home
+from singletable.documents import Context
 from singletable.flow import Port
 from singletable.foundation import Entity, Finding, flows, model_for, ready
 from singletable.operations import Key
@@ -18,12 +18,12 @@ from singletable.sync.client_groups import Group, group_keys
 E = TypeVar("E", bound=Entity)
 
 
-async def check(port: Port, home: Home[Any]) -> list[Finding]:
+async def check(port: Port, home: Context[Any]) -> list[Finding]:
     """All findings; [] for a sound table. Costs four scans. Documents have a check of their own."""
     await ready(port, home.model.table)
     keys, rows, word = group_keys(home.model.table), home.model.rows, home.model.words.document
     groups = {group.group: group async for group in _all(port, keys.group)}
-    projects = {epoch.project async for epoch in _all(port, rows.epoch)}
+    projects = {epoch.document_id async for epoch in _all(port, rows.epoch)}
     found = [
         _finding(group, "sync.group-homeless", "its project is missing")
         for group in groups.values()
@@ -37,7 +37,7 @@ async def check(port: Port, home: Home[Any]) -> list[Finding]:
             found.append(_finding(client, "sync.client-alone", "its group is missing"))
     async for record in _all(port, rows.mutation):
         group = bound.get(record.client)
-        made = (record.principal, word, record.project)
+        made = (record.principal, word, record.document_id)
         if group is not None and made != (group.user, group.document, group.project):
             found.append(_finding(record, "sync.crossed", "its user or project is not that of its client's group"))
     return found

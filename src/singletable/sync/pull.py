@@ -20,7 +20,7 @@ import msgspec
 
 from singletable.documents.canonical_json import canonical
 from singletable.documents.contents import Content, Contents
-from singletable.documents.context import Home
+from singletable.documents.context import Context
 from singletable.documents.document import CollectionModel
 from singletable.documents.read import (
     client_rows,
@@ -59,7 +59,7 @@ class HeadView:
 class Puller:
     """Answers the pulls of one document class."""
 
-    home: Home[Any]
+    home: Context[Any]
     keys: GroupKeys
     seen: Bindings
     most_versions: int
@@ -96,7 +96,7 @@ class Puller:
         if cookie.__class__ is not int or not 0 <= cookie < head.number:
             return None
         last = head.number if head.number - cookie <= self.most_versions else cookie
-        rows: Query[Version] = self.home.model.rows.version.by_number(head.project, between(cookie, last))
+        rows: Query[Version] = self.home.model.rows.version.by_number(head.document_id, between(cookie, last))
         found = await flows.everything(port, rows.consistent())
         return found if found and found[0].number == cookie else None
 
@@ -114,10 +114,10 @@ class Puller:
         """
         for _ in range(_TRIES):
             clients = await clients_of(port, self.keys, group)
-            records: Mapping[str, ClientRecord] = await client_rows(port, self.home, head.project, clients)
+            records: Mapping[str, ClientRecord] = await client_rows(port, self.home, head.document_id, clients)
             if all(record.version <= head.number for record in records.values()):
                 return head, {client: record.last_id for client, record in records.items()}
-            head = await newest(port, self.home, head.project)
+            head = await newest(port, self.home, head.document_id)
         raise Unavailable("the project is changing faster than it can be read", operation="pull", hint="Try again.")
 
     async def _own(self, port: Port, group: str, last_ids: Mapping[str, int]) -> dict[str, int]:
@@ -140,7 +140,7 @@ class Puller:
             for id, digest in after[name].items()
             if before[name].get(id) != digest
         ]
-        contents = self.home.contents(head.organisation, head.project)
+        contents = self.home.contents(head.parent, head.document_id)
         calls = [partial(_json_of, contents, collection, content) for _, collection, content in new]
         values = await port.call_all(calls) if calls else []
         return [*gone, *(Put(key, msgspec.Raw(value)) for (key, _, _), value in zip(new, values, strict=True))]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from singletable.documents.context import Home
+from singletable.documents.context import Context
 from singletable.documents.flows import client_rows
 from singletable.documents.mutations import Mutation, Submission
 from singletable.documents.submission import refs_in, submit_in_order
@@ -40,7 +40,7 @@ class PushResult:
 class Pusher:
     """Stores the pushes of one document class."""
 
-    home: Home[Any]
+    home: Context[Any]
     keys: GroupKeys
     seen: Bindings
 

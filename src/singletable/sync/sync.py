@@ -19,8 +19,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, Protocol, TypeVar
 
-from singletable.documents import Home, Outcome, Version
-from singletable.documents.flows import create, newest, organisation_of
+from singletable.documents import Context, Outcome, Version
+from singletable.documents.flows import create, newest, parent_of
 from singletable.errors import (
     AlreadyExists,
     Conflict,
@@ -71,7 +71,7 @@ class AsyncDocuments(Protocol):
     def db(self) -> Awaiting: ...
 
     @property
-    def home(self) -> Home[Any]: ...
+    def context(self) -> Context[Any]: ...
 
 
 class Sync:
@@ -101,7 +101,7 @@ class Sync:
         self.rates = Rates(limits.requests_per_second, limits.burst, limits.users)
         self.pokes = Pokes(limits, poll_seconds, monotonic)
         self.monotonic = monotonic
-        self._db, self._home = documents.db, documents.home
+        self._db, self._home = documents.db, documents.context
         self._authenticate, self._authorise, self._create = authenticate, authorise, create
         self._processor: Processor = processor
         self._keys, self._seen = group_keys(self._home.model.table), Bindings()
@@ -136,11 +136,11 @@ class Sync:
 
     async def on_inbox(self, change: Arrival) -> None:
         """A handler of changes: `changes.on(Project.Inbox).inserted(sync.on_inbox)`."""
-        await follow(self.process, change.new.project)
+        await follow(self.process, change.new.document_id)
 
     async def on_version(self, change: NewVersion) -> None:
         """A handler of changes that pokes at once: `changes.on(Project.Version).inserted(sync.on_version)`."""
-        self.notify(change.new.project, change.new.number)
+        self.notify(change.new.document_id, change.new.number)
 
     async def run(
         self,
@@ -286,7 +286,7 @@ class Sync:
         port, home = self._db.port, self._home
         try:
             home.contents(home.model.words.parent, project)
-            await organisation_of(port, home, project)
+            await parent_of(port, home, project)
         except InvalidValue:  # not an id of a project
             raise Missing from None
         except NotFound:

@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from singletable.documents import Home, Outcome
+from singletable.documents import Context, Outcome
 from singletable.errors import DeclarationError, InvalidRequest
 from singletable.flow.shells import Blocking, is_of_shell
 from singletable.flow.stop import Stop, stopping
@@ -31,7 +31,7 @@ class BlockingDocuments(Protocol):
     def db(self) -> Blocking: ...
 
     @property
-    def home(self) -> Home[Any]: ...
+    def context(self) -> Context[Any]: ...
 
 
 class Worker:
@@ -48,7 +48,7 @@ class Worker:
                 "an async authorise can't be asked in the blocking shell",
                 hint="Write it without async, or process with a Sync over AsyncDocuments.",
             )
-        self._db, self._applier = documents.db, Applier(documents.home, authorise)
+        self._db, self._applier = documents.db, Applier(documents.context, authorise)
 
     def __repr__(self) -> str:
         return f"<Worker of {self._applier.home.kind.__name__}>"
@@ -59,7 +59,7 @@ class Worker:
 
     def on_inbox(self, change: Arrival) -> None:
         """A handler of changes: `changes.on(Project.Inbox).inserted(worker.on_inbox)`."""
-        self._db.run(follow(self._process, change.new.project))
+        self._db.run(follow(self._process, change.new.document_id))
 
     def run(
         self,

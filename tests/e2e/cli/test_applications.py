@@ -215,9 +215,9 @@ def test_what_is_wrong_is_said_in_one_line(bench: Bench, command: str, words: tu
 
 
 def test_two_classes_of_one_name(bench: Bench) -> None:
-    ran = bench.run("explain", "examples.projects.model", "Listing.by_project", "b1")
+    ran = bench.run("explain", "examples.projects.model", "Listing.by_document", "b1")
     assert ran.exit_code == 2
-    assert "Project.Listing.by_project or Repository.Listing.by_project" in ran.stderr
+    assert "Project.Listing.by_document or Repository.Listing.by_document" in ran.stderr
     listed = json.loads(bench.run("patterns", "examples.projects.model", "--json").stdout)
     names = [f"{p['entity']}.{p['name']}" for p in listed]
     assert len(set(names)) == len(names)

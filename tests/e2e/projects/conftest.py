@@ -23,7 +23,7 @@ def app(tmp_path: Path) -> Iterator[Service]:
         app.create_table()
         yield app
         for _, row in app.projects(ORGANISATION):
-            assert app.documents_of(row.project).check(row.project) == []
+            assert app.documents_of(row.document_id).check(row.document_id) == []
 
 
 @pytest.fixture(scope="session")

@@ -126,7 +126,7 @@ def test_restore_brings_everything_back(board: Service) -> None:
     submit(board, delete_shape(id="s1"), rename(name="Gone"))
     assert board.restore("b1", 1) == 3
     assert not board.boards.diff("b1", 1, 3)
-    assert board.version("b1").organisation == ORGANISATION
+    assert board.version("b1").parent == ORGANISATION
 
 
 # --- where contents lie -----------------------------------------------------------------------------------------------

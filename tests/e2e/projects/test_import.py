@@ -43,7 +43,7 @@ def test_its_id_is_the_folder_and_the_first_commit(app: Service, everything: Pat
     first = commits_of(everything)[0]
     assert take(app, everything, limit=1).project == f"everything-{first[:8]}"
     assert take(app, everything, limit=1, project="mine").project == "mine"
-    assert [row.project for _, row in app.projects(ORGANISATION)] == [f"everything-{first[:8]}", "mine"]
+    assert [row.document_id for _, row in app.projects(ORGANISATION)] == [f"everything-{first[:8]}", "mine"]
 
 
 def test_a_folder_inside_the_repository_is_the_repository(app: Service, tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_who_when_and_why_are_kept_in_the_mutation(app: Service, everything: Pat
 
 def stored_arguments(app: Service, project: str) -> list[str]:
     """Of every mutation, from its record or its blob."""
-    kind = app.repositories.home.model.rows.mutation
+    kind = app.repositories.context.model.rows.mutation
     records = [app.db.get(kind.by_id(project, CLIENT, n)) for n in range(1, 18)]
     folder = Path(vars(app.blobs)["directory"]) / ORGANISATION / "repositories" / project / "mutations"
     blobs = {path.name: gzip.decompress(path.read_bytes()).decode() for path in folder.iterdir()}

@@ -52,8 +52,8 @@ async def opened(stack: AsyncExitStack, folder: Path, *, is_demo: bool, **option
 async def findings_of(app: Application, organisation: str) -> list[Finding]:
     """What the library's own checks find."""
     documents = app.boards.documents
-    listed = await documents.projects(organisation)
-    found = [finding for each in listed.items for finding in await documents.check(each.project)]
+    listed = await documents.page(organisation)
+    found = [finding for each in listed.items for finding in await documents.check(each.document_id)]
     return [*found, *await app.boards.db.check(projects)]
 
 
