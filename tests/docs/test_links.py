@@ -28,3 +28,20 @@ def test_the_files_that_contributing_names_are_there() -> None:
     named_files = re.findall(r"`((?:src|tests|docs|tools|examples)/[\w/.-]+)`", CONTRIBUTING.read_text())
     assert len(named_files) > 30
     assert [name for name in named_files if not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("SORTABLE", "src/singletable/schema/key_values.py"),
+        ("_SHAPES", "src/singletable/schema/overlap.py"),
+        ("VALUES", "tests/property/keys.py"),
+        ("_AWAITED", "tests/support/shells.py"),
+        ("Router", "src/singletable/streams/router.py"),
+    ],
+)
+def test_what_contributing_names_is_where_it_says(name: str, file: str) -> None:
+    page = CONTRIBUTING.read_text()
+    assert f"`{name}`" in page
+    assert f"`{file}`" in page
+    assert re.search(rf"^(class )?{name}\b", (ROOT / file).read_text(), re.MULTILINE)
