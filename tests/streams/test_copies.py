@@ -142,7 +142,7 @@ async def test_a_late_writer_puts_nothing_old_over_a_newer_copy(shell: Shell, ch
     await shell.update(club, attr(Club.name).set("Second"))
     await change_worker(shell, changes).drain()
     await shell.run(kept._update(shell.port, Member.of_club("c1", "m1"), stale, is_another=False))
-    await shell.run(kept._tell_those_found(shell.port, stale, is_another=False))
+    await shell.run(kept._write_found(shell.port, stale, is_another=False))
     assert await names(shell) == {"m1": "Second"}
 
 
@@ -275,7 +275,7 @@ def test_holders_and_sources_are_found_from_each_other() -> None:
     wrong: list[tuple[Any, str]] = [
         (Member.of_user, "finds holders by email"),
         (Fan.in_part, "only a part of each item"),
-        (Club.by_id, "Club repeats nothing"),
+        (Club.by_id, "Club copies nothing"),
         ("Member.of_club", "takes the access pattern"),
     ]
     for pattern, why in wrong:

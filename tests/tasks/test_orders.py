@@ -73,7 +73,7 @@ async def test_a_cancelled_turn_is_passed_over(bench: Bench) -> None:
     bench.clock.advance(10)
     assert (await bench.drain()).done == 2
     assert bench.ran == ["1", "3"]
-    assert [turn async for turn in bench.shell.scan(bench.tasks.entities.turn)] == []
+    assert [turn async for turn in bench.shell.scan(bench.tasks.entities.ordered)] == []
     assert await bench.findings() == []
 
 

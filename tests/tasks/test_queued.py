@@ -187,7 +187,7 @@ async def test_an_index_that_holds_a_part_is_refused(queued: Bench, aws_emulator
     )
     note = noting(bench)
     await bench.add(bench.tasks.after(seconds(0), note("a")), bench.tasks.after(seconds(0), note("b"), order="o"))
-    with pytest.raises(NotConfigured, match="holds a part"):
+    with pytest.raises(NotConfigured, match="does not project the order"):
         await task_worker(bench.shell, bench.tasks).send_due(Queue(f"{aws_emulator}/0/q"))
     assert (await task_worker(bench.shell, bench.tasks).drain()).done == 2
     assert await bench.findings() == []

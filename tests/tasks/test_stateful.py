@@ -192,7 +192,7 @@ class Workers(RuleBasedStateMachine):
             assert not (ended and id in dead)
         for order in ("x", "y"):
             self._judge_order(order)
-        assert [item async for item in self.judge.shell.scan(self.judge.tasks.entities.turn)] == []
+        assert [item async for item in self.judge.shell.scan(self.judge.tasks.entities.ordered)] == []
         assert [item async for item in self.judge.shell.scan(self.judge.tasks.entities.lane)] == []
         left = [item.id async for item in self.judge.shell.scan(self.judge.tasks.entity)]
         assert set(left) == dead
@@ -201,7 +201,7 @@ class Workers(RuleBasedStateMachine):
     async def _is_quiet(self) -> bool:
         """Nothing is left but what is dead."""
         shell, entities = self.judge.shell, self.judge.tasks.entities
-        if [turn async for turn in shell.scan(entities.turn)]:
+        if [turn async for turn in shell.scan(entities.ordered)]:
             return False
         return {item.state async for item in shell.scan(entities.task)} <= {State.DEAD}
 

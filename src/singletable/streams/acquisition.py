@@ -22,15 +22,14 @@ from singletable.streams.shard_tree import all_shards, newest, readable_shards
 from singletable.streams.state import ConsumerItem, LeaseItem, leases_needed
 
 _SAFE_SECONDS = 23 * 3600.0
-"""A stream keeps its records for a day. How long nobody read a shard is measured by the wall clocks of different
-workers at different times, which may differ by an hour: rather a gap that was none than one that nobody is told of."""
+"""A stream keeps its records for a day. The time since a shard was read is measured by the wall clocks of different
+workers, which may differ by an hour. It is better to report a gap that was none than to miss one."""
 MARGIN_SECONDS = 15 * 60.0
-"""A consumer that began with what comes, and died before its first checkpoint, begins so much earlier: by how much the
-worker's clock may be ahead of the service's, which takes no request signed by one that is further off."""
+"""A consumer with `start="now"` that died before its first checkpoint begins this much earlier. A clock can't be
+further ahead of the service's: requests signed by such a clock are refused."""
 
 _FRESH_SECONDS = 10.0
-"""So long after it began, a consumer that begins with what comes may begin behind what is there; later it could miss
-what came meanwhile."""
+"""For this long a consumer with `start="now"` may begin at the end of a shard; later it could miss records."""
 
 
 @dataclass(eq=False)
@@ -43,14 +42,14 @@ class Search:
     begun: ConsumerItem
     owner: str
     greedy: bool
-    """Takes every shard that is free, not its share."""
+    """Takes every free shard, not only its share."""
     sightings: leases.Sightings
     began_at: float
-    """When it was introduced, by the clock of intervals."""
+    """By the monotonic clock."""
     looked_at: float = -math.inf
-    """By the clock of intervals."""
+    """By the monotonic clock."""
     left: list[str] = field(default_factory=list[str])
-    """The shards that are neither over nor this worker's."""
+    """The shards that are not over and that this worker does not hold."""
 
     @classmethod
     async def begin(
@@ -63,7 +62,7 @@ class Search:
         )
 
     def hurry(self) -> None:
-        """Look again at once: a shard is over, and its children's turn has come."""
+        """Look again at once: a shard is over, and its children may be read."""
         self.looked_at = -math.inf
 
     def is_due(self) -> bool:
@@ -71,11 +70,10 @@ class Search:
         return self.port.monotonic() - self.looked_at >= min(pause, 10.0)
 
     async def look(self, held: dict[str, HeldShard]) -> None:
-        """Take shards, each held as soon as it is taken.
+        """Take shards. Each is in `held` as soon as it is taken.
 
-        Leases are read before shards, as the worker may be held up between the two: what was leased had its shard, so
-        that a shard which is not listed afterwards has gone. A lease that is made meanwhile is not seen, and can't be
-        made again.
+        Leases are read before shards, because the worker may be paused between the two. A lease had its shard, so a
+        shard that is not listed afterwards is gone. A lease that is made in between can't be made again.
         """
         self.looked_at = self.port.monotonic()
         found = await leases.all_leases(self.port, self.consumer.state, self.consumer.name, self.label)
@@ -130,15 +128,15 @@ class Search:
         return held
 
     def _may_have_lost(self, shard: Shard, lease: LeaseItem | None, there: Set[str]) -> bool:
-        """Whether a shard that nobody began to read waited for so long that its first records may be gone."""
+        """Whether a shard without a checkpoint waited for so long that its first records may be trimmed."""
         waited_since = self.begun.began_at if lease is None else lease.made_at
         if lease is None and shard.parent is not None:
-            return shard.parent not in there  # its parent was closed over a day ago, which was when it began
+            return shard.parent not in there  # its parent was closed over a day ago, and it began then
         waited = self.port.now() - waited_since.timestamp()
         return waited >= _SAFE_SECONDS and (lease is None or not lease.position)
 
     async def _ask(self, turn: list[Shard], known: Mapping[str, LeaseItem], shards: int) -> None:
-        """Ask the worker with most shards for one of them, where it has more than its share."""
+        """Ask the worker with the most shards for one of them, where it has more than its share."""
         others = [known[s.id] for s in turn if s.id in known and known[s.id].owner]
         counted = Counter(lease.owner for lease in others)
         share = self._share(shards, known.values())
@@ -150,7 +148,7 @@ class Search:
                 return
 
     async def _bury(self, shards: list[Shard], known: dict[str, LeaseItem]) -> None:
-        """Delete the leases of shards that the stream no longer has; tell of those that were not read to their end."""
+        """Delete the leases of shards that the stream no longer has; report a gap for those not read to their end."""
         there = {shard.id for shard in shards}
         for lease in [lease for lease in known.values() if lease.shard not in there]:
             if (not lease.is_over and not self._is_free(lease)) or not await self._is_gone(lease):
@@ -166,7 +164,7 @@ class Search:
             del known[lease.shard]
 
     async def _is_gone(self, lease: LeaseItem) -> bool:
-        """Asked of the shard itself: a list of shards may be older than the service's last answer."""
+        """Asks for the shard itself, because a list of shards may be stale."""
         source = self.port.to(DYNAMODB_STREAMS)
         return await source.send(GetShardIterator(self.begun.stream, lease.shard)) is None
 
@@ -183,7 +181,7 @@ def make_lease(port: Port, consumer: Consumer, stream: str, shard: str, **more: 
 
 
 async def _introduce(port: Port, consumer: Consumer, options: WorkerOptions, stream: str) -> ConsumerItem:
-    """Which stream the consumer reads, and since when; written down the first time."""
+    """Which stream the consumer reads, and since when; stored the first time."""
     kind: Any = consumer.state.consumer
     key: Any = consumer.state.consumer.by_name(consumer.name)
     with leases_needed(port, consumer.state):
@@ -203,7 +201,7 @@ async def _introduce(port: Port, consumer: Consumer, options: WorkerOptions, str
 
 
 async def _begin_with_what_comes(port: Port, consumer: Consumer, stream: str) -> None:
-    """Leases that begin behind what is there: every shard is over but the newest, which start at their end."""
+    """Make the leases of a consumer with `start="now"`: the newest shards start at their end, all others are over."""
     shards = await all_shards(port, stream)
     open_ = newest(shards)
     for shard in shards:

@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class On(Generic[E]):
-    """What can happen to the entities of a class. Each is a decorator, and a plain function for bound methods."""
+    """The events of an entity class. Each is a decorator; call it as a function for a bound method."""
 
     def __init__(self, kind: type[E], add: Callable[[Handler], None]) -> None:
         self._type = model_of(kind).type
@@ -42,7 +42,7 @@ class On(Generic[E]):
         self._add = add
 
     def inserted(self, handler: Callable[[Inserted[E]], R]) -> Callable[[Inserted[E]], R]:
-        """A new item; also one that takes the place of an expired one."""
+        """A new item; also an item that replaces an expired one."""
         return self._register("inserted", handler)
 
     @overload
@@ -52,7 +52,7 @@ class On(Generic[E]):
     @overload
     def modified(self, *attributes: Any) -> Callable[[Callable[[Modified[E]], R]], Callable[[Modified[E]], R]]: ...
     def modified(self, *given: Any) -> Any:
-        """Any attribute differs; with attributes, only where one of those does: `modified(Contact.name)`."""
+        """Any attribute changed; with attributes given, one of those changed: `modified(Contact.name)`."""
         if len(given) == 1 and callable(given[0]) and not isinstance(given[0], Handle):
             return self._register("modified", given[0])
         names = tuple(self._name_of(attribute) for attribute in given)
@@ -63,11 +63,11 @@ class On(Generic[E]):
         return register
 
     def removed(self, handler: Callable[[Removed[E]], R]) -> Callable[[Removed[E]], R]:
-        """An item that was deleted before its time was over."""
+        """An item that was deleted before it expired."""
         return self._register("removed", handler)
 
     def expired(self, handler: Callable[[Expired[E]], R]) -> Callable[[Expired[E]], R]:
-        """An item whose time was over when it was deleted, by DynamoDB or anybody, or overwritten."""
+        """An item that had expired when it was deleted, by DynamoDB or a program, or overwritten."""
         return self._register("expired", handler)
 
     def _register(
@@ -86,13 +86,13 @@ class On(Generic[E]):
 
 
 class Changes:
-    """The handlers of one consumer of a table's changes. `name` names it: checkpoints and leases are its own.
+    """The handlers of one consumer of a table's changes. Consumers of different names have checkpoints of their own.
 
-    Each change is handled at least once, and changes of one item in their order; those of different items go side by
-    side. Handlers of one event run in the order of their declaration. A change that fails is tried again, then set
-    aside with both its images, and the rest goes on.
+    Each change is handled at least once, and the changes of one item in order; those of different items concurrently.
+    Handlers of one event run in the order of their declaration. A change that fails is tried again; after the last try
+    it is a dead letter, with both its images. `ChangeWorker(db, changes)` calls the handlers.
 
-    `leases` says where checkpoints lie: in a table of their own, `<table>-leases`, or in the "same" one.
+    `leases` says where checkpoints are stored: in a table of their own, `<table>-leases`, or in the "same" one.
     Raises DeclarationError for a table without a stream.
     """
 
@@ -115,31 +115,31 @@ class Changes:
         return f"<Changes {self.name} of {self.table.name}>"
 
     def on(self, kind: type[E]) -> On[E]:
-        """Where handlers of an entity class are declared."""
+        """The events of an entity class, to declare handlers for them."""
         if model_of(kind).table is not self.table:
             raise DeclarationError(f"{kind.__name__} lies in table {model_of(kind).table.name}", table=self.table.name)
         return On(kind, self._add)
 
     def on_gap(self, handler: Callable[[Gap], R]) -> Callable[[Gap], R]:
-        """Called before the worker goes on behind changes that nobody can hand on any more.
+        """Declare a handler for gaps. It is called before the worker goes on after changes that are lost.
 
-        Without one, a `GapWarning` is given. A handler that raises ends the worker, and the next one calls it again;
-        so does this one where the error is one that passes, as `Unavailable`.
+        Without one, a `GapWarning` is issued. A handler that raises ends the worker, and the next worker calls it
+        again; after an error that passes, such as `Unavailable`, this one does.
         """
         self._on_gap.append(handler)
         return handler
 
     def keep_copies(self, pattern: Callable[..., Any], *, to: type[Entity] | None = None) -> None:
-        """Keep the attributes declared with `copy_of` right in the entities that a pattern finds by their source.
+        """Keep attributes declared with `copy_of` up to date in the entities that a pattern finds by their source.
 
             changes.keep_copies(Membership.of_organisation)
 
-        `to` names the class of the holders where the pattern finds others that lead to them: the members of an
-        organisation to their users' side of it. Both have the holders' key attributes then.
+        `to` is the class of the holders where the pattern finds other entities that lead to them: the members of an
+        organisation lead to their users' side of it. Both must have the holders' key attributes.
 
-        A change of the source goes to all holders, side by side, one write each; a new holder, or one whose copy was
-        written by hand, is checked against the source: a consistent read and a write. Where the pattern reads an index,
-        it is read again after the index may lag. Holders are right when the stream is drained.
+        A change of the source is written to all holders concurrently, one write each. A new holder, or one whose copy
+        was written by hand, is checked against the source: a consistent read and a write. Where the pattern reads an
+        index, it is read again once the index can't lag any more. Holders are up to date when the stream is drained.
         Raises DeclarationError where holders and source can't be found from each other.
         """
         for handler in kept_copies(self.table, pattern, to).handlers():
@@ -147,22 +147,22 @@ class Changes:
 
     @property
     def unknown(self) -> Mapping[str, int]:
-        """How many records nobody handled, by `type#EVENT`, in this process."""
+        """The number of records without a handler, by `type#EVENT`, in this process."""
         return dict(self._router.unknown)
 
     @property
     def gaps(self) -> int:
-        """How many gaps were found in this process."""
+        """The number of gaps found in this process."""
         return self._router.gaps
 
     @cached_property
     def leases(self) -> Table:
-        """The table that holds leases, checkpoints and what was set aside; made at first use on a local engine."""
+        """The table that holds leases, checkpoints and dead letters; created at first use on a local engine."""
         return state_entities(self.table, self._leases_in).table
 
     @cached_property
     def consumer(self) -> Consumer:
-        """What a worker is told."""
+        """The consumer, as a worker takes it."""
         return Consumer(self.table, self.name, state_entities(self.table, self._leases_in), self._router, self._on_gap)
 
     def _add(self, handler: Handler) -> None:
@@ -172,7 +172,7 @@ class Changes:
 
 
 def _check_view(table: Table, handler: Handler) -> None:
-    """A stream without the images that a handler needs is refused."""
+    """Refuse a stream without the images that a handler needs."""
     needed: tuple[StreamView, ...] = ("new", "new_and_old") if handler.what == "inserted" else ("new_and_old",)
     if table.definition.stream not in needed:
         raise DeclarationError(
@@ -184,7 +184,7 @@ def _check_view(table: Table, handler: Handler) -> None:
 
 
 def _check_expiry(table: Table, handler: Handler) -> None:
-    """A class whose items never expire needs no handler for it."""
+    """Refuse a handler of expiry for a class whose items never expire."""
     model = table.model_of_type(handler.type)
     if handler.what == "expired" and model is not None and "expires" not in model.roles.values():
         raise DeclarationError(

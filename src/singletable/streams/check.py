@@ -1,9 +1,9 @@
-"""Check: what must hold of a consumer's state. It reads them, the stream's shards, and nothing else.
+"""Check: the invariants of a consumer's state. It reads that state and the stream's shards, and nothing else.
 
 * there are no dead letters
 * every lease is one of the stream's shards, or of one that is over
-* a shard is over only after its parent, and its position is set by an owner
-* what is being tried again lies behind its shard's position
+* a shard is over only after its parent
+* a change that is tried again lies behind its shard's position
 """
 
 from __future__ import annotations

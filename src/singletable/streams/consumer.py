@@ -1,4 +1,4 @@
-"""What a worker is told: whose changes, by which handlers, and how patiently."""
+"""What a worker takes: the consumer with its handlers, and the options."""
 
 from __future__ import annotations
 
@@ -22,23 +22,24 @@ class WorkerOptions:
     """How a worker works; seconds throughout."""
 
     start: Start = "horizon"
-    """Where a consumer begins that never ran: a day back, or with what comes."""
+    """Where a new consumer begins: with the oldest record, a day back, or with the next change."""
     lease_seconds: float = 10.0
-    """How long a worker may show no life before others take its shards."""
+    """After this time without a heartbeat other workers take its shards."""
     tries: int = 5
-    """Then a record is set dead_letter."""
+    """After the last one a record is a dead letter."""
     backoff_seconds: float = 0.2
     """Before the second try; doubled before each further one, up to 30 s."""
     poll_seconds: float = 0.25
-    """Between two readings of a shard that has nothing new."""
+    """Between two reads of a shard without new records."""
     checkpoint_seconds: float = 1.0
     buffer_bytes: int = BUFFER_BYTES
-    """Of the records that wait in memory, over all shards; each has an even share."""
+    """Of records that wait in memory, over all shards; each shard has an even share."""
 
     def __post_init__(self) -> None:
         if self.lease_seconds <= 0 or self.tries < 1 or self.backoff_seconds < 0 or self.poll_seconds <= 0:
             raise InvalidRequest(
-                "a worker needs at least one try, and times above 0 seconds", hint="Leave out what needn't be changed."
+                "a worker needs at least one try, and times above 0 seconds",
+                hint="Leave out what does not have to change.",
             )
         if self.buffer_bytes < 1:
             raise InvalidRequest(
@@ -58,7 +59,7 @@ class Consumer:
     on_gap: list[Callable[[Gap], Any]]
 
     def async_functions(self) -> Iterator[str]:
-        """The application's handlers that only the awaiting shell can run, each as a message names it."""
+        """The handlers that only an `AsyncChangeWorker` can run, each as an error names it."""
         for handler in self.router.handlers:
             if handler.is_async and not handler.is_flow:
                 yield f"the handler {_name_of(handler.function)} of {handler.what} {handler.type} items"

@@ -1,8 +1,8 @@
-"""Keeping copies right: a change of a source goes to all that repeat it, and who begins to repeat it is checked.
+"""Keeping copies up to date: a change of a source is written to all holders, and a new holder is checked.
 
-Every write holds that the copy is of an older version of its source, and the source itself is read, consistently, each
-time: whoever comes late, twice or out of turn writes nothing older than what is there. A copy is never right by luck:
-even one that has the right value is given its version, so that a late writer can't put an old value over it.
+Every write is conditional on the copy being of an older version of its source, and the source is read consistently each
+time: a late, repeated or overtaken handler writes nothing older than what is stored. A copy that has the right value
+but no version is written too, so that a late writer can't overwrite it.
 """
 
 from __future__ import annotations
@@ -60,17 +60,17 @@ class Kept:
 
     # --- handlers -----------------------------------------------------------------------------------------------------
     async def source_modified(self, port: Port, change: Modified[Any]) -> None:
-        await self._tell_all(port, change.key)
+        await self._write_all(port, change.key)
 
     async def source_inserted(self, port: Port, change: Inserted[Any]) -> None:
-        """Holders may be there already, with copies of one that was deleted, whose versions mean nothing now."""
-        await self._tell_all(port, change.key, is_another=True)
+        """Holders may exist already, with copies of a source that was deleted; their versions have no meaning now."""
+        await self._write_all(port, change.key, is_another=True)
 
     async def holder_inserted(self, port: Port, change: Inserted[Any]) -> None:
         await self._check(port, change.new)
 
     async def holder_modified(self, port: Port, change: Modified[Any]) -> None:
-        """What a handler of ours wrote brings a new version; all else that touches a copy is checked."""
+        """A write of these handlers brings a new version; any other change of a copy is checked."""
         old, new = self._known_version(change.old), self._known_version(change.new)
         if new is None or (new == old and self._values(change.old) != self._values(change.new)):
             await self._check(port, change.new)
@@ -82,18 +82,18 @@ class Kept:
         if source is not None:
             await self._update(port, model_of(self.holder).key_of(holder), source, is_another=False)
 
-    async def _tell_all(self, port: Port, key: Any, *, is_another: bool = False) -> None:
+    async def _write_all(self, port: Port, key: Any, *, is_another: bool = False) -> None:
         source: Any = await flows.get_any(port, key.consistent())
         if source is None:
             return
-        await self._tell_those_found(port, source, is_another)
+        await self._write_found(port, source, is_another)
         lag = port.traits.index_lag_seconds if self.pattern.captured.index is not None else 0.0
         if lag:
-            # Holders that the index didn't show yet; those told before cost a read, and no write.
+            # Holders that the index didn't show yet; those written before cost a read, and no write.
             await port.sleep(lag)
-            await self._tell_those_found(port, source, is_another=False)
+            await self._write_found(port, source, is_another=False)
 
-    async def _tell_those_found(self, port: Port, source: Any, is_another: bool) -> None:
+    async def _write_found(self, port: Port, source: Any, is_another: bool) -> None:
         names = self.pattern.captured.templates[0].names
         query: Any = self.pattern(**{name: getattr(source, name) for name in names})
         asked = await flows.start(port, query if query.index is not None else query.consistent())
@@ -113,7 +113,7 @@ class Kept:
         return await flows.get_many(port, [_key_from(self.holder, item) for item in own], consistent=True)
 
     async def _update_all(self, port: Port, holders: Sequence[Any], source: Any, is_another: bool) -> None:
-        """Side by side, one request each; what is refused has changed meanwhile, and is looked at alone."""
+        """Concurrently, one request each. A holder whose write is refused has changed, and is updated alone."""
         model, now = model_of(self.holder), port.now()
         writes: list[_IfItHolds] = []
         for holder in holders:
@@ -131,7 +131,7 @@ class Kept:
         try:
             await flows.update(port, key, self._updates(source), where=self._condition(source, is_another))
         except (ConditionFailed, NotFound):
-            return  # it has a newer one, the same one, or is gone
+            return  # it has a newer copy, the same copy, or is deleted
 
     # --- what is written ----------------------------------------------------------------------------------------------
     def _updates(self, source: Any) -> tuple[Update, ...]:
@@ -139,7 +139,7 @@ class Kept:
         return (*values, attr(self.version).set(_count_of(source)))
 
     def _condition(self, source: Any, is_another: bool) -> Condition | None:
-        """It repeats an older version, or pretends to repeat this one."""
+        """The copy is of an older version, or differs from this one."""
         if is_another:
             return None
         known, count = attr(self.version), _count_of(source)
@@ -165,7 +165,7 @@ class Kept:
 
 
 class _IfItHolds:
-    """A write whose refused condition is an answer like another."""
+    """A write that returns False where its condition fails."""
 
     def __init__(self, write: UpdateItem[Any]) -> None:
         self.write = write
@@ -182,7 +182,7 @@ class _IfItHolds:
 
 
 def kept_copies(table: Table, pattern: Any, to: type[Any] | None = None) -> Kept:
-    """What `keep_copies` is to do for a pattern; DeclarationError where it can't be done."""
+    """What `keep_copies` does for a pattern. Raises DeclarationError where it can't be done."""
     if not _is_pattern(pattern):
         raise DeclarationError(
             "keep_copies() takes the access pattern that finds the holders by their source",
@@ -224,10 +224,10 @@ def _check_pattern(table: Table, pattern: Bound[..., Any], found: type[Any]) -> 
 
 def _why_not(pattern: Bound[..., Any], holder: type[Any], sources: Sequence[type[Any]]) -> str:
     if not sources:
-        return f"{holder.__name__} repeats nothing: it has no attribute with copy_of(...)"
+        return f"{holder.__name__} copies nothing: it has no attribute with copy_of(...)"
     needed = ", ".join(pattern.captured.templates[0].names) or "no attribute"
     named = " or ".join(source.__name__ for source in sources)
-    return f"{pattern.captured.shown} finds holders by {needed}, which can't be told from {named} and back"
+    return f"{pattern.captured.shown} finds holders by {needed}, which {named} does not have, or the other way round"
 
 
 def _key_from(kind: type[Any], item: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Handling records: one by all of its handlers, and a queue, the changes of one item, one after the other."""
+"""Handling records: one record by all of its handlers, and the queue of an item in order."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from singletable.streams.router import Handler, Router
 from singletable.streams.shard import ItemQueue
 
 _LONGEST_SECONDS = 1.0
-"""A queue with many records leaves the round after so long, for the others' sake."""
+"""A queue with many records leaves the round after this time, so that the others are handled."""
 
 
 async def handle_queue(port: Port, router: Router, queue: ItemQueue, may_go_on: Callable[[], bool]) -> None:
-    """Mark what is done, and what failed with its error; a flow for `call_all`. It leaves off after a while."""
+    """Handle an item's records in order, until one fails or the time is up; marks what is done and what failed."""
     until = port.monotonic() + _LONGEST_SECONDS
     for number, entry in enumerate(queue):
-        # One at least: else a slow machine would never get on.
+        # At least one: otherwise a slow machine would make no progress.
         if not may_go_on() or (number and port.monotonic() > until):
             return
         entry.error = await handle_record(port, router, entry.record)
@@ -34,7 +34,7 @@ async def handle_queue(port: Port, router: Router, queue: ItemQueue, may_go_on: 
 
 
 async def handle_record(port: Port, router: Router, record: StreamRecord) -> BaseException | None:
-    """Call a record's handlers, now; gives what one of them raised, and None where all of them have returned.
+    """Call a record's handlers; returns the first error, or None where all have returned.
 
     FlowSuspended, of an async handler in the blocking shell, is the program's fault and ends it.
     """
@@ -77,12 +77,12 @@ def _error_of(handler: Handler, change: AnyChange) -> BaseException | None:
 
 
 def _call_plain(handler: Handler, change: AnyChange) -> None:
-    """What it returns is not looked at, unless it would have to be awaited."""
+    """Its result is ignored; one that would have to be awaited is an error."""
     result: Any = handler.function(change)
     if inspect.isawaitable(result):
         if inspect.iscoroutine(result):
             result.close()
         raise InvalidRequest(
-            f"the {handler.what} handler of {handler.type} returned what has to be awaited",
+            f"the {handler.what} handler of {handler.type} returned an awaitable",
             hint="Declare the handler itself with async def, and use connect_async.",
         )

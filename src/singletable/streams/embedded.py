@@ -1,6 +1,6 @@
-"""The embedded engine's streams, which nobody prunes but us, and which don't tell of a gap.
+"""The embedded engine's streams, which the library prunes, and which do not report a gap.
 
-It is known by the region in its streams' names. Its sequence numbers have no holes, so that a hole is a gap.
+The engine is known by the region in its streams' names. Its sequence numbers are consecutive, so a hole is a gap.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What handlers are given: a change of one entity, with what it was and what it is; or a gap in the stream."""
+"""What handlers receive: a change of one entity, with its old and new state; or a gap in the stream."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass(frozen=True, kw_only=True)
 class Change(Generic[T_co]):
-    """One change of one item. It may be handled more than once: `key` and `sequence` together name it for good."""
+    """One change of one item. It may be handled more than once: `key` and `sequence` together identify it."""
 
     key: KeyOf[T_co]
     sequence: str
@@ -22,19 +22,19 @@ class Change(Generic[T_co]):
     time: datetime
     """About when it happened, in UTC, by the service's clock."""
     event: EventName
-    """The stream's own word for it."""
+    """The stream's own name of the event."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Inserted(Change[T_co]):
-    """The item is new, or took the place of one that had expired or was of another type."""
+    """The item is new, or replaced one that had expired or was of another type."""
 
     new: T_co
 
 
 @dataclass(frozen=True, kw_only=True)
 class Modified(Change[T_co]):
-    """The item was there, and is another now."""
+    """An attribute of the item changed."""
 
     old: T_co
     new: T_co
@@ -42,23 +42,23 @@ class Modified(Change[T_co]):
 
 @dataclass(frozen=True, kw_only=True)
 class Removed(Change[T_co]):
-    """The item was deleted, or another type took its place."""
+    """The item was deleted, or an item of another type replaced it."""
 
     old: T_co
 
 
 @dataclass(frozen=True, kw_only=True)
 class Expired(Change[T_co]):
-    """The item's time was over when it was deleted, by DynamoDB or anybody, or overwritten."""
+    """The item had expired when it was deleted, by DynamoDB or a program, or overwritten."""
 
     old: T_co
 
 
 @dataclass(frozen=True)
 class Gap:
-    """Changes that nobody can hand on any more: the stream holds a day's, and this consumer was away for longer.
+    """Changes that are lost: the stream holds a day, and this consumer had no worker for longer.
 
-    Look at the items themselves: scan what your handlers keep in step.
+    Scan the items that your handlers keep in step.
     """
 
     consumer: str

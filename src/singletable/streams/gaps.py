@@ -1,4 +1,4 @@
-"""Gaps: changes that were gone before they could be handled. Never silence: a handler is told, or a warning given."""
+"""Gaps: changes that were trimmed before they could be handled. A handler is called, or a warning is issued."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class GapWarning(UserWarning):
 async def report_gap(
     port: Port, consumer: Consumer, shard: str, after: str, reason: Literal["trimmed", "replaced"]
 ) -> None:
-    """Call the application's handlers; what they raise ends the worker, and the next one tells of the gap again."""
+    """Call the application's handlers; what they raise ends the worker, and the next one reports the gap again."""
     gap = Gap(consumer.name, shard, after, reason)
     consumer.router.gaps += 1
     if not consumer.on_gap:
         warnings.warn(
             f"changes of table {consumer.table.name} were lost before {consumer.name!r} handled them ({reason}). "
-            "Declare @changes.on_gap, and look there at the items themselves",
+            "Declare @changes.on_gap, and scan the items there",
             GapWarning,
             stacklevel=2,
         )

@@ -1,7 +1,7 @@
-"""The same handlers in AWS Lambda, which reads the shards itself and hands over batches.
+"""The same handlers in AWS Lambda, which reads the shards itself and passes batches.
 
-The event source mapping must say ReportBatchItemFailures. A failed record ends the batch: Lambda takes up at the lowest
-failed sequence number again, so what would come after it is not begun.
+The event source mapping must say ReportBatchItemFailures. A failed record ends the batch: Lambda begins
+again at the lowest failed sequence number, so later records are not begun.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _records(event: Mapping[str, Any]) -> list[StreamRecord]:
         return list(read_records(msgspec.json.encode(event["Records"])))
     except (LookupError, TypeError, ValueError):
         raise InvalidRequest(
-            "the event is none of DynamoDB Streams",
+            "the event does not come from DynamoDB Streams",
             operation="lambda_handler",
             hint="Let an event source mapping of the table's stream call the function.",
         ) from None

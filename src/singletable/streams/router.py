@@ -1,6 +1,6 @@
-"""From a stream's record to the handlers it is for: its types, what happened, and the entities before and after.
+"""From a stream's record to its handlers: the types, the events, and the entities before and after.
 
-A record says INSERT, MODIFY or REMOVE of an item; a handler is told of an entity. The two differ where an item's type
+A record says INSERT, MODIFY or REMOVE of an item; a handler is called for an entity. They differ where an item's type
 changed (one removed, another inserted), where it had expired (expired, then inserted), and where nothing changed.
 """
 
@@ -28,15 +28,15 @@ _SETS = frozenset({"SS", "NS", "BS"})
 
 
 class Handler(Struct, frozen=True):
-    """A function of the application's, and what it wants to know of."""
+    """A function of the application, and the event that it is called for."""
 
     type: str
     what: What
     function: Callable[..., Any]
     attributes: tuple[str, ...] = ()
-    """A modification of one of these; of any, without them."""
+    """Called when one of these changed; when any changed, without them."""
     is_flow: bool = False
-    """The library's own: it takes the port as well."""
+    """The library's own: it takes the port too."""
 
     @property
     def is_async(self) -> bool:
@@ -50,13 +50,13 @@ class Handler(Struct, frozen=True):
 
 
 class _Look(NamedTuple):
-    """What decides about an image without reading the rest."""
+    """The parts of an image that decide the event."""
 
     type: str
     ends: float | None
-    """From when on it has expired, in seconds since 1970."""
+    """When it expires, in seconds since 1970."""
     is_there: bool
-    """There is an image, and its item is not being deleted."""
+    """The image exists, and its item is not being deleted."""
 
 
 class Router:
@@ -65,7 +65,7 @@ class Router:
     def __init__(self, table: Table) -> None:
         self.table = table
         self.unknown: Counter[str] = Counter()
-        """How many records nobody handles, by `type#EVENT`."""
+        """The number of records without a handler, by `type#EVENT`."""
         self.gaps = 0
         self._handlers: dict[tuple[str, What], list[Handler]] = {}
 
@@ -78,12 +78,12 @@ class Router:
         return chain.from_iterable(self._handlers.values())
 
     def is_system(self, record: StreamRecord) -> bool:
-        """Whether only the library's own items are in it."""
+        """Whether it is about an item of the library's own."""
         types = [type for type in self._types(record) if type]
         return bool(types) and all(type.startswith("_") for type in types)
 
     def is_wanted(self, record: StreamRecord) -> bool:
-        """Whether there may be a handler for it; one that nobody handles is counted, but for the library's own."""
+        """Whether it may have a handler. One without is counted in `unknown`, unless it is the library's own."""
         steps = self._steps(record)
         wanted = any(step in self._handlers for step in steps)
         if steps and not wanted and not self.is_system(record):
@@ -125,10 +125,10 @@ class Router:
         return _Look(type, float(ends["N"]) if "N" in ends else None, is_there)
 
     def _steps(self, record: StreamRecord) -> list[tuple[str, What]]:
-        """What happened, and to which types."""
+        """The events of a record, with the types that they happen to."""
         images = record.dynamodb
         if record.event == "MODIFY" and not (bytes(images.old_image) and bytes(images.new_image)):
-            return []  # a stream of new images only: what it was can't be told
+            return []  # a stream of new images only: the old state is unknown
         old, new = self._look(images.old_image), self._look(images.new_image)
         had_ended = _is_by_ttl(record) or (old.ends is not None and old.ends <= images.approximate_creation_date_time)
         if old.is_there and new.is_there and old.type == new.type and not had_ended:
@@ -175,7 +175,7 @@ def _is_by_ttl(record: StreamRecord) -> bool:
 
 
 def _is_unchanged(old: Raw, new: Raw, table: Table) -> bool:
-    """Some engines tell of writes that changed nothing; DynamoDB doesn't. A write id alone is no change either."""
+    """Some engines record writes that changed nothing; DynamoDB doesn't. A new write id alone is no change."""
     if not bytes(old) or not bytes(new):
         return False
     return _comparable(read_item(old), table) == _comparable(read_item(new), table)

@@ -1,6 +1,6 @@
-"""One shard that this worker reads: its records in lanes, one for each item, and how far all is done.
+"""One shard that this worker reads: its records in lanes, one for each item, and the position up to which all is done.
 
-A record is held in memory until it is done; of one that is done, only its place is, until all before it are.
+A record is kept in memory until it is done; then only its place is, until all before it are done.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ItemQueue = deque["Entry"]
 
 @dataclass(eq=False, slots=True)
 class Place:
-    """Where a record stands in its shard."""
+    """The place of a record in its shard."""
 
     sequence: str
     is_system: bool
@@ -43,14 +43,14 @@ class Entry:
     error: BaseException | None = None
     """What its last try ended with, until that is written down."""
     is_own: bool = False
-    """It holds nothing of the answer that it came in but itself."""
+    """It holds no memory of the answer that it came in."""
 
     @property
     def sequence(self) -> str:
         return self.place.sequence
 
     def detach_from_answer(self) -> None:
-        """Images are views of a whole answer of the service, which they keep in memory: up to 1 MB for any of them."""
+        """Copy the images: they are views that keep a whole answer of the service in memory, up to 1 MB."""
         if not self.is_own:
             images = self.record.dynamodb
             own = replace(images, new_image=images.new_image.copy(), old_image=images.old_image.copy())
@@ -59,7 +59,7 @@ class Entry:
 
 @dataclass(eq=False)
 class HeldShard:
-    """A shard under a lease of this worker's. All its times are of the clock of intervals, but `skip_before`."""
+    """A shard under a lease of this worker's. All its times are of the monotonic clock, except `skip_before`."""
 
     lease: LeaseItem
     renewed_at: float
@@ -68,26 +68,25 @@ class HeldShard:
     """The stream's ARN."""
     iterator: str | None = None
     latest_until: float = -math.inf
-    """Until then its first iterator may point behind what is there."""
+    """Until then its first iterator may point to the end of the shard."""
     is_read_out: bool = False
     """Its last record was read; the shard is closed."""
     is_lost: bool = False
     is_wanted: bool = False
-    """Another worker asked for it: let go of it after this round."""
+    """Another worker asked for it: release it after this round."""
     read_at: float = 0.0
     read_again_at: float = 0.0
-    """Not before: the service refused the last reading for its rate."""
+    """Not before: the last read was throttled."""
     refusals: int = 0
-    """For its rate, in a row."""
+    """Throttled reads in a row."""
     saved_at: float = 0.0
     empty_reads: int = 0
-    """Readings in a row that found nothing, with no handler called in between."""
+    """Reads in a row without records, with no handler called in between."""
     skip_before: float = 0.0
-    """Records from before, in seconds since 1970, were there when the consumer began with what comes; they are skipped
-    where it doesn't begin behind them."""
+    """Seconds since 1970. Older records were there when a consumer with `start="now"` began, and are skipped."""
     is_behind: bool = False
     tried: dict[str, int] = field(default_factory=dict[str, int])
-    """How often records had failed when the shard was taken."""
+    """The failed tries of records when the shard was taken."""
     queues: dict[bytes, ItemQueue] = field(default_factory=dict[bytes, ItemQueue])
     position: str = ""
     """The last sequence number before which all is done."""
@@ -95,7 +94,7 @@ class HeldShard:
     """The last one that was read."""
     beats: int = 0
     has_news: bool = False
-    """Something of the application's was done since the last checkpoint."""
+    """A record of the application was done since the last checkpoint."""
     size: int = 0
     """Of the records that are not done, in bytes."""
     _order: deque[Place] = field(default_factory=deque[Place])
@@ -106,7 +105,7 @@ class HeldShard:
         self.saved_at = self.renewed_at
 
     def pass_over(self, place: Place) -> None:
-        """A record that nobody wants only moves the position."""
+        """A record without a handler only moves the position."""
         place.done = True
         self._note(place)
 
@@ -124,13 +123,13 @@ class HeldShard:
         self.read_to = place.sequence
 
     def forget_position(self) -> None:
-        """Go on from the oldest record that there is."""
+        """Go on from the oldest record."""
         self.position = self.read_to = ""
         self.has_news = True
 
     @property
     def is_done(self) -> bool:
-        """Everything of the shard is done, and there will be no more."""
+        """Every record of the shard is done, and it is closed."""
         return self.is_read_out and not self._order
 
     @property
@@ -141,11 +140,11 @@ class HeldShard:
         return (queue for queue in self.queues.values() if queue[0].wait_until <= now and queue[0].error is None)
 
     def next_try_at(self) -> float | None:
-        """When the first of the waiting queues may go on."""
+        """When the first of the waiting queues may be handled."""
         return min((queue[0].wait_until for queue in self.queues.values()), default=None)
 
     def advance(self) -> None:
-        """Drop what is done, and move the position up to the first record that is not."""
+        """Drop what is done, and move the position up to the first record that is not done."""
         for key in [key for key, queue in self.queues.items() if queue[0].place.done]:
             queue = self.queues[key]
             while queue and queue[0].place.done:
@@ -158,7 +157,7 @@ class HeldShard:
             self.has_news |= not place.is_system
 
     def detach_from_answers(self) -> None:
-        """What stays for longer than a round keeps no answer of the service in memory."""
+        """What stays for longer than a round must not keep an answer of the service in memory."""
         for queue in self.queues.values():
             for entry in queue:
                 entry.detach_from_answer()

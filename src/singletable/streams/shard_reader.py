@@ -1,4 +1,4 @@
-"""Reading the shards that are held: iterators, what the service refuses, gaps, and as much as there is memory for."""
+"""Reading the shards that are held: iterators, throttling, gaps, and the bound on memory."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from singletable.streams.shard import HeldShard, Place
 
 _log = logging.getLogger("singletable.streams")
 _MOST_WAITING = 4000
-"""Records of one shard whose places are held in memory; past it the shard is not read on."""
+"""Records of one shard that are kept in memory; at this number the shard is not read."""
 _ANSWER_BYTES = 2 * 1024 * 1024
 """Of one GetRecords: it ends at 1 MB of items, which are more as JSON."""
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 8.0
-"""Before a shard is read again that was read too often for the service."""
+"""Before a throttled shard is read again."""
 _MOST_REFUSALS = 10
 """Of one shard in a row, in a drain."""
 
 
 @dataclass(eq=False)
 class Reader:
-    """Reads one worker's shards. All its times are of the clock of intervals."""
+    """Reads one worker's shards. All its times are of the monotonic clock."""
 
     port: Port
     consumer: Consumer
     options: WorkerOptions
     ends: bool
-    """It is a drain's: reads without pauses, and gives up where it is refused again and again."""
+    """True for a drain: it reads without pauses, and gives up after many refusals."""
     source: Port = field(init=False)
 
     def __post_init__(self) -> None:
         self.source = self.port.to(DYNAMODB_STREAMS)
 
     async def read(self, held: Mapping[str, HeldShard]) -> bool:
-        """Read what is due and what there is memory for, the longest unread first; whether there was anything."""
+        """Read the shards that are due, the longest unread first, while there is memory; True where records came."""
         now, share = self.port.monotonic(), self.options.buffer_bytes / max(1, len(held))
         due = sorted((s for s in held.values() if self._is_to_be_read(s, now, share)), key=lambda shard: shard.read_at)
         room = self.options.buffer_bytes - sum(shard.size for shard in held.values())
@@ -67,19 +67,19 @@ class Reader:
         return not shard.empty_reads or now - shard.read_at >= self.options.poll_seconds or self.ends
 
     async def _open(self, shard: HeldShard, now: float) -> None:
-        """An iterator behind what was read. Where the service refuses it for its rate, the other shards go on."""
+        """Get an iterator after what was read. Where that is throttled, the other shards are read."""
         try:
             shard.iterator = await self._iterator(shard)
         except Throttled as error:
-            self._wait_with(shard, now, error)
+            self._pause(shard, now, error)
             return
         if shard.iterator is None:
-            await self._over_the_gap(shard)
+            await self._report_and_skip(shard)
 
     async def _iterator(self, shard: HeldShard) -> str | None:
         after, until = shard.read_to or None, shard.latest_until
         shard.is_behind = after is None and self.port.monotonic() < until
-        shard.latest_until = -math.inf  # once: another one would be behind what comes meanwhile
+        shard.latest_until = -math.inf  # once: another one would miss what comes in between
         iterator = await self.source.send(
             GetShardIterator(shard.stream, shard.lease.shard, after, latest=shard.is_behind)
         )
@@ -87,8 +87,8 @@ class Reader:
             return await self._iterator(shard)
         return iterator
 
-    def _wait_with(self, shard: HeldShard, now: float, error: Throttled | None = None) -> None:
-        """Leave a shard alone for a while, twice as long each time; a drain gives up."""
+    def _pause(self, shard: HeldShard, now: float, error: Throttled | None = None) -> None:
+        """Pause a shard, twice as long each time; a drain gives up."""
         shard.refusals += 1
         pause = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2.0 ** (shard.refusals - 1))
         shard.read_again_at = now + pause * (0.5 + self.port.random() / 2)
@@ -97,8 +97,8 @@ class Reader:
             raise trouble
         _log.warning("%s: %s; reading it again in %.1f s", self.consumer.name, trouble, pause)
 
-    async def _over_the_gap(self, shard: HeldShard) -> None:
-        """Tell of what is gone, then go on from the oldest record there is."""
+    async def _report_and_skip(self, shard: HeldShard) -> None:
+        """Report what is lost, then go on from the oldest record."""
         await report_gap(self.port, self.consumer, shard.lease.shard, shard.position, "trimmed")
         shard.forget_position()
         lease = shard.lease
@@ -109,17 +109,17 @@ class Reader:
     async def _take_in(self, shard: HeldShard, answer: Records, now: float) -> None:
         shard.read_at = now
         if answer.refused == "throttled":
-            self._wait_with(shard, now)
+            self._pause(shard, now)
             return
         shard.refusals = 0
         if answer.refused:
             shard.iterator = None
             if answer.refused == "trimmed":
-                await self._over_the_gap(shard)
+                await self._report_and_skip(shard)
             return
         if answer.records and leaves_hole(shard.stream, shard.read_to, answer.records[0].sequence):
             await report_gap(self.port, self.consumer, shard.lease.shard, shard.read_to, "trimmed")
-        # Only now: where the gap could not be told, the same records are read again.
+        # Only now: where the gap could not be reported, the same records are read again.
         shard.iterator = answer.next_shard_iterator
         shard.is_read_out = shard.iterator is None
         shard.empty_reads = 0 if answer.records else shard.empty_reads + 1

@@ -43,12 +43,12 @@ async def all_shards(port: Port, stream: str) -> list[Shard]:
 
 
 def newest(shards: Sequence[Shard]) -> set[str]:
-    """The shards that have no children: those that are written to, as far as anybody can tell."""
+    """The shards without children: those that are written to."""
     return {shard.id for shard in shards} - {shard.parent for shard in shards if shard.parent}
 
 
 def readable_shards(shards: Sequence[Shard], leases: Mapping[str, LeaseItem]) -> list[Shard]:
-    """The shards that may be read now: those that are not over, and whose parent is over or gone."""
+    """The shards that may be read now: they are not over, and their parent is over or gone."""
     there = {shard.id for shard in shards}
 
     def is_over(id: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a consumer keeps in the table: the stream it reads, leases with their checkpoints, tries, dead
+"""What a consumer keeps stored: the stream it reads, leases with their checkpoints, tries, dead
 letters.
 
 These are entities like any other, of a table of their own, `<table>-leases`; or of the very table whose changes are
@@ -22,7 +22,7 @@ LeasesIn = Literal["own", "same"]
 
 
 class ConsumerItem(Entity):
-    """One consumer of a table's changes: the stream that it reads, and since when."""
+    """A consumer of a table's changes: the stream that it reads, and since when."""
 
     name: str
     stream: str
@@ -31,30 +31,30 @@ class ConsumerItem(Entity):
 
 
 class LeaseItem(Entity):
-    """Who reads a shard, and how far it was read. A worker that finds another `fence` than its own has lost it."""
+    """Who reads a shard, and its checkpoint. A worker that finds another `fence` than its own has lost it."""
 
     consumer: str
     stream: str
     shard: str
     made_at: datetime
     owner: str = ""
-    """The worker that has it; "" when it is free."""
+    """The worker that holds it; "" when it is free."""
     fence: int = 0
-    """Raised whenever it is taken. Every write of its owner holds it."""
+    """Raised whenever it is taken. Every write of its owner is conditional on it."""
     beats: int = 0
-    """Raised by its owner for as long as that lives; unchanged for a lease's length, the owner counts as gone."""
+    """The heartbeat: raised by its owner. Unchanged for a lease's length, the owner counts as dead."""
     wanted_by: str = ""
     """A worker that has fewer shards asks for this one."""
     position: str = ""
-    """The last sequence number before which all is done; "" for none."""
+    """The checkpoint: the last sequence number up to which all is done; "" for none."""
     is_latest: bool = False
-    """Begins behind what was in the shard when the lease was made."""
+    """Begins at the end that the shard had when the lease was made."""
     is_over: bool = False
-    """Everything of the shard is done, and its children's turn has come."""
+    """Everything of the shard is done, and its children may be read."""
 
 
 class TryItem(Entity):
-    """How often a change failed."""
+    """The failed tries of a change."""
 
     consumer: str
     stream: str
@@ -100,7 +100,7 @@ def state_entities(table: Table, leases: LeasesIn) -> StateEntities:
 
 @contextmanager
 def leases_needed(port: Port, state: StateEntities) -> Generator[None, None, None]:
-    """Says how to make the table of the leases where it is not there, and nobody but the application makes it."""
+    """Add to NotConfigured how to create the table of leases, where only the application may create it."""
     try:
         yield
     except NotConfigured as error:

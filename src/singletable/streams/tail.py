@@ -1,4 +1,4 @@
-"""Watching a stream: every change of every declared class, as it comes, without a lease, a checkpoint or a write."""
+"""Watching a stream: every change of every declared class as it comes. It takes no lease and writes nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LOOK_EVERY_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Seen:
-    """One change as it was watched. `change` is None for a type without a class, and for what can't be read."""
+    """One change. `change` is None for a type without a class, and for an image that can't be read."""
 
     type: str
     what: str
@@ -35,25 +35,25 @@ class Seen:
 
 @dataclass(frozen=True)
 class Missed:
-    """Changes that were gone before they were read, or that came while a shard could not be read."""
+    """Changes that were trimmed before they were read, or that came while a shard could not be read."""
 
     shard: str
     after: str
     """The sequence number of the last change that was read there; "" where none was."""
     at: float
-    """When it was found out, in seconds since 1970."""
+    """When it was found, in seconds since 1970."""
 
 
 @dataclass(eq=False)
 class _Place:
-    """How far a shard was read."""
+    """The position in a shard."""
 
     iterator: str | None
-    """None where it is to be asked for."""
+    """None where it must be requested."""
     last: str = ""
     """The sequence number of the last record that was read."""
     is_latest: bool = False
-    """It began behind what was there, and nothing was read since."""
+    """It began at the end of the shard, and nothing was read since."""
     skip_before: float = 0.0
     """Records from before, in seconds since 1970, were there when it began."""
     is_over: bool = False

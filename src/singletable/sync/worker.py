@@ -54,7 +54,7 @@ class Worker:
         return f"<Worker of {self._applier.home.kind.__name__}>"
 
     def process(self, project: str) -> list[Outcome]:
-        """Apply what waits in a project's inbox until nothing can be applied; gives what this call did with each."""
+        """Apply what waits in a project's inbox until nothing can be applied; returns what this call did with each."""
         return self._db.run(self._process(project))
 
     def on_inbox(self, change: Arrival) -> None:
@@ -71,14 +71,14 @@ class Worker:
         visibility_seconds: int = 30,
         wait_seconds: int = 5,
     ) -> int:
-        """Follow the pointers of a queue until SIGTERM or SIGINT, or until `stop` says so; gives how many it did."""
-        with stopping(stop, signals) as told:
+        """Follow the pointers of a queue until SIGTERM or SIGINT, or until `stop` says so; returns their number."""
+        with stopping(stop, signals) as is_over:
             return self._db.run(
                 consume(
                     self._db.port,
                     queue,
                     self._handle,
-                    stop=told,
+                    stop=is_over,
                     at_once=at_once,
                     visibility_seconds=visibility_seconds,
                     wait_seconds=wait_seconds,

@@ -1,8 +1,8 @@
-"""Calls: a function under `@tasks.task` is called as ever, and gives a value that says what is to be run.
+"""Calls: calling a function under `@tasks.task` returns a value that says what is to run.
 
     call = next_attempt("s1", 1)          # Call: nothing has run
 
-Its arguments are stored by the rule of the parameters' types, as an entity's attributes are, and read back the same.
+Its arguments are stored by the parameters' types, as an entity's attributes are, and read back the same.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ _POSITIONAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 @dataclass(frozen=True)
 class Backoff:
-    """Seconds before a failed task is tried again: half of them certain, half by chance."""
+    """Seconds before a failed task is tried again. Half of the time is fixed, half is random."""
 
     first_seconds: float = 1.0
     """Before the second try; it doubles each time."""
     longest_seconds: float = 900.0
 
     def seconds(self, tries: int, random: float) -> float:
-        """After so many tries; `random` is from 0 to 1."""
+        """The wait after a number of tries; `random` is from 0 to 1."""
         ceiling = min(self.longest_seconds, self.first_seconds * 2.0 ** min(max(tries, 1) - 1, 60))
         return ceiling * (0.5 + random / 2)
 
 
 @dataclass(frozen=True, eq=False)
 class TaskFunction(Generic[P]):
-    """A function that tasks run, by the name it is stored under."""
+    """A function whose calls are tasks. `name` is what they are stored under."""
 
     function: Callable[P, Any]
     name: str
@@ -51,7 +51,7 @@ class TaskFunction(Generic[P]):
     backoff: Backoff
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Call:
-        """The call as a value; InvalidValue for an argument that is not of its parameter's type."""
+        """The call as a value. Raises InvalidValue for an argument that is not of its parameter's type."""
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -64,7 +64,7 @@ class TaskFunction(Generic[P]):
         return inspect.iscoroutinefunction(self.function)
 
     def bind(self, stored: Mapping[str, Any]) -> Callable[[], Any]:
-        """The function with its arguments as they were stored; Corrupt where they fit its parameters no more."""
+        """The function with the stored arguments. Raises Corrupt where they no longer fit its parameters."""
         given: dict[str, Any] = {}
         for name, plan in self._plans.items():
             if name in stored:
@@ -75,7 +75,7 @@ class TaskFunction(Generic[P]):
         return partial(self.function, **given)
 
     def unknown_in(self, stored: Mapping[str, Any]) -> str:
-        """An argument of a stored call for which the function has no parameter; '' where it has all."""
+        """An argument of a stored call that is not a parameter of the function; '' where all are."""
         return next((name for name in stored if name not in self._signature.parameters), "")
 
     @cached_property
@@ -84,7 +84,7 @@ class TaskFunction(Generic[P]):
 
     @cached_property
     def _plans(self) -> Mapping[str, Plan]:
-        """How each parameter is stored; made at the first call, when names used in annotations are there."""
+        """How each parameter is stored; made at the first call, when names in annotations are defined."""
         hints = self._hints()
         return {name: self._plan(name, hints.get(name, Any)) for name in self._signature.parameters}
 
@@ -138,7 +138,7 @@ _HINT = "Let the function take what was stored, or cancel the task."
 
 @dataclass(frozen=True)
 class Call:
-    """What is to be run: a task's function with its arguments. A value."""
+    """What is to run: a task's function with its arguments. A value."""
 
     task: TaskFunction[...]
     arguments: Mapping[str, Any]
@@ -149,7 +149,7 @@ class Call:
 
 
 def task_function(function: Callable[P, Any], name: str, tries: int, backoff: Backoff) -> TaskFunction[P]:
-    """A function as a task's; DeclarationError where calls of it could not be stored."""
+    """Declare a function. Raises DeclarationError where calls of it could not be stored."""
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in _POSITIONAL or parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
             raise DeclarationError(

@@ -1,12 +1,11 @@
 """Check: the invariants of tasks, as a flow over the whole table. It reads everything and changes nothing.
 
-* each task is of a state, a shard and a time that its writes can leave
-* each that waits, runs or is dead stands in the index once, and each row of the index is one of those
-* a task with an order has its turn, and a lane that is held is held for a turn
-* a task's arguments fit the function that this program has under its name, and one that a worker gave back as it had no
-  such function has one
+* each task has a state, a shard and a time that its writes can produce
+* each task that waits, runs or is dead has one row in the index, and each row has such a task
+* a task with an order has its ordered item, and a lane that is held is held for such an item
+* a task's arguments fit the function of its name, and a task that was returned for lack of a function has one here
 
-A turn without its task is none: the task was cancelled, and the turn goes when it is first in its lane.
+An ordered item without its task is no finding: the task was cancelled, and the item is deleted when it is first.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from singletable.operations import Item, Key, Scan, Selection
 from singletable.operations.answers import RAW
 from singletable.tasks.calls import TaskFunction
 from singletable.tasks.due import keys_of
-from singletable.tasks.items import Lane, PlainTask, State, TaskEntities, TaskItem, Turn, shard_of
+from singletable.tasks.items import Lane, OrderedTask, PlainTask, State, TaskEntities, TaskItem, shard_of
 
 _PAGE = 100
 _Place = tuple[str, str]
 
 
 async def check(port: Port, tasks: TaskEntities, functions: Mapping[str, TaskFunction[...]]) -> list[Finding]:
-    """What of the tasks is not as it should be; nothing for sound ones. An index that lags may be a finding."""
+    """What is not as it should be; empty for sound tasks. An index that lags may cause a finding."""
     await ready(port, tasks.table)
     stored = await _stored(port, tasks)
     places = {model_for(entity).place_of(entity) for entity in stored}
@@ -46,7 +45,7 @@ async def check(port: Port, tasks: TaskEntities, functions: Mapping[str, TaskFun
 
 
 async def _stored(port: Port, tasks: TaskEntities) -> list[TaskItem | Lane]:
-    models: list[Model[Any]] = [model_of(kind) for kind in (tasks.task, tasks.turn, tasks.lane)]
+    models: list[Model[Any]] = [model_of(kind) for kind in (tasks.task, tasks.ordered, tasks.lane)]
     found: list[TaskItem | Lane] = []
     after: Key | None = None
     while True:
@@ -59,7 +58,7 @@ async def _stored(port: Port, tasks: TaskEntities) -> list[TaskItem | Lane]:
 
 
 def _load(models: list[Model[Any]], item: Item) -> Any:
-    """None for what is no task, and for what can't be read: the records' own check names that."""
+    """None for other items, and for an item that can't be read, which the records' own check reports."""
     try:
         return next((entity for model in models if (entity := model.load(item)) is not None), None)
     except SingletableError:
@@ -68,13 +67,13 @@ def _load(models: list[Model[Any]], item: Item) -> Any:
 
 def _of_item(item: TaskItem) -> Iterator[Finding]:
     shard = None
-    if isinstance(item, Turn):
+    if isinstance(item, OrderedTask):
         shard = shard_of(item.order)
     elif item.state is not State.ORDERED:
         shard = shard_of(item.id)
     if item.shard != shard:
         yield _finding(item, "task.shard", "it is in another shard than its key or order says")
-    if item.wake < (item.ready if isinstance(item, Turn) else item.due):
+    if item.wake < (item.ready if isinstance(item, OrderedTask) else item.due):
         yield _finding(item, "task.early", "it wakes before it is due")
     if item.state is State.DEAD and item.error is None:
         yield _finding(item, "task.no-error", "it is dead and does not say why")
@@ -97,12 +96,12 @@ def _of_call(functions: Mapping[str, TaskFunction[...]], item: TaskItem) -> Iter
 
 def _of_task(tasks: TaskEntities, item: PlainTask, places: set[_Place]) -> Iterator[Finding]:
     if item.state is State.ORDERED and (tasks.by_order(item.order or "").partition, item.turn) not in places:
-        yield _finding(item, "task.no-turn", "it has an order, and no turn in it")
+        yield _finding(item, "task.no-turn", "it has an order, and no ordered task")
 
 
 def _of_lane(lane: Lane, places: set[_Place]) -> Iterator[Finding]:
     if (model_for(lane).place_of(lane)[0], lane.turn) not in places:
-        yield _finding(lane, "task.lane", "it is held for a turn that is gone")
+        yield _finding(lane, "task.lane", "it is held for an ordered task that is missing")
 
 
 def _of_index(tasks: TaskEntities, items: list[TaskItem], rows: list[_Place]) -> Iterator[Finding]:

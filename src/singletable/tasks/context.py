@@ -1,4 +1,4 @@
-"""The task that is being run in this context, for the function that runs and for the write that ends it."""
+"""The task that runs in this context, for its function and for the write that ends it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from singletable.tasks.writes import Finish
 
 @dataclass(frozen=True)
 class Running:
-    """What a task's function may know of itself."""
+    """The task that runs, as its function sees it."""
 
     key: str
-    """Its name, or the one that was made for it. The same in every try: an idempotency key for others' services."""
+    """Its key. It is the same in every try: an idempotency key for other services."""
     task: str
     """The name of its function."""
     due: datetime
     tries: int
-    """How often it was begun, this time included."""
+    """How often it was begun, including this time."""
     fence: int
     """Greater with each claim."""
 
@@ -69,7 +69,7 @@ class Claimed:
 
     @property
     def ended(self) -> bool:
-        """Whether one of the function's own transactions was its end."""
+        """Whether one of the function's own transactions ended the task."""
         return any(finish.ended for finish in self.ends)
 
     @property
@@ -99,7 +99,7 @@ def claimed_now() -> Claimed:
 
 
 class Done:
-    """The end of the running task, for `tx.add`: its effect and its end become one."""
+    """The end of the running task, for `tx.add`: its effect and its end are one commit."""
 
     def __init__(self, claimed: Claimed) -> None:
         self._claimed = claimed
@@ -118,7 +118,7 @@ class Ended:
 
 
 Attempt = Callable[[], Any]
-"""A call of a task's function within its context; gives an Ended."""
+"""A call of a task's function within its context. Returns an Ended."""
 
 
 def attempt(claimed: Claimed, call: Callable[[], Any], *, is_async: bool) -> Attempt:

@@ -1,9 +1,8 @@
-"""Tasks through SQS: a queue is told of a task shortly before it is due, and whoever receives that runs it.
+"""Tasks through SQS: a pointer to a task is sent shortly before it is due, and the worker that receives it runs it.
 
-A message is a pointer, a key and a fence: what it says is looked up in the table, and the claim decides. So a message
-that is early, late, doubled or forged does nothing that an honest one would not. One that is lost is sent again when
-its task is overdue; the task is awake from then on, so that of a long backlog each is told of every two minutes, not
-at every look.
+A message is a key and a fence. The task itself is read from the table, and the claim decides. So an early, late,
+duplicate or forged message can do nothing that an honest one can't. A message that is lost is sent again when its task
+is overdue; `wake` is set to that time, so a task of a long backlog is sent every two minutes, not with every poll.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ from singletable.operations.queue import MAX_DELAY_SECONDS
 from singletable.queues import Outgoing, Queue, send
 from singletable.tasks.context import Begun
 from singletable.tasks.due import Candidate, keys_of, time_of, wake_text
-from singletable.tasks.items import State, TaskEntities, TaskItem, Turn, instant
+from singletable.tasks.items import OrderedTask, State, TaskEntities, TaskItem, instant
 from singletable.tasks.ordered import move
-from singletable.tasks.ordered_claim import take_turn
+from singletable.tasks.ordered_claim import claim_first
 from singletable.tasks.worker import Worker
 from singletable.tasks.worker_options import Counts
 from singletable.tasks.writes import Claim, ClaimLost, at_most, equal, waking
 
 RESEND_SECONDS = 120.0
-"""A task that is overdue for so long has lost its message, or its worker."""
+"""A task that is overdue for this long has lost its message, or its worker."""
 _MARKS_AT_ONCE = 16
-_MOST_TURNS = 25
+_MOST_ORDERED = 25
 
 
 @dataclass(frozen=True)
@@ -45,9 +44,9 @@ class Pointer:
 
 
 async def send_due(port: Port, tasks: TaskEntities, queue: Queue[Any], within_seconds: float) -> int:
-    """Tell a queue of the tasks that are due soon and that it wasn't told of; gives how many.
+    """Send the tasks that are due soon and were not sent yet; returns their number.
 
-    A standard queue is told up to 15 minutes before, and holds its messages back; a fifo queue when they are due, with
+    To a standard queue they are sent up to 15 minutes before, with a delay; to a fifo queue when they are due, with
     their order as the group. Eight queries over what is due in that time; for each task a tenth of a request, and an
     update of two units.
     """
@@ -56,16 +55,16 @@ async def send_due(port: Port, tasks: TaskEntities, queue: Queue[Any], within_se
     ahead = 0.0 if queue.is_fifo else min(within_seconds, MAX_DELAY_SECONDS)
     found = await keys_of(port, tasks, State.DUE, instant(now + ahead))
     overdue = wake_text(tasks, instant(now - RESEND_SECONDS))
-    told = 0
+    sent = 0
     for part in _parts([task for task in found if not task.sent]):
-        await _tell(port, tasks, queue, part, now)
+        await _send(port, tasks, queue, part, now)
         # After the message: a crash between the two sends it twice.
         await _mark(port, tasks, part, [AttributeChange("sent", {"BOOL": True})])
-        told += len(part)
+        sent += len(part)
     for part in _parts([task for task in found if task.sent and task.wake <= overdue]):
-        # Before the message: of several that tell one does, and one that is lost again is sent again later.
-        told += await _tell_again(port, tasks, queue, part, now)
-    return told
+        # Before the message: of several senders one sends, and a message that is lost again is sent again later.
+        sent += await _resend(port, tasks, queue, part, now)
+    return sent
 
 
 def _parts(tasks: list[Candidate]) -> Iterator[list[Candidate]]:
@@ -73,17 +72,17 @@ def _parts(tasks: list[Candidate]) -> Iterator[list[Candidate]]:
         yield tasks[first : first + _MARKS_AT_ONCE]
 
 
-async def _tell(port: Port, tasks: TaskEntities, queue: Queue[Any], part: Sequence[Candidate], now: float) -> None:
+async def _send(port: Port, tasks: TaskEntities, queue: Queue[Any], part: Sequence[Candidate], now: float) -> None:
     pointers: Queue[Pointer] = Queue(queue.url, Pointer)
     await send(port, pointers, [_message(tasks, queue, task, now) for task in part])
 
 
-async def _tell_again(port: Port, tasks: TaskEntities, queue: Queue[Any], part: list[Candidate], now: float) -> int:
+async def _resend(port: Port, tasks: TaskEntities, queue: Queue[Any], part: list[Candidate], now: float) -> int:
     model, woken = model_of(tasks.task), instant(now)
     unmoved = equal("state", {"S": State.DUE.value}) & at_most("wake", instant(now - RESEND_SECONDS))
     ours = await _mark(port, tasks, part, list(waking(model, tasks.index, woken)), unmoved)
     lost = [replace(task, wake=wake_text(tasks, woken)) for task, is_ours in zip(part, ours, strict=True) if is_ours]
-    await _tell(port, tasks, queue, lost, now)
+    await _send(port, tasks, queue, lost, now)
     return len(lost)
 
 
@@ -104,7 +103,7 @@ async def _mark(
     changes: Sequence[AttributeChange],
     held: Condition | None = None,
 ) -> list[bool]:
-    """Change the items of tasks; of each, whether it was as the index shows it."""
+    """Change the items of tasks; returns for each whether it was as the index shows it."""
     marks: list[Callable[[], Any]] = [partial(_mark_one, port, task, changes, held) for task in part]
     return await port.call_all(marks)
 
@@ -121,22 +120,22 @@ async def _mark_one(port: Port, task: Candidate, changes: Sequence[AttributeChan
 
 @dataclass(frozen=True)
 class NotYet:
-    """A task that a message came too early for."""
+    """The message came too early."""
 
     seconds: float
 
 
 async def run_pointer(worker: Worker, pointer: Pointer, counts: Counts) -> NotYet | None:
-    """Run the task that a message points to, if it is due, waits, and was not claimed since.
+    """Run the task that a message points to, if it is due and was not claimed since.
 
-    A read and a claim. NotYet where the message is to be kept.
+    A read and a claim. Returns NotYet where the message must be received again.
     """
     port, tasks = worker.port, worker.tasks
     item = await get(port, tasks.by_id(pointer.key).consistent())
     if item is None or item.state is State.DEAD:
         return None
     if item.state is State.ORDERED:
-        return await _run_turn(worker, pointer, item.order or "", item.due, counts)
+        return await _run_ordered(worker, pointer, item.order or "", item.due, counts)
     now = Begun.now(port)
     if item.fence != pointer.fence:
         return None
@@ -153,18 +152,19 @@ async def run_pointer(worker: Worker, pointer: Pointer, counts: Counts) -> NotYe
     return None
 
 
-async def _run_turn(worker: Worker, pointer: Pointer, order: str, due: datetime, counts: Counts) -> NotYet | None:
-    """The turns before it first; what is not ready is waited for."""
+async def _run_ordered(worker: Worker, pointer: Pointer, order: str, due: datetime, counts: Counts) -> NotYet | None:
+    """Run the tasks before it first. Returns NotYet where the lane has to wait."""
     port, tasks = worker.port, worker.tasks
     key = tasks.by_place(order, due, pointer.key)
-    for _ in range(_MOST_TURNS):
-        turn = await get(port, key.consistent())
+    for _ in range(_MOST_ORDERED):
+        task = await get(port, key.consistent())
         now = Begun.now(port)
-        if turn is None or turn.fence != pointer.fence:
+        if task is None or task.fence != pointer.fence:
             return None
-        if turn.ready > instant(now.wall):
-            return NotYet(turn.ready.timestamp() - now.wall)
-        claimed: Turn | None = await take_turn(port, tasks, key, _until(worker, now), worker.execution.running_keys())
+        if task.ready > instant(now.wall):
+            return NotYet(task.ready.timestamp() - now.wall)
+        until, running = _until(worker, now), worker.execution.running_keys()
+        claimed: OrderedTask | None = await claim_first(port, tasks, key, until, running)
         if claimed is None:
             return NotYet(worker.options.poll_seconds)
         await worker.execution.run(claimed, now, counts)
@@ -178,7 +178,7 @@ def _until(worker: Worker, now: Begun) -> datetime:
 def _check_projection(tasks: TaskEntities) -> None:
     if tasks.table.definition.indexes[tasks.index].projection != "all":
         raise NotConfigured(
-            f"index {tasks.index} holds a part of the items, and a queue is told what it holds",
+            f"index {tasks.index} does not project the order and the fence, which messages need",
             table=tasks.table.name,
             hint="Let the index of the tasks project all.",
         )

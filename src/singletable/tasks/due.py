@@ -1,4 +1,4 @@
-"""Finding tasks through the index: eight queries, one round trip. What the index says is only where to look."""
+"""Finding tasks through the index: eight queries, one round trip. The index may lag; the claim decides."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from singletable.tasks.items import SHARDS, State, TaskEntities, TaskItem
 
 @dataclass(frozen=True)
 class Candidate:
-    """A task as an index shows it, which may be late."""
+    """A task as the index shows it, which may lag."""
 
     key: KeyOf[Any]
     shard: int
     wake: str
     """The text of its time in the index; it sorts as the time does."""
     fence: int | None
-    is_turn: bool
+    is_ordered: bool
     sent: bool
 
     @property
@@ -65,12 +65,12 @@ async def all_of(port: Port, tasks: TaskEntities, state: State) -> list[TaskItem
 
 
 def wake_text(tasks: TaskEntities, wake: datetime) -> str:
-    """A time as the index has it."""
+    """A time as the index stores it."""
     return _sort(tasks).write({"wake": wake})
 
 
 def time_of(tasks: TaskEntities, wake: str) -> datetime:
-    """The time that the index has as a text."""
+    """The time that the index stores as a text."""
     read = _sort(tasks).read(wake) or {}
     found: datetime = read["wake"]
     return found
@@ -107,4 +107,4 @@ def _candidate(tasks: TaskEntities, shard: int, item: Item) -> Candidate | None:
     key: KeyOf[Any] = KeyOf((model.kind,), model.key, partition, sort, sort, len(model.key.templates[1].parts))
     wake = item[definition.index_keys(tasks.index)[1]]["S"]
     fence = int(item["fence"]["N"]) if "fence" in item else None
-    return Candidate(key, shard, wake, fence, model.kind is tasks.turn, item.get("sent") == {"BOOL": True})
+    return Candidate(key, shard, wake, fence, model.kind is tasks.ordered, item.get("sent") == {"BOOL": True})

@@ -16,8 +16,8 @@ from singletable.flow.port import Port
 from singletable.foundation import model_for
 from singletable.tasks.calls import DEFAULT_TRIES, Backoff, TaskFunction
 from singletable.tasks.context import Begun, Claimed, Ended, attempt
-from singletable.tasks.items import TaskEntities, TaskItem, Turn, instant
-from singletable.tasks.ordered_claim import after_turn, give_up_turn
+from singletable.tasks.items import OrderedTask, TaskEntities, TaskItem, instant
+from singletable.tasks.ordered_claim import drop_cancelled, wake_next
 from singletable.tasks.outcomes import apply, burying, extending, finishing, retrying, returning
 from singletable.tasks.worker_options import Counts
 from singletable.tasks.writes import ClaimLost
@@ -70,10 +70,10 @@ class Execution:
         except ClaimLost:
             counts.lost += 1
             log.warning("task %s: cancelled while it ran, or claimed by another worker", item.function)
-            if isinstance(item, Turn):
-                await give_up_turn(self.port, self.tasks, item)
-        if isinstance(item, Turn):
-            await after_turn(self.port, self.tasks, item.order)
+            if isinstance(item, OrderedTask):
+                await drop_cancelled(self.port, self.tasks, item)
+        if isinstance(item, OrderedTask):
+            await wake_next(self.port, self.tasks, item.order)
 
     async def extend(self, claimed: Claimed) -> None:
         """Prolong a lease; for the heartbeat."""

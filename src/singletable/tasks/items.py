@@ -18,10 +18,10 @@ from singletable.errors import DeclarationError
 from singletable.foundation import ANY, Entity, KeyOf, KeyParts, Model, Query, Table, model_of, system_index, system_key
 
 TASK_TYPE = "_task"
-TURN_TYPE = "_turn"
+ORDERED_TYPE = "_turn"
 LANE_TYPE = "_lane"
 LANE_SORT = "!"
-"""Before all turns, which begin with a digit: one query reads the lane and the turn at its head."""
+"""Before all ordered tasks, which begin with a digit: one query reads the lane and the first of its tasks."""
 SHARDS = 8
 """Partitions of the index that share the due tasks: 8,000 changes a second."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -31,17 +31,17 @@ class State(Enum):
     """Where a task is. The value is a part of its index key."""
 
     DUE = "Due"
-    """It waits for its time, or runs."""
+    """It waits for its time, or a worker has claimed it."""
     DEAD = "Dead"
-    """It has failed as often as it may: it is kept for a person to look at."""
+    """It failed in its last try. It is kept until it is retried or cancelled."""
     ORDERED = "Ordered"
-    """Its turn waits or runs in its stead."""
+    """It has an order: its ordered task waits or runs instead."""
 
 
 class TaskItem(Entity):
-    """A task, or the turn of one, as it is stored.
+    """A task, or an ordered task, as it is stored.
 
-    `wake` is when a worker looks at it next: its due time, a lease's end, a retry's time.
+    `wake` is the time at which a worker may claim it: its due time, a lease's end, or a retry time.
     """
 
     id: str
@@ -53,11 +53,11 @@ class TaskItem(Entity):
     wake: datetime
     due: datetime
     fence: int
-    """Counts its claims, from a number that no earlier task of the same key has had."""
+    """Raised by each claim. It starts at a random number, so that no earlier task of the same key had it."""
     tries: int = 0
     error: str | None = None
     sent: bool = False
-    """A queue has been told of it, or a worker has it."""
+    """It was sent to a queue, or a worker has claimed it."""
 
 
 class PlainTask(TaskItem):
@@ -65,19 +65,19 @@ class PlainTask(TaskItem):
 
     order: str | None = None
     turn: str | None = None
-    """The sort key of its turn."""
+    """The sort key of its ordered task."""
 
 
-class Turn(TaskItem):
-    """A task in an order. It is first in its lane while no other has an earlier due time."""
+class OrderedTask(TaskItem):
+    """A task in an order. The one with the earliest due time is the first of its lane."""
 
     order: str
     ready: datetime
-    """Not before: its due time, or a retry's. `wake` is later than that while another turn has to end first."""
+    """Not before: its due time, or a retry's. `wake` is later while another task of the order has to end first."""
 
 
 class Lane(Entity):
-    """Which turn of an order runs; no item while none does."""
+    """Which ordered task of an order runs; no item while none runs."""
 
     order: str
     turn: str
@@ -94,7 +94,7 @@ class ByWake(Protocol):
 
 
 class ByPlace(Protocol):
-    def __call__(self, order: str, due: datetime = ANY, id: str = ANY) -> KeyOf[Turn]: ...
+    def __call__(self, order: str, due: datetime = ANY, id: str = ANY) -> KeyOf[OrderedTask]: ...
 
 
 class ByOrder(Protocol):
@@ -108,7 +108,7 @@ class TaskEntities:
     table: Table
     index: str
     task: type[PlainTask]
-    turn: type[Turn]
+    ordered: type[OrderedTask]
     lane: type[Lane]
     by_id: ById
     by_wake: ByWake
@@ -116,8 +116,8 @@ class TaskEntities:
     by_order: ByOrder
 
     def model_of_type(self, type_name: str) -> Model[Any] | None:
-        """The model of what runs: a task or a turn."""
-        return next((m for m in (model_of(self.task), model_of(self.turn)) if m.type == type_name), None)
+        """The model of what runs: a task or an ordered task."""
+        return next((m for m in (model_of(self.task), model_of(self.ordered)) if m.type == type_name), None)
 
 
 def task_entities(table: Table, index: str) -> TaskEntities:
@@ -137,35 +137,35 @@ def task_entities(table: Table, index: str) -> TaskEntities:
             """An eighth of the tasks that are due, or dead, by time."""
             return (f"{state}", f"{shard:01}"), (f"{wake}",)
 
-    class TaskTurn(Turn, table=table, type=TURN_TYPE):
+    class TaskOrdered(OrderedTask, table=table, type=ORDERED_TYPE):
         @system_key(table)
         @staticmethod
         def by_place(order: str, due: datetime = ANY, id: str = ANY) -> KeyParts:
-            """The turns of an order, by their due times."""
-            return (TURN_TYPE, f"{order}"), (f"{due}", f"{id}")
+            """The tasks of an order, by their due times."""
+            return (ORDERED_TYPE, f"{order}"), (f"{due}", f"{id}")
 
         @system_index(table, index)
         @staticmethod
         def by_wake(state: State, shard: int, wake: datetime = ANY) -> KeyParts:
-            """An eighth of the turns that are due, by time."""
+            """An eighth of the ordered tasks that are due, by time."""
             return (f"{state}", f"{shard:01}"), (f"{wake}",)
 
     class TaskLane(Lane, table=table, type=LANE_TYPE):
         @system_key(table)
         @staticmethod
         def by_order(order: str) -> KeyParts:
-            """Which turn of an order runs."""
-            return (TURN_TYPE, f"{order}"), (LANE_SORT,)
+            """Which task of an order runs."""
+            return (ORDERED_TYPE, f"{order}"), (LANE_SORT,)
 
     return TaskEntities(
         table,
         index,
         Task,
-        TaskTurn,
+        TaskOrdered,
         TaskLane,
         Task.by_id,
         Task.by_wake,
-        TaskTurn.by_place,
+        TaskOrdered.by_place,
         TaskLane.by_order,
     )
 
@@ -188,7 +188,7 @@ def check_index(table: Table, index: str) -> None:
 
 
 def instant(now: float) -> datetime:
-    """A clock's time as an attribute; rounded down, so that nothing is early by it."""
+    """A clock's time as a datetime. It is rounded down, so that no task is early."""
     return _EPOCH + timedelta(microseconds=int(now * 1_000_000))
 
 
@@ -198,7 +198,7 @@ def shard_of(text: str) -> int:
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """A task that has failed as often as it may."""
+    """A task that failed in its last try."""
 
     key: str
     task: str

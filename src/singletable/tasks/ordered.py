@@ -1,7 +1,7 @@
-"""Writes of tasks that have an order: the turn that runs, the lane that says so, and the task's name.
+"""Writes of tasks that have an order: the ordered task that runs, its lane, and the task's name.
 
-A turn is claimed together with its lane, which only one turn can hold at a time, and with its name, which a cancel
-takes away. What ends a turn gives the lane back in the same transaction.
+A task is claimed together with its lane, which only one task can hold at a time, and with its name, which a
+cancellation deletes. The end of an ordered task releases the lane in the same transaction.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from singletable.foundation import (
     update_if,
 )
 from singletable.operations import Action
-from singletable.tasks.items import Lane, PlainTask, State, TaskEntities, Turn, shard_of
+from singletable.tasks.items import Lane, OrderedTask, PlainTask, State, TaskEntities, shard_of
 from singletable.tasks.states import Event, Phase, stored_after
 from singletable.tasks.writes import (
     Advance,
@@ -55,13 +55,13 @@ class ScheduleName(Schedule):
     def item(self, now: float) -> PlainTask:
         plan = self.plan
         assert plan.order is not None
-        turn = place_of(self.tasks, plan.order, plan.due_at(now), plan.id).low
-        return replace(super().item(now), state=State.ORDERED, shard=None, arguments={}, order=plan.order, turn=turn)
+        place = self.tasks.by_place(plan.order, plan.due_at(now), plan.id).low
+        return replace(super().item(now), state=State.ORDERED, shard=None, arguments={}, order=plan.order, turn=place)
 
 
 @dataclass(eq=False)
-class ScheduleTurn(NewItem):
-    """A turn, over what a cancelled task of the same key and time may have left."""
+class ScheduleOrdered(NewItem):
+    """An ordered task. It overwrites what a cancelled task of the same key and time may have left."""
 
     tasks: TaskEntities
     plan: Plan
@@ -69,16 +69,16 @@ class ScheduleTurn(NewItem):
 
     def __post_init__(self) -> None:
         due = self.plan.due if isinstance(self.plan.due, datetime) else _ANY_TIME
-        self.key = place_of(self.tasks, self.plan.order or "", due, self.plan.id)
+        self.key = self.tasks.by_place(self.plan.order or "", due, self.plan.id)
 
     def main(self, current: Any, moment: Moment) -> Part:
         action = put_if(self.key, self.model.item(self.item(moment.now)), None)
         return Part(action, lambda stored: claim_lost(self.key, self.verb), refusal_needs_item=False)
 
-    def item(self, now: float) -> Turn:
+    def item(self, now: float) -> OrderedTask:
         plan, due = self.plan, self.plan.due_at(now)
         assert plan.order is not None
-        return self.tasks.turn(
+        return self.tasks.ordered(
             id=plan.id,
             function=plan.call.task.name,
             arguments=dict(plan.call.arguments),
@@ -93,42 +93,42 @@ class ScheduleTurn(NewItem):
 
 
 def claiming(key: KeyOf[Any], action: Action) -> GuardedWrite:
-    """A write or a check of one item, whose refusal says that another worker was faster."""
+    """A write or a check of one item, whose refusal means that another worker was faster."""
     return GuardedWrite(key, action, "claim", claim_lost)
 
 
 class TaskGone(NotFound):
-    """The task of a turn was cancelled."""
+    """The task was cancelled."""
 
     code = "conflict.task-gone"
 
 
 @dataclass(eq=False)
 class FinishName(Write):
-    """The end of the name of a turn's task. Refused where the task was cancelled."""
+    """Delete the name of an ordered task. Refused where the task was cancelled."""
 
     verb: ClassVar[str] = "done"
     tasks: TaskEntities
-    turn: Turn
+    task: OrderedTask
     key: KeyOf[Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.key = self.tasks.by_id(self.turn.id)
+        self.key = self.tasks.by_id(self.task.id)
 
     def main(self, current: Any, moment: Moment) -> Part:
-        action = delete_if(self.key, is_name_of(self.tasks, self.turn))
+        action = delete_if(self.key, is_name_of(self.tasks, self.task))
         return Part(action, lambda stored: claim_lost(self.key, self.verb), refusal_needs_item=False)
 
     def joined_with(self, other: Write) -> Write | None:
         """The next task of the same key, scheduled where this one ends."""
         if not isinstance(other, Schedule):
             return None
-        return Replace(self.key, other.item, is_name_of(self.tasks, self.turn))
+        return Replace(self.key, other.item, is_name_of(self.tasks, self.task))
 
 
-def check_name(tasks: TaskEntities, turn: Turn, *, gone: bool = False) -> GuardedWrite:
-    """Check that the task of a turn was not cancelled; with `gone`, that it was."""
-    key, there = tasks.by_id(turn.id), is_name_of(tasks, turn)
+def check_name(tasks: TaskEntities, task: OrderedTask, *, gone: bool = False) -> GuardedWrite:
+    """Check that an ordered task was not cancelled; with `gone`, that it was."""
+    key, there = tasks.by_id(task.id), is_name_of(tasks, task)
     return GuardedWrite(key, check_if(key, is_absent(key.model) | ~there if gone else there), "check", _task_gone)
 
 
@@ -136,72 +136,74 @@ def _task_gone(key: KeyOf[Any], verb: str) -> TaskGone:
     return TaskGone("the task was cancelled", key=key, table=key.model.table.name)
 
 
-def claim_turn(tasks: TaskEntities, turn: Turn, now: datetime, until: datetime) -> tuple[Turn, list[Write]]:
-    """The turn as it is then, and the writes that make it so: its item, its lane, and a look at its name."""
-    model = model_for(turn)
-    claimed = replace(turn, fence=turn.fence + 1, tries=turn.tries + 1, wake=until, sent=True)
+def claim_ordered(
+    tasks: TaskEntities, task: OrderedTask, now: datetime, until: datetime
+) -> tuple[OrderedTask, list[Write]]:
+    """The task as it is when claimed, and the writes of the claim: its item, its lane, and a check of its name."""
+    model = model_for(task)
+    claimed = replace(task, fence=task.fence + 1, tries=task.tries + 1, wake=until, sent=True)
     changes = [
         AttributeChange("fence", {"N": str(claimed.fence)}),
         AttributeChange("tries", {"N": str(claimed.tries)}),
         AttributeChange("sent", {"BOOL": True}),
         *waking(model, tasks.index, until),
     ]
-    held = is_held(model, turn) & at_most("ready", now)
+    held = is_held(model, task) & at_most("ready", now)
     lane = LaneOf(tasks, claimed)
     free = is_absent(lane.model) | at_most("until", now)
-    return claimed, [move(model.key_of(turn), held, changes), lane.put(until, free), check_name(tasks, turn)]
+    return claimed, [move(model.key_of(task), held, changes), lane.put(until, free), check_name(tasks, task)]
 
 
-def extend_turn(tasks: TaskEntities, turn: Turn, until: datetime) -> list[Write]:
-    """A longer lease, of the turn and of its lane."""
-    model, lane = model_for(turn), LaneOf(tasks, turn)
+def extend_ordered(tasks: TaskEntities, task: OrderedTask, until: datetime) -> list[Write]:
+    """A longer lease, of the task and of its lane."""
+    model, lane = model_for(task), LaneOf(tasks, task)
     wake = list(waking(model, tasks.index, until))
-    return [move(model.key_of(turn), is_held(model, turn), wake), lane.put(until, lane.is_ours)]
+    return [move(model.key_of(task), is_held(model, task), wake), lane.put(until, lane.is_ours)]
 
 
-def retry_turn(tasks: TaskEntities, turn: Turn, ready: datetime, error: str) -> list[Write]:
-    """The lane is free; the turn stays at its head, and is ready later."""
-    model = model_for(turn)
+def retry_ordered(tasks: TaskEntities, task: OrderedTask, ready: datetime, error: str) -> list[Write]:
+    """Release the lane. The task stays first, and is ready later."""
+    model = model_for(task)
     changes = [
         AttributeChange("error", {"S": error}),
         AttributeChange("sent", {"BOOL": False}),
         *waking(model, tasks.index, ready),
     ]
     changes.append(AttributeChange("ready", next(change.value for change in changes if change.name == "wake")))
-    changes.append(AttributeChange("tries", {"N": str(turn.tries)}))
-    return [move(model.key_of(turn), is_held(model, turn), changes), LaneOf(tasks, turn).drop()]
+    changes.append(AttributeChange("tries", {"N": str(task.tries)}))
+    return [move(model.key_of(task), is_held(model, task), changes), LaneOf(tasks, task).drop()]
 
 
-def finish_turn(tasks: TaskEntities, turn: Turn) -> list[Write]:
-    """The turn, its hold of the lane and its name go. Refused where it was cancelled."""
-    return [Finish(turn), LaneOf(tasks, turn).drop(), FinishName(tasks, turn)]
+def finish_ordered(tasks: TaskEntities, task: OrderedTask) -> list[Write]:
+    """Delete the task and its name, and release the lane. Refused where it was cancelled."""
+    return [Finish(task), LaneOf(tasks, task).drop(), FinishName(tasks, task)]
 
 
-def bury_turn(tasks: TaskEntities, turn: Turn, died: datetime, error: str) -> list[Write]:
-    """The lane goes on without it; its name becomes the dead task."""
+def bury_ordered(tasks: TaskEntities, task: OrderedTask, died: datetime, error: str) -> list[Write]:
+    """The lane goes on without it; its name becomes the dead letter."""
     name = model_of(tasks.task)
     dead = tasks.task(
-        id=turn.id,
-        function=turn.function,
-        arguments=turn.arguments,
+        id=task.id,
+        function=task.function,
+        arguments=task.arguments,
         state=stored_after(Phase.CLAIMED, Event.BURY),
-        shard=shard_of(turn.id),
+        shard=shard_of(task.id),
         wake=died,
-        due=turn.due,
-        fence=turn.fence,
-        tries=turn.tries,
+        due=task.due,
+        fence=task.fence,
+        tries=task.tries,
         error=error,
-        order=turn.order,
+        order=task.order,
     )
-    key, item = tasks.by_id(turn.id), name.item(dead)
-    becomes = claiming(key, put_if(key, item, is_name_of(tasks, turn)))
-    return [Finish(turn), LaneOf(tasks, turn).drop(), becomes]
+    key, item = tasks.by_id(task.id), name.item(dead)
+    becomes = claiming(key, put_if(key, item, is_name_of(tasks, task)))
+    return [Finish(task), LaneOf(tasks, task).drop(), becomes]
 
 
-def revive_turn(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[Write]:
-    """A dead task's turn is in its lane again, at its due time's place; the task is its name."""
+def revive_ordered(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[Write]:
+    """Put a dead task back into its lane, at the place of its due time; its item is its name again."""
     assert dead.order is not None
-    turn = tasks.turn(
+    task = tasks.ordered(
         id=dead.id,
         function=dead.function,
         arguments=dead.arguments,
@@ -214,46 +216,46 @@ def revive_turn(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[Wri
         order=dead.order,
         ready=now,
     )
-    model = model_for(turn)
-    key, item = model.key_of(turn), model.item(turn)
-    name = replace(dead, state=State.ORDERED, shard=None, arguments={}, turn=key.low, fence=turn.fence, tries=0)
+    model = model_for(task)
+    key, item = model.key_of(task), model.item(task)
+    name = replace(dead, state=State.ORDERED, shard=None, arguments={}, turn=key.low, fence=task.fence, tries=0)
     return [
         Advance(dead, name, Event.REVIVE.value),
         claiming(key, put_if(key, item, is_absent(model))),
     ]
 
 
-def sweep_turn(tasks: TaskEntities, turn: Turn, *, holds_lane: bool) -> list[Write]:
-    """A turn whose task was cancelled goes, with its hold of the lane."""
-    lane = [LaneOf(tasks, turn).drop()] if holds_lane else []
-    return [Finish(turn), *lane, check_name(tasks, turn, gone=True)]
+def delete_cancelled(tasks: TaskEntities, task: OrderedTask, *, holds_lane: bool) -> list[Write]:
+    """Delete an ordered task that was cancelled, and release the lane if it holds it."""
+    lane = [LaneOf(tasks, task).drop()] if holds_lane else []
+    return [Finish(task), *lane, check_name(tasks, task, gone=True)]
 
 
-def postpone_turn(
-    tasks: TaskEntities, key: KeyOf[Turn], wake: datetime, now: datetime, before: Lane | Turn
+def postpone_ordered(
+    tasks: TaskEntities, key: KeyOf[OrderedTask], wake: datetime, now: datetime, before: Lane | OrderedTask
 ) -> list[Write]:
-    """Look at a turn later, as long as the one before it is as it was read: what ends that one looks at the next."""
-    model = model_of(tasks.turn)
+    """Set `wake` later, as long as the task before it is unchanged: the end of that task wakes the next."""
+    model = model_of(tasks.ordered)
     held = is_type(model) & at_most("wake", now)
-    stays = _check_lane(tasks, before) if isinstance(before, Lane) else _check_turn(before)
+    stays = _check_lane(tasks, before) if isinstance(before, Lane) else _check_ordered(before)
     return [move(key, held, list(waking(model, tasks.index, wake))), stays]
 
 
-def nudge_turn(tasks: TaskEntities, turn: Turn, now: datetime) -> GuardedWrite:
-    """Look at a turn now."""
-    model = model_for(turn)
-    return move(model.key_of(turn), is_held(model, turn), list(waking(model, tasks.index, now)))
+def wake_ordered(tasks: TaskEntities, task: OrderedTask, now: datetime) -> GuardedWrite:
+    """Set `wake` to now."""
+    model = model_for(task)
+    return move(model.key_of(task), is_held(model, task), list(waking(model, tasks.index, now)))
 
 
 def move(key: KeyOf[Any], held: Condition, changes: Sequence[AttributeChange]) -> GuardedWrite:
-    """Change a turn's item under a condition."""
+    """Change an item under a condition."""
     return claiming(key, update_if(key, changes, held))
 
 
-def _check_turn(turn: Turn) -> GuardedWrite:
-    model = model_for(turn)
-    key = model.key_of(turn)
-    return claiming(key, check_if(key, is_held(model, turn)))
+def _check_ordered(task: OrderedTask) -> GuardedWrite:
+    model = model_for(task)
+    key = model.key_of(task)
+    return claiming(key, check_if(key, is_held(model, task)))
 
 
 def _check_lane(tasks: TaskEntities, lane: Lane) -> GuardedWrite:
@@ -263,31 +265,27 @@ def _check_lane(tasks: TaskEntities, lane: Lane) -> GuardedWrite:
 
 
 class LaneOf:
-    """The writes of the lane of a turn."""
+    """The writes of the lane of an ordered task."""
 
-    def __init__(self, tasks: TaskEntities, turn: Turn) -> None:
-        self.tasks, self.turn = tasks, turn
+    def __init__(self, tasks: TaskEntities, task: OrderedTask) -> None:
+        self.tasks, self.task = tasks, task
         self.model = model_of(tasks.lane)
-        self.key = tasks.by_order(turn.order)
-        self.place = model_for(turn).key_of(turn).low
-        self.is_ours = is_lane_of(self.model, self.place, turn.fence)
+        self.key = tasks.by_order(task.order)
+        self.place = model_for(task).key_of(task).low
+        self.is_ours = is_lane_of(self.model, self.place, task.fence)
 
     def put(self, until: datetime, held: Condition) -> GuardedWrite:
-        lane = self.tasks.lane(order=self.turn.order, turn=self.place, fence=self.turn.fence, until=until)
+        lane = self.tasks.lane(order=self.task.order, turn=self.place, fence=self.task.fence, until=until)
         return claiming(self.key, put_if(self.key, self.model.item(lane), held))
 
     def drop(self) -> GuardedWrite:
         return claiming(self.key, delete_if(self.key, self.is_ours))
 
 
-def place_of(tasks: TaskEntities, order: str, due: datetime, id: str) -> KeyOf[Turn]:
-    return tasks.by_place(order, due, id)
+def is_lane_of(model: Model[Any], place: str, fence: int) -> Condition:
+    return is_type(model) & equal("turn", {"S": place}) & equal("fence", {"N": str(fence)})
 
 
-def is_lane_of(model: Model[Any], turn: str, fence: int) -> Condition:
-    return is_type(model) & equal("turn", {"S": turn}) & equal("fence", {"N": str(fence)})
-
-
-def is_name_of(tasks: TaskEntities, turn: Turn) -> Condition:
-    place = model_for(turn).key_of(turn).low
+def is_name_of(tasks: TaskEntities, task: OrderedTask) -> Condition:
+    place = model_for(task).key_of(task).low
     return is_type(model_of(tasks.task)) & equal("state", {"S": State.ORDERED.value}) & equal("turn", {"S": place})

@@ -1,4 +1,4 @@
-"""What becomes of a claimed task, as the writes that say so: of one item, or of a turn with its lane and name."""
+"""The writes of each event of a claimed task: of one item, or of an ordered task with its lane and name."""
 
 from __future__ import annotations
 
@@ -10,49 +10,49 @@ from typing import Any
 from singletable.errors import TransactionCancelled
 from singletable.flow.port import Port
 from singletable.foundation import Write, alone, commit
-from singletable.tasks.items import PlainTask, TaskEntities, TaskItem, Turn
-from singletable.tasks.ordered import bury_turn, extend_turn, finish_turn, retry_turn, revive_turn
+from singletable.tasks.items import OrderedTask, PlainTask, TaskEntities, TaskItem
+from singletable.tasks.ordered import bury_ordered, extend_ordered, finish_ordered, retry_ordered, revive_ordered
 from singletable.tasks.states import Event, Phase, stored_after
 from singletable.tasks.writes import Advance, Finish
 
 
 def finishing(tasks: TaskEntities, item: TaskItem) -> list[Write]:
-    """It is done."""
-    return finish_turn(tasks, item) if isinstance(item, Turn) else [Finish(item)]
+    """FINISH: it is done."""
+    return finish_ordered(tasks, item) if isinstance(item, OrderedTask) else [Finish(item)]
 
 
 def extending(tasks: TaskEntities, item: TaskItem, until: datetime) -> list[Write]:
-    """It runs on: its lease ends later."""
-    if isinstance(item, Turn):
-        return extend_turn(tasks, item, until)
+    """EXTEND: it still runs; its lease ends later."""
+    if isinstance(item, OrderedTask):
+        return extend_ordered(tasks, item, until)
     return [_advance(item, Event.EXTEND, wake=until)]
 
 
 def retrying(tasks: TaskEntities, item: TaskItem, ready: datetime, error: str) -> list[Write]:
-    """It failed, and is to be tried again."""
-    if isinstance(item, Turn):
-        return retry_turn(tasks, item, ready, error)
+    """RETRY: it failed, and is tried again."""
+    if isinstance(item, OrderedTask):
+        return retry_ordered(tasks, item, ready, error)
     return [_advance(item, Event.RETRY, wake=ready, error=error, sent=False)]
 
 
 def returning(tasks: TaskEntities, item: TaskItem, ready: datetime, error: str) -> list[Write]:
-    """This program can't run it: another worker may, and it has all the tries that it had."""
-    if isinstance(item, Turn):
-        return retry_turn(tasks, replace(item, tries=item.tries - 1), ready, error)
+    """RETURN: this program can't run it. Another worker may; the try is not counted."""
+    if isinstance(item, OrderedTask):
+        return retry_ordered(tasks, replace(item, tries=item.tries - 1), ready, error)
     return [_advance(item, Event.RETURN, wake=ready, error=error, sent=False, tries=item.tries - 1)]
 
 
 def burying(tasks: TaskEntities, item: TaskItem, died: datetime, error: str) -> list[Write]:
-    """It failed for the last time."""
-    if isinstance(item, Turn):
-        return bury_turn(tasks, item, died, error)
+    """BURY: it failed for the last time."""
+    if isinstance(item, OrderedTask):
+        return bury_ordered(tasks, item, died, error)
     return [_advance(item, Event.BURY, wake=died, error=error)]
 
 
 def reviving(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[Write]:
-    """A dead task is due once more, with all its tries before it."""
+    """REVIVE: a dead task is due now, with all its tries before it."""
     if dead.order is not None:
-        return revive_turn(tasks, dead, now)
+        return revive_ordered(tasks, dead, now)
     state = stored_after(Phase.DEAD, Event.REVIVE)
     again = replace(dead, state=state, wake=now, fence=dead.fence + 1, tries=0, sent=False)
     return [Advance(dead, again, Event.REVIVE.value)]

@@ -94,11 +94,11 @@ class QueueWorker:
 
 
 async def handle(worker: Worker, message: Message[Any], counts: Counts) -> None:
-    """Run what a message points to; what points to nothing is passed over."""
+    """Run what a message points to. A message that is no pointer is logged and deleted."""
     try:
         pointer = msgspec.convert(message.body, Pointer)
     except msgspec.ValidationError:
-        log.error("a message of the tasks' queue points to no task")
+        log.error("a message of the tasks' queue is no pointer to a task")
         return
     early = await run_pointer(worker, pointer, counts)
     if early is not None:

@@ -1,4 +1,4 @@
-"""Tasks: the functions of a program that can be put off, and the verbs for their calls."""
+"""Tasks: the functions of a program whose calls can be scheduled. What they return is added to transactions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from singletable.foundation import Table, Write
 from singletable.tasks.calls import DEFAULT_TRIES, Backoff, Call, TaskFunction, task_function
 from singletable.tasks.context import Done, Running, claimed_now
 from singletable.tasks.items import PlainTask, TaskEntities, task_entities
-from singletable.tasks.ordered import ScheduleName, ScheduleTurn
+from singletable.tasks.ordered import ScheduleName, ScheduleOrdered
 from singletable.tasks.writes import Cancel, Plan, Schedule
 
 P = ParamSpec("P")
@@ -23,7 +23,7 @@ _KEY_BYTES = 16
 
 @dataclass(frozen=True)
 class Scheduled:
-    """A task to be: `tx.add(...)` makes it with the rest of a transaction. Its `key` is given or made."""
+    """A task to schedule: `tx.add(...)` writes it with the rest of a transaction. A key that is not given is random."""
 
     tasks: TaskEntities
     call: Call
@@ -39,12 +39,12 @@ class Scheduled:
         plan = Plan(self.call, self.due, self.key, self.order)
         if self.order is None:
             return [Schedule(self.tasks, plan)]
-        return [ScheduleName(self.tasks, plan), ScheduleTurn(self.tasks, plan)]
+        return [ScheduleName(self.tasks, plan), ScheduleOrdered(self.tasks, plan)]
 
 
 @dataclass(frozen=True)
 class Cancelled:
-    """A task to be no more."""
+    """A cancellation, for `tx.add(...)`."""
 
     tasks: TaskEntities
     key: str
@@ -69,9 +69,11 @@ class Tasks:
             tx.create(user)
             tx.add(tasks.after(timedelta(days=3), remind(user.id)))
 
-    A task runs at least once, never before its time by the clock of the worker that claims it. What fails is tried
-    again, later each time, and set aside with its error after the last try. One Tasks for a table: DeclarationError for
-    a second, whose workers would take what only the first has functions for.
+    A task runs at least once, and never before its time by the clock of the worker that claims it. A task that fails is
+    tried again, later each time; after the last try it is a dead letter. `TaskWorker(db, tasks)` runs them.
+
+    A table has one Tasks: DeclarationError for a second, whose workers would claim tasks that only the first has
+    functions for.
     """
 
     def __init__(self, table: Table, *, index: str) -> None:
@@ -89,7 +91,7 @@ class Tasks:
         """The entity that tasks are stored as."""
         return self.entities.task
 
-    # --- what can be put off ------------------------------------------------------------------------------------------
+    # --- what can be scheduled ----------------------------------------------------------------------------------------
     @overload
     def task(self, function: Callable[P, Any]) -> TaskFunction[P]: ...
     @overload
@@ -108,10 +110,10 @@ class Tasks:
         tries: int = DEFAULT_TRIES,
         backoff: Backoff = Backoff(),  # noqa: B008 frozen
     ) -> Any:
-        """A function whose calls can be put off: `@tasks.task`, or of a bound method `tasks.task(service.step)`.
+        """Declare a function whose calls can be scheduled: `@tasks.task`, or `tasks.task(service.step)` for a method.
 
-        It is stored by its `name`, the function's own by default: a new name leaves tasks of the old one without their
-        function. `tries` counts the first. DeclarationError for a name that is taken, and for parameters without names.
+        Its calls are stored under `name`, by default the function's own: if it changes, stored tasks have no function.
+        `tries` includes the first. Raises DeclarationError for a name that is taken, and for parameters without names.
         """
 
         def register(function: Callable[P, Any]) -> TaskFunction[P]:
@@ -131,49 +133,51 @@ class Tasks:
 
     # --- what joins a transaction -------------------------------------------------------------------------------------
     def after(self, delay: timedelta, call: Call, *, key: str | None = None, order: str | None = None) -> Scheduled:
-        """A call, to be run some time from the moment it is written by the database's clock; see `at`."""
+        """Schedule a call some time after its transaction is written, by the database's clock; see `at`."""
         _check_schedule("after", "timedelta(minutes=10)", timedelta, delay, call)
         return Scheduled(self.entities, call, delay, _key_or_random(key), order)
 
     def at(self, due: datetime, call: Call, *, key: str | None = None, order: str | None = None) -> Scheduled:
-        """A call, to be run at a time or as soon as can be after it.
+        """Schedule a call at a time, or as soon as possible after it.
 
-        `key` names it, for `cancel` and so that it exists once: AlreadyExists where there is one of that name, waiting,
-        running or dead. Tasks of one `order` are run one after the other, by their times; those of the same time in any
-        order. One item, in one index; with an order two. InvalidRequest where `call` is none, InvalidValue for no key.
+        `key` names the task for `cancel`, and makes it unique: the transaction fails with AlreadyExists where a task of
+        that key waits, runs or is dead. Tasks of one `order` run one after the other, by their times; those of the same
+        time in any order. Costs one item in one index; two items with an order.
+
+        Raises InvalidRequest where `call` is not the call of a task, InvalidValue for an empty key.
         """
         _check_schedule("at", "datetime(2027, 1, 1, tzinfo=timezone.utc)", datetime, due, call)
         return Scheduled(self.entities, call, due, _key_or_random(key), order)
 
     def cancel(self, key: str) -> Cancelled:
-        """The task of that key is no more; without one, nothing. One that runs goes on, but can't end with `done()`."""
+        """Cancel the task of that key; a missing one is no error. If it runs, it goes on, but its end is refused."""
         _check_key(key)
         return Cancelled(self.entities, key)
 
     def done(self) -> Done:
-        """The end of the task that runs here, for its own transaction: effect and end are one.
+        """The end of the task that runs here, for the transaction of its effect: both are one commit.
 
-        The transaction is refused with ClaimLost where the task was cancelled, or claimed by another worker after this
-        one's lease had run out.
+        The transaction is refused with ClaimLost where the task was cancelled, or where another worker claimed it after
+        this one's lease was over. Raises InvalidRequest outside of a task.
         """
         return Done(claimed_now())
 
     def running(self) -> Running:
-        """What the task that runs here may know of itself; InvalidRequest outside of one."""
+        """The key, function, due time, tries and fence of the task that runs here; InvalidRequest outside of a task."""
         return claimed_now().running
 
 
 _TASKS_OF: WeakKeyDictionary[Table, ref[Tasks]] = WeakKeyDictionary()
-"""The one Tasks of each table, for as long as somebody holds it."""
+"""The one Tasks of each table, as long as it is referenced."""
 
 
 def _refuse_second(table: Table) -> None:
     made = _TASKS_OF.get(table)
     if made is not None and made() is not None:
         raise DeclarationError(
-            f"{table.name} has its Tasks already; workers of a second would take tasks that it has no functions for",
+            f"{table.name} has its Tasks already; workers of a second would claim tasks that it has no functions for",
             table=table.name,
-            hint="Import the first one where its functions are declared. To declare it anew, make the Table anew too.",
+            hint="Import the first one where its functions are declared. To declare it again, make a new Table too.",
         )
 
 
@@ -188,12 +192,12 @@ def _name_of(function: Callable[..., Any]) -> str:
 
 
 def _check_schedule(verb: str, example: str, wanted: type[Any], when: Any, call: Any) -> None:
-    """InvalidRequest where what is given is no time and a call of a task."""
+    """InvalidRequest unless a time and the call of a task are given."""
     if isinstance(call, TaskFunction):
         raise InvalidRequest(
             f"the task {call.name} is given without having been called",
             operation=verb,
-            hint=f"Call it with its arguments, as in {call.name}(...): that gives what is to be run, and runs nothing.",
+            hint=f"Call it with its arguments, as in {call.name}(...): that returns what is to run, and runs nothing.",
         )
     for value, kind, named in ((when, wanted, wanted.__name__), (call, Call, "call of a task")):
         if not isinstance(value, kind):

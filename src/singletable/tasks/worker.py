@@ -23,7 +23,7 @@ from singletable.tasks.context import Begun, Claimed
 from singletable.tasks.due import Candidate, find, time_of, wake_text
 from singletable.tasks.execution import Execution
 from singletable.tasks.items import State, TaskEntities, TaskItem, instant
-from singletable.tasks.ordered_claim import take_turn
+from singletable.tasks.ordered_claim import claim_first
 from singletable.tasks.worker_options import Counts, WorkerOptions
 from singletable.tasks.writes import Claim, ClaimLost
 
@@ -196,8 +196,8 @@ class Worker:
             self._claimed.pop(self._claimed_order.popleft(), None)
 
     async def _claim(self, candidate: Candidate, now: float, until: datetime) -> TaskItem | None:
-        if candidate.is_turn:
-            return await take_turn(self.port, self.tasks, candidate.key, until, self.execution.running_keys())
+        if candidate.is_ordered:
+            return await claim_first(self.port, self.tasks, candidate.key, until, self.execution.running_keys())
         claim = Claim(self.tasks, candidate.key, instant(now), until, candidate.fence)
         try:
             item: TaskItem = await alone(self.port, claim)

@@ -1,11 +1,11 @@
-"""What becomes of a task, as writes of its item.
+"""The writes of a task's item, each of one event of `states`.
 
-    schedule   only where there is no task of its key
-    claim      due by the claimer's clock, with the fence that was seen: one fence more, and awake at the lease's end
+    schedule   where no task has its key
+    claim      due by the claimer's clock, with the fence that was seen: raises the fence; `wake` is the lease's end
     advance    under the claim's fence: a longer lease, a later try, its end as a dead letter
     finish     under the claim's fence: the item goes, or the next task of the same key takes its place
 
-All but a schedule and a cancel hold the fence, so that a worker whose claim has passed on can't change anything.
+All but a schedule and a cancel are conditional on the fence, so a worker that lost its claim can't change anything.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ _FENCE_BYTES = 5
 
 
 class ClaimLost(Conflict):
-    """The task that was running is another worker's by now, was cancelled, or has ended."""
+    """The claim is no longer valid: another worker has the task, or it was cancelled, or it has ended."""
 
     code = "conflict.claim-lost"
 
 
 def first_fence() -> int:
-    """A number that no earlier task of the same key has had."""
+    """A random number, which no earlier task of the same key had."""
     return int.from_bytes(secrets.token_bytes(_FENCE_BYTES))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A task to be. A time that is a duration is counted from the database's clock when it is written."""
+    """A task to schedule. A duration counts from the database's clock when the task is written."""
 
     call: Call
     due: datetime | timedelta
@@ -86,13 +86,13 @@ class NewItem(Write):
     def item(self, now: float) -> TaskItem: ...
 
     def joined_with(self, other: Write) -> Write | None:
-        """It takes the place of a task that ends in the same transaction, whichever is named first."""
+        """It replaces a task that ends in the same transaction, in whichever order they are added."""
         return other.joined_with(self) if isinstance(other, Finish) else None
 
 
 @dataclass(eq=False)
 class Schedule(NewItem):
-    """A new task; AlreadyExists where there is one of its key."""
+    """A new task; AlreadyExists where a task has its key."""
 
     tasks: TaskEntities
     plan: Plan
@@ -120,7 +120,7 @@ class Schedule(NewItem):
 
     def _refusal(self, stored: Item | None) -> SingletableError:
         return AlreadyExists(
-            "there is a task of this key already",
+            "a task has this key already",
             key=self.key,
             table=self.model.table.name,
             operation=self.verb,
@@ -130,7 +130,7 @@ class Schedule(NewItem):
 
 @dataclass(eq=False)
 class Replace(Write):
-    """A new task in the place of one that ends in the same transaction."""
+    """A new task that replaces one that ends in the same transaction."""
 
     verb: ClassVar[str] = "schedule"
     key: KeyOf[Any]
@@ -150,12 +150,12 @@ class Replace(Write):
 
 
 class Cancel(DeleteWrite):
-    """A task that is to be no more: waiting, running or dead."""
+    """A cancellation of a task that waits, runs or is dead."""
 
     verb: ClassVar[str] = "cancel"
 
     def joined_with(self, other: Write) -> Write | None:
-        """A task that is put in its place."""
+        """A task that replaces it."""
         if not isinstance(other, Schedule):
             return None
         return Replace(self.key, other.item, is_absent(self.model) | is_type(self.model))
@@ -163,7 +163,7 @@ class Cancel(DeleteWrite):
 
 @dataclass(eq=False)
 class Claim(Write):
-    """Take a task that is due. Gives it as it is then; ClaimLost where it is not due, taken, or gone."""
+    """Claim a task that is due. Returns it as it is then; ClaimLost where it is not due, claimed, or missing."""
 
     verb: ClassVar[str] = "claim"
     tasks: TaskEntities
@@ -171,7 +171,7 @@ class Claim(Write):
     now: datetime
     until: datetime
     seen: int | None
-    """The fence as it was read; None where the index holds none."""
+    """The fence as it was read; None where the index does not project it."""
 
     def main(self, current: Any, moment: Moment) -> Part:
         changes = list(self._changes(moment))
@@ -197,7 +197,7 @@ class Claim(Write):
 
 @dataclass(eq=False)
 class Advance(Write):
-    """A task that is held becomes another, under its fence."""
+    """A change of a claimed task, under its fence."""
 
     before: TaskItem
     after: TaskItem
@@ -218,7 +218,7 @@ class Advance(Write):
 
 @dataclass(eq=False)
 class Finish(Write):
-    """The end of a task that is held: its item goes."""
+    """The end of a claimed task: its item is deleted."""
 
     verb: ClassVar[str] = "done"
     item: TaskItem
@@ -230,7 +230,7 @@ class Finish(Write):
 
     def main(self, current: Any, moment: Moment) -> Part:
         action = delete_if(self.key, is_held(self.model, self.item))
-        # Gone: by an earlier try of this very request, or cancelled, which comes to the same.
+        # Missing: deleted by an earlier try of this request, or cancelled. Both mean that nothing is left to do.
         return Part(action, lambda stored: claim_lost(self.key, self.verb), lambda stored: stored is None)
 
     def joined_with(self, other: Write) -> Write | None:
@@ -244,12 +244,12 @@ class Finish(Write):
 
 
 def is_held(model: Model[Any], item: TaskItem) -> Condition:
-    """The task is as it was claimed: nobody else has claimed it since, and it has not ended."""
+    """The claim is valid: no other worker has claimed the task since, and it has not ended."""
     return is_type(model) & equal("fence", {"N": str(item.fence)}) & equal("state", {"S": item.state.value})
 
 
 def waking(model: Model[Any], index: str, wake: datetime) -> Iterator[AttributeChange]:
-    """The changes that make an item wake at another time. The rest of its index key is of what never changes by it."""
+    """The changes that set `wake`, and with it the sort key in the index."""
     sort = model.indexes[index].templates[1]
     yield AttributeChange("wake", encoded(INSTANT, wake))
     yield AttributeChange(model.table.definition.index_keys(index)[1], {"S": sort.write({"wake": wake})})
@@ -257,11 +257,11 @@ def waking(model: Model[Any], index: str, wake: datetime) -> Iterator[AttributeC
 
 def claim_lost(key: KeyOf[Any], verb: str) -> ClaimLost:
     return ClaimLost(
-        "the task is another worker's by now, was cancelled, or has ended",
+        "another worker has claimed the task, or it was cancelled, or it has ended",
         key=key,
         table=key.model.table.name,
         operation=verb,
-        hint="Leave it to whoever has it: what was to happen with its end has not happened.",
+        hint="Leave the task to the worker that has it. Nothing in this transaction was applied.",
     )
 
 
