@@ -38,7 +38,7 @@ class FaultyExchange:
         if isinstance(outcome, Hang):
             raise AnswerLost(f"no answer within {timeout:.1f} s", timed_out=True)
         if isinstance(outcome, Cut):
-            raise AnswerLost("the connection was closed before the whole answer came")
+            raise AnswerLost("the connection was closed before the answer was complete")
         if outcome.delay_seconds:
             await self._inner.sleep(outcome.delay_seconds)
         return Answer(outcome.status, outcome.body, outcome.checksum, "", len(outcome.message))

@@ -1,9 +1,9 @@
-"""botocore's knowledge of profiles, roles, containers and instance metadata, behind one question: who am I?
+"""botocore's credential chain: profiles, roles, containers and instance metadata.
 
-Its order is kept: a profile that the environment names is not one that a program names. The first leaves a web
-identity and keys of the environment before it, the second puts itself before them.
+Its order is kept: a profile that the environment names comes after a web identity and the environment's keys, while a
+profile that a program names comes before them.
 
-botocore is optional and slow to import (70 ms), so it is loaded by the first question, never by the import of this.
+botocore is optional and slow to import (70 ms), so the first call imports it, never the import of this module.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from singletable.errors import NotConfigured, Unavailable
 
 
 class AwsChain:
-    """`missing` and `hint` say what can't be answered, and what to do, where botocore isn't installed."""
+    """`missing` and `hint` are the error's text where botocore isn't installed."""
 
     def __init__(self, environ: Mapping[str, str], *, missing: str, hint: str) -> None:
         profile = profile_of(environ)
-        # botocore reads the process's environment, whatever mapping was given here.
+        # botocore reads the process's own environment, not the given mapping.
         self._profile = None if profile == profile_of(os.environ) else profile
         self._missing = missing
         self._hint = hint
         self._resolved: Any = None
 
     def keys(self, *, renew: bool = False) -> tuple[str, str, str | None] | None:
-        """Access key, secret key and session token; None where the chain has none. May block for seconds."""
+        """Access key, secret key and session token; None where the chain finds none. May block for seconds."""
         if renew or self._resolved is None:
             self._resolved = self._ask(lambda session: session.get_credentials())
         if self._resolved is None:
@@ -37,7 +37,7 @@ class AwsChain:
         return frozen.access_key, frozen.secret_key, frozen.token
 
     def still_work(self) -> bool:
-        """Whether the keys that were given last have not expired, by the process's clock. Never blocks."""
+        """Whether the last keys are still valid, by the process's clock. Never blocks."""
         needs_refresh = getattr(self._resolved, "refresh_needed", None)
         return needs_refresh is None or not needs_refresh(refresh_in=0)
 
@@ -49,7 +49,7 @@ class AwsChain:
         try:
             return question(session.Session(profile=self._profile))
         except (exceptions.CredentialRetrievalError, exceptions.HTTPClientError) as fault:
-            raise Unavailable(f"The place of the AWS credentials does not answer: {fault}") from fault
+            raise Unavailable(f"The source of the AWS credentials does not answer: {fault}") from fault
         except exceptions.BotoCoreError as fault:
             raise NotConfigured(f"The AWS configuration can't be used: {fault}", hint=self._hint) from fault
 

@@ -1,6 +1,6 @@
-"""What an answer that isn't a success means: read from its body, then looked up in a table.
+"""Classifying error answers: the code is read from the body, then looked up in a table.
 
-The table is the whole policy. What it names `ANSWER` belongs to the operation that asked; the rest is the wire's.
+The table is the whole policy. An `ANSWER` is raised by the operation; all other verdicts are handled by the transport.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
 """
 
@@ -16,32 +16,33 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 
 class Verdict(Enum):
-    """What a try that did not succeed says about the request."""
+    """What a failed try means for its request."""
 
     ANSWER = auto()
-    """A definite answer, for the operation to raise from."""
+    """A definite answer: the operation raises its error."""
     THROTTLED = auto()
-    """Refused for its rate: definitely not applied, try again."""
+    """Refused for its rate: certainly not applied; retry."""
     CONFLICT = auto()
-    """Another transaction held an item: definitely not applied, try again."""
+    """Another transaction held an item: certainly not applied; retry."""
     IN_PROGRESS = auto()
-    """This very transaction, sent before, is still at work: try again, its outcome is open."""
+    """An earlier try of this transaction is still in progress: its outcome is open; retry."""
     LOST = auto()
-    """No answer that can be believed: it may have been applied."""
+    """No valid answer: it may have been applied."""
     UNDELIVERED = auto()
-    """Nothing reached the service: definitely not applied, try again."""
+    """Nothing reached the service: certainly not applied; retry."""
     UNTRUSTED = auto()
-    """The service could not prove who it is: nothing was sent, and trying again won't help."""
+    """The service's certificate is not trusted: nothing was sent, and a retry won't help."""
     SKEWED = auto()
-    """The clock that signed was wrong: definitely not applied, corrected, try again, once."""
+    """The clock that signed was wrong: certainly not applied; retry once with the corrected time."""
     FORGOTTEN = auto()
-    """The service has lost the memory that made trying again safe: nothing was sent now, before it may have been."""
+    """The service was restarted and has lost its tokens: this try was not sent; an earlier one may have been
+    applied."""
     REFUSED = auto()
-    """A proxy does not let requests through: nothing was sent, and trying again won't help."""
+    """A proxy refuses requests: nothing was sent, and a retry won't help."""
     REFRESH = auto()
-    """The credentials have expired: fetch them, then try again, once."""
+    """The credentials have expired: fetch them, and retry once."""
     DENIED = auto()
-    """The credentials are wrong or lack the permission: definitely not applied."""
+    """The credentials are wrong or lack the permission: certainly not applied."""
 
 
 VERDICTS: Final[Mapping[str, Verdict]] = {
@@ -137,7 +138,7 @@ CLOCK_CODES: Final = frozenset(
         "AuthFailure",
     }
 )
-"""The codes that a wrong clock may be the cause of; whether it is, the answer's Date says."""
+"""Codes that a wrong clock may cause; the answer's Date shows whether it does."""
 
 
 class CancellationReason(Struct, frozen=True, rename="pascal"):
@@ -173,7 +174,7 @@ _CODE = re.compile(r"[A-Za-z0-9_.]{1,128}")
 
 
 def read_fault(body: bytes) -> Fault | None:
-    """The error that a body tells of; None when it isn't an error of the service at all."""
+    """The error in a body; None where the body isn't an error of the service."""
     try:
         read = _decode_body(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -183,18 +184,18 @@ def read_fault(body: bytes) -> Fault | None:
 
 
 def _bare(code: str) -> str:
-    """Without its wrapping: `prefix#Code`, and from some gateways `Code:http://...`."""
+    """The code without its prefix (`prefix#Code`) or suffix (`Code:http://...`, from some gateways)."""
     return code.partition(":")[0].rpartition("#")[2]
 
 
 def code_in_header(headers: Mapping[bytes, bytes]) -> str:
-    """The code in the header that some services and gateways name an error in, instead of in the body."""
+    """The code in the header: some services and gateways put it there instead of into the body."""
     code = _bare(headers.get(b"x-amzn-errortype", b"").decode("latin-1"))
     return code if _CODE.fullmatch(code) else ""
 
 
 def server_time(headers: Mapping[bytes, bytes]) -> float | None:
-    """When the service answered, by its clock, in seconds since 1970; None where it doesn't say."""
+    """The service's time of the answer, in seconds since 1970; None without a valid Date."""
     from email.utils import parsedate_to_datetime  # noqa: PLC0415 for errors only
 
     try:
@@ -204,7 +205,7 @@ def server_time(headers: Mapping[bytes, bytes]) -> float | None:
 
 
 def with_code(body: bytes, code: str) -> bytes | None:
-    """An error's body with the code that only a header had; None for what is no JSON object."""
+    """An error's body with the code of the header; None where the body isn't a JSON object."""
     try:
         fields = _decode_fields(body or b"{}")
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -213,7 +214,7 @@ def with_code(body: bytes, code: str) -> bytes | None:
 
 
 def classify(status: int, fault: Fault | None) -> Verdict:
-    """What an answer of that status, other than 200, means for the request."""
+    """The verdict on an answer with another status than 200."""
     if fault is None:
         return Verdict.LOST
     named = VERDICTS.get(fault.code)
@@ -227,7 +228,7 @@ def classify(status: int, fault: Fault | None) -> Verdict:
 
 
 def _classify_reasons(reasons: tuple[CancellationReason, ...]) -> Verdict:
-    """Tried again only when nothing but passing reasons stood in the way; one real reason makes it an answer."""
+    """Retried only where every reason is retryable; any other reason makes it an ANSWER."""
     if any(reason.code not in _RETRYABLE_REASONS for reason in reasons):
         return Verdict.ANSWER
     passing = {_RETRYABLE_REASONS[reason.code] for reason in reasons}

@@ -1,4 +1,4 @@
-"""From a connection's bytes to whole answers, for both transports."""
+"""Parsing complete HTTP answers from a connection's bytes, for both transports."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ class AnswerReader:
         self.reusable = True
 
     def feed(self, data: bytes) -> Answer | None:
-        """The answer, once these bytes complete it. Raises `AnswerLost` for what isn't HTTP."""
+        """The answer, when these bytes complete it. Raises `AnswerLost` for invalid HTTP."""
         self._received += len(data)
         try:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade) as fault:
             self.reusable = False
-            # What follows a whole answer may be anything; the answer stands.
+            # What follows a complete answer doesn't matter.
             if self._answer is None:
                 raise AnswerLost(f"the answer is not HTTP: {fault}") from fault
         answer = self._answer
         if answer is None:
             return None
         if self._begun:
-            # More than was asked for: whose answer the rest is can't be known.
+            # More than one answer: it is unknown which request the rest belongs to.
             self.reusable = False
         self._answer = None
         self._received = 0
         return answer
 
     def finish(self) -> Answer:
-        """The answer that the end of the connection completes. Raises `AnswerLost` where it cuts one off."""
+        """The answer that the end of the connection completes. Raises `AnswerLost` for an incomplete one."""
         self.reusable = False
         bounded = b"content-length" in self._headers or b"transfer-encoding" in self._headers
         if not self._begun or not self._head_is_whole or bounded:
-            raise AnswerLost("the connection was closed before the whole answer came")
+            raise AnswerLost("the connection was closed before the answer was complete")
         self.on_message_complete()
         assert self._answer is not None
         return self._answer

@@ -1,6 +1,6 @@
-"""The connections that wait for their next request, for both transports.
+"""Idle connections, for both transports.
 
-The last one used is used next: the fewest stay open, and the freshest is the likeliest to be alive still.
+The last used connection is used next: so the fewest stay open, and the freshest is the most likely to be still open.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ class Idler(Protocol):
     """A connection as its pool sees it."""
 
     idle_since: float
-    """By a clock that never goes back."""
+    """By the monotonic clock."""
 
     def is_quiet(self) -> bool:
-        """Open, with nothing to read: an idle connection that can be read from was closed by the other side."""
+        """Whether it is open and has nothing to read: a readable idle connection was closed by the other side."""
         ...
 
     def close(self) -> None: ...
@@ -31,7 +31,7 @@ C = TypeVar("C", bound=Idler)
 
 
 class IdleConnections(Generic[C]):
-    """Safe to share between threads without a lock: a deque's ends are, and each connection leaves it whole."""
+    """Threads may share it without a lock: the operations at a deque's ends are atomic."""
 
     def __init__(self, limit: int, monotonic: Callable[[], float]) -> None:
         self._idle: deque[C] = deque()
@@ -58,14 +58,14 @@ class IdleConnections(Generic[C]):
                 return connection
 
     def put(self, connection: C) -> None:
-        """Keeps a connection whose answer was read whole."""
+        """Keep a connection whose answer was read completely."""
         now = connection.idle_since = self._monotonic()
         self._idle.append(connection)
         if len(self._idle) > self._limit or now - self._idle[0].idle_since > MAX_IDLE_SECONDS:
             self._close_oldest()
 
     def clear(self) -> None:
-        """Closes them all."""
+        """Close all connections."""
         while self._idle:
             self._close_oldest()
 
@@ -78,7 +78,7 @@ class IdleConnections(Generic[C]):
 
 
 class Probe:
-    """Tells in about a microsecond, and without reading, whether a socket has something to read or was closed."""
+    """Checks, in about a microsecond and without reading, whether a socket is readable or closed."""
 
     __slots__ = ("_descriptor", "_poll")
 

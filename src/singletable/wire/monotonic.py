@@ -1,4 +1,4 @@
-"""The clock of intervals: leases, pauses, deadlines. Nobody sets it, and it goes on while the machine sleeps."""
+"""The clock of durations: leases, pauses, deadlines. It is never set, and it goes on while the machine sleeps."""
 
 from __future__ import annotations
 
@@ -17,4 +17,4 @@ def _counting_sleep() -> Callable[[], float]:
 
 
 elapsed: Callable[[], float] = _counting_sleep()
-"""Seconds since some moment; only differences mean anything, and only in one process."""
+"""Seconds; only differences have a meaning, and only within one process."""

@@ -1,7 +1,7 @@
 """HTTP proxies: which one the environment names for a host, and the tunnel through it.
 
-To a host with TLS a tunnel is asked for (CONNECT), so that the proxy sees a name and no request. Only to one without
-TLS is the request itself handed to the proxy.
+For a host with TLS the proxy opens a tunnel (CONNECT), and sees the host's name but no request. Only for a host without
+TLS does the proxy receive the request itself.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _AGREED = range(200, 300)
 
 
 class Proxy(Struct, frozen=True):
-    """Its address, and what it is shown. The repr shows no credentials."""
+    """Its address and its credentials, which the repr hides."""
 
     host: str
     port: int
     authorization: str = ""
-    """The header's text, empty where the address has no user."""
+    """The header's value; empty where the address has no user."""
 
     def __repr__(self) -> str:
         return f"Proxy({self.address})"
@@ -36,7 +36,7 @@ class Proxy(Struct, frozen=True):
 
     @property
     def header(self) -> str:
-        """The line that shows who asks, or nothing."""
+        """The header line with the credentials, or nothing."""
         return f"Proxy-Authorization: {self.authorization}\r\n" if self.authorization else ""
 
     def asks_for(self, host: str, port: int) -> bytes:
@@ -45,11 +45,11 @@ class Proxy(Struct, frozen=True):
         return f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n{self.header}\r\n".encode()
 
     def agreed(self, answer: bytes) -> bool:
-        """Whether the tunnel is there; False for an answer that is not whole yet. Raises `Undelivered`."""
+        """Whether the tunnel is open; False for an incomplete answer. Raises `Undelivered`."""
         head, end, rest = answer.partition(b"\r\n\r\n")
         if not end:
             if len(answer) > _LONGEST_HEAD:
-                raise Undelivered(f"the proxy at {self.address} sent no answer that ends")
+                raise Undelivered(f"the proxy at {self.address} sent an endless answer")
             return False
         words = head.split(b"\r\n")[0].split(b" ")
         status = int(words[1]) if len(words) > 1 and words[0].startswith(b"HTTP/1.") and words[1].isdigit() else 0
@@ -79,7 +79,7 @@ def _either(environ: Mapping[str, str], name: str) -> str | None:
 
 
 def _is_excepted(no_proxy: str, authority: str) -> bool:
-    """By `*`, or by the host's name or the end of it, with or without the port; addresses are compared as texts."""
+    """By `*`, or by the host's name or a suffix of it, with or without the port; addresses are compared as texts."""
     if no_proxy.strip() == "*":
         return True
     places = (authority.lower(), authority.lower().rpartition(":")[0] or authority.lower())

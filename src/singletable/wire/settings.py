@@ -1,6 +1,6 @@
-"""What AWS's variables and configuration files say of where requests go, and how. Credentials are `chain`'s.
+"""AWS's variables and configuration files: where requests go, and how. `credential_chain` has the credentials.
 
-A variable goes before the profile's setting of the same meaning. `docs/how-to/connect.md` lists them all.
+A variable takes precedence over the profile's setting. `docs/how-to/connect.md` lists them all.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ _Sections = Mapping[str, Mapping[str, str]]
 
 
 class AwsSettings:
-    """Of an environment, and of the profile that it names. Files are read at the first question that needs them.
+    """The settings of an environment and of the profile that it names. Files are read when they are first needed.
 
-    Raises `NotConfigured` for a profile that no file has, and for a file or a value that can't be read.
+    Raises `NotConfigured` for a profile that is in no file, and for an invalid file or value.
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.environ = environ
 
     def text(self, variable: str, setting: str) -> str | None:
-        """The variable, else the profile's setting; None where neither is there or both are empty."""
+        """The variable, else the profile's setting; None where both are missing or empty."""
         return self.environ.get(variable) or self.profile.get(setting) or None
 
     def flag(self, variable: str, setting: str) -> bool:
@@ -44,13 +44,13 @@ class AwsSettings:
 
     @property
     def region(self) -> str | None:
-        """As botocore has it, AWS_DEFAULT_REGION goes first; AWS_REGION, of the other SDKs, before the profile."""
+        """As in botocore, AWS_DEFAULT_REGION comes first; AWS_REGION, of the other SDKs, comes before the profile."""
         environ = self.environ
         return environ.get("AWS_DEFAULT_REGION") or environ.get("AWS_REGION") or self.text("AWS_REGION", "region")
 
     @property
     def account_mode(self) -> str:
-        """How an account's own address of DynamoDB is to be used: preferred, disabled or required."""
+        """How to use an account's own address of DynamoDB: preferred, disabled or required."""
         mode = (self.text("AWS_ACCOUNT_ID_ENDPOINT_MODE", "account_id_endpoint_mode") or _MODES[0]).lower()
         if mode not in _MODES:
             raise _unreadable(
@@ -69,7 +69,7 @@ class AwsSettings:
 
     @cached_property
     def profile(self) -> Mapping[str, str]:
-        """The settings of the profile, from both files; the credentials file goes first."""
+        """The settings of the profile, from both files; the credentials file takes precedence."""
         named = profile_of(self.environ)
         name = named or "default"
         plain = name == "default" and name in self._config  # any other is [profile name] there
@@ -124,15 +124,15 @@ class AwsSettings:
             with open(path, encoding="utf-8") as file:
                 parser.read_file(file)
         except (OSError, UnicodeDecodeError, Error) as fault:
-            # Its text quotes the line, which may hold a key.
+            # The error's text quotes the line, which may hold a key.
             raise NotConfigured(
                 f"The AWS file {path} can't be read: {type(fault).__name__}",
-                hint=f"Mend it, or name another as {variable}",
+                hint=f"Correct it, or name another as {variable}",
             ) from None
         return {title: dict(parser[title]) for title in parser.sections()}
 
     def _at_home(self, path: str) -> str | None:
-        """With `~` written out; None where the environment has no home."""
+        """With `~` expanded; None where the environment has no home."""
         environ = self.environ
         if not path.startswith("~"):
             return path

@@ -1,8 +1,7 @@
-"""Signature Version 4 for the JSON protocols of DynamoDB, its streams and SQS: a body in, the request's head out.
+"""Signature Version 4 for the JSON protocols of DynamoDB, its streams and SQS: from a body to the request's head.
 
-A signature is four hashes over texts of which only the body's digest changes from one request to the next of the same
-operation in the same second. So the hashes of the unchanging beginnings are kept half-done and copied: about 2.5 us a
-request instead of 50. https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+A signature is four hashes. Between requests of one operation in one second, only the body's digest in the hashed texts
+changes. So the hash states of the unchanged beginnings are cached and copied: about 2.5 us a request instead of 50. https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ _OUTER_PAD = bytes(byte ^ 0x5C for byte in range(256))
 
 
 class _Prepared(NamedTuple):
-    """What all requests of one operation in one second share."""
+    """The parts that all requests of one operation in one second share."""
 
     second: int
     canonical: _Hash
-    """Has taken the canonical request up to the body's digest."""
+    """The hash state of the canonical request up to the body's digest."""
     inner: _Hash
-    """HMAC's inner hash; has taken the text to sign up to the canonical request's digest."""
+    """HMAC's inner hash state of the text to sign, up to the canonical request's digest."""
     outer: _Hash
     head: bytes
     """The head up to the signature."""
@@ -114,7 +113,7 @@ class Signer:
             f"SignedHeaders={signed_names}, Signature="
         )
         prepared = _Prepared(second, hashlib.sha256(canonical.encode()), inner, key.outer, head.encode())
-        # One whole value replaces another: a thread that holds the older one signs rightly for its own second.
+        # The value is replaced as a whole: a thread with the older one signs correctly for its own second.
         self._prepared[operation] = prepared
         return prepared
 

@@ -1,7 +1,7 @@
-"""How TLS is checked: always, against the system's authorities or those of a file.
+"""TLS: certificates are always verified, against the system's authorities or those of a file.
 
-Reading the system's authorities takes about 25 ms, and `ssl` another 5 to import. The first connection pays for both:
-a program that only talks to a local engine never needs them, and one that starts often has its client sooner.
+Reading the system's authorities takes about 25 ms, and importing `ssl` another 5. The first connection does both, so a
+program with a local engine never pays for them, and a client is created faster.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ def tls_for(endpoint: Endpoint, ca_file: str | None) -> Tls | None:
 
 
 class Tls:
-    """The way to talk TLS. Threads may share it."""
+    """The TLS settings of one endpoint. Threads may share it."""
 
     def __init__(self, ca_file: str | None) -> None:
-        # A file is read at once, so that what is wrong with it is said where it was named.
+        # A file is read at once, so that its errors are raised where it was named.
         self._context = None if ca_file is None else _load(ca_file)
 
     @property
     def context(self) -> ssl.SSLContext:
         context = self._context
         if context is None:
-            # Two threads may both come here: one context is as good as the other.
+            # Two threads may both create one: either context will do.
             context = self._context = _load(None)
         return context
 
