@@ -1,14 +1,16 @@
 """singletable: one DynamoDB table, declared once in plain Python; every access pattern a typed, named, measured call.
 
-The front door. A map of the house, from the ground up, each floor importing only from those below:
+The packages, from the ground up; each imports only from those before it:
 
     errors                one tree
+    flow                  what a flow may await: the port, the two shells, the meter
     values  wire  local   attribute values and codecs · signed requests and transports · the embedded engine
     expressions           conditions and updates as values
     operations            DynamoDB's verbs as values
-    tables                definitions; create, describe, diff
-    records               entities, keys, access patterns, collections, batches, transactions, cursors
-    queues                SQS: messages sent, and handled in order
+    tables  queues        definitions; create, describe, compare · SQS: messages sent, and handled in order
+    schema                what is declared: entities, keys, access patterns, collections
+    records               what is sent for them: reads, writes, batches, transactions, cursors
+    foundation            what the layers after it may use of schema and records
     graph                 nodes, edges, edge sets
     documents             versions, content-addressed blobs, mutations applied exactly once
     streams               handlers of changes; a worker, or AWS Lambda
@@ -16,6 +18,9 @@ The front door. A map of the house, from the ground up, each floor importing onl
     sync                  documents' clients: Replicache's push and pull
     database, database_async   the two shells: connect() and connect_async()
     cli                   the command line
+
+The names here are those of a first application; a layer's names come from its package, other errors from
+`singletable.errors`.
 """
 
 from __future__ import annotations
