@@ -75,6 +75,6 @@ def test_a_test_fails_when_it_takes_more_than_it_says(
         [
             "*over budget: 2 round trips, 1 allowed. Sent: GetItem 2 (1 read, 0 write units)*",
             "*over budget: 1 read units, 0.5 allowed*",
-            "*a budget says one or more of*not roundtrips*",
+            "*a budget has one or more of*not roundtrips*",
         ]
     )

@@ -108,7 +108,6 @@ def test_async_handlers_need_an_awaiting_database(engine: Database, function: An
     handle = worker.lambda_handler()
     changes.on(Note).modified(function)
     for begin in (
-        lambda: ChangeWorker(engine, changes),
         worker.drain,
         lambda: worker.run(stop=lambda: True, signals=False),
         worker.lambda_handler,

@@ -126,10 +126,15 @@ def _said(write: Callable[[Any], str], entity: Any) -> str | None:
         return None
 
 
+_NO_LEAD = "\ud800"
+"""Of the longest negative number, which has a sign besides its digits: no stored text holds a lone surrogate."""
+
+
 def _leads(width: int) -> tuple[str, ...]:
     """What precedes the digits of a whole number from 0 up, by their count: zeros up to a width, or a letter."""
     counts = range(max(width, MAX_KEY_DIGITS) + 1)
-    return tuple("0" * (width - digits) if width else count_letter(digits) for digits in counts)
+    leads = ["0" * (width - digits) if width else count_letter(digits) for digits in counts]
+    return (*leads, _NO_LEAD)
 
 
 def _piece(literal: str, slot: Slot, template: Template) -> Piece:

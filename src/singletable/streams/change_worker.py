@@ -29,7 +29,6 @@ class ChangeWorker:
     def __init__(self, db: Blocking, changes: Changes) -> None:
         check_blocking(db, "ChangeWorker")
         self.db, self.changes = db, changes
-        self._check_functions()
 
     def __repr__(self) -> str:
         return f"<ChangeWorker {self.changes.name} of {self.changes.table.name}>"

@@ -28,7 +28,6 @@ class AsyncChangeWorker:
     def __init__(self, db: Awaiting, changes: Changes) -> None:
         check_awaiting(db, "AsyncChangeWorker")
         self.db, self.changes = db, changes
-        self._check_functions()
 
     def __repr__(self) -> str:
         return f"<AsyncChangeWorker {self.changes.name} of {self.changes.table.name}>"

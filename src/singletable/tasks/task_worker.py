@@ -29,7 +29,6 @@ class TaskWorker:
     def __init__(self, db: Blocking, tasks: Tasks) -> None:
         check_blocking(db, "TaskWorker")
         self.db, self.tasks = db, tasks
-        self._check_functions()
 
     def __repr__(self) -> str:
         return f"<TaskWorker of {self.tasks.table.name}>"

@@ -28,7 +28,6 @@ class AsyncTaskWorker:
     def __init__(self, db: Awaiting, tasks: Tasks) -> None:
         check_awaiting(db, "AsyncTaskWorker")
         self.db, self.tasks = db, tasks
-        self._check_functions()
 
     def __repr__(self) -> str:
         return f"<AsyncTaskWorker of {self.tasks.table.name}>"
