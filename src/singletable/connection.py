@@ -38,7 +38,7 @@ _LOCAL = "local"
 
 
 class Running(Protocol):
-    """An embedded engine, which ends when nobody holds it."""
+    """An embedded engine, which ends with its last user."""
 
     @property
     def data(self) -> Path: ...

@@ -95,14 +95,14 @@ class Database:
     @overload
     def get(self, key: Whole[C]) -> C | None: ...
     def get(self, key: Any) -> Any:
-        """The entity under a key, or the collection of a partition; None where there is none.
+        """The entity under a key, or the collection of a partition; None if it is missing.
 
         One request. Half a read unit for each 4 KB; `key.consistent()` reads what was last written, for a whole one.
         """
         return drive(flows.get_any(self.port, key))
 
     def get_many(self, keys: Iterable[KeyOf[T]], *, consistent: bool = False) -> list[T]:
-        """The entities under the keys, in their order, those that are not there left out. One round trip for 1,600.
+        """The entities under the keys, in their order, without those that are missing. One round trip for 1,600.
 
         `Incomplete` carries the keys that could not be read for the table's rate.
         """
@@ -158,11 +158,11 @@ class Database:
 
     # --- writes -------------------------------------------------------------------------------------------------------
     def create(self, entity: Entity) -> None:
-        """Write where there is nothing yet; AlreadyExists otherwise. One request."""
+        """Write an item that is missing. Raises AlreadyExists if it is not. One request."""
         drive(flows.create(self.port, entity))
 
     def put(self, entity: Entity, *, where: Condition | None = None) -> None:
-        """Write over what is there; with `where`, only over an item of its type that meets it. One request."""
+        """Write an item, replacing any under its key; with `where`, only one of its type that meets it. One request."""
         drive(flows.put(self.port, entity, where=where))
 
     @overload
@@ -191,10 +191,10 @@ class Database:
         expected: int | None = None,
         exactly_once: bool = False,
     ) -> Any:
-        """Change attributes of an item that is there, named by its key or itself; gives it as it is then.
+        """Change attributes of an existing item, named by its key or itself. Returns the changed entity.
 
-        NotFound, ConditionFailed, NotUnique; Applied where it took effect and the item can't be read. Of an entity that
-        counts its writes, or with `expected=`, only the item as it was read is changed: VersionMoved otherwise.
+        Raises NotFound, ConditionFailed, NotUnique; Applied if it took effect and the item can't be read; VersionMoved
+        if the entity counts its writes, or `expected=` is given, and the item was written since it was read.
 
         One request; a read more where an index key needs values that neither the target nor the updates hold, and
         before NotFound. `add` and `append` are sent once: a lost answer is OutcomeUnknown, unless `exactly_once` (a
@@ -207,7 +207,7 @@ class Database:
     def upsert(self, entity: E, *updates: Update, exactly_once: bool = False) -> E:
         """Apply the updates to the item there; where there is none, write the entity with them applied.
 
-        Without updates, give the item all of the entity's attributes. Gives the item as it is then.
+        Without updates, write all of the entity's attributes. Returns the changed entity.
         """
         changed: E = drive(flows.upsert(self.port, entity, updates, exactly_once))
         return changed
@@ -217,14 +217,14 @@ class Database:
     @overload
     def delete(self, target: E, *, where: Condition | None = None, expected: int | None = None) -> E | None: ...
     def delete(self, target: Any, *, where: Condition | None = None, expected: int | None = None) -> Any:
-        """Remove an item, named by its key or itself; gives it as it was, None where there was none.
+        """Delete an item, named by its key or itself. Returns the deleted entity, None if it was missing.
 
         ConditionFailed, VersionMoved. One request; a read more where a condition is given and there is no item.
         """
         return drive(flows.delete(self.port, target, where=where, expected=expected))
 
     def write_many(self, *, puts: Iterable[Entity] = (), deletes: Iterable[KeyOf[Any]] = ()) -> None:
-        """Put and delete, each by itself, in no order, 25 a request. `Incomplete` carries what was left undone."""
+        """Put and delete, each by itself, in no order, 25 a request. Raises Incomplete, with what was not done."""
         drive(flows.write_many(self.port, puts, deletes))
 
     def transaction(self) -> BlockingTransaction:
@@ -237,9 +237,9 @@ class Database:
         return Meter()
 
     def check(self, table: Table) -> list[Finding]:
-        """What of a table is not as it should be: types, versions, keys, index keys, guards of unique values.
+        """What is wrong in a table: types, versions, keys, index keys, guards of unique values.
 
-        It reads the whole table, and changes nothing. Nothing is found in a sound one.
+        Reads the whole table, and changes nothing. Returns an empty list for a sound one.
         """
         return drive(flows.check(self.port, table))
 
@@ -255,7 +255,7 @@ class Database:
         return drive(flows.diff_table(self.port, table))
 
     def sweep_table(self, table: Table, *, orphans: bool = False) -> int:
-        """Delete what has expired, and end what delete_node() left of a graph; gives how many items and nodes went.
+        """Delete expired items, and complete deletions of nodes. Returns the number of items and nodes deleted.
 
         It reads the whole table; a graph's once or twice more, consistently. Expiry DynamoDB does by itself, within
         days and at no cost, a local engine at a table's first use. `orphans` removes edges without both nodes, too: not

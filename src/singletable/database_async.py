@@ -96,14 +96,14 @@ class AsyncDatabase:
     @overload
     async def get(self, key: Whole[C]) -> C | None: ...
     async def get(self, key: Any) -> Any:
-        """The entity under a key, or the collection of a partition; None where there is none.
+        """The entity under a key, or the collection of a partition; None if it is missing.
 
         One request. Half a read unit for each 4 KB; `key.consistent()` reads what was last written, for a whole one.
         """
         return await flows.get_any(self.port, key)
 
     async def get_many(self, keys: Iterable[KeyOf[T]], *, consistent: bool = False) -> list[T]:
-        """The entities under the keys, in their order, those that are not there left out. One round trip for 1,600.
+        """The entities under the keys, in their order, without those that are missing. One round trip for 1,600.
 
         `Incomplete` carries the keys that could not be read for the table's rate.
         """
@@ -163,11 +163,11 @@ class AsyncDatabase:
 
     # --- writes -------------------------------------------------------------------------------------------------------
     async def create(self, entity: Entity) -> None:
-        """Write where there is nothing yet; AlreadyExists otherwise. One request."""
+        """Write an item that is missing. Raises AlreadyExists if it is not. One request."""
         await flows.create(self.port, entity)
 
     async def put(self, entity: Entity, *, where: Condition | None = None) -> None:
-        """Write over what is there; with `where`, only over an item of its type that meets it. One request."""
+        """Write an item, replacing any under its key; with `where`, only one of its type that meets it. One request."""
         await flows.put(self.port, entity, where=where)
 
     @overload
@@ -196,10 +196,10 @@ class AsyncDatabase:
         expected: int | None = None,
         exactly_once: bool = False,
     ) -> Any:
-        """Change attributes of an item that is there, named by its key or itself; gives it as it is then.
+        """Change attributes of an existing item, named by its key or itself. Returns the changed entity.
 
-        NotFound, ConditionFailed, NotUnique; Applied where it took effect and the item can't be read. Of an entity that
-        counts its writes, or with `expected=`, only the item as it was read is changed: VersionMoved otherwise.
+        Raises NotFound, ConditionFailed, NotUnique; Applied if it took effect and the item can't be read; VersionMoved
+        if the entity counts its writes, or `expected=` is given, and the item was written since it was read.
 
         One request; a read more where an index key needs values that neither the target nor the updates hold, and
         before NotFound. `add` and `append` are sent once: a lost answer is OutcomeUnknown, unless `exactly_once` (a
@@ -210,7 +210,7 @@ class AsyncDatabase:
     async def upsert(self, entity: E, *updates: Update, exactly_once: bool = False) -> E:
         """Apply the updates to the item there; where there is none, write the entity with them applied.
 
-        Without updates, give the item all of the entity's attributes. Gives the item as it is then.
+        Without updates, write all of the entity's attributes. Returns the changed entity.
         """
         changed: E = await flows.upsert(self.port, entity, updates, exactly_once)
         return changed
@@ -222,14 +222,14 @@ class AsyncDatabase:
     @overload
     async def delete(self, target: E, *, where: Condition | None = None, expected: int | None = None) -> E | None: ...
     async def delete(self, target: Any, *, where: Condition | None = None, expected: int | None = None) -> Any:
-        """Remove an item, named by its key or itself; gives it as it was, None where there was none.
+        """Delete an item, named by its key or itself. Returns the deleted entity, None if it was missing.
 
         ConditionFailed, VersionMoved. One request; a read more where a condition is given and there is no item.
         """
         return await flows.delete(self.port, target, where=where, expected=expected)
 
     async def write_many(self, *, puts: Iterable[Entity] = (), deletes: Iterable[KeyOf[Any]] = ()) -> None:
-        """Put and delete, each by itself, in no order, 25 a request. `Incomplete` carries what was left undone."""
+        """Put and delete, each by itself, in no order, 25 a request. Raises Incomplete, with what was not done."""
         await flows.write_many(self.port, puts, deletes)
 
     def transaction(self) -> AwaitingTransaction:
@@ -242,9 +242,9 @@ class AsyncDatabase:
         return Meter()
 
     async def check(self, table: Table) -> list[Finding]:
-        """What of a table is not as it should be: types, versions, keys, index keys, guards of unique values.
+        """What is wrong in a table: types, versions, keys, index keys, guards of unique values.
 
-        It reads the whole table, and changes nothing. Nothing is found in a sound one.
+        Reads the whole table, and changes nothing. Returns an empty list for a sound one.
         """
         return await flows.check(self.port, table)
 
@@ -260,7 +260,7 @@ class AsyncDatabase:
         return await flows.diff_table(self.port, table)
 
     async def sweep_table(self, table: Table, *, orphans: bool = False) -> int:
-        """Delete what has expired, and end what delete_node() left of a graph; gives how many items and nodes went.
+        """Delete expired items, and complete deletions of nodes. Returns the number of items and nodes deleted.
 
         It reads the whole table; a graph's once or twice more, consistently. Expiry DynamoDB does by itself, within
         days and at no cost, a local engine at a table's first use. `orphans` removes edges without both nodes, too: not

@@ -37,7 +37,7 @@ class Overrun(BaseException):
 
 
 class TookTooLong(Exception):
-    """What whoever waited for the function gets."""
+    """Raised to the caller that waited for the function."""
 
 
 @dataclass(eq=False)

@@ -1,7 +1,7 @@
 """Bounds: what one mutation may take, and what may wait: `class X(Document, bounds=Bounds(...))`.
 
-A mutation that passes one is rejected by itself. Without them whoever may push one mutation could stop a document for
-everybody, as every processor would run into it first, again and again.
+A mutation that exceeds one is rejected. Without bounds, any client that may push one mutation could stop a document for
+all clients, as every processor would run into it first, again and again.
 """
 
 from __future__ import annotations

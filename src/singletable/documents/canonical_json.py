@@ -60,7 +60,7 @@ class JsonCodec(Generic[T]):
             ) from None
 
     def encode(self, value: T) -> bytes:
-        """InvalidValue where the value is none of the type, or has no JSON."""
+        """InvalidValue if the value does not fit the type, or has no JSON."""
         data = canonical(value)
         try:
             return canonical(self._read(data))
@@ -69,7 +69,7 @@ class JsonCodec(Generic[T]):
             raise InvalidValue(f"the value is not of its declared type{said}", attribute=self.where) from None
 
     def decode(self, data: bytes) -> T:
-        """Corrupt where the JSON is none of the type."""
+        """Corrupt if the JSON does not fit the type."""
         try:
             value: T = self._read(data)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:

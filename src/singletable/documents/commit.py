@@ -42,7 +42,7 @@ _SETTLED = frozenset({"None", "ConditionalCheckFailed", "TransactionConflict", "
 
 
 async def process(port: Port, context: Context[Any], document_id: str) -> list[Outcome]:
-    """Apply what waits in the inbox until nothing can be applied; gives what this call applied or rejected.
+    """Apply waiting mutations until none can be applied; returns those that this call applied or rejected.
 
     For each version of up to 40 mutations two round trips of reads, one of blobs, and one transaction: two units for
     each KB of a changed collection's hashes, and two for each mutation, client, the version and the check; then a unit
@@ -70,7 +70,7 @@ async def _process(
 async def apply(
     port: Port, context: Context[Any], document_id: str, submissions: Sequence[Submission], *, own: bool = False
 ) -> list[Outcome]:
-    """Submit and process; gives what became of each, in order."""
+    """Submit and process; returns the outcome of each, in order."""
     first = await submit(port, context, document_id, submissions, own=own)
     if all(outcome.status != "waiting" for outcome in first):
         return first

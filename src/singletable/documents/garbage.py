@@ -147,7 +147,7 @@ class _Run:
         return blobs | {ref for text in texts for ref in refs_in(text)}
 
     async def drop(self) -> int:
-        """Take out of the inbox what has waited too long for a missing id; gives how many."""
+        """Delete mutations that waited too long for a missing id; returns their number."""
         inbox: Query[InboxRow] = self.context.model.rows.inbox.by_id(self.document_id, ANY)
         rows = [row async for page in self._pages(inbox) for row in page]
         clients = await client_rows(self.port, self.context, self.document_id, [row.client for row in rows])
@@ -229,7 +229,7 @@ class _Run:
 
     # --- deleting -----------------------------------------------------------------------------------------------------
     async def delete(self, doomed: set[Content]) -> tuple[int, int]:
-        """Delete what is ours still; gives how many went, and how many could not be deleted."""
+        """Delete what is still ours; returns the numbers deleted and not deletable."""
         mine = _is("run", {"S": self.name})
         deleted = failed = 0
         for content in sorted(doomed, key=_order):

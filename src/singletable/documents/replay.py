@@ -69,7 +69,7 @@ class Replay:
 async def restore(
     port: Port, context: Context[Any], document_id: str, version: int, client: str, principal: str | None = None
 ) -> Outcome:
-    """Make a document what it was in a version, as the client's next mutation; gives its outcome.
+    """Make a document what it was in a version, as the client's next mutation; returns its outcome.
 
     Its arguments refer to every item's content: a blob of some 45 bytes an item. No content is written.
     """

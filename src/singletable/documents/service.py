@@ -57,12 +57,12 @@ class Documents(Generic[D]):
     def submit(self, document_id: str, mutations: Sequence[Submission]) -> list[Outcome]:
         """Take clients' mutations into the inbox, in any order; durable when it returns. NotFound.
 
-        Gives what became of each so far: `waiting`, or its outcome where it was processed before. Two round trips.
+        Returns the status of each: `waiting`, or its outcome if it was processed before. Two round trips.
         """
         return self.db.run(flows.submit(self.db.port, self.context, document_id, mutations))
 
     def process(self, document_id: str) -> list[Outcome]:
-        """Apply what waits until nothing can be applied; gives what this call applied or rejected, in order.
+        """Apply waiting mutations until none can be applied. Returns those that this call ended, in order.
 
         Each client's mutations in the order of its ids, up to 40 in a version; an id that is missing is waited for.
         Any number of processors may work on a document at once. Four round trips a version and one of blobs.
@@ -70,7 +70,7 @@ class Documents(Generic[D]):
         return self.db.run(flows.process(self.db.port, self.context, document_id))
 
     def apply(self, document_id: str, mutations: Sequence[Submission]) -> list[Outcome]:
-        """Submit and process; gives what became of each, in order."""
+        """Submit and process. Returns the outcome of each, in order."""
         return self.db.run(flows.apply(self.db.port, self.context, document_id, mutations))
 
     def submit_next(
@@ -83,7 +83,7 @@ class Documents(Generic[D]):
         return self.db.run(flows.submit_next(self.db.port, self.context, document_id, client, mutation, principal))
 
     def restore(self, document_id: str, *, version: int, by: str, principal: str | None = None) -> Outcome:
-        """Make a document what it was in a version, as the next mutation of the client `by`; gives its outcome."""
+        """Restore a document to a version, as the next mutation of the client `by`. Returns its outcome."""
         return self.db.run(flows.restore(self.db.port, self.context, document_id, version, by, principal))
 
     def branch(self, document_id: str, new: str, *, version: int | None = None, parent: str | None = None) -> D:
@@ -103,9 +103,9 @@ class Documents(Generic[D]):
         return self.db.run(flows.replay(self.db.port, self.context, document_id, since, onto, until, client))
 
     def collect_garbage(self, document_id: str, *, take_over: bool = False) -> Collected:
-        """Delete the blobs that nothing reaches, beside any number of writers. Run it now and then, one at a time.
+        """Delete unreachable blobs, beside any number of writers. Run it regularly, one at a time.
 
-        `take_over` finishes what a run left that has died: only when no other run of this document lives.
+        `take_over` finishes the work of a run that died. Use it only if no other run of this document is alive.
         """
         return self.db.run(flows.collect_garbage(self.db.port, self.context, document_id, take_over=take_over))
 
@@ -172,13 +172,13 @@ class Documents(Generic[D]):
         return self.db.run(flows.parent_of(self.db.port, self.context, document_id))
 
     def last_ids(self, document_id: str, clients: Sequence[str]) -> dict[str, int]:
-        """How far each client's mutations have come; 0 for one that is not known. One round trip."""
+        """The id of each client's last applied or rejected mutation; 0 for an unknown client. One round trip."""
         return self.db.run(flows.last_ids(self.db.port, self.context, document_id, clients))
 
     def outcomes(self, document_id: str, mutations: Sequence[tuple[str, int]]) -> list[Outcome | None]:
-        """What became of some clients' mutations, by client and id; None for those not processed. One round trip."""
+        """The outcomes of mutations, by client and id; None for those not processed. One round trip."""
         return self.db.run(flows.outcomes(self.db.port, self.context, document_id, mutations))
 
     def check(self, document_id: str) -> list[Finding]:
-        """What of a document is not as it should be: versions, collections, mutations, blobs. It reads all of it."""
+        """What is wrong in a document: versions, collections, mutations, blobs. Reads all of it."""
         return self.db.run(flows.check(self.db.port, self.context, document_id))

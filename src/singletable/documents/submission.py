@@ -39,7 +39,7 @@ _EXAMPLE = 'rename(name="x").by("client", 1)'
 async def submit(
     port: Port, context: Context[Any], document_id: str, submissions: Sequence[Submission], *, own: bool = False
 ) -> list[Outcome]:
-    """Take mutations into the inbox; gives what became of each so far, in their order. NotFound without a document.
+    """Take mutations into the inbox; returns the status of each, in order. NotFound without a document.
 
     A name of the library's own, `$restore`, is taken like any name that nobody knows, and rejected when it is its turn:
     refused at once, it would hold up its client's next. `own`: it is the library that submits.

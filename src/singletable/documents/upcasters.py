@@ -35,7 +35,7 @@ class ContentCodec(Generic[T]):
         self._json, self._version, self._upcasters = json, version, upcasters
 
     def encode(self, value: T) -> bytes:
-        """InvalidValue where the value is none of the type, or has no JSON."""
+        """InvalidValue if the value does not fit the type, or has no JSON."""
         data = self._json.encode(value)
         if self._version > 1:
             return b'%s%s,"$v":%d}' % (_BEGINS, data, self._version)
@@ -48,7 +48,7 @@ class ContentCodec(Generic[T]):
         return data
 
     def decode(self, data: bytes) -> T:
-        """Corrupt where it is none of the type, of a version that this program doesn't know, or can't be brought up."""
+        """Corrupt if it does not fit the type, is of an unknown version, or can't be upcast."""
         return self._json.decode(self.json_of(data))
 
     def json_of(self, data: bytes) -> bytes:

@@ -34,34 +34,35 @@ class AsyncGraph:
 
     # --- writes -------------------------------------------------------------------------------------------------------
     async def link(self, edge: Edge[Any, Any], *, target: Target = "checked") -> None:
-        """A new edge between two nodes that are there, with its member in the source's edge set. One request.
+        """Create an edge between two existing nodes, with its member in the source's edge set. One request.
 
-        AlreadyExists; NotFound where a node is gone. Over the cap of its edge set, a second request writes it unlisted.
+        Raises AlreadyExists; NotFound if a node is missing. Over the cap of the edge set, it is written unlisted by a
+        second request.
         """
         await flows.link(self.db.port, edge, target)
 
     async def relink(self, edge: D | KeyOf[D], *updates: Update, target: Node | KeyOf[Any] | None = None) -> D:
-        """Change an edge's data or its target; its index keys and its member change with it. Gives it as it is then.
+        """Change an edge's data or its target, with its index keys and its member. Returns the changed edge.
 
-        One request for an edge as it was read, a read more for another. NotFound, EdgeMoved.
+        One request for an edge as it was read, one more read otherwise. Raises NotFound, EdgeMoved.
         """
         changed: D = await flows.relink(self.db.port, edge, updates, target)
         return changed
 
     async def unlink(self, edge: Edge[Any, Any] | KeyOf[Any]) -> bool:
-        """Take an edge away, with its member; False where there is none. One request, a read more for a key."""
+        """Delete an edge, with its member. Returns False if it is missing. One request, one more read for a key."""
         return await flows.unlink(self.db.port, edge)
 
     async def delete_node(self, node: Node | KeyOf[Any]) -> bool:
-        """Delete a node with all its edges, in both directions; False where there is none.
+        """Delete a node with all its edges, in both directions. Returns False if it is missing.
 
-        Called again after a crash, it goes on where it stopped. On AWS, where an index may be behind, the node's key
+        Called again after a crash, it continues where it stopped. On AWS, where an index may be behind, the node's key
         can be taken again after sweep_table(), which removes the edges that no index showed.
         """
         return await flows.delete_node(self.db.port, node)
 
     async def load(self, nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]] = ()) -> None:
-        """Write nodes that are not there yet, with complete edge sets, and their edges, in batches. Not atomic."""
+        """Create nodes with complete edge sets, and their edges, in batches. Not atomic."""
         await flows.load(self.db.port, nodes, edges)
 
     # --- reads --------------------------------------------------------------------------------------------------------

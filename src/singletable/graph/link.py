@@ -61,7 +61,7 @@ async def _unlink(port: Port, edge: Any) -> None:
 
 
 async def relink(port: Port, edge: Any, updates: tuple[Update, ...], target: Any = None) -> Any:
-    """Change an edge's data, given as it was read or by its key; gives the edge as it is then. NotFound, EdgeMoved.
+    """Change an edge's data, given as it was read or by its key; returns the changed edge. Raises NotFound, EdgeMoved.
 
     Its index keys and its member change with it. Another `target` is an unlink and a link in one transaction. One
     request, or a read more for a key.

@@ -32,7 +32,7 @@ _REMEMBERED = 50_000
 
 
 async def sweep_graph(port: Port, table: Table, *, orphans: bool = False) -> int:
-    """End every deletion that delete_node() left; gives how many nodes went, and how many orphans.
+    """End every deletion that delete_node() left; returns the numbers of nodes and of orphans deleted.
 
     One consistent scan of the table, a second where it found a node that is being deleted; a transaction for each 48
     edges of such nodes, and one for each node. Beside writers, readers and other sweeps; broken off, begun anew.
@@ -104,7 +104,7 @@ class _Stray:
 async def _remove_strays(
     port: Port, table: Table, items: Sequence[Item], deletions: dict[str, _Deletion]
 ) -> list[Item]:
-    """Take them away; gives the other items."""
+    """Delete them; returns the other items."""
     rest: list[Item] = []
     groups: dict[str, list[_Stray]] = {}
     for item in items:

@@ -29,7 +29,7 @@ _log = logging.getLogger("singletable.graph")
 
 
 async def set_tombstone(port: Port, model: Model[Any], key: KeyOf[Any]) -> Item | None:
-    """Set it where there is none yet; gives the node's item as it is, None for no such node. One request."""
+    """Set it unless it is set; returns the node's item, None if the node is missing. One request."""
     there = Guard("#0 = :0", {"#0": model.table.definition.type_attribute, "#1": TOMBSTONE}, {
         ":0": {"S": model.type}, ":1": {"N": f"{port.now():.3f}{int.from_bytes(urandom(5)):013}"},
     })  # fmt: skip

@@ -139,7 +139,7 @@ async def consume(
     visibility_seconds: int = 30,
     wait_seconds: int = 5,
 ) -> int:
-    """Handle the messages of a queue until it is to stop; gives how many were handled and deleted.
+    """Handle the messages of a queue until it is to stop; returns the number handled and deleted.
 
     `at_once` lanes receive up to ten messages each and handle them one after the other. A message whose handler raises
     comes back when its visibility ends; one that is no JSON of the queue's type does too, and the queue's own
@@ -193,7 +193,7 @@ async def partial_failures(
 async def handled(
     port: Port, queue: Queue[T], handle: Handle[T], make: Callable[[], Message[T]]
 ) -> BaseException | None:
-    """Handle one message; gives the error that it ended with, whatever that is."""
+    """Handle one message; returns the error that ended it, whatever that is."""
     error: BaseException | None
     try:
         (error,) = await port.call_all([_attempt(handle, make())])

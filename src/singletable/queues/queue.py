@@ -48,7 +48,7 @@ class Queue(Generic[T]):
         return json_decoder(self.type)
 
     def body_of(self, text: str) -> T:
-        """A body from its JSON; Corrupt where it is none of the queue's type."""
+        """A body from its JSON; Corrupt if it does not fit the queue's type."""
         try:
             return cast("T", self._decoder.decode(text))
         except (msgspec.DecodeError, msgspec.ValidationError):

@@ -163,7 +163,7 @@ class Cancel(DeleteWrite):
 
 @dataclass(eq=False)
 class Claim(Write):
-    """Claim a task that is due. Returns it as it is then; ClaimLost where it is not due, claimed, or missing."""
+    """Claim a task that is due. Returns the claimed task; ClaimLost where it is not due, claimed, or missing."""
 
     verb: ClassVar[str] = "claim"
     tasks: TaskEntities
