@@ -15,7 +15,6 @@ TYPE_CYCLES = {
 }
 """Imports for types only that close a cycle, with the reason: two at most."""
 TYPE_CYCLES_TO_GO = {
-    ("singletable.documents.mutations", "singletable.documents.document"),
     ("singletable.graph.queries", "singletable.graph.edges"),
 }
 """Those that are known and are to go: empty in the end."""

@@ -15,19 +15,17 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, MutableMapping
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import Annotated, Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from singletable.documents.blobs import BlobStore
 from singletable.documents.bounds import Bounds
 from singletable.documents.canonical_json import JsonCodec
+from singletable.documents.mutations import Mutator, Ref, make_mutator
 from singletable.documents.rows import CollectionWords, InboxRow, Rows, Version, Words, make_rows
 from singletable.documents.upcasters import ContentCodec, Upcaster, register
 from singletable.errors import DeclarationError, InvalidRequest, InvalidValue
 from singletable.foundation import Table, names_around
 from singletable.values import Codec, Field, make_field
-
-if TYPE_CHECKING:
-    from singletable.documents.mutations import Mutator, Ref
 
 T = TypeVar("T")
 D = TypeVar("D", bound="Document")
@@ -248,13 +246,12 @@ class Document:
         It is deterministic: the same draft and arguments give the same result, wherever and whenever it runs. Raising
         rejects the mutation. Its arguments are JSON, typed by its parameters. DeclarationError for a name taken.
         """
-        from singletable.documents.mutations import make_mutator  # noqa: PLC0415 which stands on documents
-
         frame = inspect.currentframe()
         around = dict(frame.f_back.f_locals) if frame is not None and frame.f_back is not None else {}
 
         def register(function: Callable[..., None]) -> Mutator[..., Any]:
-            return make_mutator(document_model(cls), function, name, around)
+            model = document_model(cls)
+            return make_mutator(model.kind, model.mutators, function, name, around)
 
         return register if function is None else register(function)
 

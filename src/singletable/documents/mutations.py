@@ -13,7 +13,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, cast
+from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast
 
 import msgspec
 from msgspec import Struct
@@ -21,9 +21,6 @@ from msgspec import Struct
 from singletable.documents.canonical_json import JsonCodec, canonical
 from singletable.errors import DeclarationError, InvalidValue
 from singletable.values.decoders import json_decoder
-
-if TYPE_CHECKING:
-    from singletable.documents.document import DocumentModel
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -175,11 +172,15 @@ def _shown(signature: inspect.Signature) -> str:
 
 
 def make_mutator(
-    model: DocumentModel, function: Callable[..., None], name: str | None, around: Mapping[str, Any]
+    kind: type[Any],
+    mutators: dict[str, Mutator[..., Any]],
+    function: Callable[..., None],
+    name: str | None,
+    around: Mapping[str, Any],
 ) -> Mutator[..., Any]:
-    """The mutator of a function, entered among its document's. `around` are the names where it stands."""
+    """The mutator of a function, entered among those of its class. `around` has the names where it is defined."""
     own = name or getattr(function, "__name__", "")
-    where = f"{model.kind.__name__}, mutation {own}"
+    where = f"{kind.__name__}, mutation {own}"
     if inspect.iscoroutinefunction(function):
         raise DeclarationError(
             f"{where}: a mutation is a plain function", hint="It changes its draft, and waits for nothing."
@@ -193,8 +194,8 @@ def make_mutator(
         if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY):
             raise DeclarationError(f"{where}: {parameter.name} has no name in JSON", hint="Name each parameter.")
     made: Mutator[..., Any] = Mutator(function, own, where, around)
-    known = model.mutators.get(own)
+    known = mutators.get(own)
     if known is not None and (known.__module__, known.__qualname__) != (made.__module__, made.__qualname__):
         raise DeclarationError(f"{where}: there is another mutation of that name", hint="Name it: mutation(name=...).")
-    model.mutators[own] = made
+    mutators[own] = made
     return made
