@@ -14,15 +14,6 @@ could share. `catalogue` lists every access pattern of a table.
 """
 
 from singletable.schema.capture import ANY
-from singletable.schema.catalogue import (
-    AccessPattern,
-    Parameter,
-    PatternKind,
-    captured_of,
-    catalogue,
-    collections_of,
-    entity_name,
-)
 from singletable.schema.collections import Collection, Whole, collect
 from singletable.schema.copies import copy_of
 from singletable.schema.entities import Entity, field, key_of
@@ -42,14 +33,11 @@ from singletable.schema.table import Table
 
 __all__ = [
     "ANY",
-    "AccessPattern",
     "Collection",
     "Entity",
     "Key",
     "KeyOf",
     "Model",
-    "Parameter",
-    "PatternKind",
     "Query",
     "Table",
     "Whole",
@@ -58,12 +46,8 @@ __all__ = [
     "at_most",
     "before",
     "between",
-    "captured_of",
-    "catalogue",
     "collect",
-    "collections_of",
     "copy_of",
-    "entity_name",
     "field",
     "key_of",
     "model_of",

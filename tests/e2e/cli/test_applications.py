@@ -26,8 +26,7 @@ from singletable import Database, KeyOf, Table, connect
 from singletable.cli.app import app
 from singletable.documents import LocalBlobs
 from singletable.operations import Item
-from singletable.schema import AccessPattern, catalogue
-from singletable.schema.catalogue import collections_of, entity_name
+from singletable.schema.catalogue import AccessPattern, catalogue, collections_of, entity_name
 from singletable.schema.models import Model
 from tests.support.raw import all_items
 

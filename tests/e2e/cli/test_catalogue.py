@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from singletable import ANY, Entity, Key, Table
-from singletable.schema import AccessPattern, Parameter, catalogue
+from singletable.schema.catalogue import AccessPattern, Parameter, catalogue
 from singletable.tasks import Tasks
 from tests.e2e.cli.conftest import Folder
 from tests.e2e.cli.shop.model import app

@@ -15,7 +15,7 @@ from examples.manhunt.model import Contact, Kind, Planned, Search, Status
 from examples.manhunt.queries import Window
 from singletable import Database, InvalidCursor, connect
 from singletable.operations import BatchWriteItem
-from singletable.schema import catalogue
+from singletable.schema.catalogue import catalogue
 from singletable.schema.models import model_for
 from tests.e2e.manhunt.support import DOMAIN, OTHER, USUAL, Clock, Outbox, World, contact_with, make_world
 

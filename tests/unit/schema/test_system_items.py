@@ -6,7 +6,8 @@ import pytest
 
 from singletable import ANY, Entity, Key, Table
 from singletable.foundation import KeyParts, system_index, system_key
-from singletable.schema import catalogue, model_of
+from singletable.schema import model_of
+from singletable.schema.catalogue import catalogue
 from singletable.schema.key_values import SEPARATORS
 
 
