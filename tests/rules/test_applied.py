@@ -9,6 +9,7 @@ import pytest
 
 from singletable import Entity, Key, Unavailable, attr, field
 from singletable.errors import Applied, Corrupt
+from singletable.operations import GetItem
 from tests.faults.actions import ApplyThenCut, Refuse
 from tests.faults.rules import Match, Rule
 from tests.rules.bench import Bench
@@ -142,6 +143,25 @@ async def test_a_transaction_whose_item_can_not_be_read_back(bench: Bench) -> No
     assert isinstance(error.__cause__, Unavailable)
     bench.faults.clear()
     assert await bench.shell.get(KEY) == Sum(id="1", owner="ada", count=1)
+
+
+async def test_a_newer_program_writes_the_item_before_it_is_read_back(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The older program can't read what it has changed; it is told that the change took effect."""
+    await bench.shell.create(Sum(id="1", owner="ada"))
+    send = bench.shell.port.send
+
+    async def send_later(operation: Any, *rest: Any) -> Any:
+        if isinstance(operation, GetItem):
+            await place(bench, _v={"N": "2"}, count={"N": "11"})
+        return await send(operation, *rest)
+
+    monkeypatch.setattr(bench.shell.port, "send", send_later)
+    error = await applied(lambda: bench.shell.update(KEY, PLUS, exactly_once=True))
+    assert isinstance(error.__cause__, Corrupt)
+    assert error.item is not None
+    assert error.item["count"] == 11
 
 
 async def test_nothing_is_written_where_the_item_is_read_first(bench: Bench) -> None:
