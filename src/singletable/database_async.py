@@ -94,13 +94,15 @@ class AsyncDatabase:
     @overload
     async def get(self, key: KeyOf[T]) -> T | None: ...
     @overload
-    async def get(self, key: Whole[C]) -> C | None: ...
-    async def get(self, key: Any) -> Any:
+    async def get(self, key: Whole[C], *, max_pages: int = DEFAULT_MAX_PAGES) -> C | None: ...
+    async def get(self, key: Any, *, max_pages: int = DEFAULT_MAX_PAGES) -> Any:
         """The entity under a key, or the collection of a partition; None if it is missing.
 
-        One request. Half a read unit for each 4 KB; `key.consistent()` reads what was last written, for a whole one.
+        One request; a collection takes one for each MB, and raises InvalidRequest past `max_pages` of them: a part of
+        it would look like the whole. Half a read unit for each 4 KB; `key.consistent()` reads what was last written,
+        for a whole one.
         """
-        return await flows.get_any(self.port, key)
+        return await flows.get_any(self.port, key, max_pages)
 
     async def get_many(self, keys: Iterable[KeyOf[T]], *, consistent: bool = False) -> list[T]:
         """The entities under the keys, in their order, without those that are missing. One round trip for 1,600.

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from singletable import Collection, Entity, attr, collect, key_of
-from singletable.errors import Corrupt
+from singletable.errors import Corrupt, InvalidRequest
 from tests.support.models import EPOCH, Device, Everything, Invoice, Membership, Note, Photo, User, membership
 from tests.support.raw import put_raw
 from tests.support.shells import Shell
@@ -84,6 +84,25 @@ async def test_more_than_a_megabyte_of_children(shell: Shell) -> None:
     found = await shell.get(Everything.by_email(ADA.email))
     assert found is not None
     assert (found.user, found.notes, found.photo) == (ADA, notes, PHOTO)
+
+
+async def test_max_pages_bounds_the_requests_of_a_collection(shell: Shell) -> None:
+    notes = [replace(NOTES[0], written_at=EPOCH + timedelta(minutes=n), text="x" * 300_000) for n in range(8)]
+    await shell.write_many(puts=[ADA, PHOTO, *notes])
+    with shell.meter() as meter, pytest.raises(InvalidRequest, match="more than 2 pages"):
+        await shell.get(Everything.by_email(ADA.email), max_pages=2)
+    assert (meter.requests, 200 < meter.read_units < 260) == (2, True)
+    found = await shell.get(Everything.by_email(ADA.email), max_pages=3)
+    assert found is not None
+    assert found.notes == notes
+
+
+async def test_a_collections_entities_are_read_by_pages(filled: Shell) -> None:
+    query = Everything.by_email(ADA.email).query
+    first = await filled.page(query, limit=10)
+    rest = await filled.page(query, limit=10, after=first.cursor)
+    assert [*first, *rest] == [*DEVICES, *INVOICES, *MEMBERS, *NOTES, PHOTO, ADA]
+    assert (len(first), rest.cursor) == (10, None)
 
 
 async def test_a_mixed_query_is_in_key_order(filled: Shell) -> None:

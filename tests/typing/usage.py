@@ -200,7 +200,7 @@ def blocking(db: Database) -> None:
     assert_type(db.get(User.by_email("e")), User | None)
     assert_type(db.get(User.by_email("e").consistent()), User | None)
     assert_type(db.get(UserDetails.by_email("e")), UserDetails | None)
-    assert_type(db.get(UserDetails.by_email("e").consistent()), UserDetails | None)
+    assert_type(db.get(UserDetails.by_email("e").consistent(), max_pages=2), UserDetails | None)
     assert_type(UserDetails(user=user, memberships=[]).memberships, list[Membership])
     assert_type(db.page(Membership.of_org("o1"), limit=25), Page[Membership])
     assert_type(db.page(Membership.of_org("o1")).cursor, str | None)

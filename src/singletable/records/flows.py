@@ -8,7 +8,16 @@ from singletable.errors import NotFound
 from singletable.flow.port import Port
 from singletable.records.batches import get_many, write_many
 from singletable.records.first_use import ready, tend_stream
-from singletable.records.read import chunk, everything, get, get_collection, page, scan_chunk, start
+from singletable.records.read import (
+    DEFAULT_MAX_PAGES,
+    chunk,
+    everything,
+    get,
+    get_collection,
+    page,
+    scan_chunk,
+    start,
+)
 from singletable.records.send import create, delete, put, update, upsert
 from singletable.records.transactions import commit
 from singletable.schema.collections import Whole
@@ -50,9 +59,9 @@ __all__ = [
 ]
 
 
-async def get_any(port: Port, key: KeyOf[Any] | Whole[Any]) -> Any:
-    """An entity, or a collection."""
-    return await (get_collection(port, key) if isinstance(key, Whole) else get(port, key))
+async def get_any(port: Port, key: KeyOf[Any] | Whole[Any], max_pages: int = DEFAULT_MAX_PAGES) -> Any:
+    """An entity, or a collection of at most `max_pages` pages."""
+    return await (get_collection(port, key, max_pages) if isinstance(key, Whole) else get(port, key))
 
 
 async def check(port: Port, table: Table) -> list[Finding]:

@@ -229,7 +229,7 @@ def _key_of_item(asked: Asked, found: Found[Any], number: int) -> Key:
 async def get_collection(port: Port, whole: Whole[C], max_pages: int = DEFAULT_MAX_PAGES) -> C | None:
     """A partition as a collection; None where one of the single items it needs is not there.
 
-    One request for each MB of the partition.
+    One request for each MB of the partition, at most `max_pages`; InvalidRequest where there is more.
     """
     items: list[Any] = await everything(port, whole.query, max_pages)
     by_kind: dict[type[Any], list[Any]] = {}

@@ -62,6 +62,7 @@ class Whole(Struct, Generic[T_co], frozen=True):
 
     kind: type[Any]
     query: Query[Any]
+    """The same entities one after the other, in key order: what `db.page` and `db.iter` take."""
 
     @property
     def shown(self) -> str:
