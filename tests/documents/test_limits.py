@@ -193,8 +193,3 @@ def test_what_can_not_hold_is_refused_when_the_class_is_made() -> None:
 
         class Odd(Document, table=table, word="a#b"):
             name: str = ""
-
-    with pytest.raises(DeclarationError, match="separator"):
-
-        class Dashed(Document, table=Table("dashed", separator="-")):
-            name: str = ""

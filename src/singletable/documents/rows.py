@@ -9,7 +9,8 @@
     Project#<id>                  GcEpoch                          what commits hold while blobs are collected
     Project#<id>                  Condemned#<folder>#<sha256>      a blob that may be deleted
 
-Only `Client` and `GcEpoch` are ever updated. All are written by `Documents`; the verbs of records refuse them.
+"#" is the table's separator. Only `Client` and `GcEpoch` are ever updated. All are written by `Documents`; the verbs of
+records refuse them.
 """
 
 from __future__ import annotations
@@ -19,8 +20,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
-from singletable.errors import DeclarationError
-from singletable.foundation import ANY, BoundKey, Entity, Key, Special, Table, field
+from singletable.foundation import ANY, BoundKey, Entity, KeyParts, Special, Table, field, system_index, system_key
 
 _WRITERS = "The items of a document are written by Documents, which keeps them in step."
 _REFUSED = ("create", "put", "update", "upsert", "delete", "write_many")
@@ -33,7 +33,7 @@ class Row(Entity):
 
     @classmethod
     def __special__(cls, table: Table, type: str) -> Special:
-        return Special(refuses=dict.fromkeys(_REFUSED, _WRITERS))
+        return Special(refuses=dict.fromkeys(_REFUSED, _WRITERS), is_system=True)
 
 
 class Listing(Row):
@@ -194,8 +194,6 @@ def make_rows(
     owner: type[Any], table: Table, index: str | None, words: Words, collections: Mapping[str, CollectionWords]
 ) -> Rows:
     """The entities of a document class, admitted to its table. DeclarationError where keys or types are taken."""
-    if table.separator != "#":
-        raise DeclarationError("documents need a table whose separator is '#'", table=table.name)
     listing, version = _listing(owner, table, index, words), _version(owner, table, words)
     parts = {name: _collection(owner, table, words, name, own) for name, own in collections.items()}
     mutation, client, inbox = _mutations(owner, table, words)
@@ -204,56 +202,58 @@ def make_rows(
 
 
 def _listing(owner: type[Any], table: Table, index: str | None, words: Words) -> type[Listing]:
-    def by_parent(parent: str, document_id: str = ANY) -> Key:
+    def by_parent(parent: str, document_id: str = ANY) -> KeyParts:
         """The documents of a parent."""
-        return f"{words.parent}#{parent}", f"{words.document}#{document_id}"
+        return (words.parent, f"{parent}"), (words.document, f"{document_id}")
 
-    def by_document(document_id: str, parent: str = ANY) -> Key:
+    def by_document(document_id: str, parent: str = ANY) -> KeyParts:
         """The parent of a document."""
-        return f"{words.document}#{document_id}", f"{words.parent}#{parent}"
+        return (words.document, f"{document_id}"), (words.parent, f"{parent}")
 
-    body: dict[str, Any] = {"by_parent": table.key(by_parent)}
+    body: dict[str, Any] = {"by_parent": system_key(table)(by_parent)}
     if index is not None:
-        body["by_document"] = table.index(index)(by_document)
+        body["by_document"] = system_index(table, index)(by_document)
     return _made(owner, Listing, "Listing", body, table, words.document)
 
 
 def _version(owner: type[Any], table: Table, words: Words) -> type[Version]:
-    def by_number(document_id: str, number: int = ANY) -> Key:
+    def by_number(document_id: str, number: int = ANY) -> KeyParts:
         """The versions of a document."""
-        return f"{words.document}#{document_id}", f"{words.document}Version#{words.prefix}{number:012}"
+        return (words.document, f"{document_id}"), (f"{words.document}Version", f"{words.prefix}{number:012}")
 
-    return _made(owner, Version, "Version", {"by_number": table.key(by_number)}, table, f"{words.document}Version")
+    return _made(
+        owner, Version, "Version", {"by_number": system_key(table)(by_number)}, table, f"{words.document}Version"
+    )
 
 
 def _collection(
     owner: type[Any], table: Table, words: Words, name: str, own: CollectionWords
 ) -> type[CollectionVersion]:
-    def by_number(document_id: str, number: int = ANY, spill: int = ANY) -> Key:
+    def by_number(document_id: str, number: int = ANY, spill: int = ANY) -> KeyParts:
         """The versions of a collection."""
-        return f"{words.document}#{document_id}", f"{own.word}#{own.prefix}{number:012}#{spill:04}"
+        return (words.document, f"{document_id}"), (own.word, f"{own.prefix}{number:012}", f"{spill:04}")
 
-    body = {"by_number": table.key(by_number)}
+    body = {"by_number": system_key(table)(by_number)}
     return _made(owner, CollectionVersion, f"{own.word}Version", body, table, f"{words.document}{own.word}")
 
 
 def _mutations(
     owner: type[Any], table: Table, words: Words
 ) -> tuple[type[MutationRecord], type[ClientRecord], type[InboxRow]]:
-    def by_id(document_id: str, client: str = ANY, id: int = ANY) -> Key:
+    def by_id(document_id: str, client: str = ANY, id: int = ANY) -> KeyParts:
         """A mutation and what became of it."""
-        return f"{words.document}#{document_id}", f"Mutation#{client}#{id:012}"
+        return (words.document, f"{document_id}"), ("Mutation", f"{client}", f"{id:012}")
 
-    def by_client(document_id: str, client: str = ANY) -> Key:
+    def by_client(document_id: str, client: str = ANY) -> KeyParts:
         """How far the mutations of a document's clients have come."""
-        return f"{words.document}#{document_id}", f"Client#{client}"
+        return (words.document, f"{document_id}"), ("Client", f"{client}")
 
-    def by_place(document_id: str, client: str = ANY, id: int = ANY) -> Key:
+    def by_place(document_id: str, client: str = ANY, id: int = ANY) -> KeyParts:
         """The mutations of a document that wait."""
-        return f"{words.document}#{document_id}", f"Inbox#{client}#{id:012}"
+        return (words.document, f"{document_id}"), ("Inbox", f"{client}", f"{id:012}")
 
-    mutation = {"by_id": table.key(by_id)}
-    client, inbox = {"by_client": table.key(by_client)}, {"by_id": table.key(by_place)}
+    mutation = {"by_id": system_key(table)(by_id)}
+    client, inbox = {"by_client": system_key(table)(by_client)}, {"by_id": system_key(table)(by_place)}
     return (
         _made(owner, MutationRecord, "MutationRecord", mutation, table, f"{words.document}Mutation"),
         _made(owner, ClientRecord, "ClientRecord", client, table, f"{words.document}Client"),
@@ -262,15 +262,15 @@ def _mutations(
 
 
 def _garbage(owner: type[Any], table: Table, words: Words) -> tuple[type[GcEpoch], type[Condemned]]:
-    def by_document(document_id: str) -> Key:
+    def by_document(document_id: str) -> KeyParts:
         """What commits to a document hold."""
-        return f"{words.document}#{document_id}", "GcEpoch"
+        return (words.document, f"{document_id}"), ("GcEpoch",)
 
-    def by_content(document_id: str, folder: str = ANY, sha256: str = ANY) -> Key:
+    def by_content(document_id: str, folder: str = ANY, sha256: str = ANY) -> KeyParts:
         """The blobs of a document that may be deleted."""
-        return f"{words.document}#{document_id}", f"Condemned#{folder}#{sha256}"
+        return (words.document, f"{document_id}"), ("Condemned", f"{folder}", f"{sha256}")
 
-    epoch, condemned = {"by_document": table.key(by_document)}, {"by_content": table.key(by_content)}
+    epoch, condemned = {"by_document": system_key(table)(by_document)}, {"by_content": system_key(table)(by_content)}
     return (
         _made(owner, GcEpoch, "GcEpoch", epoch, table, f"{words.document}GcEpoch"),
         _made(owner, Condemned, "Condemned", condemned, table, f"{words.document}Condemned"),

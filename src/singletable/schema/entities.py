@@ -104,6 +104,8 @@ class Special(Struct, frozen=True):
     """The verbs that are refused, each with what to do instead: they would break what the layer keeps in an item."""
     tombstone: str = ""
     """The stored attribute that marks an item as being deleted: readers treat the item as missing."""
+    is_system: bool = False
+    """The layer made the class for items of its own, though their type doesn't begin with an underscore."""
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field, copy_of, dataclasses.field))
@@ -248,6 +250,7 @@ def _make_model(cls: type[Entity], table: Table, type: str, version: int, names:
         types,
         special.refuses,
         special.tombstone,
+        is_system=special.is_system or type.startswith("_"),
     )
     cls.__model__ = model
     cls.__patterns__ = {name: _declared(cls, name).bound(captured) for name, captured in found.items()}

@@ -50,11 +50,8 @@ class Model(Generic[T]):
     tombstone: str = ""
     """The stored attribute that marks an item as being deleted. Most classes have none."""
     upcasters: dict[int, Upcaster] = field(default_factory=dict[int, Upcaster])
-
-    @property
-    def is_system(self) -> bool:
-        """Whether a layer of the library made the class for its own items: such types begin with an underscore."""
-        return self.type.startswith("_")
+    is_system: bool = False
+    """A layer of the library made the class, for its own items."""
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:

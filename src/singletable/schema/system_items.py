@@ -6,8 +6,8 @@
         def by_shard(consumer: str, stream: str, shard: str = ANY) -> KeyParts:
             return ("_lease", f"{consumer}", f"{stream}"), (f"{shard}",)
 
-A type that begins with an underscore makes a class the library's own: `singletable patterns --system` lists it,
-`db.check` knows its items, and it stays out of an application's catalogue.
+A type that begins with an underscore, or `Special.is_system`, makes a class the library's own: `singletable patterns
+--system` lists it, `db.check` knows its items, and it stays out of an application's catalogue.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class Router:
         return chain.from_iterable(self._handlers.values())
 
     def is_system(self, record: StreamRecord) -> bool:
-        """Whether it is about an item of the library's own."""
+        """Whether it is about bookkeeping of the library's own, such as a lease. A document's items are data."""
         types = [type for type in self._types(record) if type]
         return bool(types) and all(type.startswith("_") for type in types)
 
