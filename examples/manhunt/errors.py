@@ -3,15 +3,20 @@
 ApplicationError
 ├── Invalid        a destination, a template, a wait
 ├── Missing        NoSuchContact, NoSuchMethod, NoSuchSearch, NoSuchAttempt, NoConversation, BadLink
-├── Refused        AlreadyEnded, TooManyMethods, Contended
-└── Undeliverable  a provider did not take a message
-    ├── Rejected   ... and will not take it when asked again
-    └── Unanswered ... as far as we know: it was sent, and nobody said whether it arrived
+└── Refused        AlreadyEnded, TooManyMethods, Contended
 """
 
 from __future__ import annotations
 
-from examples.shared.errors import ApplicationError, Invalid, Missing, Refused
+from examples.shared.errors import (
+    ApplicationError,
+    Invalid,
+    Missing,
+    Refused,
+    Rejected,
+    Unanswered,
+    Undeliverable,
+)
 
 __all__ = [
     "AlreadyEnded",
@@ -81,15 +86,3 @@ class TooManyMethods(Refused):
 class Contended(Refused):
     def __init__(self, what: str) -> None:
         super().__init__(f"{what} was changed by others between each read and write; try again")
-
-
-class Undeliverable(ApplicationError):
-    """A provider did not take a message: it is tried again."""
-
-
-class Rejected(Undeliverable):
-    """The provider says that this message will never go: no further try."""
-
-
-class Unanswered(Undeliverable):
-    """A message was handed over and no whole answer came: it may have left. It is tried again, under the same key."""

@@ -10,7 +10,6 @@ from examples.manhunt.errors import Invalid
 DEFAULT_MESSAGE = "You are needed: $summary"
 MAX_TEXT = 2000
 MAX_METADATA = 50
-SUBJECT_CHARACTERS = 120
 
 
 def check_message(template: str, metadata: Mapping[str, str]) -> None:
@@ -29,9 +28,3 @@ def check_message(template: str, metadata: Mapping[str, str]) -> None:
 
 def text_of(template: str, metadata: Mapping[str, str]) -> str:
     return Template(template).substitute(metadata)
-
-
-def subject_of(text: str) -> str:
-    """The first line, without what would end a header, cut where it is long."""
-    line = "".join(c if c.isprintable() else " " for c in (text.strip().splitlines() or [""])[0])
-    return line if len(line) <= SUBJECT_CHARACTERS else f"{line[: SUBJECT_CHARACTERS - 1]}…"

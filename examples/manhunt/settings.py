@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 
 import click
 
-from examples.manhunt.notifiers import MailServer, Telephone
+from examples.manhunt.notifiers import Telephone
 from examples.manhunt.providers import Providers
+from examples.shared.mail import server_of
 
 SECRETS = "MANHUNT_SECRETS"
 Function = Callable[..., Any]
@@ -96,12 +97,6 @@ def telephone_of(given: dict[str, Any]) -> Telephone | None:
 
 
 def providers_of(given: dict[str, Any]) -> Providers:
-    mail = _mail_server(given) if given["smtp"] else None
+    place, user, password = given["smtp"], given["smtp_user"], given["smtp_password"]
+    mail = server_of(place, user, password, starttls=given["starttls"]) if place else None
     return Providers(mail, given["sender"], telephone_of(given), given["webhook_secret"], given["private_webhooks"])
-
-
-def _mail_server(given: dict[str, Any]) -> MailServer:
-    host, _, port = given["smtp"].partition(":")
-    if not host or (port and not port.isdecimal()):
-        raise click.UsageError("--smtp is HOST or HOST:PORT")
-    return MailServer(host, int(port or 25), given["smtp_user"], given["smtp_password"], given["starttls"])

@@ -3,7 +3,10 @@
 ApplicationError
 ├── Invalid      the input: a name, a number, a file                           (also ValueError; HTTP 422)
 ├── Missing      there is none, or none that the caller may know of            (HTTP 404)
-└── Refused      the data as it stands says no                                 (HTTP 409)
+├── Refused      the data as it stands says no                                 (HTTP 409)
+└── Undeliverable  a provider did not take a message: try again
+    ├── Rejected   ... and will not take it when asked again
+    └── Unanswered ... as far as we know: it was sent, and nobody said whether it arrived
 """
 
 from __future__ import annotations
@@ -23,3 +26,15 @@ class Missing(ApplicationError):
 
 class Refused(ApplicationError):
     """The data, as it stands, says no."""
+
+
+class Undeliverable(ApplicationError):
+    """A provider did not take a message: it is tried again."""
+
+
+class Rejected(Undeliverable):
+    """The provider says that this message will never go: no further try."""
+
+
+class Unanswered(Undeliverable):
+    """A message was handed over and no whole answer came: it may have left. It is tried again, under the same key."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from examples.manhunt.errors import Rejected, Unanswered, Undeliverable
-from examples.manhunt.notifiers.deadline import BoundedSocket, BoundedTls, Deadline, connected, is_global, tls
+from examples.shared.deadline import BoundedSocket, BoundedTls, Deadline, connected, is_global, tls
 
 MAX_ANSWER_BYTES = 64 * 1024
 _PASSING = (408, 425, 429)

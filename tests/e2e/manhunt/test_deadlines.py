@@ -15,8 +15,8 @@ import trustme
 
 from examples.manhunt.errors import Rejected, Unanswered, Undeliverable
 from examples.manhunt.notifiers import MailServer, SmtpNotifier
-from examples.manhunt.notifiers.deadline import MAX_READ_BYTES, Deadline
 from examples.manhunt.notifiers.posting import post
+from examples.shared.deadline import MAX_READ_BYTES, Deadline
 from tests.e2e.manhunt.test_notifiers import message
 
 SECONDS = 0.4

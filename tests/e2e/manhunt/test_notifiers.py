@@ -14,7 +14,7 @@ import pytest
 
 from examples.manhunt.errors import Invalid, Rejected, Undeliverable
 from examples.manhunt.escalation import Escalation
-from examples.manhunt.messages import check_message, subject_of, text_of
+from examples.manhunt.messages import check_message, text_of
 from examples.manhunt.model import Delivery, Kind, Status
 from examples.manhunt.notifiers import (
     CallNotifier,
@@ -27,8 +27,10 @@ from examples.manhunt.notifiers import (
     WebhookNotifier,
 )
 from examples.manhunt.providers import Providers
-from tests.e2e.manhunt.receivers import HttpBox, Mailbox, http_server, mail_server
+from examples.shared.mail import subject_of
+from tests.e2e.manhunt.receivers import HttpBox, http_server
 from tests.e2e.manhunt.support import DOMAIN, LINKS, World
+from tests.support.mailbox import Mailbox, mail_server
 
 TEXT = "The lighthouse is dark: please look"
 
