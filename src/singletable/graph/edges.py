@@ -15,19 +15,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Generic, ParamSpec, TypeGuard, TypeVar, cast, get_args
+from typing import Any, Generic, ParamSpec, TypeGuard, TypeVar, cast, get_args
 
 from singletable.errors import DeclarationError, InvalidRequest
-from singletable.expressions import Condition, Handle
+from singletable.expressions import Condition
 from singletable.foundation import (
     ANY,
     MAX_PARTITION_BYTES,
     MAX_SORT_BYTES,
-    TOP,
     Bound,
     Captured,
     Declared,
-    Entity,
     KeyOf,
     KeyPart,
     Slot,
@@ -38,15 +36,15 @@ from singletable.foundation import (
     capture_sort,
     model_of,
 )
+from singletable.graph.ends import End, Ends
 from singletable.graph.member_conditions import check_condition
 from singletable.graph.mirrors import mirrors_of
 from singletable.graph.nodes import Node, check_roles, check_word, end_type, kind_type, kinds_of, node_key
-from singletable.graph.queries import EdgeQuery, Linked
+from singletable.graph.queries import EdgeQuery, Linked, edges_from
 from singletable.values.plans import FLAG, INTEGER, Field, Scalar
 
 P = ParamSpec("P")
 F = TypeVar("F", bound=Node)
-N = TypeVar("N", bound=Node)
 S = TypeVar("S", bound=Node)
 T = TypeVar("T", bound=Node)
 D = TypeVar("D", bound="Edge[Any, Any]")
@@ -61,53 +59,13 @@ _NO_ROLES = {
 }
 
 
-class End(Generic[N]):
-    """An edge's end: set it with a node or a node's key, read the key."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __get__(self, edge: object, owner: type[Any]) -> KeyOf[N]:
-        if edge is None:
-            return cast("KeyOf[N]", Handle(owner, self.name))
-        return cast("KeyOf[N]", edge.__dict__[self.name])
-
-    def __set__(self, edge: object, value: N | KeyOf[N]) -> None:
-        edge.__dict__[self.name] = node_key(value)
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """In JSON an end is its node's key text: GOAL-g1. A core schema is a plain dict, so nothing is imported."""
-        ends = end_type("end", kinds_of(get_args(source)[0]))
-
-        def read(value: object) -> KeyOf[Any]:
-            """A client's text is checked as any id is; stored texts were, when they were written."""
-            key: KeyOf[Any] = ends.from_text(value if isinstance(value, str) else ends.to_text(value))
-            checked: KeyOf[Any] = key.kinds[0].by_id(key.partition.partition("-")[2])
-            return checked
-
-        def write(key: KeyOf[Any]) -> str:
-            return key.partition
-
-        text: dict[str, Any] = {"type": "function-plain", "function": write}
-        checked: dict[str, Any] = {"type": "no-info", "function": read}
-        return {"type": "function-after", "function": checked, "schema": {"type": "any"}, "serialization": text}
-
-
-class Edge(Entity, Generic[S, T]):
+class Edge(Ends[S, T], Generic[S, T]):
     """Data between two nodes; `Edge[Goal, User | Team]` says which.
 
     `mirrors` names the attributes that the source's edge set holds with each edge, so that neighbours can be chosen
     by them without reading edges; `mirrors=None` leaves the type out of the edge set, for a huge fan-out.
     Edges are written by link(), relink() and unlink(), which keep the source's edge set in step.
     """
-
-    source: End[S]
-    target: End[T]
-
-    __sources__: ClassVar[tuple[type[Node], ...]]
-    __targets__: ClassVar[tuple[type[Node], ...]]
-    __mirrors__: ClassVar[tuple[str, ...] | None]
 
     def __init_subclass__(
         cls,
@@ -165,10 +123,7 @@ class Edge(Entity, Generic[S, T]):
     @classmethod
     def of(cls: type[D], source: Any, kind: type[Node] | None = None) -> EdgeQuery[D]:
         """The edges from a node, all of them or those to nodes of one class; read in the node's own partition."""
-        model = model_of(cls)
-        start = f"{model.type}-" if kind is None else f"{model.type}-{kind.__word__}-"
-        partition = model.key.templates[0].write({"source": source})
-        return EdgeQuery((cls,), model.key, partition, start, start + TOP, 1)
+        return edges_from(cls, source, kind)
 
     @classmethod
     def __readers__(cls) -> Sequence[Captured]:

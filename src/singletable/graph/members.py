@@ -18,6 +18,7 @@ from msgspec import Struct
 from singletable.errors import InvalidRequest
 from singletable.foundation import KeyOf, model_for, model_of
 from singletable.graph.edges import Edge
+from singletable.graph.ends import Ends
 from singletable.graph.mirrors import mirrors_of
 from singletable.graph.nodes import EDGE_SETS, OVERFLOW, Node, stored_key
 
@@ -134,7 +135,7 @@ def members_of(node: Node, edges: Iterable[type[Edge[Any, Any]]]) -> Iterator[Me
         yield from form_of(edge).read(texts)
 
 
-def has_more(node: Node, *edges: type[Edge[Any, Any]]) -> bool:
+def has_more(node: Node, *edges: type[Ends[Any, Any]]) -> bool:
     """Whether the node has edges of any of these types that its set does not hold."""
     overflow: frozenset[str] = getattr(node, _OVERFLOW, _NONE)
     if overflow:

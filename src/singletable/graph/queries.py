@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from msgspec.structs import replace
 
 from singletable.expressions import Condition
-from singletable.foundation import Query
+from singletable.foundation import TOP, Query, model_of
+from singletable.graph.ends import Ends
 from singletable.graph.member_conditions import Test, test_of
 from singletable.graph.nodes import Node
 
-if TYPE_CHECKING:
-    from singletable.graph.edges import Edge
-
 F = TypeVar("F", bound=Node)
-N = TypeVar("N", bound=Node)
 N_co = TypeVar("N_co", bound=Node, covariant=True)
 S = TypeVar("S", bound=Node)
 T = TypeVar("T", bound=Node)
-D_co = TypeVar("D_co", bound="Edge[Any, Any]", covariant=True)
+D = TypeVar("D", bound=Ends[Any, Any])
+D_co = TypeVar("D_co", bound=Ends[Any, Any], covariant=True)
 
 
 class Linked(Generic[F]):
@@ -28,7 +26,7 @@ class Linked(Generic[F]):
 
     def __init__(
         self,
-        edge: type[Edge[Any, Any]],
+        edge: type[Ends[Any, Any]],
         kind: type[F],
         conditions: tuple[Condition, ...] = (),
         within: tuple[Linked[Any], ...] = (),
@@ -51,11 +49,11 @@ class Linked(Generic[F]):
 class EdgeQuery(Query[D_co], frozen=True):
     """Edges of a node, or through an edge index."""
 
-    def sources(self: EdgeQuery[Edge[S, Any]]) -> NodeQuery[S]:
+    def sources(self: EdgeQuery[Ends[S, Any]]) -> NodeQuery[S]:
         """The nodes that the edges come from."""
         return NodeQuery(self, "source")
 
-    def targets(self: EdgeQuery[Edge[Any, T]]) -> NodeQuery[T]:
+    def targets(self: EdgeQuery[Ends[Any, T]]) -> NodeQuery[T]:
         """The nodes that the edges go to."""
         return NodeQuery(self, "target")
 
@@ -82,3 +80,11 @@ class NodeQuery(Generic[N_co]):
     def where(self, condition: Condition) -> NodeQuery[N_co]:
         """Only through edges that meet a condition: a filter."""
         return NodeQuery(cast("EdgeQuery[Any]", self.edges.where(condition)), self.end, self.linked, self.complete)
+
+
+def edges_from(edge: type[D], source: Any, kind: type[Node] | None = None) -> EdgeQuery[D]:
+    """The edges from a node, all of them or those to nodes of one class."""
+    model = model_of(edge)
+    start = f"{model.type}-" if kind is None else f"{model.type}-{kind.__word__}-"
+    partition = model.key.templates[0].write({"source": source})
+    return EdgeQuery((edge,), model.key, partition, start, start + TOP, 1)

@@ -33,7 +33,7 @@ from singletable.graph.edges import Edge, inverse_of
 from singletable.graph.member_selection import Chooser, asks_for, member_of
 from singletable.graph.members import Member, has_more, knows_edges, members_of
 from singletable.graph.nodes import Node, node_key, stored_key
-from singletable.graph.queries import EdgeQuery, Linked, NodeQuery
+from singletable.graph.queries import EdgeQuery, Linked, NodeQuery, edges_from
 from singletable.graph.rows import Neighbours, NodePage, Row
 from singletable.operations import Found
 
@@ -180,7 +180,7 @@ async def _complete(
 ) -> None:
     """Read the edges themselves where a set does not hold them all: their queries go side by side."""
     places = [(i, spec) for i, node in enumerate(nodes) for spec in linked if has_more(node, spec.edge)]
-    asked = [ask(spec.edge.of(nodes[i], spec.kind), port.now()) for i, spec in places]
+    asked = [ask(edges_from(spec.edge, nodes[i], spec.kind), port.now()) for i, spec in places]
     after: list[Any] = [None] * len(places)
     found: list[list[Any]] = [[] for _ in places]
     waiting: list[int] = list(range(len(places)))
