@@ -1,4 +1,4 @@
-"""The house's staircase, and what an application doesn't pay for by importing the library."""
+"""Packages import downward, every module imports, and an application loads no more of the library than it uses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+import pytest
+
+from tests.architecture.import_all import modules
+from tests.architecture.sources import ROOT
 
 # Heavy, or of one shell, one back-end or one command only: loaded by whoever needs it, when it is needed.
 NOT_LOADED = ("asyncio", "boto3", "botocore", "click", "cryptography", "httpx", "rich")
@@ -24,17 +27,24 @@ def test_packages_import_downward_only() -> None:
 def test_the_front_door_loads_nothing_heavy() -> None:
     names = NOT_LOADED + LAYERS_ABOVE
     code = f"import sys, singletable; print(*[name for name in {names!r} if name in sys.modules])"
-    assert output_of(code) == ""
+    assert output_of("-c", code) == ""
 
 
 def test_the_front_door_gives_all_that_it_names() -> None:
     code = "import singletable; print(*[n for n in singletable.__all__ if getattr(singletable, n, None) is None])"
-    assert output_of(code) == ""
+    assert output_of("-c", code) == ""
 
 
-def output_of(code: str) -> str:
-    """What a new Python prints for the code."""
-    ran = run(sys.executable, "-c", code)
+@pytest.mark.parametrize("folder", ["src", "examples"])
+def test_every_module_imports_from_this_checkout(folder: str) -> None:
+    """The type checkers don't tell: they find a module that is gone from here in the checkout that is installed."""
+    assert len(modules(folder)) > 50
+    assert output_of("-m", "tests.architecture.import_all", folder) == ""
+
+
+def output_of(*arguments: str) -> str:
+    """What a new Python prints."""
+    ran = run(sys.executable, *arguments)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout.strip()
 
