@@ -1,6 +1,6 @@
 """Hypothesis: the same examples in every run, no deadline (this machine is shared), and more of them on request.
 
-And signals as in a terminal, wherever the tests run.
+Signals as in a terminal, wherever the tests run. And every request that a test sends is held to the service's models.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.conformance.recorder import valid_requests as valid_requests
 
 settings.register_profile(
     "default", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
