@@ -19,9 +19,9 @@ from examples.projects.model import Project, Shape, move_shape, projects
 from singletable import ANY, Database, attr
 from singletable.documents import Documents, Mutation, ObjectBlobs
 from singletable.documents.canonical_json import canonical, digest_of
-from singletable.documents.conditional_put import Yielding, put_if_absent
+from singletable.documents.conditional_put import TolerantPut, put_if_absent
 from singletable.documents.contents import Content
-from singletable.documents.retention import holds
+from singletable.documents.retention import epoch_check
 from singletable.documents.rows import Applied
 from singletable.operations import BatchWriteItem, PutItem, TransactWriteItems
 from singletable.records import flows
@@ -56,7 +56,7 @@ class DocumentHead:
             newest: Any = rows.version.by_number(BOARD, ANY).newest_first().consistent()
             (version,) = db.run(flows.page(db.port, newest, 1, None, db.target.seal))
             known: Any = rows.collections["shapes"].by_number(BOARD, version.collections["shapes"], ANY).consistent()
-            (part,) = db.run(flows.everything(db.port, known, 1))
+            (part,) = db.run(flows.read_all(db.port, known, 1))
             assert len(part.items) == items
 
         return ask
@@ -126,14 +126,14 @@ class Twin:
         epoch, *clients = db.run(flows.get_many(db.port, keys, consistent=True))
         move = _move(id, items)
         waiting = rows.inbox(document_id=TWIN, client=EDITOR, id=id, name=move.name, arguments=move.arguments)
-        db.run(db.port.send(Yielding(put_if_absent(waiting))))
+        db.run(db.port.send(TolerantPut(put_if_absent(waiting))))
         newest: Any = rows.version.by_number(TWIN, ANY).newest_first().consistent()
         (version,) = db.run(flows.page(db.port, newest, 1, None, db.target.seal))
         db.run(flows.get(db.port, rows.epoch.by_document(TWIN).consistent()))
-        (found,) = db.run(flows.everything(db.port, rows.inbox.by_id(TWIN, ANY).consistent()))
+        (found,) = db.run(flows.read_all(db.port, rows.inbox.by_id(TWIN, ANY).consistent()))
         db.run(flows.get_many(db.port, keys[1:], consistent=True))
         known: Any = rows.collections["shapes"].by_number(TWIN, version.collections["shapes"], ANY).consistent()
-        (part,) = db.run(flows.everything(db.port, known))
+        (part,) = db.run(flows.read_all(db.port, known))
         moved = {shape_id(id % items): self._moved(id, items).digest}
         self._commit(found, version, part, epoch, clients, moved)
         inbox = model_for(found)
@@ -167,7 +167,7 @@ class Twin:
             ),
             put_if_absent(record),
             self._counted(rows.client(document_id=TWIN, client=EDITOR, last_id=waiting.id, version=number), clients),
-            holds(self._home, epoch),
+            epoch_check(self._home, epoch),
         ]
         self._db.run(self._db.port.send(TransactWriteItems(actions, self._db.port.token())))
 

@@ -130,17 +130,17 @@ class Database:
 
     def iter(self, query: Query[T]) -> Iterator[T]:
         """Every item in key order; holds one page of up to 1 MB at a time."""
-        asked = drive(flows.start(self.port, query))
+        prepared = drive(flows.open_query(self.port, query))
         position: Key | None = None
         while True:
-            found = drive(flows.chunk(self.port, asked, position))
+            found = drive(flows.read_page(self.port, prepared, position))
             yield from found.items
             if (position := found.after) is None:
                 return
 
     def all(self, query: Query[T], *, max_pages: int = DEFAULT_MAX_PAGES) -> list[T]:
         """Every item in key order, as a list; InvalidRequest past `max_pages` pages of up to 1 MB."""
-        return drive(flows.everything(self.port, query, max_pages))
+        return drive(flows.read_all(self.port, query, max_pages))
 
     def scan(self, kind: type[E], *, segment: int = 0, segments: int = 1, consistent: bool = False) -> Iterator[E]:
         """Every entity of a class, by reading the whole table, or one of `segments` disjoint parts of it.
@@ -149,14 +149,14 @@ class Database:
         """
         position: Key | None = None
         while True:
-            found = drive(flows.scan_chunk(self.port, kind, segment, segments, position, consistent))
+            found = drive(flows.read_scan_page(self.port, kind, segment, segments, position, consistent))
             yield from found.items
             if (position := found.after) is None:
                 return
 
-    def explain(self, asked: Explainable) -> list[Explained]:
+    def explain(self, read: Explainable) -> list[Explained]:
         """The requests of an access pattern, without sending them."""
-        return flows.explain(asked)
+        return flows.explain(read)
 
     # --- writes -------------------------------------------------------------------------------------------------------
     def create(self, entity: Entity) -> None:

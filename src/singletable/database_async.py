@@ -131,10 +131,10 @@ class AsyncDatabase:
 
     async def iter(self, query: Query[T]) -> AsyncIterator[T]:
         """Every item in key order; holds one page of up to 1 MB at a time."""
-        asked = await flows.start(self.port, query)
+        prepared = await flows.open_query(self.port, query)
         position: Key | None = None
         while True:
-            found = await flows.chunk(self.port, asked, position)
+            found = await flows.read_page(self.port, prepared, position)
             for item in found.items:
                 yield item
             if (position := found.after) is None:
@@ -142,7 +142,7 @@ class AsyncDatabase:
 
     async def all(self, query: Query[T], *, max_pages: int = DEFAULT_MAX_PAGES) -> list[T]:
         """Every item in key order, as a list; InvalidRequest past `max_pages` pages of up to 1 MB."""
-        return await flows.everything(self.port, query, max_pages)
+        return await flows.read_all(self.port, query, max_pages)
 
     async def scan(
         self, kind: type[E], *, segment: int = 0, segments: int = 1, consistent: bool = False
@@ -153,15 +153,15 @@ class AsyncDatabase:
         """
         position: Key | None = None
         while True:
-            found = await flows.scan_chunk(self.port, kind, segment, segments, position, consistent)
+            found = await flows.read_scan_page(self.port, kind, segment, segments, position, consistent)
             for item in found.items:
                 yield item
             if (position := found.after) is None:
                 return
 
-    def explain(self, asked: Explainable) -> list[Explained]:
+    def explain(self, read: Explainable) -> list[Explained]:
         """The requests of an access pattern, without sending them."""
-        return flows.explain(asked)
+        return flows.explain(read)
 
     # --- writes -------------------------------------------------------------------------------------------------------
     async def create(self, entity: Entity) -> None:

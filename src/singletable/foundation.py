@@ -6,9 +6,9 @@ Grouped by what a layer does with it:
   `system_key`, `system_index`)
 * look a class up (`Model`, `model_of`, `model_for`) and make a table ready (`ready`)
 * bind a class to a database (`AwaitingDatabase`, `BlockingDatabase`)
-* read (`get`, `get_many`, `ask`, `page`, `chunk`, `everything`)
+* read (`get`, `get_many`, `prepare_query`, `page`, `read_page`, `read_all`)
 * write under a condition: a request (`put_if`, `update_if`, `delete_if`, `check_if`), and the same as a part of a
-  transaction (`GuardedWrite`; `Write`, `Part` and `Moment` for what has rules of its own; `commit`, `alone`)
+  transaction (`GuardedWrite`; `Write`, `Part` and `Moment` for what has rules of its own; `commit`, `send_alone`)
 
 Everything here may change with the layers that use it; applications use `singletable` itself.
 """
@@ -24,20 +24,20 @@ from singletable.records.cursors import CursorSeal
 from singletable.records.first_use import ready
 from singletable.records.guarded_write import GuardedWrite, check_if, delete_if, put_if, update_if
 from singletable.records.index_keys import applied
-from singletable.records.query_request import Asked, ask
+from singletable.records.query_request import PreparedQuery, prepare_query
 from singletable.records.read import (
     DEFAULT_LIMIT,
     Page,
     Position,
-    chunk,
-    everything,
     get,
     get_operation,
+    open_query,
     page,
-    start,
+    read_all,
+    read_page,
 )
 from singletable.records.readers import placed_reader_of
-from singletable.records.send import alone
+from singletable.records.send import send_alone
 from singletable.records.transactions import HasWrites, Transaction, commit
 from singletable.records.unique_guards import Claim
 from singletable.records.verbs import CreateWrite, DeleteWrite, UpdateWrite
@@ -62,7 +62,6 @@ __all__ = [
     "TOP",
     "UNREAD",
     "AccessPattern",
-    "Asked",
     "AwaitingDatabase",
     "BlockingDatabase",
     "Bound",
@@ -89,6 +88,7 @@ __all__ = [
     "Page",
     "Part",
     "Position",
+    "PreparedQuery",
     "Query",
     "Slot",
     "Special",
@@ -99,16 +99,13 @@ __all__ = [
     "Verbatim",
     "Write",
     "after",
-    "alone",
     "applied",
-    "ask",
     "both",
     "capture_sort",
     "captured_of",
     "carries",
     "catalogue",
     "check_if",
-    "chunk",
     "collections_of",
     "commit",
     "copied_version",
@@ -116,7 +113,6 @@ __all__ = [
     "delete_if",
     "entity_name",
     "enum_text",
-    "everything",
     "field",
     "flows",
     "get",
@@ -131,13 +127,17 @@ __all__ = [
     "model_for",
     "model_of",
     "names_around",
+    "open_query",
     "page",
     "placed_reader_of",
     "plain",
     "plain_guard",
+    "prepare_query",
     "put_if",
+    "read_all",
+    "read_page",
     "ready",
-    "start",
+    "send_alone",
     "system_index",
     "system_key",
     "update_if",

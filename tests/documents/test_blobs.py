@@ -131,7 +131,7 @@ def test_a_blob_that_is_not_what_it_was_is_one_clear_error_and_nothing_is_lost(s
 async def _emptied(docs: Documents[Project]) -> None:
     """Take what waits out of the inbox, as if it had never been submitted."""
     inbox: Any = Project.Inbox
-    for row in await flows.everything(docs.db.port, inbox.by_id("p1", ANY)):
+    for row in await flows.read_all(docs.db.port, inbox.by_id("p1", ANY)):
         model: Any = model_of(inbox)
         await docs.db.port.send(DeleteItem(model.table.name, model.key_item(model.key_of(row)), Guard(), RAW))
 

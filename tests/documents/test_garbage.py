@@ -269,7 +269,7 @@ def test_a_run_deletes_only_by_its_own_rows(memory: Documents[Project]) -> None:
 
 def _condemned(docs: Documents[Project], id: str) -> list[Any]:
     kind = docs.context.model.rows.condemned
-    return docs.db.run(records.everything(docs.db.port, kind.by_content(id, ANY)))
+    return docs.db.run(records.read_all(docs.db.port, kind.by_content(id, ANY)))
 
 
 def test_a_run_that_wakes_after_another_can_delete_nothing_any_more(memory: Documents[Project]) -> None:

@@ -17,7 +17,7 @@ from tests.documents.models import Project, Shape, note, put_comment, put_shape,
 
 def parts_of(docs: Documents[Project], id: str) -> list[Any]:
     kind = docs.context.model.rows.collections["shapes"]
-    return docs.db.run(flows.everything(docs.db.port, kind.by_number(id, ANY)))
+    return docs.db.run(flows.read_all(docs.db.port, kind.by_number(id, ANY)))
 
 
 def test_a_map_lies_in_as_few_items_as_it_needs(light: Documents[Project]) -> None:

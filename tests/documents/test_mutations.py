@@ -157,7 +157,7 @@ async def test_large_arguments_lie_in_a_blob_and_are_one_mutation(world: World) 
 
 async def _inbox(world: World) -> Any:
     inbox: Any = Project.Inbox
-    return await flows.everything(world.db.port, inbox.by_id("p1", ANY))
+    return await flows.read_all(world.db.port, inbox.by_id("p1", ANY))
 
 
 async def test_stored_contents_are_referred_to_and_written_once(world: World) -> None:

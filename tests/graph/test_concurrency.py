@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from singletable import AlreadyExists, Database, NotFound, SingletableError, attr, connect
-from singletable.graph import EdgeMoved, Graph, Linking, Unlinking, link, members_of
+from singletable.graph import EdgeMoved, Graph, Link, Unlink, link, members_of
 from singletable.wire import RetryPolicy
 from tests.faults.actions import ApplyThen500, ApplyThenCut, Conflict, DropBefore
 from tests.faults.proxy import FaultProxy
@@ -161,8 +161,8 @@ def _ring_survives(graph: Database, size: int, rewires: int) -> None:
     assert last.target == ring[0]
 
 
-def _moved(old: Subgoal, target: Any) -> list[Unlinking[Subgoal] | Linking[Subgoal]]:
-    return [Unlinking(old), link(Subgoal(source=old.source, target=target))]
+def _moved(old: Subgoal, target: Any) -> list[Unlink[Subgoal] | Link[Subgoal]]:
+    return [Unlink(old), link(Subgoal(source=old.source, target=target))]
 
 
 def test_a_ring_stays_a_ring(graph: Database) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from singletable import AlreadyExists, InvalidRequest, Meter, NotFound, TransactionCancelled, attr
-from singletable.graph import EdgeMoved, Unlinking, link, members_of
+from singletable.graph import EdgeMoved, Unlink, link, members_of
 from tests.graph.models import Account, Goal, GoalMembership, Note, Role, Subgoal, Subscriber, Team, User
 from tests.graph.shells import bound
 from tests.support.shells import Shell
@@ -258,7 +258,7 @@ async def test_links_join_a_transaction(graph: Any) -> None:
         tx.add(link(lead(ADA)))
         tx.add(link(Subgoal(source=GOAL, target=GOAL)))
         tx.add(link(Subscriber(source=GOAL, target=BEN)))
-        tx.add(Unlinking(gone))
+        tx.add(Unlink(gone))
     assert await members(graph) == {(Team.by_id("t"), Role.LEAD), (User.by_id("ada"), Role.LEAD)}
     found = await graph.get(Goal.by_id("g").consistent())
     assert await bound(graph).count_edges(found, Subgoal) == 1

@@ -92,11 +92,11 @@ async def test_holes_are_left_out_and_counted(graph: Any) -> None:
     await bound(graph).delete_node(Goal.by_id("g003"))
     await bound(graph).delete_node(User.by_id("u5"))
     page = await bound(graph).page(query, limit=10)
-    assert (len(page), page.holes) == (10, 0)
+    assert (len(page), page.missing) == (10, 0)
     assert next(row for row in page if row.node.id == "g005").linked(LEADS) == []
     await bound(graph).link(GoalMembership(source=Goal.by_id("g001"), target=User.by_id("gone")), target="unchecked")
     several: Any = await bound(graph).page(GoalMembership.of(Goal.by_id("g001"), User).targets())
-    assert (len(several), several.holes) == (2, 1)
+    assert (len(several), several.missing) == (2, 1)
     await graph.create(User(id="gone"))
 
 

@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 )
 
 from singletable import AlreadyExists, Database, NotFound, TransactionCancelled, attr, connect
-from singletable.graph import EdgeMoved, Graph, Unlinking, link, members_of
+from singletable.graph import EdgeMoved, Graph, Unlink, link, members_of
 from singletable.graph.edge_items import listing_of
 from singletable.wire import RetryPolicy
 from tests.faults.actions import ApplyThen500, ApplyThenCut, DropBefore, TruncateBody
@@ -184,7 +184,7 @@ class GraphMachine(RuleBasedStateMachine):
         new = [(goal, user) for goal in GOALS for user in USERS if (goal, user) not in self.members]
         try:
             with self.writers[w].transaction() as tx:
-                tx.add(Unlinking(edge))
+                tx.add(Unlink(edge))
                 for goal, user in new:
                     tx.add(link(GoalMembership(source=goal, target=user, role=role)))
         except TransactionCancelled:

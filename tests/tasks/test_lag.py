@@ -11,7 +11,7 @@ import pytest
 
 from singletable import Meter, TransactionCancelled
 from singletable.operations import Query
-from singletable.records.send import alone
+from singletable.records.send import send_alone
 from singletable.tasks import ClaimLost
 from singletable.tasks.items import instant
 from singletable.tasks.writes import Claim
@@ -72,14 +72,14 @@ async def test_a_claim_decides_on_the_item_not_on_what_was_seen(bench: Bench) ->
 
     for early in (0.0, 59.999_999):
         with pytest.raises(ClaimLost):
-            await bench.shell.run(alone(port, claim(early, item.fence)))
+            await bench.shell.run(send_alone(port, claim(early, item.fence)))
     with pytest.raises(ClaimLost):
-        await bench.shell.run(alone(port, claim(60, item.fence - 1)))
-    claimed = await bench.shell.run(alone(port, claim(60, item.fence)))
+        await bench.shell.run(send_alone(port, claim(60, item.fence - 1)))
+    claimed = await bench.shell.run(send_alone(port, claim(60, item.fence)))
     assert (claimed.fence, claimed.tries) == (item.fence + 1, 1)
     for late in (60, 119.9):
         with pytest.raises(ClaimLost):
-            await bench.shell.run(alone(port, claim(late, None)))
+            await bench.shell.run(send_alone(port, claim(late, None)))
 
 
 async def test_clocks_that_differ_run_a_task_twice_at_worst_and_end_it_once(bench: Bench) -> None:
@@ -123,7 +123,7 @@ async def test_an_end_is_refused_while_another_worker_holds_the_task(bench: Benc
         tasks = bench.tasks.entities
         now = instant(bench.clock.at)
         key = tasks.by_id(bench.tasks.running().key)
-        await bench.shell.run(alone(bench.shell.port, Claim(tasks, key, now, now + timedelta(seconds=60), None)))
+        await bench.shell.run(send_alone(bench.shell.port, Claim(tasks, key, now, now + timedelta(seconds=60), None)))
         try:
             async with bench.shell.transaction() as tx:
                 tx.update(*bench.plus("a"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from singletable.records.send import alone
+from singletable.records.send import send_alone
 from singletable.tasks.items import task_entities
 from singletable.tasks.writes import Claim, ClaimLost, Finish
 from tests.faults.clock import Clock
@@ -38,14 +38,14 @@ async def test_a_worker_that_lost_its_claim_has_not_ended_the_task(bench: Bench)
 
     async def claim() -> Any:
         now = bench.at(0)
-        return await bench.shell.run(alone(port, Claim(tasks, key, now, now + seconds(30), None)))
+        return await bench.shell.run(send_alone(port, Claim(tasks, key, now, now + seconds(30), None)))
 
     slow = await claim()
     bench.clock.advance(31)
     quick = await claim()
     with pytest.raises(ClaimLost):
-        await bench.shell.run(alone(port, Finish(slow)))
+        await bench.shell.run(send_alone(port, Finish(slow)))
     assert await bench.shell.get(key.consistent()) == quick
-    await bench.shell.run(alone(port, Finish(quick)))
+    await bench.shell.run(send_alone(port, Finish(quick)))
     assert await bench.shell.get(key.consistent()) is None
-    await bench.shell.run(alone(port, Finish(quick)))  # it is gone, as it was to be
+    await bench.shell.run(send_alone(port, Finish(quick)))  # it is gone, as it was to be

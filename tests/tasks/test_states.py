@@ -10,7 +10,7 @@ import pytest
 
 from singletable import NotFound, SingletableError, TransactionCancelled
 from singletable.flow.transitions import NotAllowed
-from singletable.foundation import alone
+from singletable.foundation import send_alone
 from singletable.tasks.items import State, TaskItem, task_entities
 from singletable.tasks.outcomes import apply, burying, extending, finishing, retrying, returning
 from singletable.tasks.states import STORED, TRANSITIONS, Event, Phase, stored_after
@@ -60,7 +60,7 @@ class Life:
             now = bench.at(0)
             key: Any = self.entities.by_id(KEY)
             claim = Claim(self.entities, key, now, now + seconds(30), None)
-            self.claim = await bench.shell.run(alone(port, claim))
+            self.claim = await bench.shell.run(send_alone(port, claim))
         else:
             await bench.shell.run(apply(port, self.writes(event)))
 

@@ -180,7 +180,7 @@ def _print_found(found: Any) -> None:
     if not isinstance(found, Collection):
         output.print_items([found])
         return
-    for name, place in type(found).__places__.items():
+    for name, place in type(found).__collection_fields__.items():
         part: Any = getattr(found, name)
         items: list[Any] = part if place.many else [] if part is None else [part]
         click.echo(f"{name} ({len(items)})")

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from singletable.documents.bounded_calls import Overrun, Runner, TookTooLong, Watch
+from singletable.documents.bounded_calls import Overrun, Runner, TimeLimitExceeded, Watch
 from singletable.documents.bounds import UNBOUNDED, Bounds
-from singletable.documents.drafts import ENTRY_BYTES, Attempt, Undecided, Working, run_on_draft
+from singletable.documents.drafts import ENTRY_BYTES, Attempt, Undecided, WorkingVersion, run_on_draft
 from singletable.documents.mutations import Mutation, Submission
 from singletable.documents.restore import RESTORE, restore_draft
 from singletable.documents.rows import InboxRow
@@ -60,7 +60,7 @@ class Ended:
 class Batch:
     """Runs submissions until the version is full."""
 
-    working: Working
+    working: WorkingVersion
     ended: list[Ended] = field(default_factory=list[Ended])
     held: dict[str, Corrupt] = field(default_factory=dict[str, Corrupt])
     """Clients whose next mutation needs a content that can't be read here. Nothing of it is decided."""
@@ -75,7 +75,7 @@ class Batch:
         for row, submission in given:
             if submission.client in self.held:
                 continue
-            mark = self.working.mark()
+            savepoint = self.working.savepoint()
             try:
                 error = self._attempt(runner, row, submission)
             except Corrupt as fault:
@@ -83,7 +83,7 @@ class Batch:
                 continue
             record = record_bytes(row, error)
             if error is None and not self._fits(record):
-                self.working.back_to(mark)
+                self.working.roll_back_to(savepoint)
                 if self.ended:
                     return
                 error = too_large()
@@ -98,11 +98,11 @@ class Batch:
         bounds = self.working.context.model.bounds if row.own is None else UNBOUNDED
         try:
             outcome = runner.run(partial(self._outcome, row, submission, bounds), bounds.seconds)
-        except TookTooLong:
+        except TimeLimitExceeded:
             return reason_of(TooLarge(f"it ran for over {bounds.seconds:g} seconds", hint=_SECONDS_HINT))
         if isinstance(outcome, str):
             return outcome
-        self.working.take(outcome)
+        self.working.merge(outcome)
         return None
 
     def _outcome(self, row: InboxRow, submission: Submission, bounds: Bounds, watch: Watch) -> Attempt | str:
@@ -159,7 +159,7 @@ def mutator_named(model: Any, mutation: Mutation) -> Any:
     return found
 
 
-def map_bytes(working: Working, name: str) -> int:
+def map_bytes(working: WorkingVersion, name: str) -> int:
     """What the entries of a collection take, with the changes."""
     size = working.bytes_of(name)
     for id, digest in working.changed.get(name, {}).items():

@@ -36,7 +36,7 @@ class Overrun(BaseException):
     """Raised in a function that has run too long; no `except Exception` of its own holds it."""
 
 
-class TookTooLong(Exception):
+class TimeLimitExceeded(Exception):
     """Raised to the caller that waited for the function."""
 
 
@@ -115,7 +115,7 @@ class Runner:
         self._leave()
 
     def run(self, function: Callable[[Watch], T], seconds: float) -> T:
-        """Its result, or what it raises; TookTooLong after so many seconds, whatever it made of being told to end."""
+        """Returns the function's result or raises its error; raises TimeLimitExceeded after `seconds`."""
         thread, calls = self._open()
         call = _Call(function, Watch(seconds))
         calls.put(call)
@@ -123,7 +123,7 @@ class Runner:
             while not call.done.wait(max(_SLICE_SECONDS, call.watch.left())):
                 if call.watch.end():
                     self._end(call, thread)
-                    raise TookTooLong
+                    raise TimeLimitExceeded
         except BaseException:
             self._leave()
             if not call.done.is_set():

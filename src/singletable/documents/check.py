@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from singletable.documents.contents import ARGUMENTS, Content, Contents, content_of
 from singletable.documents.context import Context
-from singletable.documents.head_state import waits_for_a_name
+from singletable.documents.head_state import awaits_mutator
 from singletable.documents.rows import (
     ClientRecord,
     CollectionVersion,
@@ -32,7 +32,7 @@ from singletable.documents.rows import (
 from singletable.documents.submission import refs_in
 from singletable.errors import Corrupt
 from singletable.flow.port import Port
-from singletable.foundation import ANY, Finding, Query, ask, model_for, ready
+from singletable.foundation import ANY, Finding, Query, model_for, prepare_query, ready
 from singletable.operations import Key
 
 R = TypeVar("R", bound=Row)
@@ -69,11 +69,11 @@ async def check(port: Port, context: Context[Any], document_id: str) -> list[Fin
 
 
 async def _all(port: Port, query: Query[R]) -> list[R]:
-    asked = ask(query.consistent(), port.now())
+    prepared = prepare_query(query.consistent(), port.now())
     found: list[R] = []
     position: Key | None = None
     while True:
-        page = await port.send(asked.operation(position, None))
+        page = await port.send(prepared.operation(position, None))
         found += page.items
         position = page.after
         if position is None:
@@ -160,7 +160,7 @@ def _waiting(
                 if row.at is None or now - row.at.timestamp() > GAP_SECONDS:
                     yield _finding("inbox.gap", f"it and those after it wait for the client's mutation {wanted}", row)
                 break
-            elif waits_for_a_name(context, row, now):
+            elif awaits_mutator(context, row, now):
                 yield _finding("inbox.unknown", f"it waits for a program that has the mutation {row.name!r}", row)
                 break
             else:

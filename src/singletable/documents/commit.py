@@ -20,12 +20,12 @@ from singletable.documents.batches import Batch, Ended
 from singletable.documents.conditional_put import clear
 from singletable.documents.contents import ARGUMENTS, Content, Contents
 from singletable.documents.context import Context
-from singletable.documents.drafts import Working
-from singletable.documents.head_state import State, read_state
-from singletable.documents.inbox_log import tell_once
+from singletable.documents.drafts import WorkingVersion
+from singletable.documents.head_state import HeadState, read_head_state
+from singletable.documents.inbox_log import warn_once
 from singletable.documents.mutations import Mutation, Outcome, Submission
 from singletable.documents.read import hashes_of, outcomes
-from singletable.documents.retention import keep
+from singletable.documents.retention import ensure_contents
 from singletable.documents.rows import InboxRow
 from singletable.documents.snapshots import scalars_of
 from singletable.documents.submission import refs_in, submit
@@ -100,7 +100,7 @@ async def next_version(
             if settled is not None:
                 return settled
             unknown = None
-        state, attempted, working = await _run_what_can_be(port, context, document_id, held)
+        state, attempted, working = await _run_waiting(port, context, document_id, held)
         if on_unknown is not None:
             for row in state.unknown:
                 on_unknown(row)
@@ -109,7 +109,7 @@ async def next_version(
                 raise next(iter(held.values()))
             return []
         actions = actions_of(context, state, working, attempted, port.now())
-        await keep(port, context, state.epoch, working.contents, working.needed())
+        await ensure_contents(port, context, state.epoch, working.contents, working.needed())
         try:
             await port.send(TransactWriteItems(actions, port.token()))
         except Cancelled as lost:
@@ -140,37 +140,39 @@ async def _settled(
     return done if len(done) == len(found) else None
 
 
-async def _run_what_can_be(
+async def _run_waiting(
     port: Port, context: Context[Any], document_id: str, held: dict[str, Corrupt]
-) -> tuple[State, list[Ended], Working | None]:
+) -> tuple[HeadState, list[Ended], WorkingVersion | None]:
     """What could be run of what waits, and on what. Clients that are held back are added to those that were."""
     while True:
-        state = await read_state(port, context, document_id, held)
+        state = await read_head_state(port, context, document_id, held)
         await clear(port, context, state.dead)
         for row in state.unknown:
             place = (id(context.store), document_id, row.client, row.id)
-            tell_once(place, f"the mutation {row.name!r} waits: this program has none of its name")
+            warn_once(place, f"the mutation {row.name!r} waits: this program has none of its name")
         if not state.waiting:
             return state, [], None
         attempted, working, more = await _run(port, context, state)
         for client, fault in more.items():
-            tell_once((id(context.store), document_id, client, fault.what), f"a client's mutations wait: {fault}")
+            warn_once((id(context.store), document_id, client, fault.what), f"a client's mutations wait: {fault}")
         held |= more
         if attempted or not more:
             return state, attempted, working
 
 
 # --- running ----------------------------------------------------------------------------------------------------------
-async def _run(port: Port, context: Context[Any], state: State) -> tuple[list[Ended], Working, dict[str, Corrupt]]:
-    """What was run, on what, and the clients that are held back as a content can't be read."""
+async def _run(
+    port: Port, context: Context[Any], state: HeadState
+) -> tuple[list[Ended], WorkingVersion, dict[str, Corrupt]]:
+    """Returns what was run, on what, and the clients that wait because a content can't be read."""
     version = state.version
     contents = context.contents(version.parent, version.document_id)
     hashes = await hashes_of(port, context, version, tuple(context.model.collections))
     texts, lost = await _texts(port, contents, state.waiting)
     rows = [row for row in state.waiting if row.client not in lost]
     submissions = [_submission(row, texts) for row in rows]
-    present = await _present(port, context, contents, submissions, hashes)
-    working = Working(
+    present = await _stored_references(port, context, contents, submissions, hashes)
+    working = WorkingVersion(
         context, contents, version.parent, version.document_id, scalars_of(version), hashes, frozenset(present)
     )
     batch = Batch(working, held=lost)
@@ -210,7 +212,7 @@ def _reading(contents: Contents, content: Content) -> Callable[[], bytes | Corru
     return read
 
 
-async def _present(
+async def _stored_references(
     port: Port,
     context: Context[Any],
     contents: Contents,
@@ -226,21 +228,21 @@ async def _present(
     wanted = sorted(refs - reached, key=lambda content: (content.folder, content.digest))
     if not wanted:
         return reached
-    there = await port.call_all([_having(contents, content) for content in wanted])
+    there = await port.call_all([_existence_check(contents, content) for content in wanted])
     return reached | {content for content, is_there in zip(wanted, there, strict=True) if is_there}
 
 
-def _having(contents: Contents, content: Content) -> Any:
+def _existence_check(contents: Contents, content: Content) -> Any:
     return lambda: contents.has(content)
 
 
 # --- afterwards -------------------------------------------------------------------------------------------------------
-def _rows_of(state: State, ended: Sequence[Ended]) -> list[InboxRow]:
+def _rows_of(state: HeadState, ended: Sequence[Ended]) -> list[InboxRow]:
     places = {(e.submission.client, e.submission.id) for e in ended}
     return [row for row in state.waiting if (row.client, row.id) in places]
 
 
-def _outcomes(state: State, ended: Sequence[Ended]) -> list[Outcome]:
+def _outcomes(state: HeadState, ended: Sequence[Ended]) -> list[Outcome]:
     number = state.version.number + 1
     return [
         Outcome(

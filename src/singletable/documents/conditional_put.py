@@ -21,7 +21,7 @@ def put_if_absent(row: Any) -> PutItem:
     return PutItem(model.table.name, model.item(row), plain_guard(model, is_absent))
 
 
-class Yielding:
+class TolerantPut:
     """A put that gives way: what stands there and refuses it stays, and is no error."""
 
     def __init__(self, put: PutItem) -> None:

@@ -18,7 +18,7 @@ from singletable.foundation import CursorSeal
 D = TypeVar("D", bound=Document)
 
 
-Authorise = Callable[[Submission, Any], None]
+Authoriser = Callable[[Submission, Any], None]
 """Called before a mutation is run, with it and the draft; raising rejects it."""
 _VERBS = ("put", "get", "has", "list", "delete")
 """Of a blob store."""
@@ -33,7 +33,7 @@ class Context(Generic[D]):
     seal: CursorSeal
     most: int = MAX_CONTENT_BYTES
     """Bytes of one content, uncompressed."""
-    authorise: Authorise | None = None
+    authorise: Authoriser | None = None
     is_direct: bool = True
     """A snapshot reads contents itself. Not in an event loop, which that would hold up."""
 
@@ -50,7 +50,7 @@ def context_of(
     blobs: BlobStore | None,
     seal: CursorSeal,
     most: int = MAX_CONTENT_BYTES,
-    authorise: Authorise | None = None,
+    authorise: Authoriser | None = None,
     is_direct: bool = True,
 ) -> Context[D]:
     """NotConfigured without a blob store on the class or here; InvalidRequest for what is none."""

@@ -40,11 +40,11 @@ def entries_size(ids: Collection[str]) -> int:
     return texts_size(ids) + len(ids) * ENTRY_BYTES
 
 
-Mark = tuple[Mapping[str, AttributeValue], dict[Content, bytes], set[Content], dict[str, Changes]]
+Savepoint = tuple[Mapping[str, AttributeValue], dict[Content, bytes], set[Content], dict[str, Changes]]
 
 
 @dataclass
-class Working:
+class WorkingVersion:
     """A version in the making: the newest version with the changes of the mutations so far."""
 
     context: Context[Any]
@@ -71,11 +71,11 @@ class Working:
             self._bytes[name] = entries_size(self.hashes[name])
         return self._bytes[name]
 
-    def known(self, content: Content) -> bytes | None:
+    def cached(self, content: Content) -> bytes | None:
         """From the batch itself, or read before."""
         return self.fresh.get(content) or self.read.get(content)
 
-    def read_in(self, content: Content) -> bytes:
+    def fetch(self, content: Content) -> bytes:
         """From the store, to be known from then on, for as long as there is room."""
         data = self.contents.read(content)
         self._read_bytes += len(data)
@@ -110,15 +110,15 @@ class Working:
                     found[content] = self.fresh.get(content)
         return found
 
-    def mark(self) -> Mark:
+    def savepoint(self) -> Savepoint:
         """What to go back to, when a mutation turns out not to fit."""
         changed = {name: dict(changes) for name, changes in self.changed.items()}
         return self.scalars, dict(self.fresh), set(self.referred), changed
 
-    def back_to(self, mark: Mark) -> None:
-        self.scalars, self.fresh, self.referred, self.changed = mark
+    def roll_back_to(self, savepoint: Savepoint) -> None:
+        self.scalars, self.fresh, self.referred, self.changed = savepoint
 
-    def take(self, attempt: Attempt) -> None:
+    def merge(self, attempt: Attempt) -> None:
         """Take the changes of a mutation that ended well into the batch."""
         self.scalars = attempt.scalars
         self.fresh |= attempt.fresh
@@ -145,7 +145,7 @@ class Undecided(Exception):
 class Attempt:
     """One mutation on its draft."""
 
-    working: Working
+    working: WorkingVersion
     watch: Watch
     bounds: Bounds
     changes: dict[str, Changes] = field(default_factory=dict[str, Changes])
@@ -154,7 +154,7 @@ class Attempt:
     scalars: Mapping[str, AttributeValue] = field(default_factory=dict[str, AttributeValue])
     fault: SingletableError | None = None
     """A content could not be read under the mutation: whatever it made of that, it has no outcome."""
-    passed: TooLarge | None = None
+    exceeded: TooLarge | None = None
     """It has passed a bound: whatever it made of that, it is rejected."""
     is_open: bool = True
     _changed: int = 0
@@ -173,12 +173,12 @@ class Attempt:
             raise
 
     def _content(self, content: Content) -> bytes:
-        known = self.fresh.get(content) or self.working.known(content)
-        if known is not None:
-            return known
+        cached = self.fresh.get(content) or self.working.cached(content)
+        if cached is not None:
+            return cached
         try:
             with self.watch.paused():
-                return self.working.read_in(content)
+                return self.working.fetch(content)
         except SingletableError as fault:
             self.fault = fault
             raise
@@ -194,7 +194,7 @@ class Attempt:
     def assign(self, name: str, id: str, content: Content, data: bytes) -> None:
         self._result_bytes += len(data)
         if self._result_bytes > self.bounds.result_bytes:
-            self._pass("result_bytes", f"it assigns contents of over {self.bounds.result_bytes} bytes")
+            self._exceed("result_bytes", f"it assigns contents of over {self.bounds.result_bytes} bytes")
         self.change(name, id, content.digest)
         self.fresh[content] = data
 
@@ -203,18 +203,18 @@ class Attempt:
             raise InvalidRequest("a mutation's draft ends with the mutation", operation="mutation")
         self._changed += 1
         if self._changed > self.bounds.changes:
-            self._pass("changes", f"it changes items over {self.bounds.changes} times")
+            self._exceed("changes", f"it changes items over {self.bounds.changes} times")
         self.changes.setdefault(name, {})[id] = digest
 
-    def _pass(self, bound: str, what: str) -> None:
-        self.passed = TooLarge(
+    def _exceed(self, bound: str, what: str) -> None:
+        self.exceeded = TooLarge(
             f"a mutation has bounds, and {what}", hint=f"Make several of it, or raise Bounds({bound}=)."
         )
-        raise self.passed
+        raise self.exceeded
 
 
 def run_on_draft(
-    working: Working, submission: Submission, watch: Watch, bounds: Bounds, mutate: Callable[[Any], None]
+    working: WorkingVersion, submission: Submission, watch: Watch, bounds: Bounds, mutate: Callable[[Any], None]
 ) -> Attempt:
     """Run one mutation on a draft of its own; what it raises comes out, and its changes are in nothing yet.
 
@@ -234,20 +234,20 @@ def run_on_draft(
     except (KeyboardInterrupt, Overrun):
         raise
     except BaseException:
-        _raise_stronger(attempt)
+        _raise_overriding(attempt)
         raise
     finally:
         attempt.is_open = draft.__dict__["_open"] = False
-    _raise_stronger(attempt)
+    _raise_overriding(attempt)
     attempt.scalars = checked_scalars(context, draft.__dict__)
     return attempt
 
 
-def _raise_stronger(attempt: Attempt) -> None:
+def _raise_overriding(attempt: Attempt) -> None:
     if attempt.fault is not None:
         raise Undecided(attempt.fault) from None
-    if attempt.passed is not None:
-        raise attempt.passed from None
+    if attempt.exceeded is not None:
+        raise attempt.exceeded from None
 
 
 def checked_scalars(context: Context[Any], values: Mapping[str, Any]) -> Mapping[str, AttributeValue]:
@@ -282,7 +282,7 @@ class DraftItems(Items[T]):
         return f"<{self._model!r} of a draft>"
 
     def __getitem__(self, id: str) -> T:
-        return self._attempt.value(self._model, Content(self._model.folder, self._known(id)))
+        return self._attempt.value(self._model, Content(self._model.folder, self._digest_of(id)))
 
     def __setitem__(self, id: str, value: T) -> None:
         id, data = self._model.check_id(id), self._model.codec.encode(value)
@@ -290,7 +290,7 @@ class DraftItems(Items[T]):
         self._attempt.assign(self._model.name, id, Content(self._model.folder, digest_of(data)), data)
 
     def __delitem__(self, id: str) -> None:
-        self._known(id)
+        self._digest_of(id)
         self._attempt.change(self._model.name, id, None)
 
     def __contains__(self, id: object) -> bool:
@@ -304,11 +304,11 @@ class DraftItems(Items[T]):
 
     def all(self) -> dict[str, T]:
         ids = list(self)
-        calls: list[Callable[[], Any]] = [_getting(self, id) for id in ids]
+        calls: list[Callable[[], Any]] = [_getter(self, id) for id in ids]
         return dict(zip(ids, call_in_threads(calls, SIDE_BY_SIDE) if calls else [], strict=True))
 
     def hash_of(self, id: str) -> str:
-        return self._known(id).hex()
+        return self._digest_of(id).hex()
 
     def refer(self, id: str, content: Ref[T]) -> None:
         folder, _, sha256 = content.blob.partition("/")
@@ -320,7 +320,7 @@ class DraftItems(Items[T]):
         self._attempt.change(self._model.name, self._model.check_id(id), found.digest)
         self._attempt.referred.add(found)
 
-    def _known(self, id: str) -> bytes:
+    def _digest_of(self, id: str) -> bytes:
         digest = self._attempt.hash_of(self._model.name, id)
         if digest is None:
             raise KeyError(id)
@@ -335,5 +335,5 @@ class DraftItems(Items[T]):
         return {id: digest for id, digest in both.items() if digest is not None}
 
 
-def _getting(items: DraftItems[Any], id: str) -> Callable[[], Any]:
+def _getter(items: DraftItems[Any], id: str) -> Callable[[], Any]:
     return lambda: items[id]

@@ -5,7 +5,7 @@ from singletable.documents.commit import apply, next_version, process
 from singletable.documents.creation import create
 from singletable.documents.diff import diff, diff_hashes, diff_of
 from singletable.documents.garbage import collect_garbage
-from singletable.documents.head_state import read_state
+from singletable.documents.head_state import read_head_state
 from singletable.documents.read import (
     at,
     client_rows,
@@ -51,7 +51,7 @@ __all__ = [
     "page_of_documents",
     "parent_of",
     "process",
-    "read_state",
+    "read_head_state",
     "record_rows",
     "replay",
     "restore",

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
-from singletable.documents.conditional_put import Yielding, clear
+from singletable.documents.conditional_put import TolerantPut, clear
 from singletable.documents.contents import ARGUMENTS, Content, Contents, content_of
 from singletable.documents.context import Context
 from singletable.documents.head_state import behind_gaps
@@ -33,7 +33,7 @@ from singletable.documents.submission import refs_in
 from singletable.errors import Denied, TransactionConflict, Unavailable
 from singletable.expressions import AttributeChange, Condition, Expressions, Given, Stored
 from singletable.flow.port import Port
-from singletable.foundation import ANY, Query, after, ask, guard, is_absent, model_of, ready
+from singletable.foundation import ANY, Query, after, guard, is_absent, model_of, prepare_query, ready
 from singletable.operations import DeleteItem, Guard, Key, PutItem, Refused, UpdateItem
 from singletable.operations.answers import RAW
 from singletable.values import AttributeValue
@@ -96,7 +96,7 @@ async def collect_garbage(port: Port, context: Context[Any], document_id: str, *
     since, reached.contents = reached.version, set()
     await run.look(reached, since)
     deleted, failed = await run.delete(doomed - reached.contents)
-    await run.forgive(doomed & reached.contents)
+    await run.release(doomed & reached.contents)
     await run.close()
     return Collected(len(stored), deleted, len(doomed) - deleted - failed, len(left) + failed, dropped)
 
@@ -121,8 +121,8 @@ class _Run:
         async for waiting in self._pages(inbox):
             reached.contents |= await self._of_mutations(waiting)
         if since is None:
-            everything: Query[MutationRecord] = rows.mutation.by_id(document_id, ANY)
-            async for records in self._pages(everything):
+            read_all: Query[MutationRecord] = rows.mutation.by_id(document_id, ANY)
+            async for records in self._pages(read_all):
                 reached.contents |= await self._of_mutations(records)
         else:
             reached.version = await newest(self.port, self.context, document_id)
@@ -164,10 +164,10 @@ class _Run:
         return [row async for page in self._pages(condemned) for row in page]
 
     async def _pages(self, query: Query[R]) -> AsyncIterator[list[R]]:
-        asked = ask(query.consistent(), self.port.now())
+        prepared = prepare_query(query.consistent(), self.port.now())
         position: Key | None = None
         while True:
-            page = await self.port.send(asked.operation(position, None))
+            page = await self.port.send(prepared.operation(position, None))
             yield page.items
             position = page.after
             if position is None:
@@ -187,7 +187,7 @@ class _Run:
             elif content not in doomed:
                 await self._remove(row, _is("deleting", {"BOOL": False}))
         taken = {content_of(row.folder, row.sha256) for row in rows if row.deleting}
-        puts = [Yielding(self._put(content)) for content in sorted(doomed - taken, key=_order)]
+        puts = [TolerantPut(self._put(content)) for content in sorted(doomed - taken, key=_order)]
         if puts:
             await self.port.send_all(puts)
         return left
@@ -245,7 +245,7 @@ class _Run:
             deleted += 1
         return deleted, failed
 
-    async def forgive(self, reached: set[Content]) -> None:
+    async def release(self, reached: set[Content]) -> None:
         """Take the rows of what is reached after all away."""
         held = _is("run", {"S": self.name}) & _is("deleting", {"BOOL": False})
         for content in sorted(reached, key=_order):

@@ -15,12 +15,12 @@ from singletable.documents.context import Context
 from singletable.documents.read import client_rows, newest_operation, not_found
 from singletable.documents.rows import ClientRecord, GcEpoch, InboxRow, Version
 from singletable.flow.port import Port
-from singletable.foundation import ANY, Query, ask, get_operation
+from singletable.foundation import ANY, Query, get_operation, prepare_query
 from singletable.operations import Key
 
 
 @dataclass(frozen=True)
-class State:
+class HeadState:
     """What a version is made from."""
 
     version: Version
@@ -34,14 +34,14 @@ class State:
     """Those that wait for a program that knows their names."""
 
 
-async def read_state(port: Port, context: Context[Any], document_id: str, held: Collection[str] = ()) -> State:
+async def read_head_state(port: Port, context: Context[Any], document_id: str, held: Collection[str] = ()) -> HeadState:
     """The newest version, and what can be applied to it, of all clients but those that are held back.
 
     Two round trips, more where much can't be applied yet.
     """
     rows, now = context.model.rows, port.now()
     inbox: Query[InboxRow] = rows.inbox.by_id(document_id, ANY)
-    waiting = ask(inbox.consistent(), port.now())
+    waiting = prepare_query(inbox.consistent(), port.now())
     first: list[Any] = [
         newest_operation(port, context, document_id).operation(None, 1),
         get_operation(rows.epoch.by_document(document_id), consistent=True),
@@ -59,14 +59,14 @@ async def read_state(port: Port, context: Context[Any], document_id: str, held: 
         )
         for row in page.items:
             (dead if row.id <= _last_id(clients, row.client) else found).append(row)
-        chosen, unknown = in_turns(found, clients, lambda row: waits_for_a_name(context, row, now), held)
+        chosen, unknown = interleave(found, clients, lambda row: awaits_mutator(context, row, now), held)
         after: Key | None = page.after
         if after is None or len(chosen) >= MAX_MUTATIONS:
-            return State(version.items[0], epoch, clients, chosen[:MAX_MUTATIONS], dead, unknown)
+            return HeadState(version.items[0], epoch, clients, chosen[:MAX_MUTATIONS], dead, unknown)
         page = await port.send(waiting.operation(after, None))
 
 
-def in_turns(
+def interleave(
     rows: Sequence[InboxRow],
     clients: dict[str, ClientRecord],
     is_unknown: Callable[[InboxRow], bool] = lambda row: False,
@@ -103,7 +103,7 @@ def behind_gaps(rows: Sequence[InboxRow], clients: dict[str, ClientRecord]) -> l
     return found
 
 
-def waits_for_a_name(context: Context[Any], row: InboxRow, now: float) -> bool:
+def awaits_mutator(context: Context[Any], row: InboxRow, now: float) -> bool:
     """Whether another program may know the mutation, and there is time for it still.
 
     Not where the name is the library's own, which no program can have, or the row is a replay's or an older library's.

@@ -15,7 +15,7 @@ from singletable.documents.read import client_rows
 from singletable.documents.rows import ClientRecord, InboxRow
 from singletable.errors import InvalidRequest, Unavailable
 from singletable.flow.port import Port
-from singletable.foundation import ANY, Query, ask, get_many, model_for
+from singletable.foundation import ANY, Query, get_many, model_for, prepare_query
 
 Known = Mapping[str, ClientRecord]
 _Place = tuple[str, int]
@@ -73,7 +73,7 @@ async def check_room(
         return
     most = context.model.bounds.waiting
     inbox: Query[InboxRow] = context.model.rows.inbox.by_id(document_id, ANY)
-    page = await port.send(ask(inbox.consistent(), port.now()).operation(None, most))
+    page = await port.send(prepare_query(inbox.consistent(), port.now()).operation(None, most))
     if len(page.items) >= most:
         raise Unavailable(
             f"{most} mutations wait in the document's inbox, and one comes that can't be applied now either",

@@ -9,14 +9,14 @@ from collections.abc import Hashable
 _REMEMBERED = 1000
 
 log = logging.getLogger("singletable.documents")
-_told: OrderedDict[Hashable, None] = OrderedDict()
+_warned: OrderedDict[Hashable, None] = OrderedDict()
 
 
-def tell_once(place: Hashable, what: str) -> None:
+def warn_once(place: Hashable, what: str) -> None:
     """A warning, unless this process gave it before, of late."""
-    if place in _told:
+    if place in _warned:
         return
     log.warning("%s", what)
-    _told[place] = None
-    if len(_told) > _REMEMBERED:
-        _told.popitem(last=False)
+    _warned[place] = None
+    if len(_warned) > _REMEMBERED:
+        _warned.popitem(last=False)

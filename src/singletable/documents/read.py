@@ -13,7 +13,7 @@ from singletable.documents.rows import ClientRecord, CollectionVersion, GcEpoch,
 from singletable.documents.snapshots import StoredItems, snapshot_of
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, NotFound
 from singletable.flow.port import Port
-from singletable.foundation import ANY, Asked, KeyOf, Page, Query, ask, get_many, page, ready
+from singletable.foundation import ANY, KeyOf, Page, PreparedQuery, Query, get_many, page, prepare_query, ready
 from singletable.foundation import get as get_row
 from singletable.operations import Key
 
@@ -79,9 +79,9 @@ async def newest(port: Port, context: Context[Any], document_id: str) -> Version
     return version
 
 
-def newest_operation(port: Port, context: Context[Any], document_id: str) -> Asked:
+def newest_operation(port: Port, context: Context[Any], document_id: str) -> PreparedQuery:
     versions: Query[Version] = context.model.rows.version.by_number(document_id, ANY)
-    return ask(versions.newest_first().consistent(), port.now())
+    return prepare_query(versions.newest_first().consistent(), port.now())
 
 
 async def version_row(port: Port, context: Context[Any], document_id: str, number: int) -> Version:
@@ -160,11 +160,11 @@ async def parts_of(port: Port, context: Context[Any], wanted: Sequence[Collectio
     """The items of some collection versions, each in all its parts."""
     rows = context.model.rows.collections
     queries = [rows[key.name].by_number(key.document_id, key.number, ANY) for key in wanted]
-    asked = [ask(query.consistent(), port.now()) for query in queries]
-    found: list[list[CollectionVersion]] = [[] for _ in asked]
-    after: dict[int, Key | None] = dict.fromkeys(range(len(asked)))
+    prepared = [prepare_query(query.consistent(), port.now()) for query in queries]
+    found: list[list[CollectionVersion]] = [[] for _ in prepared]
+    after: dict[int, Key | None] = dict.fromkeys(range(len(prepared)))
     while after:
-        answers = await port.send_all([asked[i].operation(position, None) for i, position in after.items()])
+        answers = await port.send_all([prepared[i].operation(position, None) for i, position in after.items()])
         for i, answer in zip(list(after), answers, strict=True):
             found[i] += answer.items
             after[i] = answer.after
@@ -195,7 +195,7 @@ async def items_of(port: Port, context: Context[Any], document_id: str, name: st
     (name,) = _known(context, [name])
     model, row = context.model.collections[name], context.model.rows.collections[name]
     query: Query[CollectionVersion] = row.by_number(document_id, ANY)
-    found = await port.send(ask(query.newest_first().consistent(), port.now()).operation(None, 1))
+    found = await port.send(prepare_query(query.newest_first().consistent(), port.now()).operation(None, 1))
     if not found.items:
         version = await newest(port, context, document_id)
         return await _items(port, context, version, name)

@@ -24,7 +24,7 @@ _TRIES = 40
 _LONGEST_WAIT_SECONDS = 1.0
 
 
-async def keep(
+async def ensure_contents(
     port: Port, context: Context[Any], epoch: GcEpoch, contents: Contents, needed: Mapping[Content, bytes | None]
 ) -> None:
     """Put every content that is given; one that is None must be there already: NotFound.
@@ -32,17 +32,17 @@ async def keep(
     Puts are side by side. Two round trips more for contents that garbage collection has condemned.
     """
     if epoch.open is not None:
-        await _pardon(port, context, epoch.document_id, needed)
-    calls: list[Callable[[], None]] = [_keeping(contents, content, data) for content, data in needed.items()]
+        await _release_condemned(port, context, epoch.document_id, needed)
+    calls: list[Callable[[], None]] = [_write_or_require(contents, content, data) for content, data in needed.items()]
     if calls:
         await port.call_all(calls)
 
 
-def _keeping(contents: Contents, content: Content, data: bytes | None) -> Callable[[], None]:
-    return partial(_must_be_there, contents, content) if data is None else partial(contents.write, content, data)
+def _write_or_require(contents: Contents, content: Content, data: bytes | None) -> Callable[[], None]:
+    return partial(_require, contents, content) if data is None else partial(contents.write, content, data)
 
 
-def _must_be_there(contents: Contents, content: Content) -> None:
+def _require(contents: Contents, content: Content) -> None:
     if not contents.has(content):
         raise NotFound(
             f"the content {content.sha256} of {content.folder} is not in the blob store",
@@ -51,14 +51,16 @@ def _must_be_there(contents: Contents, content: Content) -> None:
         )
 
 
-def holds(context: Context[Any], epoch: GcEpoch) -> CheckItem:
+def epoch_check(context: Context[Any], epoch: GcEpoch) -> CheckItem:
     """The condition of a transaction that nothing was condemned since its processor began."""
     model = model_for(epoch)
     same = Condition("=", (Stored("epoch"), Given({"N": str(epoch.epoch)})))
     return CheckItem(context.model.table.name, model.key_item(model.key_of(epoch)), guard(model, same))
 
 
-async def _pardon(port: Port, context: Context[Any], document_id: str, needed: Mapping[Content, bytes | None]) -> None:
+async def _release_condemned(
+    port: Port, context: Context[Any], document_id: str, needed: Mapping[Content, bytes | None]
+) -> None:
     """Remove the rows of condemned contents; wait for those that are being deleted until they are gone."""
     kind = context.model.rows.condemned
     keys = [kind.by_content(document_id, content.folder, content.sha256) for content in needed]

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from singletable.documents import flows
 from singletable.documents.blobs import BlobStore
 from singletable.documents.contents import MAX_CONTENT_BYTES
-from singletable.documents.context import Authorise, Context, context_of
+from singletable.documents.context import Authoriser, Context, context_of
 from singletable.documents.diff import Diff
 from singletable.documents.document import Document, Items
 from singletable.documents.garbage import Collected
@@ -39,7 +39,7 @@ class Documents(Generic[D]):
         kind: type[D],
         *,
         blobs: BlobStore | None = None,
-        authorise: Authorise | None = None,
+        authorise: Authoriser | None = None,
         max_content_bytes: int = MAX_CONTENT_BYTES,
     ) -> None:
         check_blocking(db, "Documents")

@@ -13,18 +13,18 @@ from typing import Any, TypeGuard, TypeVar
 import msgspec
 
 from singletable.documents.canonical_json import digest_of, is_array, is_object
-from singletable.documents.conditional_put import Yielding, put_if_absent
+from singletable.documents.conditional_put import TolerantPut, put_if_absent
 from singletable.documents.contents import ARGUMENTS, Content, Contents, check_size, content_of
 from singletable.documents.context import Context
 from singletable.documents.document import CollectionModel
 from singletable.documents.inbox_limits import check_ahead, check_room, first_missing, last_of
 from singletable.documents.mutations import Mutation, Mutator, Outcome, Ref, Submission
 from singletable.documents.read import client_rows, epoch_row, not_found, outcomes
-from singletable.documents.retention import holds, keep
+from singletable.documents.retention import ensure_contents, epoch_check
 from singletable.documents.rows import ClientRecord, GcEpoch, InboxRow
 from singletable.errors import InvalidRequest, TransactionConflict
 from singletable.flow.port import Consumed, Port
-from singletable.foundation import ANY, Query, ask, get_many, ready
+from singletable.foundation import ANY, Query, get_many, prepare_query, ready
 from singletable.operations import Cancelled, TransactWriteItems
 
 T = TypeVar("T")
@@ -77,24 +77,24 @@ async def _submit(
     given = {(each.client, each.id): each for each in submissions}
     if len(given) < len(submissions):
         raise InvalidRequest("a mutation is given twice: a client's id names one", operation="submit")
-    epoch, known = await _known(port, context, document_id, [each.client for each in submissions])
+    epoch, known = await _epoch_and_clients(port, context, document_id, [each.client for each in submissions])
     new = [s for s in submissions if s.id > last_of(known, s.client)]
     left: list[Submission] = []
     if not own:
         missing = await first_missing(port, context, document_id, new, known)
         if not takes_gaps:
-            left = [s for s in new if _is_out(context, s, known, missing)]
-            new = [s for s in new if not _is_out(context, s, known, missing)]
+            left = [s for s in new if _is_left_out(context, s, known, missing)]
+            new = [s for s in new if not _is_left_out(context, s, known, missing)]
         check_ahead(context, new, known)
         await check_room(port, context, document_id, new, has_gap=takes_gaps and bool(missing))
-    await _take_in(port, context, epoch, new, own)
+    await _put_inbox_rows(port, context, epoch, new, own)
     taken = {(each.client, each.id) for each in [*new, *left]}
     old = [place for place in given if place not in taken]
     found = await outcomes(port, context, document_id, old)
     return {place: outcome for place, outcome in zip(old, found, strict=True) if outcome is not None}, left
 
 
-def _is_out(
+def _is_left_out(
     context: Context[Any], each: Submission, known: Mapping[str, ClientRecord], missing: Mapping[str, int]
 ) -> bool:
     is_ahead = each.id - last_of(known, each.client) > context.model.bounds.ahead
@@ -118,7 +118,7 @@ def _is_list(given: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(given, Sequence) and not isinstance(given, str)
 
 
-async def _known(
+async def _epoch_and_clients(
     port: Port, context: Context[Any], document_id: str, clients: Sequence[str]
 ) -> tuple[GcEpoch, dict[str, ClientRecord]]:
     """The document's epoch and how far its clients have come. One request for up to 99 clients. NotFound."""
@@ -130,13 +130,15 @@ async def _known(
     return found[0], {row.client: row for row in found[1:]}
 
 
-async def _take_in(port: Port, context: Context[Any], epoch: GcEpoch, new: Sequence[Submission], own: bool) -> None:
+async def _put_inbox_rows(
+    port: Port, context: Context[Any], epoch: GcEpoch, new: Sequence[Submission], own: bool
+) -> None:
     document_id = epoch.document_id
     for _ in range(TRIES):
         contents = context.contents(epoch.parent, document_id)
         needed: dict[Content, bytes | None] = {}
         rows = [_row(context, contents, document_id, each, needed, own, _instant(port)) for each in new]
-        await keep(port, context, epoch, contents, needed)
+        await ensure_contents(port, context, epoch, contents, needed)
         if await _put(port, context, epoch, rows):
             return
         epoch = await epoch_row(port, context, document_id)
@@ -187,15 +189,15 @@ async def _put(port: Port, context: Context[Any], epoch: GcEpoch, rows: Sequence
     """Put the rows that are not there, side by side; False where the epoch has passed for one that needs blobs."""
     plain = [put_if_absent(row) for row, needs_blobs in rows if not needs_blobs]
     held = [
-        TransactWriteItems([put_if_absent(row), holds(context, epoch)], port.token())
+        TransactWriteItems([put_if_absent(row), epoch_check(context, epoch)], port.token())
         for row, needs_blobs in rows
         if needs_blobs
     ]
     if plain:
-        await port.send_all([Yielding(put) for put in plain])
+        await port.send_all([TolerantPut(put) for put in plain])
     if not held:
         return True
-    return all(await port.send_all([_IfHeld(transaction) for transaction in held]))
+    return all(await port.send_all([_PutInEpoch(transaction) for transaction in held]))
 
 
 async def submit_next(
@@ -220,10 +222,10 @@ async def submit_next(
         contents = context.contents(epoch.parent, document_id)
         needed: dict[Content, bytes | None] = {}
         row, _ = _row(context, contents, document_id, submission, needed, own, _instant(port))
-        await keep(port, context, epoch, contents, needed)
+        await ensure_contents(port, context, epoch, contents, needed)
         try:
             # As a transaction, whose token settles a lost answer: an id that is taken is another's.
-            await port.send(TransactWriteItems([put_if_absent(row), holds(context, epoch)], port.token()))
+            await port.send(TransactWriteItems([put_if_absent(row), epoch_check(context, epoch)], port.token()))
         except Cancelled:
             continue
         return submission
@@ -248,13 +250,13 @@ async def _next_id(port: Port, context: Context[Any], document_id: str, client: 
     """One after the last of a client that is applied or waits."""
     # The inbox first: a row that is gone from it by then is counted by the record that is read afterwards.
     waiting: Query[InboxRow] = context.model.rows.inbox.by_id(document_id, client, ANY)
-    newest = await port.send(ask(waiting.newest_first().consistent(), port.now()).operation(None, 1))
+    newest = await port.send(prepare_query(waiting.newest_first().consistent(), port.now()).operation(None, 1))
     known = await client_rows(port, context, document_id, [client])
     ids = [row.id for row in newest.items] + [row.last_id for row in known.values()]
     return max(ids, default=0) + 1
 
 
-class _IfHeld:
+class _PutInEpoch:
     """A put with a check of the epoch: True where the row is there afterwards, False where the epoch has passed."""
 
     def __init__(self, transaction: TransactWriteItems) -> None:
@@ -282,7 +284,7 @@ async def store(
         data = collection.codec.encode(value)
         named.append(Content(collection.folder, digest_of(data)))
         needed[named[-1]] = data
-    await keep(port, context, epoch, context.contents(epoch.parent, document_id), needed)
+    await ensure_contents(port, context, epoch, context.contents(epoch.parent, document_id), needed)
     return [Ref(f"{content.folder}/{content.sha256}") for content in named]
 
 

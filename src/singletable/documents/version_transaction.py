@@ -13,9 +13,9 @@ from typing import Any
 from singletable.documents.batches import SPILL_BYTES, Ended
 from singletable.documents.conditional_put import put_if_absent
 from singletable.documents.context import Context
-from singletable.documents.drafts import ENTRY_BYTES, Working, entries_size
-from singletable.documents.head_state import State
-from singletable.documents.retention import holds
+from singletable.documents.drafts import ENTRY_BYTES, WorkingVersion, entries_size
+from singletable.documents.head_state import HeadState
+from singletable.documents.retention import epoch_check
 from singletable.documents.rows import Applied
 from singletable.expressions import Condition, Given, Stored
 from singletable.foundation import guard, model_of
@@ -25,7 +25,7 @@ from singletable.values.sizes import text_size
 
 
 def actions_of(
-    context: Context[Any], state: State, working: Working, ended: Sequence[Ended], now: float
+    context: Context[Any], state: HeadState, working: WorkingVersion, ended: Sequence[Ended], now: float
 ) -> list[Action]:
     """Everything of the transaction. At most 100 actions and 4 MB, which the batch has seen to."""
     before = state.version
@@ -49,7 +49,7 @@ def actions_of(
         actions += collection_actions(context, before.document_id, before.parent, name, numbers[name], hashes)
     actions += [_record(context, before.document_id, number, each) for each in ended]
     actions += _clients(context, state, number, ended)
-    return [*actions, holds(context, state.epoch)]
+    return [*actions, epoch_check(context, state.epoch)]
 
 
 def collection_actions(
@@ -106,7 +106,7 @@ def _record(context: Context[Any], document_id: str, number: int, ended: Ended) 
     )
 
 
-def _clients(context: Context[Any], state: State, number: int, ended: Sequence[Ended]) -> list[Action]:
+def _clients(context: Context[Any], state: HeadState, number: int, ended: Sequence[Ended]) -> list[Action]:
     """Each client's last id, under the one that was read."""
     last = {each.submission.client: each.submission.id for each in ended}
     document_id, model = state.version.document_id, model_of(context.model.rows.client)

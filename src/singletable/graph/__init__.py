@@ -27,7 +27,7 @@ from singletable.graph.edge_items import EdgeMoved
 from singletable.graph.edges import Edge
 from singletable.graph.graph import Graph
 from singletable.graph.graph_async import AsyncGraph
-from singletable.graph.link_writes import Linking, Unlinking, link
+from singletable.graph.link_writes import Link, Unlink, link
 from singletable.graph.members import Member, members_of
 from singletable.graph.node_items import CAP
 from singletable.graph.nodes import Node, node_key
@@ -44,14 +44,14 @@ __all__ = [
     "EdgeQuery",
     "Graph",
     "GraphTable",
+    "Link",
     "Linked",
-    "Linking",
     "Member",
     "Node",
     "NodePage",
     "NodeQuery",
     "Row",
-    "Unlinking",
+    "Unlink",
     "flows",
     "link",
     "members_of",

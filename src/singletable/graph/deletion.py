@@ -12,7 +12,7 @@ from typing import Any
 
 from singletable.errors import InvalidRequest, TransactionCancelled
 from singletable.flow.port import Port
-from singletable.foundation import Model, chunk, commit, ready, start
+from singletable.foundation import Model, commit, open_query, read_page, ready
 from singletable.graph.edge_removal import Removed, partition_pages, remove_edges
 from singletable.graph.edges import Edge, edge_types, is_edge
 from singletable.graph.nodes import BURIED, TOMBSTONE, Node, is_key_of, node_key
@@ -88,9 +88,9 @@ async def _remove_outgoing(port: Port, node: HoldTombstone) -> Removed:
 
 
 async def _remove_incoming(port: Port, query: EdgeQuery[Any], node: HoldTombstone) -> Removed:
-    asked, after, total = await start(port, query), None, Removed()
+    prepared, after, total = await open_query(port, query), None, Removed()
     while True:
-        page = await chunk(port, asked, after)
+        page = await read_page(port, prepared, after)
         total += await remove_edges(port, page.items, node)
         after = page.after
         if after is None:

@@ -23,7 +23,7 @@ from singletable.foundation import (
 )
 from singletable.graph.edge_items import DeleteEdge, EdgeMoved, edge_key, listing_of
 from singletable.graph.edges import Edge
-from singletable.graph.link_writes import Unlinking
+from singletable.graph.link_writes import Unlink
 from singletable.graph.tombstones import HoldTombstone, is_ended
 from singletable.operations import Item, Key, Query, Selection
 from singletable.operations.answers import RAW
@@ -100,7 +100,7 @@ def without_source(edge: Edge[Any, Any]) -> list[Write]:
 def _writes(edge: Edge[Any, Any], node: HoldTombstone) -> Sequence[Write]:
     if edge.source.partition == node.key.partition:
         return [DeleteEdge(edge_key(edge), listing_of(edge))]
-    return Unlinking(edge).writes()
+    return Unlink(edge).writes()
 
 
 def _raise_others(cancelled: TransactionCancelled) -> None:

@@ -13,7 +13,7 @@ from singletable.foundation import HasWrites, KeyOf, Write, applied, commit, get
 from singletable.graph.edge_items import EdgeMoved, edge_key, was_read
 from singletable.graph.edge_removal import without_source
 from singletable.graph.edges import Edge, is_edge
-from singletable.graph.link_writes import Linking, Relinking, Target, Unlinking
+from singletable.graph.link_writes import Link, Relink, Target, Unlink
 from singletable.graph.nodes import is_key_of, node_key
 
 D = TypeVar("D", bound=Edge[Any, Any])
@@ -26,7 +26,7 @@ async def link(port: Port, edge: Edge[Any, Any], target: Target = "checked") -> 
 
     One request; a second where the edge type is at its cap on the node, and the edge is written unlisted.
     """
-    await _send(port, [Linking(edge, target)])
+    await _send(port, [Link(edge, target)])
 
 
 async def unlink(port: Port, edge: Any) -> bool:
@@ -52,7 +52,7 @@ async def unlink(port: Port, edge: Any) -> bool:
 
 async def _unlink(port: Port, edge: Any) -> None:
     try:
-        await commit(port, Unlinking(edge).writes())
+        await commit(port, Unlink(edge).writes())
     except TransactionCancelled as cancelled:
         failure = cancelled.failures[0]
         if failure.key != edge.source:
@@ -84,8 +84,8 @@ async def relink(port: Port, edge: Any, updates: tuple[Update, ...], target: Any
 
 def _moves(found: Any, after: Any) -> list[HasWrites]:
     if edge_key(after).low == edge_key(found).low:
-        return [Relinking(found, after)]
-    return [Unlinking(found), Linking(after)]
+        return [Relink(found, after)]
+    return [Unlink(found), Link(after)]
 
 
 def _after(edge: Any, updates: tuple[Update, ...], target: Any) -> Any:

@@ -18,7 +18,7 @@ from singletable.foundation import Write
 from singletable.graph.edge_items import DeleteEdge, Listing, PutEdge, edge_key, listing_of
 from singletable.graph.edge_items import EdgeMoved as EdgeMoved
 from singletable.graph.edges import Edge
-from singletable.graph.node_items import HoldNode
+from singletable.graph.node_items import UpdateEdgeSet
 
 D = TypeVar("D", bound=Edge[Any, Any])
 
@@ -26,7 +26,7 @@ Target = Literal["checked", "unchecked"]
 
 
 @dataclass(frozen=True)
-class Linking(Generic[D]):
+class Link(Generic[D]):
     """A link to be made: `Graph(db).link(edge)` makes it alone, `tx.add(link(edge))` with the rest of a transaction."""
 
     edge: D
@@ -37,15 +37,15 @@ class Linking(Generic[D]):
         held = type(edge).__mirrors__ is not None
         found: list[Write] = [
             PutEdge(edge_key(edge), listing),
-            HoldNode(edge.source, (listing,) if held else ()),
+            UpdateEdgeSet(edge.source, (listing,) if held else ()),
         ]
         if self.target == "checked":
-            found.append(HoldNode(edge.target))
+            found.append(UpdateEdgeSet(edge.target))
         return found
 
 
 @dataclass(frozen=True)
-class Unlinking(Generic[D]):
+class Unlink(Generic[D]):
     """An edge, as it was read, to be taken away."""
 
     edge: D
@@ -54,12 +54,12 @@ class Unlinking(Generic[D]):
         edge, listing = self.edge, listing_of(self.edge)
         found: list[Write] = [DeleteEdge(edge_key(edge), listing)]
         if type(edge).__mirrors__ is not None and listing.listed:
-            found.append(HoldNode(edge.source, goes=(listing,), keeps=False))
+            found.append(UpdateEdgeSet(edge.source, removed=(listing,), must_exist=False))
         return found
 
 
 @dataclass(frozen=True)
-class Relinking(Generic[D]):
+class Relink(Generic[D]):
     """An edge, as it was read, to become another between the same nodes."""
 
     before: D
@@ -78,7 +78,7 @@ class Relinking(Generic[D]):
 
 
 @dataclass(eq=False)
-class _Moving(HoldNode):
+class _Moving(UpdateEdgeSet):
     """A member that changes: it leaves one half of the set and comes into the other; the counter stays."""
 
     verb: ClassVar[str] = "relink"
@@ -90,12 +90,12 @@ class _Moving(HoldNode):
         return True
 
 
-def link(edge: D, *, target: Target = "checked") -> Linking[D]:
+def link(edge: D, *, target: Target = "checked") -> Link[D]:
     """A new edge. `target="unchecked"` leaves out the check of the target, for nodes that are never deleted.
 
     Links to one checked target conflict with each other, as each holds it.
     """
-    return Linking(edge, target)
+    return Link(edge, target)
 
 
 def _mirrors_differ(one: Edge[Any, Any], other: Edge[Any, Any]) -> bool:

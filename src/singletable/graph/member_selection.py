@@ -12,37 +12,37 @@ from singletable.graph.nodes import Node
 from singletable.graph.queries import Linked
 
 
-class Chooser:
+class MemberSelector:
     """Lays members with those that ask for them. What a tail means, and who takes it, is found out once: a page has
     hundreds of members, and few tails."""
 
     def __init__(self, linked: Sequence[Linked[Any]]) -> None:
         self._linked = linked
         edges = dict.fromkeys(each.edge for each in linked)
-        self._forms = [(form_of(edge), dict[Tail, _Takers]()) for edge in edges]
+        self._forms = [(form_of(edge), dict[Tail, _Selectors]()) for edge in edges]
 
     def of(self, node: Node) -> dict[Linked[Any], list[Member]]:
         """A node's members by what asks for them, in the order of their texts."""
-        chosen: list[list[Member]] = [[] for _ in self._linked]
+        selected: list[list[Member]] = [[] for _ in self._linked]
         texts = sorted(texts_of(node))
         for form, known in self._forms:
             for parts in form.parts(texts):
-                meaning, takers = known.get(parts[1:]) or self._judge(form, known, parts[1:])
-                for taker in takers:
-                    chosen[taker].append(Member(parts[0], meaning))
-        return dict(zip(self._linked, chosen, strict=True))
+                meaning, selectors = known.get(parts[1:]) or self._classify(form, known, parts[1:])
+                for selector in selectors:
+                    selected[selector].append(Member(parts[0], meaning))
+        return dict(zip(self._linked, selected, strict=True))
 
-    def _judge(self, form: MemberForm, known: dict[Tail, _Takers], tail: Tail) -> _Takers:
+    def _classify(self, form: MemberForm, known: dict[Tail, _Selectors], tail: Tail) -> _Selectors:
         meaning = form.meaning(tail)
-        known[tail] = meaning, [i for i, each in enumerate(self._linked) if asks_for(each, meaning)]
+        known[tail] = meaning, [i for i, each in enumerate(self._linked) if is_selected(each, meaning)]
         return known[tail]
 
 
-_Takers = tuple[Meaning, list[int]]
+_Selectors = tuple[Meaning, list[int]]
 """What a tail means, and the numbers of those that ask for such members."""
 
 
-def asks_for(linked: Linked[Any], meaning: Meaning) -> bool:
+def is_selected(linked: Linked[Any], meaning: Meaning) -> bool:
     is_kind = linked.edge is meaning.edge and linked.kind is meaning.kind
     return is_kind and all(test(meaning.values) for test in linked.tests)
 

@@ -21,34 +21,34 @@ CAP = 100
 
 
 @dataclass(eq=False)
-class HoldNode(Write):
+class UpdateEdgeSet(Write):
     """What a transaction does to one node: members that come and go, or only that it has to be there."""
 
     verb: ClassVar[str] = "link"
     key: KeyOf[Any]
-    comes: tuple[Listing, ...] = ()
-    goes: tuple[Listing, ...] = ()
-    keeps: bool = True
+    added: tuple[Listing, ...] = ()
+    removed: tuple[Listing, ...] = ()
+    must_exist: bool = True
     """The node has to be there and must not be being deleted."""
 
     def joined_with(self, other: Write) -> Write | None:
         if isinstance(other, CreateWrite):
-            return CreateHeld(other.entity, other.where, other.origin).joined_with(self)
-        if not isinstance(other, HoldNode):
+            return CreateLinkedNode(other.entity, other.where, other.origin).joined_with(self)
+        if not isinstance(other, UpdateEdgeSet):
             return None
         joined = replace(
             self,
-            comes=self.comes + other.comes,
-            goes=self.goes + other.goes,
-            keeps=self.keeps or other.keeps,
+            added=self.added + other.added,
+            removed=self.removed + other.removed,
+            must_exist=self.must_exist or other.must_exist,
         )
         joined.settle_sets()
         return joined
 
     def settle_sets(self) -> None:
         """Give new members the set that no member leaves; InvalidRequest where members leave both."""
-        left = {gone.attribute for gone in self.goes if gone.listed}
-        for new in self.comes:
+        left = {gone.attribute for gone in self.removed if gone.listed}
+        for new in self.added:
             if new.attribute in left:
                 new.revision += 1
             if new.attribute in left:
@@ -64,7 +64,7 @@ class HoldNode(Write):
         name, key = self.model.table.name, self.model.key_item(self.key)
         counted = self._counts()
         conditions: Condition | None = is_type(self.model)
-        if self.keeps:
+        if self.must_exist:
             conditions = both(conditions, Condition("attribute_not_exists", (Stored(TOMBSTONE),)))
         for edge, more in counted.items():
             if more > 0:
@@ -82,40 +82,40 @@ class HoldNode(Write):
         """What its edges make of a new node: the sets and the counters. A transaction has fewer edges than the cap."""
         found: dict[str, Any] = {}
         for attribute in EDGE_SETS:
-            if members := sorted({x.member for x in self.comes if x.listed and x.attribute == attribute}):
+            if members := sorted({x.member for x in self.added if x.listed and x.attribute == attribute}):
                 found[attribute] = {"SS": members}
         found |= {counter_of(edge): {"N": str(count)} for edge, count in self._counts().items()}
         return found
 
     def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
         """Whether the node is at its cap: then the edges are written unlisted."""
-        if stored is None or not self.model.is_mine(stored) or (self.keeps and TOMBSTONE in stored):
+        if stored is None or not self.model.is_mine(stored) or (self.must_exist and TOMBSTONE in stored):
             return False
         full = False
         for edge, more in self._counts().items():
             has = int(stored.get(counter_of(edge), {"N": "0"})["N"])
             if more > 0 and has + more > CAP:
                 room = max(0, CAP - has)
-                for listing in [new for new in self.comes if type(new.edge) is edge and new.listed][room:]:
+                for listing in [new for new in self.added if type(new.edge) is edge and new.listed][room:]:
                     listing.listed, full = False, True
         return full
 
     def _counts(self) -> dict[type[Edge[Any, Any]], int]:
         counts: dict[type[Edge[Any, Any]], int] = {}
-        for listings, step in ((self.comes, 1), (self.goes, -1)):
+        for listings, step in ((self.added, 1), (self.removed, -1)):
             for listing in listings:
                 if listing.listed:
                     counts[type(listing.edge)] = counts.get(type(listing.edge), 0) + step
         return counts
 
     def _update_text(self, counted: dict[type[Edge[Any, Any]], int]) -> bool:
-        return bool(counted or any(not new.listed for new in self.comes))
+        return bool(counted or any(not new.listed for new in self.added))
 
     def _rendered(self, expressions: Expressions, counted: dict[type[Edge[Any, Any]], int]) -> str:
         adds, deletes = list[str](), list[str]()
         for attribute in EDGE_SETS:
-            new = sorted({x.member for x in self.comes if x.listed and x.attribute == attribute})
-            gone = sorted({x.member for x in self.goes if x.listed and x.attribute == attribute})
+            new = sorted({x.member for x in self.added if x.listed and x.attribute == attribute})
+            gone = sorted({x.member for x in self.removed if x.listed and x.attribute == attribute})
             if new:
                 adds.append(f"{expressions.name(attribute)} {expressions.value({'SS': new})}")
             if gone:
@@ -123,7 +123,7 @@ class HoldNode(Write):
         for edge, step in counted.items():
             if step:
                 adds.append(f"{expressions.name(counter_of(edge))} {expressions.value({'N': str(step)})}")
-        unlisted = sorted({model_of(type(x.edge)).type for x in self.comes if not x.listed})
+        unlisted = sorted({model_of(type(x.edge)).type for x in self.added if not x.listed})
         if unlisted:
             adds.append(f"{expressions.name(OVERFLOW)} {expressions.value({'SS': unlisted})}")
         clauses = (("ADD", adds), ("DELETE", deletes))
@@ -139,23 +139,23 @@ class HoldNode(Write):
 
 
 @dataclass(eq=False)
-class CreateHeld(CreateWrite):
+class CreateLinkedNode(CreateWrite):
     """A new node that is linked in the transaction that creates it: its edge set is written with it."""
 
-    held: HoldNode | None = None
+    edge_set: UpdateEdgeSet | None = None
 
     def joined_with(self, other: Write) -> Write | None:
-        if not isinstance(other, HoldNode) or other.goes:
+        if not isinstance(other, UpdateEdgeSet) or other.removed:
             return None
-        held = other if self.held is None else self.held.joined_with(other)
-        assert isinstance(held, HoldNode)
-        return CreateHeld(self.entity, self.where, self.origin, held)
+        edge_set = other if self.edge_set is None else self.edge_set.joined_with(other)
+        assert isinstance(edge_set, UpdateEdgeSet)
+        return CreateLinkedNode(self.entity, self.where, self.origin, edge_set)
 
     def main(self, current: Any, moment: Moment) -> Part:
         part = super().main(current, moment)
         assert isinstance(part.action, PutItem)
-        assert self.held is not None
-        whole = structs.replace(part.action, item={**part.action.item, **self.held.contents()})
+        assert self.edge_set is not None
+        whole = structs.replace(part.action, item={**part.action.item, **self.edge_set.contents()})
         return structs.replace(part, action=whole)
 
 

@@ -21,16 +21,16 @@ from singletable.foundation import (
     KeyOf,
     Position,
     Table,
-    ask,
-    everything,
     get_at,
     get_many,
     model_of,
     page,
     placed_reader_of,
+    prepare_query,
+    read_all,
 )
 from singletable.graph.edges import Edge, inverse_of
-from singletable.graph.member_selection import Chooser, asks_for, member_of
+from singletable.graph.member_selection import MemberSelector, is_selected, member_of
 from singletable.graph.members import Member, has_more, knows_edges, members_of
 from singletable.graph.nodes import Node, node_key, stored_key
 from singletable.graph.queries import EdgeQuery, Linked, NodeQuery, edges_from
@@ -89,8 +89,8 @@ async def walk(
     nodes: list[Any] = await get_many(port, [key])
     found: dict[str, tuple[int, Node]] = {node_key(n).partition: (0, n) for n in nodes}
     for hop in range(1, hops + 1):
-        chosen = await _members(port, nodes, tuple(via), complete=True)
-        members = [m for by_spec in chosen for found_by in by_spec.values() for m in found_by]
+        selected = await _members(port, nodes, tuple(via), complete=True)
+        members = [m for by_spec in selected for found_by in by_spec.values() for m in found_by]
         wanted = {m.text: m.kind for m in members if m.text not in found}
         if len(found) + len(wanted) > limit:
             raise InvalidRequest(
@@ -109,12 +109,12 @@ async def count_edges(port: Port, source: Any, edge: type[Edge[Any, Any]]) -> in
     else by reading them."""
     if isinstance(source, Node) and knows_edges(source) and not has_more(source, edge):
         return sum(1 for _ in members_of(source, [edge]))
-    return len(await everything(port, edge.of(source), max_pages=10_000))
+    return len(await read_all(port, edge.of(source), max_pages=10_000))
 
 
 def neighbours_of(node: Node, linked: Linked[F]) -> list[KeyOf[F]]:
     """The keys of a node's neighbours, from its edge set: no request."""
-    return [member.target for member in Chooser((linked,)).of(node)[linked]]
+    return [member.target for member in MemberSelector((linked,)).of(node)[linked]]
 
 
 def incoming(edge: type[Edge[Any, Any]], target: Any) -> EdgeQuery[Any]:
@@ -131,28 +131,28 @@ async def _neighbours(
     """For each node, those of each spec; all of one level in one round trip."""
     if not linked or not nodes:
         return [Neighbours({each: [] for each in linked}, {}, {}) for _ in nodes]
-    chosen = await _members(port, nodes, linked, complete)
-    wanted = {m.text: m.kind for by_spec in chosen for ms in by_spec.values() for m in ms}
+    selected = await _members(port, nodes, linked, complete)
+    wanted = {m.text: m.kind for by_spec in selected for ms in by_spec.values() for m in ms}
     there = await _nodes(port, wanted)
-    below = await _levels(port, linked, chosen, there, complete)
-    return [Neighbours(by_spec, there, below) for by_spec in chosen]
+    below = await _levels(port, linked, selected, there, complete)
+    return [Neighbours(by_spec, there, below) for by_spec in selected]
 
 
 async def _members(
     port: Port, nodes: Sequence[Node], linked: tuple[Linked[Any], ...], complete: bool
 ) -> list[dict[Linked[Any], list[Member]]]:
     """For each node, the members of each spec: from its edge set, and from its edges where that is asked for."""
-    chooser = Chooser(linked)
-    chosen = [chooser.of(node) for node in nodes]
+    selector = MemberSelector(linked)
+    selected = [selector.of(node) for node in nodes]
     if complete:
-        await _complete(port, nodes, linked, chosen)
-    return chosen
+        await _complete(port, nodes, linked, selected)
+    return selected
 
 
 async def _levels(
     port: Port,
     linked: tuple[Linked[Any], ...],
-    chosen: Sequence[Mapping[Linked[Any], Sequence[Member]]],
+    selected: Sequence[Mapping[Linked[Any], Sequence[Member]]],
     there: Mapping[str, Node],
     complete: bool,
 ) -> dict[tuple[Linked[Any], str], Neighbours]:
@@ -162,7 +162,7 @@ async def _levels(
         return {}
     texts = [
         (spec, m.text)
-        for by_spec in chosen
+        for by_spec in selected
         for spec, members in by_spec.items()
         for m in members
         if spec.within and m.text in there
@@ -176,23 +176,23 @@ async def _complete(
     port: Port,
     nodes: Sequence[Node],
     linked: tuple[Linked[Any], ...],
-    chosen: list[dict[Linked[Any], list[Member]]],
+    selected: list[dict[Linked[Any], list[Member]]],
 ) -> None:
     """Read the edges themselves where a set does not hold them all: their queries go side by side."""
     places = [(i, spec) for i, node in enumerate(nodes) for spec in linked if has_more(node, spec.edge)]
-    asked = [ask(edges_from(spec.edge, nodes[i], spec.kind), port.now()) for i, spec in places]
+    prepared = [prepare_query(edges_from(spec.edge, nodes[i], spec.kind), port.now()) for i, spec in places]
     after: list[Any] = [None] * len(places)
     found: list[list[Any]] = [[] for _ in places]
     waiting: list[int] = list(range(len(places)))
     while waiting:
-        pages: list[Found[Any]] = await port.send_all([asked[w].operation(after[w], None) for w in waiting])
+        pages: list[Found[Any]] = await port.send_all([prepared[w].operation(after[w], None) for w in waiting])
         for w, got in zip(waiting, pages, strict=True):
             found[w] += got.items
             after[w] = got.after
         waiting = [w for w in waiting if after[w] is not None]
     for (i, spec), edges in zip(places, found, strict=True):
         members = [member_of(edge) for edge in edges]
-        chosen[i][spec] = [member for member in members if asks_for(spec, member.meaning)]
+        selected[i][spec] = [member for member in members if is_selected(spec, member.meaning)]
 
 
 async def _nodes(port: Port, wanted: Mapping[str, type[Node]]) -> dict[str, Any]:

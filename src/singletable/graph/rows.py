@@ -18,42 +18,42 @@ from singletable.graph.queries import Linked
 F = TypeVar("F", bound=Node)
 N_co = TypeVar("N_co", bound=Node, covariant=True)
 
-Chosen = Mapping[Linked[Any], Sequence[Member]]
+SelectedMembers = Mapping[Linked[Any], Sequence[Member]]
 """A node's members by what asks for them."""
-Below = Mapping[tuple[Linked[Any], str], "Neighbours"]
+NestedNeighbours = Mapping[tuple[Linked[Any], str], "Neighbours"]
 """The neighbours of neighbours, by what asked for these and their key text."""
 
 
 class Neighbours(Mapping[Linked[Any], "Sequence[Row[Any]]"]):
     """A node's neighbours by what asked for them. Rows are made when they are looked at: most want the nodes alone."""
 
-    __slots__ = ("_below", "_chosen", "_there")
+    __slots__ = ("_below", "_selected", "_there")
 
-    def __init__(self, chosen: Chosen, there: Mapping[str, Node], below: Below) -> None:
-        self._chosen, self._there, self._below = chosen, there, below
+    def __init__(self, selected: SelectedMembers, there: Mapping[str, Node], below: NestedNeighbours) -> None:
+        self._selected, self._there, self._below = selected, there, below
 
     def only(self, linked: Sequence[Linked[Any]]) -> Neighbours:
         """Those that some ask for."""
-        return Neighbours({each: self._chosen[each] for each in linked}, self._there, self._below)
+        return Neighbours({each: self._selected[each] for each in linked}, self._there, self._below)
 
     def nodes(self, linked: Linked[F]) -> list[F]:
         """Those that are there. KeyError for what was not asked for."""
         there: Mapping[str, Any] = self._there
-        return [there[member.text] for member in self._chosen[linked] if member.text in there]
+        return [there[member.text] for member in self._selected[linked] if member.text in there]
 
     def __getitem__(self, linked: Linked[F]) -> list[Row[F]]:
         there: Mapping[str, Any] = self._there
-        members = [member for member in self._chosen[linked] if member.text in there]
+        members = [member for member in self._selected[linked] if member.text in there]
         return [Row(there[m.text], m, self._below.get((linked, m.text), _NOTHING)) for m in members]
 
     def __contains__(self, linked: object) -> bool:
-        return linked in self._chosen
+        return linked in self._selected
 
     def __iter__(self) -> Iterator[Linked[Any]]:
-        return iter(self._chosen)
+        return iter(self._selected)
 
     def __len__(self) -> int:
-        return len(self._chosen)
+        return len(self._selected)
 
 
 _NOTHING = Neighbours({}, {}, {})
@@ -104,5 +104,5 @@ class Row(Struct, Generic[N_co], frozen=True, gc=False):
 class NodePage(Page[Row[N_co]]):
     """A page of rows."""
 
-    holes: int = 0
+    missing: int = 0
     """Edges of the page whose node was gone when it was read."""

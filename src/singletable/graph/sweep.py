@@ -22,7 +22,7 @@ from singletable.graph.edge_items import EdgeMoved
 from singletable.graph.edge_removal import hold_absence, remove_edges, without_source
 from singletable.graph.edges import Edge, is_edge
 from singletable.graph.full_scan import Place, ends_of, entity_at, fetch, model_at, pages, place_of
-from singletable.graph.link_writes import Unlinking
+from singletable.graph.link_writes import Unlink
 from singletable.graph.nodes import TOMBSTONE, Node, stored_key
 from singletable.graph.tombstones import HoldTombstone, RemoveNode, claimed_by, is_ended
 from singletable.operations import Item
@@ -155,7 +155,7 @@ async def _remove_orphans(port: Port, table: Table, items: Sequence[Item], seen:
 
 
 async def _remove_orphan(port: Port, edge: Edge[Any, Any], missing: Sequence[Any]) -> int:
-    writes: list[Write] = [*Unlinking(edge).writes(), hold_absence(edge.target)]
+    writes: list[Write] = [*Unlink(edge).writes(), hold_absence(edge.target)]
     if edge.source in missing:
         writes = without_source(edge)
     try:

@@ -122,7 +122,7 @@ def claimed_by(model: Model[Any], item: Item) -> Mapping[str, Any] | None:
 
 def _readable_values(model: Model[Any], item: Item) -> Mapping[str, Any]:
     values: dict[str, Any] = dict.fromkeys((unique.name for unique in model.uniques), None)
-    known = model.places.known_from(item)
+    known = model.stored_key.known_from(item)
     for unique in model.uniques:
         stored = item.get(unique.stored)
         try:

@@ -11,7 +11,7 @@ import msgspec
 
 from singletable.flow.request import Request
 from singletable.operations import MAX_BATCH_GET, BatchGetItem
-from singletable.records.query_request import ask
+from singletable.records.query_request import prepare_query
 from singletable.records.read import check_whole, get_operation
 from singletable.schema.collections import Whole
 from singletable.schema.patterns import KeyOf, Query
@@ -34,20 +34,20 @@ class Explained:
         return f"{self.operation} {place}: {self.cost}"
 
 
-def explain(asked: Explainable) -> list[Explained]:
+def explain(read: Explainable) -> list[Explained]:
     """The requests of `get`, `get_many`, `page`, `iter` or `all`; a query's further pages look like its first."""
-    if isinstance(asked, Whole):
-        return [_query(asked.query)]
-    if isinstance(asked, Query):
-        if isinstance(asked, KeyOf) and asked.is_one_key and len(asked.kinds) == 1 and asked.filter is None:
-            item = "the whole item, whatever only() names" if asked.attributes else "the item"
-            return [_explained(get_operation(asked).request(), None, _read_cost(asked.strong, item))]
-        return [_query(asked)]
-    return _gets(list(asked))
+    if isinstance(read, Whole):
+        return [_query(read.query)]
+    if isinstance(read, Query):
+        if isinstance(read, KeyOf) and read.is_one_key and len(read.kinds) == 1 and read.filter is None:
+            item = "the whole item, whatever only() names" if read.attributes else "the item"
+            return [_explained(get_operation(read).request(), None, _read_cost(read.strong, item))]
+        return [_query(read)]
+    return _gets(list(read))
 
 
 def _query(query: Query[Any]) -> Explained:
-    request = ask(query, time.time()).operation(None, None).request()
+    request = prepare_query(query, time.time()).operation(None, None).request()
     whole = ", each whole, whatever only() names" if query.attributes else ""
     cost = _read_cost(query.strong, f"the items of each page of 1 MB, together{whole}")
     return _explained(request, query.index, cost)

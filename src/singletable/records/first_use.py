@@ -44,12 +44,12 @@ async def _make(port: Port, table: Table) -> None:
                 table=table.name,
                 hint="Start over with `singletable local reset`, or give the table another name.",
             )
-    await tend_stream(port, table)
+    await maintain_stream(port, table)
     # An engine without TTL has kept the items that expired since the last time.
     await sweep(port, definition)
 
 
-async def tend_stream(port: Port, table: Table) -> None:
+async def maintain_stream(port: Port, table: Table) -> None:
     """Prepare a table's stream on an engine that leaves it undone. Nothing on AWS, nor for a table without one."""
     if table.definition.stream is not None and port.traits.maintain_streams is not None:
         await port.call_all([partial(port.traits.maintain_streams, port.now())])

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 from singletable.errors import NotFound
 from singletable.flow.port import Port
 from singletable.records.batches import get_many, write_many
-from singletable.records.first_use import ready, tend_stream
+from singletable.records.first_use import maintain_stream, ready
 from singletable.records.read import (
     DEFAULT_MAX_PAGES,
-    chunk,
-    everything,
     get,
     get_collection,
+    open_query,
     page,
-    scan_chunk,
-    start,
+    read_all,
+    read_page,
+    read_scan_page,
 )
 from singletable.records.send import create, delete, put, update, upsert
 from singletable.records.transactions import commit
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check",
-    "chunk",
     "commit",
     "create",
     "create_table",
@@ -43,15 +42,16 @@ __all__ = [
     "delete_table",
     "describe_table",
     "diff_table",
-    "everything",
     "explain",
     "get",
     "get_any",
     "get_many",
+    "open_query",
     "page",
     "put",
-    "scan_chunk",
-    "start",
+    "read_all",
+    "read_page",
+    "read_scan_page",
     "sweep_table",
     "update",
     "upsert",
@@ -71,16 +71,16 @@ async def check(port: Port, table: Table) -> list[Finding]:
     return await records.check(port, table) + await table.check_layer(port)
 
 
-def explain(asked: Explainable) -> list[Explained]:
+def explain(read: Explainable) -> list[Explained]:
     """The requests of an access pattern, without sending them."""
     from singletable.records import explain as requests  # noqa: PLC0415  as above
 
-    return requests.explain(asked)
+    return requests.explain(read)
 
 
 async def create_table(port: Port, table: Table) -> Description:
     made = await _create(port, table.definition)
-    await tend_stream(port, table)
+    await maintain_stream(port, table)
     port.ready.add(table.name)
     return made
 

@@ -2,7 +2,7 @@
 
     held = is_type(key.model) & equal("fence", 7)
     action = delete_if(key, held)                        # a request of its own: await port.send(action)
-    GuardedWrite(key, action, "done", lost)              # a part of a transaction, or alone(port, write)
+    GuardedWrite(key, action, "done", lost)              # a part of a transaction, or send_alone(port, write)
 
 Each `..._if` takes the key of the item, which carries the model. `None` as the condition means no condition.
 """

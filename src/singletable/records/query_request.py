@@ -21,7 +21,7 @@ from singletable.schema.type_filter import needs_type_filter
 Models = tuple[Model[Any], ...]
 
 
-class Asked(Struct, frozen=True):
+class PreparedQuery(Struct, frozen=True):
     """A query made ready: everything but where to begin and how much."""
 
     table: Table
@@ -51,7 +51,7 @@ class Asked(Struct, frozen=True):
         return tuple(dict.fromkeys((*definition.key, *definition.index_keys(self.query.index))))
 
 
-def ask(query: PatternQuery[Any], now: float) -> Asked:
+def prepare_query(query: PatternQuery[Any], now: float) -> PreparedQuery:
     """Make a query ready for a time, which tells expired items. InvalidRequest for a condition on what is not read."""
     table, models = query.model.table, tuple(map(model_of, query.kinds))
     if any(model.table is not table for model in models):
@@ -61,7 +61,7 @@ def ask(query: PatternQuery[Any], now: float) -> Asked:
     expressions = Expressions(query.kinds)
     condition = _key_condition(query, expressions, table)
     filter = _filter(query, models, table, now)
-    return Asked(
+    return PreparedQuery(
         table,
         condition,
         expressions.condition(filter) if filter is not None else None,

@@ -16,7 +16,7 @@ from singletable.operations import Found, GetItem, Item, Key, Scan, Selection, k
 from singletable.records.conditions import is_alive
 from singletable.records.cursors import Binding, CursorSeal
 from singletable.records.first_use import ready
-from singletable.records.query_request import Asked, ask, projected
+from singletable.records.query_request import PreparedQuery, prepare_query, projected
 from singletable.records.readers import reader_of
 from singletable.schema.collections import Collection, Whole
 from singletable.schema.models import Model, model_of
@@ -117,18 +117,18 @@ async def page(
     """Up to `limit` items from where a cursor stands. One request, unless a filter leaves out most of what is read."""
     if limit < 1:
         raise InvalidRequest(f"a page has at least one item, not {limit}", operation=query.captured.shown)
-    asked = await start(port, query)
-    binding = _binding(query, asked.table.name, principal)
-    position = _resume(asked, seal.open(after, binding, port.now())) if after is not None else None
+    prepared = await open_query(port, query)
+    binding = _binding(query, prepared.table.name, principal)
+    position = _resume(prepared, seal.open(after, binding, port.now())) if after is not None else None
     if position is _BEYOND:
         return Page(())
     items: list[Any] = []
     for _ in range(max_pages):
-        found: Found[Any] = await port.send(asked.operation(position, _look(asked, limit - len(items))))
+        found: Found[Any] = await port.send(prepared.operation(position, _look(prepared, limit - len(items))))
         items += found.items
         position = found.after
         if len(items) > limit:
-            position = _key_of_item(asked, found, len(found.items) - (len(items) - limit) - 1)
+            position = _key_of_item(prepared, found, len(found.items) - (len(items) - limit) - 1)
             del items[limit:]
         if position is None or len(items) >= limit:
             break
@@ -136,26 +136,26 @@ async def page(
     return Page(items, ended)
 
 
-async def chunk(port: Port, asked: Asked, after: Key | None) -> Found[Any]:
+async def read_page(port: Port, prepared: PreparedQuery, after: Key | None) -> Found[Any]:
     """One page of the service's own size, up to 1 MB, for iterating."""
-    found: Found[Any] = await port.send(asked.operation(after, None))
+    found: Found[Any] = await port.send(prepared.operation(after, None))
     return found
 
 
-async def start(port: Port, query: Query[Any]) -> Asked:
-    """Make a query, and its table, ready for `chunk`."""
-    asked = ask(query, port.now())
-    await ready(port, asked.table)
-    return asked
+async def open_query(port: Port, query: Query[Any]) -> PreparedQuery:
+    """Make a query, and its table, ready for `read_page`."""
+    prepared = prepare_query(query, port.now())
+    await ready(port, prepared.table)
+    return prepared
 
 
-async def everything(port: Port, query: Query[T], max_pages: int = DEFAULT_MAX_PAGES) -> list[T]:
+async def read_all(port: Port, query: Query[T], max_pages: int = DEFAULT_MAX_PAGES) -> list[T]:
     """All items of a query; InvalidRequest when they take more than `max_pages` pages of up to 1 MB."""
-    asked = await start(port, query)
+    prepared = await open_query(port, query)
     items: list[T] = []
     position: Key | None = None
     for _ in range(max_pages):
-        found = await chunk(port, asked, position)
+        found = await read_page(port, prepared, position)
         items += found.items
         position = found.after
         if position is None:
@@ -167,7 +167,7 @@ async def everything(port: Port, query: Query[T], max_pages: int = DEFAULT_MAX_P
     )
 
 
-async def scan_chunk(
+async def read_scan_page(
     port: Port, kind: type[T], segment: int, segments: int, after: Key | None, consistent: bool
 ) -> Found[T]:
     """One page of one segment of a table's scan, only the items of a class."""
@@ -193,10 +193,10 @@ def scan_operation(
     return Scan(model.table.name, selection, model, segment, segments)
 
 
-def _look(asked: Asked, wanted: int) -> int:
+def _look(prepared: PreparedQuery, wanted: int) -> int:
     """How many items to look at for so many wanted: more of them behind a filter, to save round trips."""
     wanted = min(wanted, _LARGEST_LIMIT)
-    return wanted if asked.filter is None else max(wanted, min(wanted * _FILTERED_MARGIN, _LARGEST_LOOK))
+    return wanted if prepared.filter is None else max(wanted, min(wanted * _FILTERED_MARGIN, _LARGEST_LOOK))
 
 
 def _binding(query: Query[Any], table: str, principal: str | None) -> Binding:
@@ -208,22 +208,22 @@ _BEYOND: Key = {}
 """A position behind the last item of this call's range."""
 
 
-def _resume(asked: Asked, position: Key) -> Key | None:
+def _resume(prepared: PreparedQuery, position: Key) -> Key | None:
     """Where to go on: None for the beginning, where the position lies before this call's range."""
-    query = asked.query
-    at = position[asked.table.definition.index_keys(query.index)[1]]["S"].encode()
+    query = prepared.query
+    at = position[prepared.table.definition.index_keys(query.index)[1]]["S"].encode()
     low, high = query.low.encode(), query.high.encode()
     if query.descending:
         return _BEYOND if at < low else None if at > high else position
     return _BEYOND if at > high else None if at < low else position
 
 
-def _key_of_item(asked: Asked, found: Found[Any], number: int) -> Key:
+def _key_of_item(prepared: PreparedQuery, found: Found[Any], number: int) -> Key:
     """The key of the item that became the page's last, to go on after it."""
-    types = {model_of(kind).type for kind in asked.query.kinds}
-    attribute = asked.table.definition.type_attribute
+    types = {model_of(kind).type for kind in prepared.query.kinds}
+    attribute = prepared.table.definition.type_attribute
     own: list[Item] = [raw for raw in keys_in(found.body) if raw.get(attribute, {}).get("S") in types]
-    return {name: dict(own[number][name]) for name in asked.key_names()}
+    return {name: dict(own[number][name]) for name in prepared.key_names()}
 
 
 async def get_collection(port: Port, whole: Whole[C], max_pages: int = DEFAULT_MAX_PAGES) -> C | None:
@@ -231,13 +231,13 @@ async def get_collection(port: Port, whole: Whole[C], max_pages: int = DEFAULT_M
 
     One request for each MB of the partition, at most `max_pages`; InvalidRequest where there is more.
     """
-    items: list[Any] = await everything(port, whole.query, max_pages)
+    items: list[Any] = await read_all(port, whole.query, max_pages)
     by_kind: dict[type[Any], list[Any]] = {}
     for item in items:
         kind: type[Any] = item.__class__
         by_kind.setdefault(kind, []).append(item)
     values: dict[str, Any] = {}
-    for name, place in whole.kind.__places__.items():
+    for name, place in whole.kind.__collection_fields__.items():
         found = by_kind.get(place.kind, [])
         if place.many:
             values[name] = found

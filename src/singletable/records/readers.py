@@ -119,7 +119,7 @@ class PartReader:
     def codec(self) -> Codec[Any]:
         names = dict.fromkeys(self.names)
         fields = [self.model.by_name[name] for name in names]
-        keys = self.model.places.key_texts(names)
+        keys = self.model.stored_key.key_texts(names)
         return Codec(self.model.kind, fields, self.model.constants, keys=keys, whole=False)
 
     @property
@@ -144,6 +144,6 @@ class PartReader:
                 table=model.table.name,
                 hint="Read it without only(...).",
             )
-        found = self.codec.load(item, model.places.known_from(item))
-        model.places.check(found, item)
+        found = self.codec.load(item, model.stored_key.known_from(item))
+        model.stored_key.check(found, item)
         return found

@@ -27,7 +27,7 @@ from singletable.records.index_keys import applied as entity_after
 from singletable.records.index_keys import check_updates
 from singletable.records.proof import found, is_outdated, stored_read
 from singletable.records.read import get_operation
-from singletable.records.target import brought_by, target_of
+from singletable.records.target import caller_copy_of, target_of
 from singletable.records.transactions import TRIES, commit
 from singletable.records.upgrade import NOT_STALE, fresh_after
 from singletable.records.verbs import CreateWrite, DeleteWrite, PutWrite, UpdateWrite, UpsertWrite
@@ -38,7 +38,7 @@ from singletable.schema.patterns import KeyOf
 
 async def create(port: Port, entity: Any) -> None:
     """Create an item. Raises AlreadyExists, NotUnique. One request."""
-    await alone(port, CreateWrite(entity))
+    await send_alone(port, CreateWrite(entity))
 
 
 async def put(port: Port, entity: Any, *, where: Condition | None = None) -> None:
@@ -46,7 +46,7 @@ async def put(port: Port, entity: Any, *, where: Condition | None = None) -> Non
 
     One request; with unique attributes a read and a transaction.
     """
-    await alone(port, PutWrite(entity, where))
+    await send_alone(port, PutWrite(entity, where))
 
 
 async def update(
@@ -66,7 +66,9 @@ async def update(
     """
     key, expected = target_of(target, expected)
     check_updates(key.model, updates)
-    return await alone(port, UpdateWrite(key, updates, where, expected, brought_by(target, key.model)), exactly_once)
+    return await send_alone(
+        port, UpdateWrite(key, updates, where, expected, caller_copy_of(target, key.model)), exactly_once
+    )
 
 
 async def upsert(port: Port, entity: Any, updates: tuple[Update, ...], exactly_once: bool = False) -> Any:
@@ -77,7 +79,7 @@ async def upsert(port: Port, entity: Any, updates: tuple[Update, ...], exactly_o
     """
     model = model_for(entity)
     if not updates:
-        written = await alone(port, UpsertWrite(entity))
+        written = await send_alone(port, UpsertWrite(entity))
         if written is None:  # over an expired item, as create: the item is the entity
             if model.counter is not None:
                 setattr(entity, model.counter.name, 1)
@@ -85,17 +87,17 @@ async def upsert(port: Port, entity: Any, updates: tuple[Update, ...], exactly_o
         return written
     key = model.key_of(entity)
     fresh = entity_after(model, entity, updates)
-    proves = False  # create() tells soon enough
+    prove_absence = False  # the create that follows finds out
     for _ in range(TRIES):
         try:
-            return await alone(port, UpdateWrite(key, updates), exactly_once, proves)
+            return await send_alone(port, UpdateWrite(key, updates), exactly_once, prove_absence)
         except NotFound:
             try:
                 await create(port, fresh)
             except AlreadyExists as taken:
                 if taken.of_another_type:
                     raise
-                proves = True
+                prove_absence = True
             else:
                 return fresh
     raise _contended(model, key, "upsert")
@@ -109,23 +111,23 @@ async def delete(port: Port, target: Any, *, where: Condition | None = None, exp
     """
     key, expected = target_of(target, expected)
     try:
-        gone: Any = await alone(port, DeleteWrite(key, where, expected))
+        gone: Any = await send_alone(port, DeleteWrite(key, where, expected))
     except NotFound:
         return None
     return None if gone is None or key.model.is_expired(gone, port.now()) else gone
 
 
-async def alone(port: Port, write: Write, exactly_once: bool = False, proves: bool = True) -> Any:
+async def send_alone(port: Port, write: Write, exactly_once: bool = False, prove_absence: bool = True) -> Any:
     """Send one write: as a single request, or as a transaction if it has guards or must happen exactly once.
 
-    If a refusal comes without the item, one more read finds out whether the item exists. Without `proves` the item is
-    taken to be missing.
+    If a refusal comes without the item, one more read finds out whether the item exists. Without `prove_absence` the
+    item is taken to be missing.
     """
     await ready(port, write.model.table)
     if exactly_once or (write.model.uniques and not isinstance(write, UpdateWrite)):
         return await _transacted(port, write)
     moment = Moment(port.now(), port.token())
-    current: Any = write.brought
+    current: Any = write.caller_copy
     for _ in range(TRIES):
         part = write.main(current, moment)
         if isinstance(part, Needs):
@@ -137,7 +139,7 @@ async def alone(port: Port, write: Write, exactly_once: bool = False, proves: bo
             action: Any = part.action
             answer = await port.send(action)
         except Refused as refused:
-            evidence = await _evidence(port, write, part, refused, proves)
+            evidence = await _evidence(port, write, part, refused, prove_absence)
             if part.settles(evidence.stored):
                 write.done()
                 return _settled(write, evidence.stored or {})
@@ -171,10 +173,10 @@ class Evidence(Struct, frozen=True):
     """The item did not come with the refusal; it was read after it."""
 
 
-async def _evidence(port: Port, write: Write, part: Part, refused: Refused, proves: bool) -> Evidence:
+async def _evidence(port: Port, write: Write, part: Part, refused: Refused, prove_absence: bool) -> Evidence:
     stored = found(refused.stored)
     may_settle = refused.unsettled and (part.refusal_needs_item or part.settles is not settles_nothing)
-    if stored is not None or not (may_settle or (proves and part.refusal_needs_item)):
+    if stored is not None or not (may_settle or (prove_absence and part.refusal_needs_item)):
         return Evidence(stored, refused.unsettled, was_read=False)
     try:
         return Evidence(await port.send(stored_read(write)), refused.unsettled, was_read=True)

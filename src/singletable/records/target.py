@@ -34,7 +34,7 @@ def target_of(target: KeyOf[Any] | Entity, expected: int | None) -> tuple[KeyOf[
     return key, expected
 
 
-def brought_by(target: KeyOf[Any] | Entity, model: Model[Any]) -> Any:
+def caller_copy_of(target: KeyOf[Any] | Entity, model: Model[Any]) -> Any:
     """The target in place of a read of the item, for an update that must know the other parts of an index key.
 
     UNREAD for a key, for an entity that was loaded in part, and for a class with unique attributes.

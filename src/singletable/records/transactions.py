@@ -29,7 +29,7 @@ from singletable.records.index_keys import check_updates
 from singletable.records.merge import merged
 from singletable.records.proof import found, is_outdated, stored_read
 from singletable.records.read import check_whole, get_operation
-from singletable.records.target import brought_by, target_of
+from singletable.records.target import caller_copy_of, target_of
 from singletable.records.unique_guards import guard_actions
 from singletable.records.upgrade import NOT_STALE, fresh_after
 from singletable.records.verbs import CheckWrite, CreateWrite, DeleteWrite, PutWrite, UpdateWrite, UpsertWrite
@@ -87,7 +87,7 @@ class Transaction:
         """The item, named by its key or itself, has to be there. An entity's count of writes has to be the item's."""
         key, expected = target_of(target, expected)
         check_updates(key.model, updates)
-        self.pending.append(UpdateWrite(key, updates, where, expected, brought_by(target, key.model)))
+        self.pending.append(UpdateWrite(key, updates, where, expected, caller_copy_of(target, key.model)))
 
     def upsert(self, entity: Any) -> None:
         """Set all of the entity's attributes on the item, which is created if it is missing."""
@@ -130,7 +130,9 @@ async def commit(port: Port, pending: Sequence[Write], read: Mapping[int, Any] |
     for table in dict.fromkeys(write.model.table for write in writes):
         await ready(port, table)
     moment = Moment(port.now())
-    known: dict[int, Any] = {i: w.brought for i, w in enumerate(writes) if w.brought is not UNREAD} | dict(read or {})
+    known: dict[int, Any] = {i: w.caller_copy for i, w in enumerate(writes) if w.caller_copy is not UNREAD} | dict(
+        read or {}
+    )
     for _ in range(TRIES):
         plan = await _plan(port, writes, known, moment)
         try:

@@ -237,7 +237,7 @@ class UpdateWrite(Write):
     updates: tuple[Update, ...]
     where: Condition | None = None
     expected: int | None = None
-    brought: Any = UNREAD
+    caller_copy: Any = UNREAD
     verb: ClassVar[str] = "update"
 
     def __post_init__(self) -> None:

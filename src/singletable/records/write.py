@@ -64,7 +64,7 @@ class Write(ABC):
     key: KeyOf[Any]
     where: Condition | None = None
     """The caller's own condition; most writes of a layer have none."""
-    brought: Any = UNREAD
+    caller_copy: Any = UNREAD
     """The caller's copy of the item, in place of a read: the values that the plan uses become conditions."""
     number: int = 1
     """Its place among the caller's operations in a transaction, from 1; of merged ones, the first's."""

@@ -124,7 +124,7 @@ def _of_entity(model: Model[Any], captured: Captured) -> AccessPattern:
 
 def _of_collection(kind: type[Collection], name: str, bound: BoundCollection[..., Any]) -> AccessPattern:
     captured = bound.pattern.captured
-    kinds = tuple(place.kind for place in kind.__places__.values())
+    kinds = tuple(place.kind for place in kind.__collection_fields__.values())
     whole: Query[Any] = Query(kinds, captured, "", "", TOP, -1)
     return AccessPattern(
         entity_name(kind),

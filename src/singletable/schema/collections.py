@@ -23,7 +23,7 @@ C = TypeVar("C", bound="Collection")
 T_co = TypeVar("T_co", covariant=True)
 
 
-class Place(Struct, frozen=True):
+class CollectionField(Struct, frozen=True):
     """One attribute of a collection: the entities of one class, one or many."""
 
     kind: type[Any]
@@ -45,14 +45,14 @@ class Collection:
     db.get(UserDetails.by_email("ada@example.org"))      # UserDetails | None, one query on the partition
     """
 
-    __places__: ClassVar[Mapping[str, Place]] = {}
+    __collection_fields__: ClassVar[Mapping[str, CollectionField]] = {}
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         dataclass(kw_only=True)(cls)
         names = names_around(cls)
-        cls.__places__ = {
-            f.name: _place(cls, f.name, _evaluate(f.type, cls.__module__, names))
+        cls.__collection_fields__ = {
+            f.name: _collection_field(cls, f.name, _evaluate(f.type, cls.__module__, names))
             for f in dataclasses.fields(cast(Any, cls))
         }
 
@@ -82,7 +82,7 @@ class BoundCollection(Generic[P, T_co]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Whole[T_co]:
         first = self.pattern(*args, **kwargs)
-        kinds = tuple(place.kind for place in self.kind.__places__.values())
+        kinds = tuple(place.kind for place in self.kind.__collection_fields__.values())
         return Whole(self.kind, replace(first, kinds=kinds, low="", high=TOP, bound=-1))
 
 
@@ -103,7 +103,7 @@ def collect(pattern: Bound[P, Any]) -> Collected[P]:
     return Collected(pattern)
 
 
-def _place(cls: type[Any], name: str, kind: Any) -> Place:
+def _collection_field(cls: type[Any], name: str, kind: Any) -> CollectionField:
     many = get_origin(kind) is list
     inner, optional = split_optional(get_args(kind)[0] if many else kind)
     if not (isinstance(inner, type) and issubclass(inner, Entity)):
@@ -111,7 +111,7 @@ def _place(cls: type[Any], name: str, kind: Any) -> Place:
             f"{cls.__name__}.{name} is declared as an entity, an entity or None, or a list of an entity"
         )
     model_of(inner)
-    return Place(inner, many, optional)
+    return CollectionField(inner, many, optional)
 
 
 def _evaluate(annotation: Any, module: str, names: Mapping[str, Any]) -> Any:

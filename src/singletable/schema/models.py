@@ -11,7 +11,7 @@ from singletable.errors import Corrupt, DeclarationError, InvalidRequest
 from singletable.operations import Item, Key
 from singletable.schema.key_text import Template
 from singletable.schema.patterns import Captured, KeyOf
-from singletable.schema.places import Places
+from singletable.schema.stored_key import StoredKey
 from singletable.schema.table import Table
 from singletable.values import (
     Codec,
@@ -97,13 +97,13 @@ class Model(Generic[T]):
 
     @cached_property
     def codec(self) -> Codec[T]:
-        return Codec(self.kind, self.fields, self.constants, self._derived(), self.places.key_texts(self.by_name))
+        return Codec(self.kind, self.fields, self.constants, self._derived(), self.stored_key.key_texts(self.by_name))
 
     @cached_property
-    def places(self) -> Places:
+    def stored_key(self) -> StoredKey:
         """Checks that an item is stored under the key that its attributes make."""
         fields = self.by_name
-        return Places(self.kind, self.table.name, self.key_attributes, self.key.templates, fields)
+        return StoredKey(self.kind, self.table.name, self.key_attributes, self.key.templates, fields)
 
     @cached_property
     def constants(self) -> tuple[Constant, Constant]:
@@ -150,14 +150,14 @@ class Model(Generic[T]):
         """
         entity = self.load_anywhere(item)
         if entity is not None:
-            self.places.check(entity, item)
+            self.stored_key.check(entity, item)
         return entity
 
     def load_anywhere(self, item: Item) -> T | None:
         """The same, under whatever key the item is stored. Attributes that are only in its key are read from there."""
         if not self.is_mine(item) or self.tombstone in item:
             return None
-        known = self.places.known_from(item)
+        known = self.stored_key.known_from(item)
         version = self.version_of(item)
         if version < self.version:
             item = self.upcast(item, version)

@@ -119,7 +119,7 @@ class Search:
         tries: list[Any] = []
         if taken.fence > 1:
             query: Any = state.attempt.by_sequence(self.consumer.name, stream, shard.id)
-            tries = await flows.everything(self.port, query.consistent())
+            tries = await flows.read_all(self.port, query.consistent())
         held = HeldShard(taken, began, self.begun.stream, tried={one.sequence: one.tries for one in tries})
         if taken.is_latest and not taken.position:
             if taken.fence == 1:

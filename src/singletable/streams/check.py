@@ -30,7 +30,7 @@ async def check(port: Port, consumer: Consumer) -> list[Finding]:
     with leases_needed(port, state):
         leases = {lease.shard: lease for lease in await all_leases(port, state, name, label)}
     query: Any = state.attempt.by_sequence(name, label)
-    tries: list[TryItem] = await flows.everything(port, query.consistent())
+    tries: list[TryItem] = await flows.read_all(port, query.consistent())
     found = [
         Finding(
             "change.dead-letter",

@@ -96,10 +96,10 @@ class Kept:
     async def _write_found(self, port: Port, source: Any, is_another: bool) -> None:
         names = self.pattern.captured.templates[0].names
         query: Any = self.pattern(**{name: getattr(source, name) for name in names})
-        asked = await flows.start(port, query if query.index is not None else query.consistent())
+        prepared = await flows.open_query(port, query if query.index is not None else query.consistent())
         after: Key | None = None
         while True:
-            page = await flows.chunk(port, asked, after)
+            page = await flows.read_page(port, prepared, after)
             holders = [h for h in await self._holders(port, page.items) if self._is_behind(h, source, is_another)]
             await self._update_all(port, holders, source, is_another)
             if (after := page.after) is None:

@@ -86,7 +86,7 @@ async def all_dead_letters(port: Port, state: StateEntities, consumer: str) -> l
     """Every dead letter of a consumer, in the order of its shards."""
     query: Any = state.dead_letter.by_sequence(consumer)
     with leases_needed(port, state):
-        items: list[DeadLetterItem] = await flows.everything(port, query.consistent())
+        items: list[DeadLetterItem] = await flows.read_all(port, query.consistent())
     return list(_joined(items))
 
 

@@ -105,7 +105,7 @@ class Sightings:
 
 
 async def all_leases(port: Port, state: StateEntities, consumer: str, stream: str) -> list[LeaseItem]:
-    found: list[Any] = await flows.everything(port, state.lease.by_shard(consumer, stream).consistent())
+    found: list[Any] = await flows.read_all(port, state.lease.by_shard(consumer, stream).consistent())
     return found
 
 

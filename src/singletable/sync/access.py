@@ -42,9 +42,9 @@ class Access:
 
 READ = Access()
 
-Authenticate = Callable[[HttpRequest], Awaitable[str | None] | str | None]
-Authorise = Callable[[str, str, Access], Awaitable[bool] | bool]
-Create = Callable[[str, str], Awaitable[str | None] | str | None]
+Authenticator = Callable[[HttpRequest], Awaitable[str | None] | str | None]
+Authoriser = Callable[[str, str, Access], Awaitable[bool] | bool]
+CreationRule = Callable[[str, str], Awaitable[str | None] | str | None]
 """For a user and a missing project: the organisation in which to create it, or None to leave it missing."""
 
 

@@ -19,7 +19,7 @@ from singletable.documents.flows import next_version
 from singletable.errors import InvalidRequest, Unavailable
 from singletable.flow import Port
 from singletable.foundation import ready
-from singletable.sync.access import Access, Authorise
+from singletable.sync.access import Access, Authoriser
 
 Result = Callable[[Awaitable[bool]], bool]
 """Returns the result of an async `authorise` to the thread that runs the mutations."""
@@ -32,7 +32,7 @@ class Applier:
     """Applies the mutations in the inboxes of one document class."""
 
     home: Context[Any]
-    authorise: Authorise
+    authorise: Authoriser
 
     async def next(
         self, port: Port, project: str, result: Result | None = None, on_unknown: OnUnknown | None = None

@@ -46,7 +46,7 @@ from singletable.sync.protocol import (
     read_push,
 )
 
-Asked = TypeVar("Asked", Push, Pull)
+Parsed = TypeVar("Parsed", Push, Pull)
 Afterwards = Callable[[], Awaitable[None]] | None
 """Work to be done after the reply has been sent."""
 _MOST_PROJECT_BYTES = 512
@@ -94,7 +94,7 @@ class Endpoints(Protocol):
 
     async def head(self, project: str) -> int: ...
 
-    async def run_blocking(self, call: Callable[[], Asked]) -> Asked:
+    async def run_blocking(self, call: Callable[[], Parsed]) -> Parsed:
         """The result of a plain function, run off the event loop."""
         ...
 
@@ -159,7 +159,7 @@ class SyncApp:
         if seconds:
             raise _too_many(seconds)
 
-    async def _parsed(self, body: bytes, read: Callable[[], Asked]) -> Asked:
+    async def _parsed(self, body: bytes, read: Callable[[], Parsed]) -> Parsed:
         """A parsed body; a large one is parsed in a thread. Refuses a malformed body, and another protocol version."""
         try:
             asked = read() if len(body) <= WHOLE_BYTES else await self._sync.run_blocking(read)

@@ -46,7 +46,7 @@ async def check(port: Port, home: Context[Any]) -> list[Finding]:
 async def _all(port: Port, kind: type[E]) -> AsyncIterator[E]:
     after: Key | None = None
     while True:
-        page = await flows.scan_chunk(port, kind, 0, 1, after, True)
+        page = await flows.read_scan_page(port, kind, 0, 1, after, True)
         for each in page.items:
             yield each
         after = page.after

@@ -216,5 +216,5 @@ async def known_clients(
 
 async def clients_of(port: Port, keys: GroupKeys, group: str) -> Sequence[str]:
     """All clients of a group, by a consistent query: one request for each 1 MB."""
-    found = await flows.everything(port, keys.clients_of(group).consistent(), MOST_PAGES)
+    found = await flows.read_all(port, keys.clients_of(group).consistent(), MOST_PAGES)
     return [each.client for each in found]

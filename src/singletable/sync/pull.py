@@ -35,7 +35,7 @@ from singletable.documents.rows import ClientRecord, InboxRow, Version
 from singletable.documents.snapshots import scalar_values, scalars_of
 from singletable.errors import Unavailable
 from singletable.flow import Port
-from singletable.foundation import ANY, Query, ask, flows, ready
+from singletable.foundation import ANY, Query, flows, prepare_query, ready
 from singletable.schema import between
 from singletable.sync.client_groups import Bindings, GroupKeys, clients_of, known_clients
 from singletable.sync.protocol import Clear, Delete, Operation, Pull, Pulled, Put
@@ -70,7 +70,7 @@ class Puller:
         inbox: Query[InboxRow] = self.home.model.rows.inbox.by_id(project, ANY)
         operations: list[Any] = [
             newest_operation(port, self.home, project).operation(None, 1),
-            ask(inbox.consistent(), port.now()).operation(None, _INBOX_ROWS),
+            prepare_query(inbox.consistent(), port.now()).operation(None, _INBOX_ROWS),
         ]
         versions, waiting = await port.send_all(operations)
         if not versions.items:
@@ -97,7 +97,7 @@ class Puller:
             return None
         last = head.number if head.number - cookie <= self.most_versions else cookie
         rows: Query[Version] = self.home.model.rows.version.by_number(head.document_id, between(cookie, last))
-        found = await flows.everything(port, rows.consistent())
+        found = await flows.read_all(port, rows.consistent())
         return found if found and found[0].number == cookie else None
 
     async def _everything(self, port: Port, group: str, head: Version) -> Pulled:

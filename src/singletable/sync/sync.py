@@ -35,7 +35,7 @@ from singletable.flow.shells import Awaiting, is_of_shell
 from singletable.flow.stop import Stop, stopping
 from singletable.foundation import Finding
 from singletable.queues import Message, Queue, consume
-from singletable.sync.access import READ, Access, Authenticate, Authorise, Create, HttpRequest, resolve
+from singletable.sync.access import READ, Access, Authenticator, Authoriser, CreationRule, HttpRequest, resolve
 from singletable.sync.apply import Applier, OnUnknown
 from singletable.sync.asgi import Afterwards, Gap, Missing, SyncApp
 from singletable.sync.check import check
@@ -87,9 +87,9 @@ class Sync:
         self,
         documents: AsyncDocuments,
         *,
-        authenticate: Authenticate,
-        authorise: Authorise,
-        create: Create | None = None,
+        authenticate: Authenticator,
+        authorise: Authoriser,
+        create: CreationRule | None = None,
         processor: Processor = "inline",
         schema_versions: Collection[str] = (),
         limits: Limits = Limits(),  # noqa: B008 frozen

@@ -17,7 +17,7 @@ from singletable.errors import DeclarationError, InvalidRequest
 from singletable.flow.shells import Blocking, is_of_shell
 from singletable.flow.stop import Stop, stopping
 from singletable.queues import Message, Queue, consume
-from singletable.sync.access import Authorise
+from singletable.sync.access import Authoriser
 from singletable.sync.apply import Applier, OnUnknown
 from singletable.sync.notifications import Arrival, Pointer, follow, follow_message, handle_event
 
@@ -37,7 +37,7 @@ class BlockingDocuments(Protocol):
 class Worker:
     """Applies what was pushed to the documents of one class. `authorise` is the one of `Sync`, without async."""
 
-    def __init__(self, documents: BlockingDocuments, *, authorise: Authorise) -> None:
+    def __init__(self, documents: BlockingDocuments, *, authorise: Authoriser) -> None:
         if not is_of_shell(getattr(documents, "db", None), awaiting=False):
             raise InvalidRequest(
                 f"a Worker takes Documents, not {type(documents).__name__}",

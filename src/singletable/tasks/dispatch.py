@@ -17,7 +17,7 @@ from typing import Any
 from singletable.errors import NotConfigured
 from singletable.expressions import AttributeChange, Condition
 from singletable.flow.port import Port
-from singletable.foundation import alone, get, is_type, model_of
+from singletable.foundation import get, is_type, model_of, send_alone
 from singletable.operations.queue import MAX_DELAY_SECONDS
 from singletable.queues import Outgoing, Queue, send
 from singletable.tasks.context import Begun
@@ -112,7 +112,7 @@ async def _mark_one(port: Port, task: Candidate, changes: Sequence[AttributeChan
     model = task.key.model
     condition = is_type(model) & equal("fence", {"N": str(task.fence)})
     try:
-        await alone(port, move(task.key, condition if held is None else condition & held, changes))
+        await send_alone(port, move(task.key, condition if held is None else condition & held, changes))
     except ClaimLost:
         return False  # it was claimed, cancelled or has ended since it was read
     return True
@@ -145,7 +145,7 @@ async def run_pointer(worker: Worker, pointer: Pointer, counts: Counts) -> NotYe
         return NotYet(worker.options.lease_seconds)
     claim = Claim(tasks, tasks.by_id(item.id), instant(now.wall), _until(worker, now), item.fence)
     try:
-        claimed: TaskItem = await alone(port, claim)
+        claimed: TaskItem = await send_alone(port, claim)
     except ClaimLost:
         return None
     await worker.execution.run(claimed, now, counts)

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from singletable.errors import TransactionCancelled
 from singletable.flow.port import Port
-from singletable.foundation import KeyOf, alone, commit, get, model_of
+from singletable.foundation import KeyOf, commit, get, model_of, send_alone
 from singletable.operations import Query, Selection
 from singletable.operations.answers import RAW
 from singletable.tasks.items import Lane, OrderedTask, TaskEntities, instant
@@ -81,7 +81,7 @@ async def wake_next(port: Port, tasks: TaskEntities, order: str) -> None:
     if head is None or lane.runs is not None or not head.ready <= now < head.wake:
         return
     try:
-        await alone(port, wake_ordered(tasks, head, now))
+        await send_alone(port, wake_ordered(tasks, head, now))
     except ClaimLost:
         return  # another worker claimed it, or it was cancelled
 

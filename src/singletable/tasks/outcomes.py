@@ -9,7 +9,7 @@ from typing import Any
 
 from singletable.errors import TransactionCancelled
 from singletable.flow.port import Port
-from singletable.foundation import Write, alone, commit
+from singletable.foundation import Write, commit, send_alone
 from singletable.tasks.items import OrderedTask, PlainTask, TaskEntities, TaskItem
 from singletable.tasks.ordered import bury_ordered, extend_ordered, finish_ordered, retry_ordered, revive_ordered
 from singletable.tasks.states import Event, Phase, stored_after
@@ -67,7 +67,7 @@ def _advance(item: TaskItem, event: Event, **changes: Any) -> Advance:
 async def apply(port: Port, writes: Sequence[Write]) -> Any:
     """One write alone, several as a transaction; ClaimLost where one is refused."""
     if len(writes) == 1:
-        return await alone(port, writes[0])
+        return await send_alone(port, writes[0])
     try:
         return await commit(port, writes)
     except TransactionCancelled as cancelled:

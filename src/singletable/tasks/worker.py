@@ -17,7 +17,7 @@ from functools import partial
 from singletable.flow.port import Port
 from singletable.flow.stop import Stop
 from singletable.flow.worker import Heartbeat, Kernel
-from singletable.foundation import alone, model_for
+from singletable.foundation import model_for, send_alone
 from singletable.tasks.calls import TaskFunction
 from singletable.tasks.context import Begun, Claimed
 from singletable.tasks.due import Candidate, find, time_of, wake_text
@@ -200,7 +200,7 @@ class Worker:
             return await claim_first(self.port, self.tasks, candidate.key, until, self.execution.running_keys())
         claim = Claim(self.tasks, candidate.key, instant(now), until, candidate.fence)
         try:
-            item: TaskItem = await alone(self.port, claim)
+            item: TaskItem = await send_alone(self.port, claim)
         except ClaimLost:
             self._left_to_others.add(candidate.shard)
             return None

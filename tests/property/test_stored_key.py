@@ -15,7 +15,7 @@ from msgspec.structs import replace as with_
 from singletable.errors import Corrupt
 from singletable.schema.key_text import Part, Template
 from singletable.schema.key_values import MAX_KEY_DIGITS, Slot, count_letter, write_integer
-from singletable.schema.places import Places
+from singletable.schema.stored_key import StoredKey
 from singletable.values import Codec, json_decoder, make_field
 from tests.property.examples import times
 from tests.property.keys import near, separators, templates, text, values
@@ -48,7 +48,7 @@ class Reading:
         kind = dataclasses.make_dataclass("Kind", [(slot.name, slot.type) for slot in slots])
         fields = [make_field(f.name, f.type, f) for f in dataclasses.fields(kind)]
         self.kind: Any = kind
-        self.places = Places(kind, "table", KEY, made, {field.name: field for field in fields})
+        self.places = StoredKey(kind, "table", KEY, made, {field.name: field for field in fields})
         self.codec: Codec[Any] = Codec(kind, fields, keys=self.places.key_texts([slot.name for slot in slots]))
         wire: Any = self.codec.wire
         self._wires = json_decoder(list[wire], strict=False).decode
@@ -80,8 +80,8 @@ def test_every_item_is_read_from_under_its_own_key(data: st.DataObject, separato
     wanted = [reading.kind(**given_) for given_ in (*several, several[0])]
     assert reading.fast(*items) == wanted
     assert [reading.slow(item) for item in items] == wanted
-    alone = {name: items[0][name] for name in KEY}
-    assert reading.slow(alone) == wanted[0]
+    send_alone = {name: items[0][name] for name in KEY}
+    assert reading.slow(send_alone) == wanted[0]
 
 
 @times(3)

@@ -23,7 +23,7 @@ from singletable.values import Field, KeyText, Piece
 _ABSENT: Mapping[str, Any] = {}
 
 
-class Places:
+class StoredKey:
     """The primary key of one class: the texts that its items' key attributes have to hold."""
 
     def __init__(
