@@ -15,7 +15,7 @@ from singletable import InvalidRequest, InvalidValue
 from singletable.errors import Corrupt, NotConfigured, TooLarge
 from singletable.flow import SQS
 from singletable.operations.queue import ChangeMessageVisibility, GetQueueAttributes, GetQueueUrl
-from singletable.queues import Later, Message, Outgoing, Queue, consume, legal_id, partial_failures, send
+from singletable.queues import Message, Outgoing, Queue, RetryLater, consume, legal_id, partial_failures, send
 from tests.queues.conftest import MakeQueue
 from tests.support.shells import Shell
 
@@ -101,7 +101,7 @@ async def test_a_handler_may_put_a_message_off(shell: Shell, make_queue: MakeQue
     def handle(message: Message[str]) -> None:
         received.append(time.monotonic())
         if len(received) == 1:
-            raise Later(1.0)
+            raise RetryLater(1.0)
 
     until = time.monotonic() + 20
     flow = consume(

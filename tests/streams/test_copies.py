@@ -11,7 +11,7 @@ from singletable import ANY, Database, Entity, Index, Key, Table, attr, connect,
 from singletable.errors import DeclarationError
 from singletable.schema import copy_of
 from singletable.streams import Changes, ChangeWorker
-from singletable.streams.copies import kept_copies
+from singletable.streams.copies import copy_updater
 from tests.support.raw import stored
 from tests.support.shells import Shell
 from tests.support.workers import change_worker
@@ -137,7 +137,7 @@ async def test_a_late_writer_puts_nothing_old_over_a_newer_copy(shell: Shell, ch
     await shell.create(club)
     await shell.create(Member(club_id="c1", email="m1", club_name="First"))
     await change_worker(shell, changes).drain()
-    kept = kept_copies(clubs, Member.of_club)
+    kept = copy_updater(clubs, Member.of_club)
     stale = await shell.get(Club.by_id("c1"))
     await shell.update(club, attr(Club.name).set("Second"))
     await change_worker(shell, changes).drain()

@@ -23,7 +23,7 @@ WAY_TO: dict[State, Sequence[Event]] = {
     State.FREE: (Event.MAKE_FREE,),
     State.HELD: (Event.MAKE,),
     State.OVER: (Event.MAKE_OVER,),
-    State.GONE: (Event.MAKE_OVER, Event.BURY),
+    State.GONE: (Event.MAKE_OVER, Event.DELETE),
 }
 ANEW = {(state, event) for state in (State.GONE,) for event in (Event.MAKE, Event.MAKE_FREE, Event.MAKE_OVER)}
 """A stream's shards don't come back: nothing makes a lease anew, and nothing stored forbids it."""
@@ -60,10 +60,10 @@ class Life:
             Event.MAKE_OVER: lambda: leases.make(port, self.lease(is_over=True)),
             Event.TAKE: lambda: leases.take(port, state, seen, "w2"),
             Event.HEARTBEAT: lambda: leases.heartbeat(port, state, seen, seen.beats + 1, "1"),
-            Event.ASK: lambda: leases.ask_for(port, state, seen, "w3"),
+            Event.REQUEST_RELEASE: lambda: leases.request_release(port, state, seen, "w3"),
             Event.RELEASE: lambda: leases.release(port, state, seen, "1"),
             Event.FINISH: lambda: leases.finish(port, state, seen, seen.beats + 1, "1"),
-            Event.BURY: lambda: leases.bury(port, state, seen),
+            Event.DELETE: lambda: leases.delete(port, state, seen),
         }
         return flow_of[event]()
 

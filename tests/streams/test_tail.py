@@ -9,7 +9,7 @@ import pytest
 from singletable import Database
 from singletable.errors import Unavailable
 from singletable.flow import Request
-from singletable.streams.tail import Missed, Seen, Tail
+from singletable.streams.tail import Tail, TailedChange, TailedGap
 from tests.streams.models import noted
 from tests.streams.script import DAY, Script
 from tests.streams.simulation import SimulatedPort, Trouble, World
@@ -27,9 +27,9 @@ class Watching:
     def write(self, *counts: int, key: str = "k1") -> list[str]:
         return [self.script.write(key, count, self.world.now) for count in counts]
 
-    def read(self, times: int = 3) -> list[Seen | Missed]:
+    def read(self, times: int = 3) -> list[TailedChange | TailedGap]:
         """What some readings give."""
-        found: list[Seen | Missed] = []
+        found: list[TailedChange | TailedGap] = []
         for _ in range(times):
             task = self.world.start(self.tail.read(), "t")
             self.world.run_until(task)
@@ -37,9 +37,9 @@ class Watching:
         return found
 
 
-def told(found: list[Seen | Missed]) -> list[str]:
+def told(found: list[TailedChange | TailedGap]) -> list[str]:
     """The sequence number of each change, and `gap` for what is missing."""
-    return [one.record.dynamodb.sequence_number if isinstance(one, Seen) else "gap" for one in found]
+    return [one.record.dynamodb.sequence_number if isinstance(one, TailedChange) else "gap" for one in found]
 
 
 @pytest.mark.parametrize("start", ["horizon", "now"])
@@ -63,7 +63,7 @@ def test_what_was_trimmed_is_told(engine: Database) -> None:
     watching.script.trim(watching.world.now)
     found = watching.read()
     assert told(found) == ["gap", *rest]
-    (gap,) = (one for one in found if isinstance(one, Missed))
+    (gap,) = (one for one in found if isinstance(one, TailedGap))
     assert (gap.after.lstrip("0"), gap.shard) == (first[-1], next(iter(watching.script.shards)))
     assert gap.at == pytest.approx(watching.world.now, abs=60)
 
@@ -103,7 +103,7 @@ def test_a_reading_that_fails_loses_and_repeats_nothing(engine: Database, number
         return Trouble(Unavailable("not now")) if len(asked) == number else None
 
     watching.world.trouble = trouble
-    found: list[Seen | Missed] = []
+    found: list[TailedChange | TailedGap] = []
     failed = 0
     for _ in range(12):
         watching.world.run_for(11)

@@ -1,4 +1,4 @@
-"""ProjectLocks: one run at a time for each project, and each caller gets a run that began after its call."""
+"""DocumentLocks: one run at a time for each project, and each caller gets a run that began after its call."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import random
 
 import pytest
 
-from singletable.sync.event_loop import ProjectLocks, Signal, waiter_for_threads
+from singletable.sync.event_loop import DocumentLocks, Signal, waiter_for_threads
 
 
 @pytest.mark.parametrize("seed", range(20))
 async def test_each_gets_the_result_of_work_that_began_after_it_asked(seed: int) -> None:
-    chance, locks = random.Random(seed), ProjectLocks()
+    chance, locks = random.Random(seed), DocumentLocks()
     asked: dict[str, int] = {"a": 0, "b": 0}
     at_work: set[str] = set()
     began: dict[str, int] = {"a": 0, "b": 0}
@@ -44,7 +44,7 @@ async def test_each_gets_the_result_of_work_that_began_after_it_asked(seed: int)
 
 
 async def test_many_who_wait_share_one_run() -> None:
-    locks, runs = ProjectLocks(), 0
+    locks, runs = DocumentLocks(), 0
     gate = asyncio.Event()
 
     async def work() -> bool:
@@ -61,7 +61,7 @@ async def test_many_who_wait_share_one_run() -> None:
 
 
 async def test_one_who_is_cancelled_blocks_no_other() -> None:
-    locks = ProjectLocks()
+    locks = DocumentLocks()
 
     async def forever() -> bool:
         await asyncio.Event().wait()

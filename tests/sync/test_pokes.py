@@ -54,9 +54,9 @@ async def test_one_read_serves_all_listeners_of_a_project(blobs: BlobStore, worl
     near = World(world.db, blobs)
     reads = near.sync.head
 
-    async def head(project: str) -> int:
-        heads.append(project)
-        return await reads(project)
+    async def head(document_id: str) -> int:
+        heads.append(document_id)
+        return await reads(document_id)
 
     near.sync.head = head  # type: ignore[method-assign]
     streams = [near.listen(f"user{n}") for n in range(20)]

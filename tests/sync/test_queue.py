@@ -15,7 +15,7 @@ from singletable.documents import AsyncDocuments, Documents, LocalBlobs, Mutatio
 from singletable.errors import Unavailable
 from singletable.flow.services import SQS
 from singletable.operations.queue import CreateQueue, GetQueueAttributes, ReceiveMessage
-from singletable.queues import Later, Message, Outgoing, Queue, send
+from singletable.queues import Message, Outgoing, Queue, RetryLater, send
 from singletable.sync import Pointer, Sync, Worker
 from singletable.sync.notifications import follow_message
 from tests.documents.test_two_versions import WAITS, new_program, old_program
@@ -284,7 +284,7 @@ async def test_a_pointer_is_given_back_for_a_time_that_grows(group: str, receive
         on_unknown("a mutation that waits")
         return []
 
-    with pytest.raises(Later) as said:
+    with pytest.raises(RetryLater) as said:
         await follow_message(apply, Message("m", Pointer("p1"), "r", group, receives))
     assert said.value.seconds == seconds
 

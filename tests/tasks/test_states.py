@@ -12,20 +12,27 @@ from singletable import NotFound, SingletableError, TransactionCancelled
 from singletable.flow.transitions import NotAllowed
 from singletable.foundation import send_alone
 from singletable.tasks.items import State, TaskItem, task_entities
-from singletable.tasks.outcomes import apply, burying, extending, finishing, retrying, returning
+from singletable.tasks.outcomes import (
+    apply,
+    dead_letter_writes,
+    extend_writes,
+    finish_writes,
+    retry_writes,
+    return_writes,
+)
 from singletable.tasks.states import STORED, TRANSITIONS, Event, Phase, stored_after
 from singletable.tasks.writes import Claim, ClaimLost
 from tests.tasks.bench import Bench, noting, seconds
 
 KEY = "one"
-ENDS = (Event.EXTEND, Event.FINISH, Event.RETRY, Event.RETURN, Event.BURY)
+ENDS = (Event.EXTEND, Event.FINISH, Event.RETRY, Event.RETURN, Event.DEAD_LETTER)
 """What only the holder of a claim may do."""
 WAY_TO: dict[Phase, Sequence[Event]] = {
     Phase.NEW: (),
     Phase.WAITING: (Event.SCHEDULE,),
     Phase.CLAIMED: (Event.SCHEDULE, Event.CLAIM),
     Phase.DONE: (Event.SCHEDULE, Event.CLAIM, Event.FINISH),
-    Phase.DEAD: (Event.SCHEDULE, Event.CLAIM, Event.BURY),
+    Phase.DEAD: (Event.SCHEDULE, Event.CLAIM, Event.DEAD_LETTER),
     Phase.CANCELLED: (Event.SCHEDULE, Event.CLAIM, Event.CANCEL),
 }
 NEW_TASK = {(phase, Event.SCHEDULE) for phase in (Phase.DONE, Phase.CANCELLED)}
@@ -69,11 +76,11 @@ class Life:
         claim = self.claim or self.never_claimed()
         tasks, at = self.entities, self.bench.at(60)
         made: dict[Event, Any] = {
-            Event.EXTEND: lambda: extending(tasks, claim, at),
-            Event.FINISH: lambda: finishing(tasks, claim),
-            Event.RETRY: lambda: retrying(tasks, claim, at, "error"),
-            Event.RETURN: lambda: returning(tasks, claim, at, "error"),
-            Event.BURY: lambda: burying(tasks, claim, at, "error"),
+            Event.EXTEND: lambda: extend_writes(tasks, claim, at),
+            Event.FINISH: lambda: finish_writes(tasks, claim),
+            Event.RETRY: lambda: retry_writes(tasks, claim, at, "error"),
+            Event.RETURN: lambda: return_writes(tasks, claim, at, "error"),
+            Event.DEAD_LETTER: lambda: dead_letter_writes(tasks, claim, at, "error"),
         }
         return made[event]()
 

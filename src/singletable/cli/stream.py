@@ -18,10 +18,10 @@ from singletable.foundation import Table
 
 if TYPE_CHECKING:
     from singletable.streams.consumer import Start
-    from singletable.streams.tail import Missed, Seen, Tail
+    from singletable.streams.tail import Tail, TailedChange, TailedGap
 
 _PAUSE_SECONDS = 0.25
-_PATIENCE_SECONDS = 1.0
+_TIMEOUT_SECONDS = 1.0
 
 
 @click.group()
@@ -47,15 +47,15 @@ def tail(ctx: click.Context, module: str, start: Start, once: bool, types: tuple
     changes are missing: they expired from the stream before they were read.
     """
     from singletable.flow.stop import stopping
-    from singletable.streams.tail import Seen, Tail
+    from singletable.streams.tail import Tail, TailedChange
 
     table = _table_with_stream(module)
     with session_of(ctx).connect_to_read() as db, stopping() as should_stop:
         watch = Tail(db.port, table, start)
         while not should_stop():
-            found = db.run(watch.read()) if once else _read_patiently(db, watch, should_stop)
+            found = db.run(watch.read()) if once else _read_with_retries(db, watch, should_stop)
             for one in found:
-                if not isinstance(one, Seen):
+                if not isinstance(one, TailedChange):
                     click.echo(output.clean(_gap_as_data(one)) if as_json else _gap_line(one))
                 elif not types or one.type in types:
                     click.echo(output.clean(_as_data(one)) if as_json else _line(one, table))
@@ -65,7 +65,9 @@ def tail(ctx: click.Context, module: str, start: Start, once: bool, types: tuple
                 _pause(db, _PAUSE_SECONDS)
 
 
-def _read_patiently(db: Database, watch: Tail, should_stop: Callable[[], bool]) -> Sequence[Seen | Missed]:
+def _read_with_retries(
+    db: Database, watch: Tail, should_stop: Callable[[], bool]
+) -> Sequence[TailedChange | TailedGap]:
     """Read, and retry passing errors: reading continues after the last shown change. The first error is printed."""
     is_printed = False
     while not should_stop():
@@ -75,7 +77,7 @@ def _read_patiently(db: Database, watch: Tail, should_stop: Callable[[], bool]) 
             if not is_printed:
                 output.error(f"{error}\nRetrying until it passes.")
             is_printed = True
-        _pause(db, _PATIENCE_SECONDS)
+        _pause(db, _TIMEOUT_SECONDS)
     return ()
 
 
@@ -95,25 +97,25 @@ def _table_with_stream(module: str) -> Table:
     return tables[0]
 
 
-def _line(seen: Seen, table: Table) -> str:
+def _line(seen: TailedChange, table: Table) -> str:
     """`12:30:01  modified  contact  name: Ada -> Ada Lovelace`."""
     at = datetime.fromtimestamp(seen.record.dynamodb.approximate_creation_date_time, timezone.utc)
     words = [f"{at:%H:%M:%S}", seen.what, seen.type or "(no type)", seen.error or _what_changed(seen, table)]
     return "  ".join(output.clean(word) for word in words)
 
 
-def _gap_line(gap: Missed) -> str:
+def _gap_line(gap: TailedGap) -> str:
     where = f"in shard {gap.shard}, {'after ' + gap.after if gap.after else 'before the first that was read'}"
     at = datetime.fromtimestamp(gap.at, timezone.utc)
     return f"{at:%H:%M:%S}  gap  changes are missing {output.clean(where)}"
 
 
-def _gap_as_data(gap: Missed) -> Mapping[str, Any]:
+def _gap_as_data(gap: TailedGap) -> Mapping[str, Any]:
     at = datetime.fromtimestamp(gap.at, timezone.utc)
     return {"time": at, "what": "gap", "shard": gap.shard, "after": gap.after}
 
 
-def _what_changed(seen: Seen, table: Table) -> str:
+def _what_changed(seen: TailedChange, table: Table) -> str:
     old, new = _sides(seen)
     if old is None or new is None:
         one: Any = old if new is None else new
@@ -127,12 +129,12 @@ def _what_changed(seen: Seen, table: Table) -> str:
     return f"{_key(seen, table)}  {', '.join(changed) or 'no attribute that its class declares'}"
 
 
-def _key(seen: Seen, table: Table) -> str:
+def _key(seen: TailedChange, table: Table) -> str:
     keys = seen.record.dynamodb.keys
     return " / ".join(output.clean(keys[name]["S"]) for name in table.definition.key)
 
 
-def _sides(seen: Seen) -> tuple[Any, Any]:
+def _sides(seen: TailedChange) -> tuple[Any, Any]:
     return getattr(seen.change, "old", None), getattr(seen.change, "new", None)
 
 
@@ -140,7 +142,7 @@ def _values(entity: Any) -> Mapping[str, Any]:
     return {f.name: getattr(entity, f.name) for f in dataclasses.fields(entity)}
 
 
-def _as_data(seen: Seen) -> Mapping[str, Any]:
+def _as_data(seen: TailedChange) -> Mapping[str, Any]:
     old, new = _sides(seen)
     sides = {name: _values(one) for name, one in (("old", old), ("new", new)) if one is not None}
     at = datetime.fromtimestamp(seen.record.dynamodb.approximate_creation_date_time, timezone.utc)

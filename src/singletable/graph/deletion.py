@@ -1,9 +1,9 @@
-"""Deleting a node with all its edges, in both directions. It can stop anywhere, and goes on when it is called again.
+"""Deletes a node with all its edges, in both directions. It can stop at any step; calling it again continues it.
 
-A tombstone on the node comes first: readers take the node as gone, and links refuse it, so that from then on no edge
-to it can come. Then its edges go: the outgoing ones, which a consistent read of its own partition finds, and the
-incoming ones, which only an index finds. An index may be behind its table for any time, so it never proves that no
-edge is left: where it can be behind, the node is buried at the end, its tombstone stays, and `sweeping` removes it.
+First the node gets a tombstone. Readers then treat the node as missing, and links refuse it, so no new edge to it can
+appear. Then the edges are deleted: a consistent read of the node's partition finds the outgoing ones, an index finds
+the incoming ones. An index may lag for any time, so it can't prove that no edge is left. Where indexes may lag, the
+node's key and tombstone are retained, and `sweep` removes them later.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from singletable.flow.port import Port
 from singletable.foundation import Model, commit, open_query, read_page, ready
 from singletable.graph.edge_removal import Removed, partition_pages, remove_edges
 from singletable.graph.edges import Edge, edge_types, is_edge
-from singletable.graph.nodes import BURIED, TOMBSTONE, Node, is_key_of, node_key
+from singletable.graph.nodes import RETAINED, TOMBSTONE, Node, is_key_of, node_key
 from singletable.graph.queries import EdgeQuery
 from singletable.graph.read import incoming
-from singletable.graph.tombstones import BuryNode, HoldTombstone, RemoveNode, claimed_by, is_ended, set_tombstone
+from singletable.graph.tombstones import HoldTombstone, RemoveNode, RetainTombstone, claimed_by, is_ended, set_tombstone
 from singletable.operations import Item
 
 
@@ -42,20 +42,20 @@ async def delete_node(port: Port, node: Any) -> bool:
     except TransactionCancelled as cancelled:
         if not is_ended(cancelled):
             raise
-    return BURIED not in item
+    return RETAINED not in item
 
 
 async def _delete(port: Port, node: HoldTombstone, item: Item) -> None:
     model, key, mark = node.model, node.key, node.mark
     owner = claimed_by(model, item)
-    is_buried = BURIED in item
+    is_retained = RETAINED in item
     types = _incoming_types(model)
     lag = port.traits.index_lag_seconds if types else 0.0
-    left = await _remove_found(port, node, types, 0.0 if is_buried else lag)
+    left = await _remove_found(port, node, types, 0.0 if is_retained else lag)
     if not lag and not left:
         await commit(port, [RemoveNode(key, mark)], {0: owner})
-    elif not is_buried:
-        await commit(port, [BuryNode(key, mark)], {0: owner})
+    elif not is_retained:
+        await commit(port, [RetainTombstone(key, mark)], {0: owner})
 
 
 def _incoming_types(model: Model[Any]) -> list[type[Edge[Any, Any]]]:

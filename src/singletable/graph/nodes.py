@@ -38,7 +38,7 @@ OVERFLOW = "overflow"
 """The edge types of which the node's sets do not hold all."""
 TOMBSTONE = "deleting"
 """When a node's deletion began, and random digits: readers take it as gone, links refuse it."""
-BURIED = "buried"
+RETAINED = "buried"
 """The node has no data any more; its tombstone stays until a sweep has seen that no edge leads to it."""
 
 _NEVER = Scalar("N", Literal["never"], str, str, "")

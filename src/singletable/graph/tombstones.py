@@ -1,12 +1,12 @@
-"""A node's tombstone, from its first moment to its last, and the writes that hold it, strip the node, and remove it.
+"""The tombstone of a deleted node, its states, and the writes that move it from one to the next.
 
-set      delete_node() begins: readers take the node as gone, links and create() refuse it
-buried   its edges that could be found are gone; what is left of it is its key and the tombstone, so that its data and
-         its unique values are free, and no link can be made to a node of its name
-removed  no edge leads to it: seen in the table itself, or in an index that is written with the table
+set       delete_node() has begun: readers treat the node as missing, links and create() refuse it
+retained  the edges that could be found are deleted; only the key and the tombstone are left. The node's unique values
+          are free, and no link can be made to its id. The item is marked `buried`
+removed   no edge leads to the node: proved by the table itself, or by an index that is written with the table
 
-A tombstone is a number of its own, the time and random digits: a node that was made anew under the same name and
-deleted again has another.
+Each tombstone has a number of its own, from the time and random digits. A node that was created anew under the same id
+and deleted again has another number.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from singletable.errors import Corrupt, NotFound, SingletableError, TransactionC
 from singletable.expressions import Condition, Given, Stored
 from singletable.flow.port import Port
 from singletable.foundation import Claim, KeyOf, Model, Moment, Part, Write, check_if, delete_if, is_type, put_if
-from singletable.graph.nodes import BURIED, TOMBSTONE
+from singletable.graph.nodes import RETAINED, TOMBSTONE
 from singletable.operations import Guard, Item, Refused, UpdateItem
 from singletable.operations.answers import RAW
 
@@ -79,7 +79,7 @@ class RemoveNode(_End):
         return Part(action, self._refusal, refusal_needs_item=False)
 
 
-class BuryNode(_End):
+class RetainTombstone(_End):
     """Its key and its tombstone are left."""
 
     def main(self, current: Any, moment: Moment) -> Part:
@@ -89,9 +89,9 @@ class BuryNode(_End):
             definition.type_attribute: {"S": self.model.type},
             definition.version_attribute: {"N": str(self.model.version)},
             TOMBSTONE: {"N": self.mark},
-            BURIED: {"BOOL": True},
+            RETAINED: {"BOOL": True},
         }
-        condition = self._marked & Condition("attribute_not_exists", (Stored(BURIED),))
+        condition = self._marked & Condition("attribute_not_exists", (Stored(RETAINED),))
         action = put_if(self.key, item, condition)
         return Part(action, self._refusal, refusal_needs_item=False)
 
@@ -108,7 +108,7 @@ def claimed_by(model: Model[Any], item: Item) -> Mapping[str, Any] | None:
     alone, and a value that can't be read either keeps its guard: check() reports that as guard.orphan. Corrupt for a
     node of another schema version that can't be read: the program that wrote it can delete it.
     """
-    if not model.uniques or BURIED in item:
+    if not model.uniques or RETAINED in item:
         return None
     data = {name: value for name, value in item.items() if name != TOMBSTONE}
     try:

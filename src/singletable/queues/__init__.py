@@ -8,17 +8,17 @@ Begin with `queue` (a queue and its messages), then `sending` and `consuming`. A
 `run` runs them.
 """
 
-from singletable.queues.consumer import Handle, Later, consume, partial_failures
+from singletable.queues.consumer import Handle, RetryLater, consume, partial_failures
 from singletable.queues.message_ids import legal_id
 from singletable.queues.queue import Message, Outgoing, Queue
 from singletable.queues.sender import send
 
 __all__ = [
     "Handle",
-    "Later",
     "Message",
     "Outgoing",
     "Queue",
+    "RetryLater",
     "consume",
     "legal_id",
     "partial_failures",

@@ -40,7 +40,7 @@ MAX_AT_ONCE = 15
 log = logging.getLogger("singletable.queues")
 
 
-class Later(Exception):
+class RetryLater(Exception):
     """Raised by a handler: not now. The message is given back, to be received after some seconds."""
 
     def __init__(self, seconds: float) -> None:
@@ -114,7 +114,7 @@ class _Consumer(Generic[T]):
         error = await handled(self.port, self.queue, self.handle, partial(message_of, self.queue, received))
         if error is None:
             return True
-        if isinstance(error, Later):
+        if isinstance(error, RetryLater):
             await self._give_back(received.receipt_handle, error.seconds)
         return False
 
@@ -199,7 +199,7 @@ async def handled(
         (error,) = await port.call_all([_attempt(handle, make())])
     except Exception as unreadable:
         error = unreadable
-    if error is not None and not isinstance(error, Later):
+    if error is not None and not isinstance(error, RetryLater):
         log.warning("a message of queue %s was not handled: %s", queue.name, type(error).__name__)
     return error
 

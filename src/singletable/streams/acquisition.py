@@ -43,7 +43,7 @@ class Search:
     owner: str
     greedy: bool
     """Takes every free shard, not only its share."""
-    sightings: leases.Sightings
+    observations: leases.LeaseObservations
     began_at: float
     """By the monotonic clock."""
     looked_at: float = -math.inf
@@ -56,12 +56,19 @@ class Search:
         cls, port: Port, consumer: Consumer, options: WorkerOptions, stream: str, *, greedy: bool
     ) -> Search:
         began_at = port.monotonic()
-        begun = await _introduce(port, consumer, options, stream)
+        begun = await _register_consumer(port, consumer, options, stream)
         return cls(
-            port, consumer, options, begun, port.token(), greedy, leases.Sightings(options.lease_seconds), began_at
+            port,
+            consumer,
+            options,
+            begun,
+            port.token(),
+            greedy,
+            leases.LeaseObservations(options.lease_seconds),
+            began_at,
         )
 
-    def hurry(self) -> None:
+    def look_soon(self) -> None:
         """Look again at once: a shard is over, and its children may be read."""
         self.looked_at = -math.inf
 
@@ -79,7 +86,7 @@ class Search:
         found = await leases.all_leases(self.port, self.consumer.state, self.consumer.name, self.label)
         shards = await all_shards(self.port, self.begun.stream)
         known = {lease.shard: lease for lease in found}
-        await self._bury(shards, known)
+        await self._delete_ended(shards, known)
         turn = [shard for shard in readable_shards(shards, known) if shard.id not in held]
         free = [shard for shard in turn if shard.id not in known or self._is_free(known[shard.id])]
         wanted = len(turn) if self.greedy else self._share(len(turn) + len(held), known.values()) - len(held)
@@ -89,7 +96,7 @@ class Search:
             if (mine := await self._take(shard, known.get(shard.id), there)) is not None:
                 held[shard.id] = mine
         if len(held) == before and not self.greedy and wanted > 0:
-            await self._ask(turn, known, len(turn) + before)
+            await self._request_release(turn, known, len(turn) + before)
         waiting = {s.id for s in shards if not (s.id in known and known[s.id].is_over)}
         self.left = sorted(waiting - held.keys())
 
@@ -98,7 +105,7 @@ class Search:
         return label_of(self.begun.stream)
 
     def _is_free(self, lease: LeaseItem) -> bool:
-        return self.sightings.is_free(lease, self.port.monotonic())
+        return self.observations.is_free(lease, self.port.monotonic())
 
     def _share(self, shards: int, known: Iterable[LeaseItem]) -> int:
         owners = {lease.owner for lease in known if lease.owner and not lease.is_over} | {self.owner}
@@ -135,7 +142,7 @@ class Search:
         waited = self.port.now() - waited_since.timestamp()
         return waited >= _SAFE_SECONDS and (lease is None or not lease.position)
 
-    async def _ask(self, turn: list[Shard], known: Mapping[str, LeaseItem], shards: int) -> None:
+    async def _request_release(self, turn: list[Shard], known: Mapping[str, LeaseItem], shards: int) -> None:
         """Ask the worker with the most shards for one of them, where it has more than its share."""
         others = [known[s.id] for s in turn if s.id in known and known[s.id].owner]
         counted = Counter(lease.owner for lease in others)
@@ -144,10 +151,10 @@ class Search:
             return
         for lease in others:
             if counted[lease.owner] == max(counted.values()) > share and not lease.wanted_by:
-                await leases.ask_for(self.port, self.consumer.state, lease, self.owner)
+                await leases.request_release(self.port, self.consumer.state, lease, self.owner)
                 return
 
-    async def _bury(self, shards: list[Shard], known: dict[str, LeaseItem]) -> None:
+    async def _delete_ended(self, shards: list[Shard], known: dict[str, LeaseItem]) -> None:
         """Delete the leases of shards that the stream no longer has; report a gap for those not read to their end."""
         there = {shard.id for shard in shards}
         for lease in [lease for lease in known.values() if lease.shard not in there]:
@@ -160,7 +167,7 @@ class Search:
                     continue
                 await report_gap(self.port, self.consumer, taken.shard, taken.position, "trimmed")
                 last = taken
-            await leases.bury(self.port, self.consumer.state, last)
+            await leases.delete(self.port, self.consumer.state, last)
             del known[lease.shard]
 
     async def _is_gone(self, lease: LeaseItem) -> bool:
@@ -180,7 +187,7 @@ def make_lease(port: Port, consumer: Consumer, stream: str, shard: str, **more: 
     return lease
 
 
-async def _introduce(port: Port, consumer: Consumer, options: WorkerOptions, stream: str) -> ConsumerItem:
+async def _register_consumer(port: Port, consumer: Consumer, options: WorkerOptions, stream: str) -> ConsumerItem:
     """Which stream the consumer reads, and since when; stored the first time."""
     kind: Any = consumer.state.consumer
     key: Any = consumer.state.consumer.by_name(consumer.name)
@@ -190,7 +197,7 @@ async def _introduce(port: Port, consumer: Consumer, options: WorkerOptions, str
         now = datetime.fromtimestamp(port.now(), timezone.utc)
         fresh = consumer.state.consumer(name=consumer.name, stream=stream, start=options.start, began_at=now)
         if options.start == "now":
-            await _begin_with_what_comes(port, consumer, stream)
+            await _begin_at_latest(port, consumer, stream)
         known = fresh if await leases.make(port, fresh) else await flows.get_any(port, key.consistent())
     if known.stream != stream:
         await report_gap(port, consumer, "", "", "replaced")
@@ -200,7 +207,7 @@ async def _introduce(port: Port, consumer: Consumer, options: WorkerOptions, str
     return begun
 
 
-async def _begin_with_what_comes(port: Port, consumer: Consumer, stream: str) -> None:
+async def _begin_at_latest(port: Port, consumer: Consumer, stream: str) -> None:
     """Make the leases of a consumer with `start="now"`: the newest shards start at their end, all others are over."""
     shards = await all_shards(port, stream)
     open_ = newest(shards)

@@ -22,7 +22,7 @@ from singletable.errors import DeclarationError
 from singletable.expressions import Handle, first_name, is_whole
 from singletable.foundation import Entity, Table, model_of
 from singletable.streams.consumer import Consumer
-from singletable.streams.copies import kept_copies
+from singletable.streams.copies import copy_updater
 from singletable.streams.events import Expired, Gap, Inserted, Modified, Removed
 from singletable.streams.router import Handler, Router, What
 from singletable.streams.state import LeasesIn, state_entities
@@ -142,7 +142,7 @@ class Changes:
         index, it is read again once the index can't lag any more. Holders are up to date when the stream is drained.
         Raises DeclarationError where holders and source can't be found from each other.
         """
-        for handler in kept_copies(self.table, pattern, to).handlers():
+        for handler in copy_updater(self.table, pattern, to).handlers():
             self._add(handler)
 
     @property

@@ -37,7 +37,7 @@ from singletable.streams.router import Handler
 
 
 @dataclass(frozen=True)
-class Kept:
+class CopyUpdater:
     """The copies of one source in one class of holders, and the pattern that finds these, or leads to them."""
 
     pattern: Bound[..., Any]
@@ -115,14 +115,14 @@ class Kept:
     async def _update_all(self, port: Port, holders: Sequence[Any], source: Any, is_another: bool) -> None:
         """Concurrently, one request each. A holder whose write is refused has changed, and is updated alone."""
         model, now = model_of(self.holder), port.now()
-        writes: list[_IfItHolds] = []
+        writes: list[_ConditionalUpdate] = []
         for holder in holders:
             updates, where = self._updates(source), self._condition(source, is_another)
             write = Write(model.key_of(holder), updates, where)
             part = write.main(holder, Moment(now, port.token()))
             assert isinstance(part, Part)
             action: Any = part.action
-            writes.append(_IfItHolds(action))
+            writes.append(_ConditionalUpdate(action))
         held = await port.send_all(writes)
         for holder in (holder for holder, ok in zip(holders, held, strict=True) if not ok):
             await self._update(port, model.key_of(holder), source, is_another)
@@ -164,7 +164,7 @@ class Kept:
         return found
 
 
-class _IfItHolds:
+class _ConditionalUpdate:
     """A write that returns False where its condition fails."""
 
     def __init__(self, write: UpdateItem[Any]) -> None:
@@ -181,7 +181,7 @@ class _IfItHolds:
         return True, consumed
 
 
-def kept_copies(table: Table, pattern: Any, to: type[Any] | None = None) -> Kept:
+def copy_updater(table: Table, pattern: Any, to: type[Any] | None = None) -> CopyUpdater:
     """What `keep_copies` does for a pattern. Raises DeclarationError where it can't be done."""
     if not _is_pattern(pattern):
         raise DeclarationError(
@@ -197,7 +197,7 @@ def kept_copies(table: Table, pattern: Any, to: type[Any] | None = None) -> Kept
         leads_back = model_of(source).identity <= model_of(holder).by_name.keys()
         if {*names} <= model_of(source).by_name.keys() and leads_there and leads_back:
             _check_pattern(table, pattern, found)
-            return Kept(pattern, holder, source, copies_in(holder, source))
+            return CopyUpdater(pattern, holder, source, copies_in(holder, source))
     raise DeclarationError(_why_not(pattern, holder, sources), table=table.name, hint=_HINT)
 
 

@@ -11,14 +11,14 @@ from singletable.errors import NotConfigured
 from singletable.flow.port import Port
 
 _REGION = ":dynoxide:"
-TEND_EVERY_SECONDS = 3600.0
+MAINTAIN_EVERY_SECONDS = 3600.0
 
 
 def is_embedded(stream: str) -> bool:
     return _REGION in stream
 
 
-async def tend(port: Port, stream: str, table: str) -> None:
+async def maintain(port: Port, stream: str, table: str) -> None:
     """Index and prune an embedded engine's streams; nothing for any other. NotConfigured where its file is unknown."""
     if not is_embedded(stream):
         return

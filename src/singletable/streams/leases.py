@@ -1,18 +1,18 @@
 """Leases: who reads which shard. Every write of an owner holds the fence that it took, so a late owner writes nothing.
 
-    state     event        next     who, and when
-    MISSING   MAKE         HELD     a worker that begins a shard, with fence 1
-    MISSING   MAKE_FREE    FREE     a consumer that begins with what comes: the newest shards
-    MISSING   MAKE_OVER    OVER     the same: all other shards
-    FREE      TAKE         HELD     any worker; raises the fence
-    HELD      TAKE         HELD     another worker, once nothing of the lease changed for its length
-    HELD      HEARTBEAT    HELD     its owner, also with each checkpoint
-    HELD      ASK          HELD     a worker that has fewer shards
-    HELD      RELEASE      FREE     its owner, when it stops or was asked
-    HELD      FINISH       OVER     its owner, when everything of the shard is handled
-    OVER      HEARTBEAT    OVER     a heartbeat that was on its way when the shard ended
-    OVER      BURY         GONE     any worker, once the stream no longer has the shard
-    HELD      BURY         GONE     a worker that took the lease of such a shard, and told of the gap
+    state     event            next   who, and when
+    MISSING   MAKE             HELD   a worker that begins a shard, with fence 1
+    MISSING   MAKE_FREE        FREE   a consumer that begins with what comes: the newest shards
+    MISSING   MAKE_OVER        OVER   the same: all other shards
+    FREE      TAKE             HELD   any worker; raises the fence
+    HELD      TAKE             HELD   another worker, once nothing of the lease changed for its length
+    HELD      HEARTBEAT        HELD   its owner, also with each checkpoint
+    HELD      REQUEST_RELEASE  HELD   a worker that has fewer shards
+    HELD      RELEASE          FREE   its owner, when it stops or was asked
+    HELD      FINISH           OVER   its owner, when everything of the shard is handled
+    OVER      HEARTBEAT        OVER   a heartbeat that was on its way when the shard ended
+    OVER      DELETE           GONE   any worker, once the stream no longer has the shard
+    HELD      DELETE           GONE   a worker that took the lease of such a shard, and reported the gap
 
 No clocks are compared. A worker remembers when it first saw a lease as it is; a live owner raises `beats` with each of
 its writes.
@@ -48,10 +48,10 @@ class Event(Enum):
     MAKE_OVER = auto()
     TAKE = auto()
     HEARTBEAT = auto()
-    ASK = auto()
+    REQUEST_RELEASE = auto()
     RELEASE = auto()
     FINISH = auto()
-    BURY = auto()
+    DELETE = auto()
 
 
 TRANSITIONS: Final = Transitions(
@@ -63,12 +63,12 @@ TRANSITIONS: Final = Transitions(
         (State.FREE, Event.TAKE): State.HELD,
         (State.HELD, Event.TAKE): State.HELD,
         (State.HELD, Event.HEARTBEAT): State.HELD,
-        (State.HELD, Event.ASK): State.HELD,
+        (State.HELD, Event.REQUEST_RELEASE): State.HELD,
         (State.HELD, Event.RELEASE): State.FREE,
         (State.HELD, Event.FINISH): State.OVER,
         (State.OVER, Event.HEARTBEAT): State.OVER,
-        (State.OVER, Event.BURY): State.GONE,
-        (State.HELD, Event.BURY): State.GONE,
+        (State.OVER, Event.DELETE): State.GONE,
+        (State.HELD, Event.DELETE): State.GONE,
     },
 )
 
@@ -80,26 +80,26 @@ def state_of(lease: LeaseItem) -> State:
     return State.HELD if lease.owner else State.FREE
 
 
-Sighting = tuple[int, int, str]
+LeaseSnapshot = tuple[int, int, str]
 """What a live owner changes: fence, beats and position."""
 
 
 @dataclass
-class Sightings:
+class LeaseObservations:
     """When each lease was first seen as it is, by this worker's monotonic clock."""
 
     seconds: float
     """A lease that doesn't change for this long has lost its owner."""
-    seen: dict[str, tuple[Sighting, float]] = field(default_factory=dict[str, "tuple[Sighting, float]"])
+    seen: dict[str, tuple[LeaseSnapshot, float]] = field(default_factory=dict[str, "tuple[LeaseSnapshot, float]"])
 
     def is_free(self, lease: LeaseItem, now: float) -> bool:
         """Whether it has no owner, or an owner without a heartbeat for a lease's length."""
         if not lease.owner:
             return True
-        sighting = lease.fence, lease.beats, lease.position
+        snapshot = lease.fence, lease.beats, lease.position
         known, since = self.seen.get(lease.shard, (None, now))
-        if known != sighting:
-            self.seen[lease.shard] = sighting, now
+        if known != snapshot:
+            self.seen[lease.shard] = snapshot, now
             return False
         return now - since >= self.seconds
 
@@ -156,20 +156,20 @@ async def finish(port: Port, state: StateEntities, lease: LeaseItem, beats: int,
     return await _write(port, state, lease, Event.FINISH, *changes, *over)
 
 
-async def bury(port: Port, state: StateEntities, lease: LeaseItem) -> None:
+async def delete(port: Port, state: StateEntities, lease: LeaseItem) -> None:
     """Delete a lease as it was seen; nothing where it has changed since."""
-    TRANSITIONS.after(state_of(lease), Event.BURY)
+    TRANSITIONS.after(state_of(lease), Event.DELETE)
     kind: Any = state.lease
     key: Any = state.lease.by_shard(lease.consumer, lease.stream, lease.shard)
     with suppress(ConditionFailed):
         await flows.delete(port, key, where=attr(kind.fence) == lease.fence)
 
 
-async def ask_for(port: Port, state: StateEntities, lease: LeaseItem, owner: str) -> None:
+async def request_release(port: Port, state: StateEntities, lease: LeaseItem, owner: str) -> None:
     """Tell the owner that another worker has less to do; it releases the shard between two rounds."""
     kind: Any = state.lease
     changes = (attr(kind.wanted_by).set(owner),)
-    await _change(port, state, lease, Event.ASK, changes, attr(kind.fence) == lease.fence)
+    await _change(port, state, lease, Event.REQUEST_RELEASE, changes, attr(kind.fence) == lease.fence)
 
 
 async def _write(

@@ -104,7 +104,7 @@ class HeldShard:
         self.beats = self.lease.beats
         self.saved_at = self.renewed_at
 
-    def pass_over(self, place: Place) -> None:
+    def skip(self, place: Place) -> None:
         """A record without a handler only moves the position."""
         place.done = True
         self._note(place)

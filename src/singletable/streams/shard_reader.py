@@ -132,6 +132,6 @@ class Reader:
         place = Place(record.sequence, router.is_system(record))
         old = not shard.is_behind and record.dynamodb.approximate_creation_date_time < shard.skip_before
         if old or not router.is_wanted(record):
-            shard.pass_over(place)
+            shard.skip(place)
         else:
             shard.add(record, place)

@@ -13,7 +13,7 @@ from singletable.foundation import Table
 from singletable.operations.stream import GetRecords, GetShardIterator, Records, StreamRecord
 from singletable.streams.acquisition import MARGIN_SECONDS
 from singletable.streams.consumer import Start
-from singletable.streams.embedded import TEND_EVERY_SECONDS, leaves_hole, tend
+from singletable.streams.embedded import MAINTAIN_EVERY_SECONDS, leaves_hole, maintain
 from singletable.streams.events import AnyChange
 from singletable.streams.router import Handler, Router, What
 from singletable.streams.shard_tree import all_shards, find_stream, newest
@@ -23,7 +23,7 @@ _LOOK_EVERY_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
-class Seen:
+class TailedChange:
     """One change. `change` is None for a type without a class, and for an image that can't be read."""
 
     type: str
@@ -34,7 +34,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Missed:
+class TailedGap:
     """Changes that were trimmed before they were read, or that came while a shard could not be read."""
 
     shard: str
@@ -69,12 +69,12 @@ class Tail:
     stream: str = ""
     looked_at: float = -math.inf
     """By the clock of intervals, as is the next."""
-    tended_at: float = -math.inf
+    maintained_at: float = -math.inf
     began_at: float = 0.0
     """In seconds since 1970."""
     _places: dict[str, _Place] = field(default_factory=dict[str, _Place])
     """Of each shard that was begun."""
-    _found: list[Seen | Missed] = field(default_factory=list["Seen | Missed"])
+    _found: list[TailedChange | TailedGap] = field(default_factory=list["TailedChange | TailedGap"])
     """What was read and not given yet: a request that fails behind it loses nothing."""
 
     def __post_init__(self) -> None:
@@ -84,7 +84,7 @@ class Tail:
             for what in _WHATS:
                 self.router.add(Handler(model.type, what, _nothing))
 
-    async def read(self) -> list[Seen | Missed]:
+    async def read(self) -> list[TailedChange | TailedGap]:
         """What has come since the last reading, and gaps where they are; nothing where nothing has.
 
         A request for each open shard. Where it raises, the next reading goes on behind what the last one gave.
@@ -123,7 +123,7 @@ class Tail:
 
     def _miss(self, id: str, place: _Place) -> None:
         """Tell of a gap; then it goes on from the oldest record that there is."""
-        self._found.append(Missed(id, place.last, self.port.now()))
+        self._found.append(TailedGap(id, place.last, self.port.now()))
         place.last, place.is_latest = "", False
 
     async def _open(self, id: str, place: _Place) -> None:
@@ -144,9 +144,9 @@ class Tail:
     async def _look(self) -> None:
         now, is_first = self.port.monotonic(), not self.stream
         stream = self.stream or await find_stream(self.port, self.table)
-        if self.port.traits.maintain_streams is not None and now - self.tended_at >= TEND_EVERY_SECONDS:
-            await tend(self.port, stream, self.table.name)
-            self.tended_at = now
+        if self.port.traits.maintain_streams is not None and now - self.maintained_at >= MAINTAIN_EVERY_SECONDS:
+            await maintain(self.port, stream, self.table.name)
+            self.maintained_at = now
         shards = await all_shards(self.port, stream)
         there, latest = {shard.id for shard in shards}, newest(shards)
         from_newest = is_first and self.start == "now"
@@ -165,17 +165,17 @@ class Tail:
     def _is_over(self, id: str) -> bool:
         return id in self._places and self._places[id].is_over
 
-    def _seen(self, record: StreamRecord) -> Iterator[Seen]:
+    def _seen(self, record: StreamRecord) -> Iterator[TailedChange]:
         type, _, what = self.router.name_of(record).partition("#")
         try:
             calls = list(self.router.calls(record))
         except SingletableError as error:
-            yield Seen(type, what, None, record, str(error))
+            yield TailedChange(type, what, None, record, str(error))
             return
         for handler, change in calls:
-            yield Seen(handler.type, handler.what, change, record)
+            yield TailedChange(handler.type, handler.what, change, record)
         if not calls and not self.router.is_wanted(record):
-            yield Seen(type, what, None, record)
+            yield TailedChange(type, what, None, record)
 
 
 def _nothing(change: AnyChange) -> None:

@@ -24,7 +24,7 @@ from singletable.streams.acquisition import Search
 from singletable.streams.consumer import Consumer, WorkerOptions
 from singletable.streams.dead_letters import store_dead_letter
 from singletable.streams.dispatch import handle_queue
-from singletable.streams.embedded import TEND_EVERY_SECONDS, tend
+from singletable.streams.embedded import MAINTAIN_EVERY_SECONDS, maintain
 from singletable.streams.shard import Entry, HeldShard
 from singletable.streams.shard_reader import Reader
 from singletable.streams.shard_tree import find_stream
@@ -32,12 +32,12 @@ from singletable.streams.shard_tree import find_stream
 _log = logging.getLogger("singletable.streams")
 _LONGEST_BACKOFF_SECONDS = 30.0
 _LONGEST_SLICE_SECONDS = 0.05
-_PATIENCE_SECONDS = 1.0
+_TIMEOUT_SECONDS = 1.0
 
 
 async def run(port: Port, consumer: Consumer, options: WorkerOptions, stop: Stop) -> None:
     """Work until `stop` returns True; then finish the round, write checkpoints and release the leases."""
-    kernel = Kernel(port, stop, consumer.name, _log, pause_seconds=_PATIENCE_SECONDS)
+    kernel = Kernel(port, stop, consumer.name, _log, pause_seconds=_TIMEOUT_SECONDS)
     await Worker(port, consumer, options, kernel).live()
 
 
@@ -68,22 +68,22 @@ class Worker:
 
     async def _begin(self) -> bool:
         stream = await find_stream(self.port, self.consumer.table)
-        await self._tend(stream)  # first: an engine that can't be tended is refused before anything is written
+        await self._maintain(stream)  # first: an engine that can't be tended is refused before anything is written
         self.search = await Search.begin(self.port, self.consumer, self.options, stream, greedy=self.until_caught_up)
         self.reader = Reader(self.port, self.consumer, self.options, ends=self.until_caught_up)
         self.busy_at = self.port.monotonic()
         return False
 
-    async def _tend(self, stream: str) -> None:
-        self.tended_at = self.port.monotonic()
-        await tend(self.port, stream, self.consumer.table.name)
+    async def _maintain(self, stream: str) -> None:
+        self.maintained_at = self.port.monotonic()
+        await maintain(self.port, stream, self.consumer.table.name)
 
     # --- the slot and the heartbeat -----------------------------------------------------------------------------------
     async def _work(self) -> None:
-        await self.kernel.repeat(self._round_and_rest)
+        await self.kernel.repeat(self._round_then_sleep)
         await self._release_all()
 
-    async def _round_and_rest(self) -> bool:
+    async def _round_then_sleep(self) -> bool:
         """Whether there is more to do, now or later."""
         if await self._round():
             self.busy_at = self.port.monotonic()
@@ -121,8 +121,8 @@ class Worker:
     # --- a round ------------------------------------------------------------------------------------------------------
     async def _round(self) -> bool:
         """Whether there was anything to do."""
-        if self.port.monotonic() - self.tended_at >= TEND_EVERY_SECONDS:
-            await self._tend(self.search.begun.stream)
+        if self.port.monotonic() - self.maintained_at >= MAINTAIN_EVERY_SECONDS:
+            await self._maintain(self.search.begun.stream)
         if self.search.is_due():
             await self._look()
         read = await self.reader.read(self.held)
@@ -165,7 +165,7 @@ class Worker:
             shard.detach_from_answers()
             if not shard.is_lost and shard.is_done:
                 await self._checkpoint(shard, is_over=True)
-                self.search.hurry()
+                self.search.look_soon()
             elif not shard.is_lost and shard.is_wanted:
                 await self._release(shard)
             elif self._is_checkpoint_due(shard):

@@ -30,7 +30,7 @@ class HttpRequest:
 
 @dataclass(frozen=True)
 class Access:
-    """What a user wants to do: read a project, or apply a mutation with this name and these arguments."""
+    """What a user wants to do: read a document, or apply a mutation with this name and these arguments."""
 
     mutation: str = ""
     args: Any = None
@@ -45,7 +45,7 @@ READ = Access()
 Authenticator = Callable[[HttpRequest], Awaitable[str | None] | str | None]
 Authoriser = Callable[[str, str, Access], Awaitable[bool] | bool]
 CreationRule = Callable[[str, str], Awaitable[str | None] | str | None]
-"""For a user and a missing project: the organisation in which to create it, or None to leave it missing."""
+"""For a user and a missing document: the parent under which to create it, or None to leave it missing."""
 
 
 async def resolve(returned: Awaitable[T] | T) -> T:

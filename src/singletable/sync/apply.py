@@ -31,39 +31,39 @@ OnUnknown = Callable[[InboxRow], object]
 class Applier:
     """Applies the mutations in the inboxes of one document class."""
 
-    home: Context[Any]
+    context: Context[Any]
     authorise: Authoriser
 
     async def next(
-        self, port: Port, project: str, result: Result | None = None, on_unknown: OnUnknown | None = None
+        self, port: Port, document_id: str, result: Result | None = None, on_unknown: OnUnknown | None = None
     ) -> list[Outcome]:
         """Commit one version, of up to 40 mutations. Returns [] where no mutation can be applied."""
-        await ready(port, self.home.model.table)
-        home = replace(self.home, authorise=self._authorised(project, result))
-        return await next_version(port, home, project, on_unknown)
+        await ready(port, self.context.model.table)
+        context = replace(self.context, authorise=self._authorised(document_id, result))
+        return await next_version(port, context, document_id, on_unknown)
 
-    async def all(self, port: Port, project: str, on_unknown: OnUnknown | None = None) -> list[Outcome]:
+    async def all(self, port: Port, document_id: str, on_unknown: OnUnknown | None = None) -> list[Outcome]:
         """Commit versions until no mutation can be applied. Returns what this call applied or rejected."""
         done: list[Outcome] = []
-        while more := await self.next(port, project, on_unknown=on_unknown):
+        while more := await self.next(port, document_id, on_unknown=on_unknown):
             done += more
         return done
 
-    def _authorised(self, project: str, result: Result | None) -> Callable[[Submission, Any], None]:
-        own = self.home.authorise
+    def _authorised(self, document_id: str, result: Result | None) -> Callable[[Submission, Any], None]:
+        own = self.context.authorise
 
         def check(submission: Submission, draft: Any) -> None:
             access = Access(submission.mutation.name, msgspec.json.decode(submission.mutation.arguments))
-            if not self._may(submission.principal or "", project, access, result):
+            if not self._may(submission.principal or "", document_id, access, result):
                 raise InvalidRequest("the user is not allowed to do this", operation=submission.mutation.name)
             if own is not None:
                 own(submission, draft)
 
         return check
 
-    def _may(self, user: str, project: str, access: Access, result: Result | None) -> bool:
+    def _may(self, user: str, document_id: str, access: Access, result: Result | None) -> bool:
         try:
-            returned: Any = self.authorise(user, project, access)
+            returned: Any = self.authorise(user, document_id, access)
             if not inspect.isawaitable(returned):
                 return bool(returned)
             if result is None:

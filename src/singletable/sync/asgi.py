@@ -3,7 +3,7 @@
     app.mount("/replicache", sync.asgi())
 
 A push is answered when its mutations are durable. With `processor="inline"` this process applies them after that. A
-missing project and one that the user may not read get the same answer: 404.
+missing document and one that the user may not read get the same answer: 404.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from singletable.sync.access import HttpRequest
 from singletable.sync.event_loop import in_background, with_timeout
 from singletable.sync.http import (
     Answered,
-    Gone,
+    Disconnected,
     Receive,
     Refused,
     Reply,
@@ -49,13 +49,13 @@ from singletable.sync.protocol import (
 Parsed = TypeVar("Parsed", Push, Pull)
 Afterwards = Callable[[], Awaitable[None]] | None
 """Work to be done after the reply has been sent."""
-_MOST_PROJECT_BYTES = 512
+_MOST_ID_BYTES = 512
 _METHODS = {"push": "POST", "pull": "POST", "pokes": "GET"}
 _encode = msgspec.json.encode
 
 
 class Missing(Exception):
-    """The project is missing, or the user may not read it."""
+    """The document is missing, or the user may not read it."""
 
 
 class Gap(Exception):
@@ -84,15 +84,15 @@ class Endpoints(Protocol):
 
     async def user_of(self, request: HttpRequest) -> str | None: ...
 
-    async def admit(self, user: str, project: str) -> None:
-        """Raises Missing where the user may not read the project, or it is missing and is not created."""
+    async def admit(self, user: str, document_id: str) -> None:
+        """Raises Missing where the user may not read the document, or it is missing and is not created."""
         ...
 
-    async def push(self, user: str, project: str, push: Push) -> tuple[Refusal | None, Afterwards]: ...
+    async def push(self, user: str, document_id: str, push: Push) -> tuple[Refusal | None, Afterwards]: ...
 
-    async def pull(self, user: str, project: str, pull: Pull) -> tuple[Pulled | Refusal, Afterwards]: ...
+    async def pull(self, user: str, document_id: str, pull: Pull) -> tuple[Pulled | Refusal, Afterwards]: ...
 
-    async def head(self, project: str) -> int: ...
+    async def head(self, document_id: str) -> int: ...
 
     async def run_blocking(self, call: Callable[[], Parsed]) -> Parsed:
         """The result of a plain function, run off the event loop."""
@@ -133,18 +133,18 @@ class SyncApp:
             request = read_head(scope)
             name = request.path.strip("/")
             self._check_method(request, name)
-            project = _project_of(request)
+            document_id = _document_id_of(request)
             user = await self._sync.user_of(request)
             if user is None:
                 raise Refused(401, "unauthenticated", "not authenticated", www_authenticate="Bearer")
             self._check_rate(user)
-            await self._endpoints[name](request, user, project, receive, send)
+            await self._endpoints[name](request, user, document_id, receive, send)
         except Answered as answered:
             await send_reply(send, answered.reply)
         except TooManyListeners as full:
             refused = _too_many(self._sync.limits.heartbeat_seconds) if full.of_user else _unavailable()
             await send_reply(send, refused.reply)
-        except Gone:
+        except Disconnected:
             return
 
     def _check_method(self, request: HttpRequest, name: str) -> None:
@@ -171,48 +171,50 @@ class SyncApp:
             raise Refused(400, error.code, str(error)) from None
         return asked
 
-    async def _push(self, request: HttpRequest, user: str, project: str, receive: Receive, send: Send) -> None:
-        refusal, afterwards = await self._pushed(request, user, project, receive)
+    async def _push(self, request: HttpRequest, user: str, document_id: str, receive: Receive, send: Send) -> None:
+        refusal, afterwards = await self._pushed(request, user, document_id, receive)
         await send_reply(send, Reply(b"{}" if refusal is None else _encode(refusal)))
         if afterwards is not None:
             await afterwards()
 
     async def _pushed(
-        self, request: HttpRequest, user: str, project: str, receive: Receive
+        self, request: HttpRequest, user: str, document_id: str, receive: Receive
     ) -> tuple[Refusal | None, Afterwards]:
         """A method of its own, so that the body is released before the mutations are applied."""
         limits = self._sync.limits
         async with body_of(request, receive, limits, self._held, user, limits.body_bytes) as body:
             push = await self._parsed(body, partial(read_push, body, limits))
             with _errors_as_statuses():
-                await self._sync.admit(user, project)
-                return await self._sync.push(user, project, push)
+                await self._sync.admit(user, document_id)
+                return await self._sync.push(user, document_id, push)
 
-    async def _pull(self, request: HttpRequest, user: str, project: str, receive: Receive, send: Send) -> None:
+    async def _pull(self, request: HttpRequest, user: str, document_id: str, receive: Receive, send: Send) -> None:
         limits = self._sync.limits
         async with body_of(request, receive, limits, self._held, user, limits.pull_bytes) as body:
             pull = await self._parsed(body, partial(read_pull, body))
             with _errors_as_statuses():
-                await self._sync.admit(user, project)
-                answer, afterwards = await self._sync.pull(user, project, pull)
+                await self._sync.admit(user, document_id)
+                answer, afterwards = await self._sync.pull(user, document_id, pull)
         await send_reply(send, Reply(_encode(answer)))
         if afterwards is not None:
             await afterwards()
 
-    async def _pokes(self, request: HttpRequest, user: str, project: str, receive: Receive, send: Send) -> None:
+    async def _pokes(self, request: HttpRequest, user: str, document_id: str, receive: Receive, send: Send) -> None:
         with _errors_as_statuses():
-            await self._sync.admit(user, project)
-        with self._sync.pokes.listen(project, user) as listener:
+            await self._sync.admit(user, document_id)
+        with self._sync.pokes.listen(document_id, user) as listener:
             async with in_background(_end_on_disconnect(receive, listener)):
-                await self._send_pokes(user, project, listener, send)
+                await self._send_pokes(user, document_id, listener, send)
 
-    async def _send_pokes(self, user: str, project: str, listener: Listener, send: Send) -> None:
+    async def _send_pokes(self, user: str, document_id: str, listener: Listener, send: Send) -> None:
         """Until the listener disconnects, is too slow, or loses its permission, or the server shuts down."""
         limits = self._sync.limits
         await start_stream(send, "text/event-stream; charset=utf-8")
         while not listener.ended:
-            version = await self._sync.pokes.next_version(project, listener, self._sync.head, limits.heartbeat_seconds)
-            if version is None and not await self._may_stay(user, project):
+            version = await self._sync.pokes.next_version(
+                document_id, listener, self._sync.head, limits.heartbeat_seconds
+            )
+            if version is None and not await self._may_stay(user, document_id):
                 break
             event = b": still here\n\n" if version is None else b'event: poke\ndata: {"version":%d}\n\n' % version
             try:
@@ -223,9 +225,9 @@ class SyncApp:
                 return
         await send({"type": "http.response.body", "body": b""})
 
-    async def _may_stay(self, user: str, project: str) -> bool:
+    async def _may_stay(self, user: str, document_id: str) -> bool:
         try:
-            await self._sync.admit(user, project)
+            await self._sync.admit(user, document_id)
         except Missing:
             return False
         except Unavailable:
@@ -253,15 +255,15 @@ async def _end_on_disconnect(receive: Receive, listener: Listener) -> None:
     listener.signal.set()
 
 
-def _project_of(request: HttpRequest) -> str:
-    """The id in the query. An id that a key can't hold is a missing project: 404."""
-    project = request.query.get("project", "")
-    if not project:
+def _document_id_of(request: HttpRequest) -> str:
+    """The id in the query. An id that a key can't hold is a missing document: 404."""
+    document_id = request.query.get("project", "")
+    if not document_id:
         raise Refused(400, "project", "the query must name a project: ?project=ID")
-    valid = unicodedata.is_normalized("NFC", project) and project.isprintable()
-    if not valid or len(project.encode(errors="replace")) > _MOST_PROJECT_BYTES:
+    valid = unicodedata.is_normalized("NFC", document_id) and document_id.isprintable()
+    if not valid or len(document_id.encode(errors="replace")) > _MOST_ID_BYTES:
         raise Refused(404, "not-found", "no such project")
-    return project
+    return document_id
 
 
 def _too_many(seconds: float) -> Refused:

@@ -1,7 +1,7 @@
 """Check: the items that sync keeps of clients. It reads the table and changes nothing.
 
-* the group of every client exists, and the project of every group
-* every mutation of a bound client was made in the project, and by the user, of its group
+* the group of every client exists, and the document of every group
+* every mutation of a bound client was made in the document, and by the user, of its group
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from singletable.sync.client_groups import Group, group_keys
 E = TypeVar("E", bound=Entity)
 
 
-async def check(port: Port, home: Context[Any]) -> list[Finding]:
+async def check(port: Port, context: Context[Any]) -> list[Finding]:
     """All findings; [] for a sound table. Costs four scans. Documents have a check of their own."""
-    await ready(port, home.model.table)
-    keys, rows, word = group_keys(home.model.table), home.model.rows, home.model.words.document
+    await ready(port, context.model.table)
+    keys, rows, word = group_keys(context.model.table), context.model.rows, context.model.words.document
     groups = {group.group: group async for group in _all(port, keys.group)}
-    projects = {epoch.document_id async for epoch in _all(port, rows.epoch)}
+    document_ids = {epoch.document_id async for epoch in _all(port, rows.epoch)}
     found = [
         _finding(group, "sync.group-homeless", "its project is missing")
         for group in groups.values()
-        if group.document == word and group.project not in projects
+        if group.document == word and group.project not in document_ids
     ]
     bound: dict[str, Group] = {}
     async for client in _all(port, keys.client):

@@ -1,6 +1,6 @@
 """Client groups and clients: the first request with an id binds it to its owner, for ever.
 
-    SyncGroup#<group> / SyncGroup             the user and the project that the group belongs to
+    SyncGroup#<group> / SyncGroup             the user and the document that the group belongs to
     SyncGroup#<group> / SyncClient#<client>   a client of the group; a guard item keeps it out of other groups
 
 A group is a browser profile, a client is one of its tabs. Clients choose both ids, so the first user of an id owns it:
@@ -37,7 +37,7 @@ class Group(Entity):
     group: str
     user: str
     document: str
-    """The word of the document class: two classes of one table may have projects with the same id."""
+    """The word of the document class: two classes of one table may have documents with the same id."""
     project: str
 
 

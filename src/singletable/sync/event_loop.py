@@ -50,18 +50,18 @@ async def in_background(work: Awaitable[None]) -> AsyncGenerator[None, None]:
             await task
 
 
-class ProjectLocks:
-    """Runs work for each project one at a time, in this process. Callers that wait share the next run.
+class DocumentLocks:
+    """Runs work for each document one at a time, in this process. Callers that wait share the next run.
 
     It only saves work: the result must be right without it, as other processes have their own locks.
     """
 
     def __init__(self) -> None:
-        self._locks: dict[str, _ProjectLock] = {}
+        self._locks: dict[str, _DocumentLock] = {}
 
-    async def run(self, project: str, work: Callable[[], Awaitable[bool]]) -> bool:
+    async def run(self, document_id: str, work: Callable[[], Awaitable[bool]]) -> bool:
         """The result of a run of `work` that began after this call, whichever caller began it."""
-        lock = self._locks.setdefault(project, _ProjectLock())
+        lock = self._locks.setdefault(document_id, _DocumentLock())
         lock.callers += 1
         number = lock.callers
         try:
@@ -74,10 +74,10 @@ class ProjectLocks:
         finally:
             lock.finished += 1
             if lock.finished == lock.callers:
-                self._locks.pop(project, None)
+                self._locks.pop(document_id, None)
 
 
-class _ProjectLock:
+class _DocumentLock:
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
         self.callers = self.finished = self.served = 0

@@ -52,7 +52,7 @@ class Refused(Answered):
         super().__init__(Reply(body, status, {name.replace("_", "-"): value for name, value in headers.items()}))
 
 
-class Gone(Exception):
+class Disconnected(Exception):
     """The client has disconnected before the answer."""
 
 
@@ -114,7 +114,7 @@ async def _collect(receive: Receive, parts: list[bytes], held: InFlight, user: s
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise Gone
+            raise Disconnected
         part = message.get("body", b"")
         size += len(part)
         if size > most:

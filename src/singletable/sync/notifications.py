@@ -1,9 +1,9 @@
-"""Notifying processors in other processes: a pointer to a project over a queue, or a change of its inbox.
+"""Notifying processors in other processes: a pointer to a document over a queue, or a change of its inbox.
 
-A pointer names a project and nothing else: whoever can put one into the queue can make a worker look, and no more. On a
-FIFO queue the project is the message group, so its pointers are handled in order, and other projects' concurrently. A
-pointer that is lost, duplicated, late or dead-lettered loses no mutation: the pushed mutations are in the inbox, and
-the next pointer, or the next pull, applies all of them.
+A pointer names a document and nothing else: a forged one makes a worker look, and no more. On a FIFO queue the document
+is the message group, so its pointers are handled in order, and other documents' concurrently. A pointer that is lost,
+duplicated, late or dead-lettered loses no mutation: the pushed mutations are in the inbox, and the next pointer, or the
+next pull, applies all of them.
 
 While programs of two versions receive from one queue, the older one may receive a pointer to a mutation that only the
 newer one knows. It returns the pointer to the queue, for the newer program.
@@ -20,23 +20,23 @@ from msgspec import Struct
 from singletable.documents import InboxRow, Outcome
 from singletable.errors import InvalidValue, NotFound
 from singletable.flow import Port
-from singletable.queues import Later, Message, Outgoing, Queue, partial_failures, send
+from singletable.queues import Message, Outgoing, Queue, RetryLater, partial_failures, send
 from singletable.sync.apply import OnUnknown
 
 Apply = Callable[[str], Awaitable[list[Outcome]]]
-"""Applies the mutations in a project's inbox."""
+"""Applies the mutations in a document's inbox."""
 ApplyTelling = Callable[[str, OnUnknown], Awaitable[list[Outcome]]]
 """The same; it calls a function with each mutation that waits for a newer program."""
 AGAIN_SECONDS, AGAIN_SECONDS_FIFO = 300, 5
-"""The longest delay of a returned pointer. On a FIFO queue the project's other pointers wait behind it."""
+"""The longest delay of a returned pointer. On a FIFO queue the document's other pointers wait behind it."""
 LAMBDA_MARGIN_SECONDS = 5.0
 """A Lambda function that has less time left begins no further pointer."""
 
 
-class Pointer(Struct, frozen=True):
+class Pointer(Struct, frozen=True, rename={"document_id": "project"}):
     """The message of a queue: `Queue(url, Pointer)`."""
 
-    project: str
+    document_id: str
 
 
 class Arrival(Protocol):
@@ -46,29 +46,29 @@ class Arrival(Protocol):
     def new(self) -> InboxRow: ...
 
 
-async def wake(port: Port, queue: Queue[Pointer], project: str, once: str) -> None:
+async def wake(port: Port, queue: Queue[Pointer], document_id: str, once: str) -> None:
     """Send a pointer; one request. A FIFO queue drops a second one with the same `once`."""
-    group = project if queue.is_fifo else ""
-    await send(port, queue, [Outgoing(Pointer(project), group, f"{project} {once}" if queue.is_fifo else "")])
+    group = document_id if queue.is_fifo else ""
+    await send(port, queue, [Outgoing(Pointer(document_id), group, f"{document_id} {once}" if queue.is_fifo else "")])
 
 
-async def follow(apply: Apply, project: str) -> None:
-    """Apply the inbox of the pointer's project. Does nothing for a missing project."""
+async def follow(apply: Apply, document_id: str) -> None:
+    """Apply the inbox of the pointer's document. Does nothing for a missing document."""
     with suppress(NotFound, InvalidValue):
-        await apply(project)
+        await apply(document_id)
 
 
 async def follow_message(apply: ApplyTelling, message: Message[Pointer]) -> None:
-    """Apply the inbox of a message's project. Raises Later where a mutation waits for a newer program.
+    """Apply the inbox of a message's document. Raises RetryLater where a mutation waits for a newer program.
 
     The delays double, beginning with two seconds. They end when the mutation is rejected: after
     `Bounds.unknown_seconds`, an hour by default.
     """
     unknown: list[InboxRow] = []
-    await follow(lambda project: apply(project, unknown.append), message.body.project)
+    await follow(lambda document_id: apply(document_id, unknown.append), message.body.document_id)
     if unknown:
         longest = AGAIN_SECONDS_FIFO if message.group else AGAIN_SECONDS
-        raise Later(min(longest, 2 ** min(message.receives, 10)))
+        raise RetryLater(min(longest, 2 ** min(message.receives, 10)))
 
 
 Handler = Callable[[Message[Pointer]], Any]

@@ -1,7 +1,7 @@
-"""Pokes: notifying the listeners of a project that there is a new version to pull.
+"""Pokes: notifying the listeners of a document that there is a new version to pull.
 
 A poke holds the current version and no other data, so a slow listener needs only the last of several. A commit of this
-process pokes at once. Commits of other processes are found by reading the head while the project has listeners, one
+process pokes at once. Commits of other processes are found by reading the head while the document has listeners, one
 read for all of them; or the application calls `notify` from a handler of changes.
 """
 
@@ -16,7 +16,7 @@ from singletable.sync.event_loop import Signal
 from singletable.sync.limits import Limits
 
 Head = Callable[[str], Awaitable[int]]
-"""Returns the newest version of a project; 0 before the first."""
+"""Returns the newest version of a document; 0 before the first."""
 
 
 class TooManyListeners(Exception):
@@ -39,7 +39,7 @@ class Listener:
 
 
 class Channel:
-    """The listeners of one project."""
+    """The listeners of one document."""
 
     def __init__(self) -> None:
         self.listeners: set[Listener] = set()
@@ -68,9 +68,9 @@ class Pokes:
     def listeners(self) -> int:
         return self._users.total()
 
-    def notify(self, project: str, version: int) -> None:
-        """Poke the project's listeners, unless they have been sent this version or a later one."""
-        channel = self._channels.get(project)
+    def notify(self, document_id: str, version: int) -> None:
+        """Poke the document's listeners, unless they have been sent this version or a later one."""
+        channel = self._channels.get(document_id)
         if channel is not None:
             channel.notify(version)
 
@@ -83,13 +83,13 @@ class Pokes:
                 listener.signal.set()
 
     @contextmanager
-    def listen(self, project: str, user: str) -> Generator[Listener, None, None]:
-        """A new listener of a project, until the block ends. Raises TooManyListeners."""
+    def listen(self, document_id: str, user: str) -> Generator[Listener, None, None]:
+        """A new listener of a document, until the block ends. Raises TooManyListeners."""
         if self._users[user] >= self._limits.listeners_per_user:
             raise TooManyListeners(of_user=True)
         if self.listeners >= self._limits.listeners:
             raise TooManyListeners(of_user=False)
-        channel = self._channels.setdefault(project, Channel())
+        channel = self._channels.setdefault(document_id, Channel())
         listener = Listener(user, Signal())
         listener.ended = self._closed  # an event source reconnects after a stream ends, and gives up after an error
         channel.listeners.add(listener)
@@ -99,23 +99,23 @@ class Pokes:
         finally:
             channel.listeners.discard(listener)
             if not channel.listeners:
-                self._channels.pop(project, None)
+                self._channels.pop(document_id, None)
             self._users[user] -= 1
             if not self._users[user]:
                 del self._users[user]
 
-    async def next_version(self, project: str, listener: Listener, head: Head, timeout: float) -> int | None:
+    async def next_version(self, document_id: str, listener: Listener, head: Head, timeout: float) -> int | None:
         """Wait for a version that the listener has not been sent; None after `timeout`, or when the listener has ended.
 
-        A listener that finds that the head was not read for `poll_seconds` reads it for all listeners of the project.
+        A listener that finds that the head was not read for `poll_seconds` reads it for all listeners of the document.
         """
-        channel = self._channels[project]
+        channel = self._channels[document_id]
         until = self._now() + timeout
         while not listener.ended:
             if self._now() - channel.read_at >= self._poll_seconds:
                 channel.read_at = self._now()
                 with suppress(Unavailable):  # read again after poll_seconds
-                    channel.notify(await head(project))
+                    channel.notify(await head(document_id))
             if channel.version > listener.notified:
                 listener.notified = channel.version
                 return channel.version

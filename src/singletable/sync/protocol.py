@@ -69,7 +69,7 @@ class Push:
 
 @dataclass(frozen=True, slots=True)
 class Pull:
-    """A pull. The cookie is not validated here: the project's versions decide whether it is valid."""
+    """A pull. The cookie is not validated here: the document's versions decide whether it is valid."""
 
     group: str
     schema: str

@@ -59,22 +59,22 @@ class HeadView:
 class Puller:
     """Answers the pulls of one document class."""
 
-    home: Context[Any]
+    context: Context[Any]
     keys: GroupKeys
     seen: Bindings
     most_versions: int
 
-    async def view_head(self, port: Port, project: str) -> HeadView:
-        """The beginning of a pull; one round trip. Raises NotFound where the project is missing."""
-        await ready(port, self.home.model.table)
-        inbox: Query[InboxRow] = self.home.model.rows.inbox.by_id(project, ANY)
+    async def view_head(self, port: Port, document_id: str) -> HeadView:
+        """The beginning of a pull; one round trip. Raises NotFound where the document is missing."""
+        await ready(port, self.context.model.table)
+        inbox: Query[InboxRow] = self.context.model.rows.inbox.by_id(document_id, ANY)
         operations: list[Any] = [
-            newest_operation(port, self.home, project).operation(None, 1),
+            newest_operation(port, self.context, document_id).operation(None, 1),
             prepare_query(inbox.consistent(), port.now()).operation(None, _INBOX_ROWS),
         ]
         versions, waiting = await port.send_all(operations)
         if not versions.items:
-            raise not_found(self.home, project)
+            raise not_found(self.context, document_id)
         return HeadView(versions.items[0], {row.client for row in waiting.items})
 
     async def pull(self, port: Port, asked: Pull, head: Version) -> Pulled:
@@ -96,13 +96,13 @@ class Puller:
         if cookie.__class__ is not int or not 0 <= cookie < head.number:
             return None
         last = head.number if head.number - cookie <= self.most_versions else cookie
-        rows: Query[Version] = self.home.model.rows.version.by_number(head.document_id, between(cookie, last))
+        rows: Query[Version] = self.context.model.rows.version.by_number(head.document_id, between(cookie, last))
         found = await flows.read_all(port, rows.consistent())
         return found if found and found[0].number == cookie else None
 
     async def _everything(self, port: Port, group: str, head: Version) -> Pulled:
         head, last_ids = await self._from_records(port, group, head)
-        hashes = await hashes_of(port, self.home, head, tuple(self.home.model.collections))
+        hashes = await hashes_of(port, self.context, head, tuple(self.context.model.collections))
         nothing: Hashes = {name: {} for name in hashes}
         patch = [Clear(), self._scalars(head), *await self._differences(port, head, nothing, hashes)]
         return Pulled(head.number, last_ids, patch)
@@ -114,10 +114,10 @@ class Puller:
         """
         for _ in range(_TRIES):
             clients = await clients_of(port, self.keys, group)
-            records: Mapping[str, ClientRecord] = await client_rows(port, self.home, head.document_id, clients)
+            records: Mapping[str, ClientRecord] = await client_rows(port, self.context, head.document_id, clients)
             if all(record.version <= head.number for record in records.values()):
                 return head, {client: record.last_id for client, record in records.items()}
-            head = await newest(port, self.home, head.document_id)
+            head = await newest(port, self.context, head.document_id)
         raise Unavailable("the project is changing faster than it can be read", operation="pull", hint="Try again.")
 
     async def _own(self, port: Port, group: str, last_ids: Mapping[str, int]) -> dict[str, int]:
@@ -126,13 +126,13 @@ class Puller:
         return {client: id for client, id in last_ids.items() if client in own}
 
     async def _patch(self, port: Port, base: Version, head: Version) -> list[Operation]:
-        changed = [n for n in self.home.model.collections if base.collections.get(n) != head.collections.get(n)]
-        before, after = await hashes_of_all(port, self.home, [(base, changed), (head, changed)])
+        changed = [n for n in self.context.model.collections if base.collections.get(n) != head.collections.get(n)]
+        before, after = await hashes_of_all(port, self.context, [(base, changed), (head, changed)])
         scalars = [self._scalars(head)] if base.scalars != head.scalars else []
         return [*scalars, *await self._differences(port, head, before, after)]
 
     async def _differences(self, port: Port, head: Version, before: Hashes, after: Hashes) -> list[Operation]:
-        model = self.home.model
+        model = self.context.model
         gone = [Delete(f"{name}/{id}") for name in after for id in before[name] if id not in after[name]]
         new = [
             (f"{name}/{id}", model.collections[name], Content(model.collections[name].folder, digest))
@@ -140,14 +140,14 @@ class Puller:
             for id, digest in after[name].items()
             if before[name].get(id) != digest
         ]
-        contents = self.home.contents(head.parent, head.document_id)
+        contents = self.context.contents(head.parent, head.document_id)
         calls = [partial(_json_of, contents, collection, content) for _, collection, content in new]
         values = await port.call_all(calls) if calls else []
         return [*gone, *(Put(key, msgspec.Raw(value)) for (key, _, _), value in zip(new, values, strict=True))]
 
     def _scalars(self, version: Version) -> Put:
-        values = scalar_values(self.home, scalars_of(version))
-        return Put(self.home.model.words.document.lower(), msgspec.Raw(canonical(values)))
+        values = scalar_values(self.context, scalars_of(version))
+        return Put(self.context.model.words.document.lower(), msgspec.Raw(canonical(values)))
 
 
 def _json_of(contents: Contents, collection: CollectionModel[Any], content: Content) -> bytes:

@@ -1,4 +1,4 @@
-"""Push: a client's mutations go to the inbox of a project, where they are durable before the answer.
+"""Push: a client's mutations go to the inbox of a document, where they are durable before the answer.
 
 The owners of the group and its clients are checked first. Each mutation is stored with the user who pushed it, and is
 authorised for that user when it is applied. A mutation with a flaw is stored so that it will be rejected: that consumes
@@ -40,39 +40,39 @@ class PushResult:
 class Pusher:
     """Stores the pushes of one document class."""
 
-    home: Context[Any]
+    context: Context[Any]
     keys: GroupKeys
     seen: Bindings
 
-    async def push(self, port: Port, user: str, project: str, asked: Push) -> PushResult:
-        """Store a push; it is durable afterwards. Raises NotFound where the project is missing.
+    async def push(self, port: Port, user: str, document_id: str, asked: Push) -> PushResult:
+        """Store a push; it is durable afterwards. Raises NotFound where the document is missing.
 
         Four round trips for a known group and known clients; one more where the inbox holds mutations of the same
         clients.
         """
-        owner = Owner(user, self.home.model.words.document, project)
+        owner = Owner(user, self.context.model.words.document, document_id)
         if not await bind_group(port, self.keys, self.seen, asked.group, owner):
             return PushResult(CLIENT_STATE_NOT_FOUND)
         once = {(each.client, each.id): each for each in reversed(asked.mutations)}
         first_ids = {client: min(id for c, id in once if c == client) for client, _ in once}
 
         async def recorded(clients: Sequence[str]) -> set[str]:
-            return set(await client_rows(port, self.home, project, clients))
+            return set(await client_rows(port, self.context, document_id, clients))
 
         if not await bind_clients(port, self.keys, self.seen, asked.group, first_ids, recorded):
             return PushResult(CLIENT_STATE_NOT_FOUND)
         if not once:
             return PushResult()
         submissions = [self._submission(each, user) for each in _in_order(once.values())]
-        return PushResult(skipped=len(await submit_in_order(port, self.home, project, submissions)))
+        return PushResult(skipped=len(await submit_in_order(port, self.context, document_id, submissions)))
 
     def _submission(self, pushed: Pushed, user: str) -> Submission:
         if pushed.flaw:
             mutation = self._flawed(pushed.name, pushed.flaw)
         else:
             mutation = Mutation.of(pushed.name, pushed.args)
-            if len(mutation.arguments.encode()) > self.home.model.bounds.argument_bytes:
-                most = self.home.model.bounds.argument_bytes
+            if len(mutation.arguments.encode()) > self.context.model.bounds.argument_bytes:
+                most = self.context.model.bounds.argument_bytes
                 mutation = self._flawed(pushed.name, f"its arguments are over {most} bytes")
             elif refs_in(mutation.arguments):  # a client sends contents, never where they are stored
                 mutation = self._flawed(pushed.name, "its arguments name a blob")
@@ -80,7 +80,7 @@ class Pusher:
 
     def _flawed(self, name: str, flaw: str) -> Mutation:
         """A mutation that will be rejected at once: under an unknown name it would wait for a newer program."""
-        return Mutation.of(name if name in self.home.model.mutators else NAMELESS, {FLAW: flaw})
+        return Mutation.of(name if name in self.context.model.mutators else NAMELESS, {FLAW: flaw})
 
 
 def _in_order(pushed: Iterable[Pushed]) -> list[Pushed]:

@@ -6,7 +6,7 @@
 
 The processor applies the pushed mutations. It is this process, after it has answered (`inline`); or the workers of a
 queue, to which each push sends a pointer (`Queue(url, Pointer)`); or a handler of the inbox's changes (`elsewhere`).
-Any number of processors may work on one project concurrently: that costs time, but the result is right.
+Any number of processors may work on one document concurrently: that costs time, but the result is right.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from singletable.sync.apply import Applier, OnUnknown
 from singletable.sync.asgi import Afterwards, Gap, Missing, SyncApp
 from singletable.sync.check import check
 from singletable.sync.client_groups import Bindings, Owner, bind_group, group_keys, known_clients
-from singletable.sync.event_loop import ProjectLocks, waiter_for_threads
+from singletable.sync.event_loop import DocumentLocks, waiter_for_threads
 from singletable.sync.limits import Limits, Rates
 from singletable.sync.notifications import Arrival, Pointer, follow, follow_message, wake
 from singletable.sync.pokes import Pokes
@@ -77,10 +77,10 @@ class AsyncDocuments(Protocol):
 class Sync:
     """Push, pull and pokes for the documents of one class, as an ASGI application.
 
-    `authenticate` returns the user of a request; `authorise` says what a user may do. `create` returns the organisation
-    in which to create a missing project; by default none is created. `schema_versions` are the versions of the clients'
-    code that are served, by default all; other clients reload the application. While a project has listeners for
-    pokes, its head is read every `poll_seconds`, for one or two units, to find commits of other processes.
+    `authenticate` returns the user of a request; `authorise` decides what a user may do. `create` returns the parent
+    under which to create a missing document; by default none is created. `schema_versions` are the versions of the
+    clients' code that are served, by default all; other clients reload the application. While a document has listeners
+    for pokes, its head is read every `poll_seconds`, for one or two units, to find commits of other processes.
     """
 
     def __init__(
@@ -101,18 +101,18 @@ class Sync:
         self.rates = Rates(limits.requests_per_second, limits.burst, limits.users)
         self.pokes = Pokes(limits, poll_seconds, monotonic)
         self.monotonic = monotonic
-        self._db, self._home = documents.db, documents.context
+        self._db, self._context = documents.db, documents.context
         self._authenticate, self._authorise, self._create = authenticate, authorise, create
         self._processor: Processor = processor
-        self._keys, self._seen = group_keys(self._home.model.table), Bindings()
-        self._pusher = Pusher(self._home, self._keys, self._seen)
-        self._puller = Puller(self._home, self._keys, self._seen, limits.versions)
-        self._applier = Applier(self._home, authorise)
-        self._locks = ProjectLocks()
+        self._keys, self._seen = group_keys(self._context.model.table), Bindings()
+        self._pusher = Pusher(self._context, self._keys, self._seen)
+        self._puller = Puller(self._context, self._keys, self._seen, limits.versions)
+        self._applier = Applier(self._context, authorise)
+        self._locks = DocumentLocks()
         self._existing: dict[str, None] = {}
 
     def __repr__(self) -> str:
-        return f"<Sync of {self._home.kind.__name__}>"
+        return f"<Sync of {self._context.kind.__name__}>"
 
     def asgi(self) -> SyncApp:
         """The application to mount: `POST /push`, `POST /pull`, `GET /pokes`, each with `?project=ID`."""
@@ -122,17 +122,17 @@ class Sync:
         """End the streams of pokes, at a server's shutdown. Their clients reconnect to another server."""
         self.pokes.close()
 
-    def notify(self, project: str, version: int) -> None:
-        """Poke the listeners of a project that has reached a version. Commits of this process call it themselves."""
-        self.pokes.notify(project, version)
+    def notify(self, document_id: str, version: int) -> None:
+        """Poke the listeners of a document that has reached a version. Commits of this process call it themselves."""
+        self.pokes.notify(document_id, version)
 
-    async def process(self, project: str) -> list[Outcome]:
-        """Apply the project's inbox until no mutation can be applied. Returns what this call applied or rejected."""
-        return await self._process(project)
+    async def process(self, document_id: str) -> list[Outcome]:
+        """Apply the document's inbox until no mutation can be applied. Returns what this call applied or rejected."""
+        return await self._process(document_id)
 
     async def check(self) -> list[Finding]:
         """Findings in the items that sync keeps of clients; [] for a sound table. Reads the whole table."""
-        return await check(self._db.port, self._home)
+        return await check(self._db.port, self._context)
 
     async def on_inbox(self, change: Arrival) -> None:
         """A handler of changes: `changes.on(Project.Inbox).inserted(sync.on_inbox)`."""
@@ -169,86 +169,86 @@ class Sync:
     async def user_of(self, request: HttpRequest) -> str | None:
         return await resolve(self._authenticate(request)) or None
 
-    async def admit(self, user: str, project: str) -> None:
-        """Raises Missing where the user may not read the project, or it is missing and is not created."""
-        if not await resolve(self._authorise(user, project, READ)):
+    async def admit(self, user: str, document_id: str) -> None:
+        """Raises Missing where the user may not read the document, or it is missing and is not created."""
+        if not await resolve(self._authorise(user, document_id, READ)):
             raise Missing
-        if project not in self._existing:
-            await self._find(user, project)
-            self._existing[project] = None
+        if document_id not in self._existing:
+            await self._find(user, document_id)
+            self._existing[document_id] = None
             if len(self._existing) > _REMEMBERED:
                 self._existing.pop(next(iter(self._existing)))
 
-    async def push(self, user: str, project: str, push: Push) -> tuple[Refusal | None, Afterwards]:
+    async def push(self, user: str, document_id: str, push: Push) -> tuple[Refusal | None, Afterwards]:
         """The refusal, if any. Otherwise the mutations are durable, and the processor is notified.
 
         Raises Gap where some mutations were not accepted.
         """
         port = self._db.port
-        pushed = await self._pusher.push(port, user, project, await self._permitted(user, project, push))
+        pushed = await self._pusher.push(port, user, document_id, await self._permitted(user, document_id, push))
         if pushed.refusal is not None or not push.mutations:
             return pushed.refusal, None
         if isinstance(self._processor, Queue) and pushed.skipped < len(push.mutations):
-            await wake(port, self._processor, project, port.token())
+            await wake(port, self._processor, document_id, port.token())
         if pushed.skipped:
             raise Gap(pushed.skipped)
-        return None, partial(self._apply_inbox, project) if self._processor == "inline" else None
+        return None, partial(self._apply_inbox, document_id) if self._processor == "inline" else None
 
-    async def _permitted(self, user: str, project: str, push: Push) -> Push:
+    async def _permitted(self, user: str, document_id: str, push: Push) -> Push:
         """The push. Where the user may make none of its mutations now, all are marked, to be rejected without
         arguments.
 
         Otherwise each mutation is authorised when it is applied.
         """
         for each in push.mutations:
-            if not each.flaw and await self._may_now(user, project, Access(each.name, each.args)):
+            if not each.flaw and await self._may_now(user, document_id, Access(each.name, each.args)):
                 return push
         refused = [
             replace(each, args=None, flaw=each.flaw or "the user is not allowed to do this") for each in push.mutations
         ]
         return replace(push, mutations=refused)
 
-    async def _may_now(self, user: str, project: str, access: Access) -> bool:
+    async def _may_now(self, user: str, document_id: str, access: Access) -> bool:
         """Whether the user may do it now; True where `authorise` is unavailable, as it is called again later."""
         try:
-            return bool(await resolve(self._authorise(user, project, access)))
+            return bool(await resolve(self._authorise(user, document_id, access)))
         except (OSError, Unavailable):
             return True
         except Exception as error:
             log.warning("authorise failed at a push, and refuses it: %s", error_text(error))
             return False
 
-    async def pull(self, user: str, project: str, pull: Pull) -> tuple[Pulled | Refusal, Afterwards]:
+    async def pull(self, user: str, document_id: str, pull: Pull) -> tuple[Pulled | Refusal, Afterwards]:
         """The answer. Mutations that are still in the inbox, as after a crash, are applied after it has been sent.
 
         Those of the group itself are applied first where the processor is inline: its pull then shows them.
         """
         port = self._db.port
-        owner = Owner(user, self._home.model.words.document, project)
+        owner = Owner(user, self._context.model.words.document, document_id)
         if not await bind_group(port, self._keys, self._seen, pull.group, owner):
             return CLIENT_STATE_NOT_FOUND, None
-        view = await self._puller.view_head(port, project)
+        view = await self._puller.view_head(port, document_id)
         if self._processor == "inline" and await self._waits_for(pull.group, view):
-            await self._locks.run(project, lambda: self._apply_next(project))
-            view = await self._puller.view_head(port, project)
-        return await self._puller.pull(port, pull, view.head), self._apply_later(project, view)
+            await self._locks.run(document_id, lambda: self._apply_next(document_id))
+            view = await self._puller.view_head(port, document_id)
+        return await self._puller.pull(port, pull, view.head), self._apply_later(document_id, view)
 
     async def _waits_for(self, group: str, view: HeadView) -> bool:
         """Whether the inbox holds mutations of this group. Costs no request for cached clients."""
         return bool(await known_clients(self._db.port, self._keys, self._seen, group, view.waiting))
 
-    def _apply_later(self, project: str, view: HeadView) -> Afterwards:
+    def _apply_later(self, document_id: str, view: HeadView) -> Afterwards:
         if not view.waiting or self._processor == "elsewhere":
             return None
         if isinstance(self._processor, Queue):
-            return partial(wake, self._db.port, self._processor, project, f"at {view.head.number}")
-        return partial(self._apply_inbox, project)
+            return partial(wake, self._db.port, self._processor, document_id, f"at {view.head.number}")
+        return partial(self._apply_inbox, document_id)
 
-    async def _apply_inbox(self, project: str) -> None:
+    async def _apply_inbox(self, document_id: str) -> None:
         """Apply the inbox. What keeps failing stays in it, for the next push or pull."""
         for tried in range(_TRIES):
             try:
-                while await self._locks.run(project, lambda: self._apply_next(project)):
+                while await self._locks.run(document_id, lambda: self._apply_next(document_id)):
                     continue
             except (Unavailable, Conflict, OutcomeUnknown) as error:
                 log.warning("pushed mutations stay in the inbox: %s", error.code)
@@ -256,8 +256,8 @@ class Sync:
             else:
                 return
 
-    async def head(self, project: str) -> int:
-        return (await newest(self._db.port, self._home, project)).number
+    async def head(self, document_id: str) -> int:
+        return (await newest(self._db.port, self._context, document_id)).number
 
     async def run_blocking(self, call: Callable[[], T]) -> T:
         """The result of a plain function, run off the event loop."""
@@ -267,34 +267,34 @@ class Sync:
     async def _handle(self, message: Message[Pointer]) -> None:
         await follow_message(self._process, message)
 
-    async def _process(self, project: str, on_unknown: OnUnknown | None = None) -> list[Outcome]:
+    async def _process(self, document_id: str, on_unknown: OnUnknown | None = None) -> list[Outcome]:
         done: list[Outcome] = []
-        while more := await self._next_version(project, on_unknown):
+        while more := await self._next_version(document_id, on_unknown):
             done += more
         return done
 
-    async def _apply_next(self, project: str) -> bool:
-        return bool(await self._next_version(project))
+    async def _apply_next(self, document_id: str) -> bool:
+        return bool(await self._next_version(document_id))
 
-    async def _next_version(self, project: str, on_unknown: OnUnknown | None = None) -> list[Outcome]:
-        done = await self._applier.next(self._db.port, project, waiter_for_threads(), on_unknown)
+    async def _next_version(self, document_id: str, on_unknown: OnUnknown | None = None) -> list[Outcome]:
+        done = await self._applier.next(self._db.port, document_id, waiter_for_threads(), on_unknown)
         if done:
-            self.notify(project, max(outcome.version or 0 for outcome in done))
+            self.notify(document_id, max(outcome.version or 0 for outcome in done))
         return done
 
-    async def _find(self, user: str, project: str) -> None:
-        port, home = self._db.port, self._home
+    async def _find(self, user: str, document_id: str) -> None:
+        port, context = self._db.port, self._context
         try:
-            home.contents(home.model.words.parent, project)
-            await parent_of(port, home, project)
-        except InvalidValue:  # not an id of a project
+            context.contents(context.model.words.parent, document_id)
+            await parent_of(port, context, document_id)
+        except InvalidValue:  # not an id of a document_id
             raise Missing from None
         except NotFound:
-            organisation = await resolve(self._create(user, project)) if self._create is not None else None
-            if organisation is None:
+            parent = await resolve(self._create(user, document_id)) if self._create is not None else None
+            if parent is None:
                 raise Missing from None
             with suppress(AlreadyExists):  # another request has created it
-                await create(port, home, organisation, project, {})
+                await create(port, context, parent, document_id, {})
 
 
 def _check_wiring(documents: Any, processor: Any) -> None:

@@ -51,11 +51,11 @@ class Worker:
         self._db, self._applier = documents.db, Applier(documents.context, authorise)
 
     def __repr__(self) -> str:
-        return f"<Worker of {self._applier.home.kind.__name__}>"
+        return f"<Worker of {self._applier.context.kind.__name__}>"
 
-    def process(self, project: str) -> list[Outcome]:
-        """Apply what waits in a project's inbox until nothing can be applied; returns what this call did with each."""
-        return self._db.run(self._process(project))
+    def process(self, document_id: str) -> list[Outcome]:
+        """Apply what waits in a document's inbox until nothing can be applied; returns what this call did with each."""
+        return self._db.run(self._process(document_id))
 
     def on_inbox(self, change: Arrival) -> None:
         """A handler of changes: `changes.on(Project.Inbox).inserted(worker.on_inbox)`."""
@@ -96,5 +96,5 @@ class Worker:
     def _handle(self, message: Message[Pointer]) -> None:
         self._db.run(follow_message(self._process, message))
 
-    async def _process(self, project: str, on_unknown: OnUnknown | None = None) -> list[Outcome]:
-        return await self._applier.all(self._db.port, project, on_unknown)
+    async def _process(self, document_id: str, on_unknown: OnUnknown | None = None) -> list[Outcome]:
+        return await self._applier.all(self._db.port, document_id, on_unknown)

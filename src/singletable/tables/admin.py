@@ -13,7 +13,7 @@ from singletable.operations import TableCall
 from singletable.tables.definition import STREAM_VIEWS, TableDefinition
 
 _POLL_SECONDS = 1.0
-_PATIENCE_SECONDS = 600.0
+_TIMEOUT_SECONDS = 600.0
 
 
 class Difference(Struct, frozen=True):
@@ -118,7 +118,7 @@ async def delete(port: Port, table: TableDefinition) -> bool:
 
 async def wait_until_active(port: Port, table: TableDefinition) -> None:
     """Until the table and its indexes can be used; Unavailable after ten minutes."""
-    deadline = port.monotonic() + _PATIENCE_SECONDS
+    deadline = port.monotonic() + _TIMEOUT_SECONDS
     while True:
         found = await port.send(TableCall("DescribeTable", {"TableName": table.name}, "ResourceNotFoundException"))
         parts = [found["Table"], *found["Table"].get("GlobalSecondaryIndexes", ())] if found else []

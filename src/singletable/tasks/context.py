@@ -14,7 +14,7 @@ from singletable.failure_text import is_of_function
 from singletable.flow.port import Port
 from singletable.foundation import Write
 from singletable.tasks.items import TaskEntities, TaskItem
-from singletable.tasks.outcomes import finishing
+from singletable.tasks.outcomes import finish_writes
 from singletable.tasks.writes import Finish
 
 
@@ -34,14 +34,14 @@ class Running:
 
 
 @dataclass(frozen=True)
-class Begun:
+class ClaimTime:
     """When a claim was requested, by the wall clock and by the monotonic clock."""
 
     wall: float
     monotonic: float
 
     @classmethod
-    def now(cls, port: Port) -> Begun:
+    def now(cls, port: Port) -> ClaimTime:
         return cls(port.now(), port.monotonic())
 
     def wall_at(self, monotonic: float) -> float:
@@ -55,7 +55,7 @@ class Claimed:
 
     tasks: TaskEntities
     item: TaskItem
-    begun: Begun
+    claim_time: ClaimTime
     renewed_at: float = field(init=False)
     """When its last extension began, by the monotonic clock."""
     is_extending: bool = False
@@ -65,7 +65,7 @@ class Claimed:
     ends: list[Finish] = field(default_factory=list[Finish])
 
     def __post_init__(self) -> None:
-        self.renewed_at = self.begun.monotonic
+        self.renewed_at = self.claim_time.monotonic
 
     @property
     def ended(self) -> bool:
@@ -105,7 +105,7 @@ class Done:
         self._claimed = claimed
 
     def writes(self) -> Sequence[Write]:
-        found = finishing(self._claimed.tasks, self._claimed.item)
+        found = finish_writes(self._claimed.tasks, self._claimed.item)
         self._claimed.ends += [write for write in found if isinstance(write, Finish)]
         return found
 

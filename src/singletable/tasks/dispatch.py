@@ -20,7 +20,7 @@ from singletable.flow.port import Port
 from singletable.foundation import get, is_type, model_of, send_alone
 from singletable.operations.queue import MAX_DELAY_SECONDS
 from singletable.queues import Outgoing, Queue, send
-from singletable.tasks.context import Begun
+from singletable.tasks.context import ClaimTime
 from singletable.tasks.due import Candidate, keys_of, time_of, wake_text
 from singletable.tasks.items import OrderedTask, State, TaskEntities, TaskItem, instant
 from singletable.tasks.ordered import move
@@ -119,16 +119,16 @@ async def _mark_one(port: Port, task: Candidate, changes: Sequence[AttributeChan
 
 
 @dataclass(frozen=True)
-class NotYet:
+class NotDue:
     """The message came too early."""
 
     seconds: float
 
 
-async def run_pointer(worker: Worker, pointer: Pointer, counts: Counts) -> NotYet | None:
+async def run_pointer(worker: Worker, pointer: Pointer, counts: Counts) -> NotDue | None:
     """Run the task that a message points to, if it is due and was not claimed since.
 
-    A read and a claim. Returns NotYet where the message must be received again.
+    A read and a claim. Returns NotDue where the message must be received again.
     """
     port, tasks = worker.port, worker.tasks
     item = await get(port, tasks.by_id(pointer.key).consistent())
@@ -136,13 +136,13 @@ async def run_pointer(worker: Worker, pointer: Pointer, counts: Counts) -> NotYe
         return None
     if item.state is State.ORDERED:
         return await _run_ordered(worker, pointer, item.order or "", item.due, counts)
-    now = Begun.now(port)
+    now = ClaimTime.now(port)
     if item.fence != pointer.fence:
         return None
     if item.wake > instant(now.wall):
-        return NotYet(item.wake.timestamp() - now.wall)
+        return NotDue(item.wake.timestamp() - now.wall)
     if model_of(tasks.task).place_of(item) in worker.execution.running_keys():
-        return NotYet(worker.options.lease_seconds)
+        return NotDue(worker.options.lease_seconds)
     claim = Claim(tasks, tasks.by_id(item.id), instant(now.wall), _until(worker, now), item.fence)
     try:
         claimed: TaskItem = await send_alone(port, claim)
@@ -152,26 +152,26 @@ async def run_pointer(worker: Worker, pointer: Pointer, counts: Counts) -> NotYe
     return None
 
 
-async def _run_ordered(worker: Worker, pointer: Pointer, order: str, due: datetime, counts: Counts) -> NotYet | None:
-    """Run the tasks before it first. Returns NotYet where the lane has to wait."""
+async def _run_ordered(worker: Worker, pointer: Pointer, order: str, due: datetime, counts: Counts) -> NotDue | None:
+    """Run the tasks before it first. Returns NotDue where the lane has to wait."""
     port, tasks = worker.port, worker.tasks
     key = tasks.by_place(order, due, pointer.key)
     for _ in range(_MOST_ORDERED):
         task = await get(port, key.consistent())
-        now = Begun.now(port)
+        now = ClaimTime.now(port)
         if task is None or task.fence != pointer.fence:
             return None
         if task.ready > instant(now.wall):
-            return NotYet(task.ready.timestamp() - now.wall)
+            return NotDue(task.ready.timestamp() - now.wall)
         until, running = _until(worker, now), worker.execution.running_keys()
         claimed: OrderedTask | None = await claim_first(port, tasks, key, until, running)
         if claimed is None:
-            return NotYet(worker.options.poll_seconds)
+            return NotDue(worker.options.poll_seconds)
         await worker.execution.run(claimed, now, counts)
-    return NotYet(0.0)
+    return NotDue(0.0)
 
 
-def _until(worker: Worker, now: Begun) -> datetime:
+def _until(worker: Worker, now: ClaimTime) -> datetime:
     return instant(now.wall + worker.options.lease_seconds)
 
 

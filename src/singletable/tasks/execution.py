@@ -1,7 +1,7 @@
-"""One claimed task: its function is run, and what became of it is written.
+"""Runs the function of one claimed task, and writes the outcome.
 
-The transitions are those of `states`: FINISH, RETRY, RETURN or BURY end a claim, EXTEND prolongs it. Each is refused
-with ClaimLost where the task was cancelled, or claimed by another worker after the lease was over.
+The transitions are those of `states`: FINISH, RETRY, RETURN or DEAD_LETTER end a claim, EXTEND prolongs it. Each raises
+ClaimLost if the task was cancelled, or if another worker claimed it after the lease had expired.
 """
 
 from __future__ import annotations
@@ -15,10 +15,17 @@ from singletable.failure_text import error_text
 from singletable.flow.port import Port
 from singletable.foundation import model_for
 from singletable.tasks.calls import DEFAULT_TRIES, Backoff, TaskFunction
-from singletable.tasks.context import Begun, Claimed, Ended, attempt
+from singletable.tasks.context import Claimed, ClaimTime, Ended, attempt
 from singletable.tasks.items import OrderedTask, TaskEntities, TaskItem, instant
 from singletable.tasks.ordered_claim import drop_cancelled, wake_next
-from singletable.tasks.outcomes import apply, burying, extending, finishing, retrying, returning
+from singletable.tasks.outcomes import (
+    apply,
+    dead_letter_writes,
+    extend_writes,
+    finish_writes,
+    retry_writes,
+    return_writes,
+)
 from singletable.tasks.worker_options import Counts
 from singletable.tasks.writes import ClaimLost
 
@@ -57,9 +64,9 @@ class Execution:
         """The primary keys of what runs here. Where the wall clock was set on, their leases seem to be over."""
         return {model_for(claimed.item).place_of(claimed.item) for claimed in self.held.copy()}
 
-    async def run(self, item: TaskItem, begun: Begun, counts: Counts) -> None:
+    async def run(self, item: TaskItem, claim_time: ClaimTime, counts: Counts) -> None:
         """Run a task that was claimed, and write what became of it."""
-        claimed = Claimed(self.tasks, item, begun)
+        claimed = Claimed(self.tasks, item, claim_time)
         self.held.add(claimed)
         try:
             error = await self._error_of(claimed)
@@ -81,8 +88,8 @@ class Execution:
         try:
             if claimed in self.held:  # checked after the mark is set, as the slot reads the mark after it let go
                 now = claimed.renewed_at = self.port.monotonic()
-                until = instant(claimed.begun.wall_at(now) + self.lease_seconds)
-                await apply(self.port, extending(self.tasks, claimed.item, until))
+                until = instant(claimed.claim_time.wall_at(now) + self.lease_seconds)
+                await apply(self.port, extend_writes(self.tasks, claimed.item, until))
         except ClaimLost:
             claimed.is_lost = True  # whether that matters shows when the task ends
         finally:
@@ -117,7 +124,7 @@ class Execution:
             if error is not None:
                 log.warning("task %s: ended, and then failed with %s", item.function, type(error).__name__)
         elif error is None:
-            await apply(self.port, finishing(self.tasks, item))
+            await apply(self.port, finish_writes(self.tasks, item))
             counts.done += 1
         else:
             await self._until_extended(claimed)
@@ -138,11 +145,11 @@ class Execution:
         backoff = Backoff() if function is None else function.backoff
         is_last = unknown or item.tries >= tries
         if is_last:
-            await apply(self.port, burying(self.tasks, item, instant(now), error_text(error)))
+            await apply(self.port, dead_letter_writes(self.tasks, item, instant(now), error_text(error)))
             counts.dead += 1
         else:
             ready = instant(now + backoff.seconds(item.tries, self.port.random()))
-            await apply(self.port, retrying(self.tasks, item, ready, error_text(error)))
+            await apply(self.port, retry_writes(self.tasks, item, ready, error_text(error)))
             counts.failed += 1
         kind = type(error).__name__
         log.warning("task %s: try %d of %d ended with %s", item.function, item.tries, tries, kind)
@@ -152,6 +159,6 @@ class Execution:
         now = self.port.now()
         late = now - item.due.timestamp()
         wait = min(_LONGEST_RETURN_SECONDS, max(_FIRST_RETURN_SECONDS, late / 2)) * (0.5 + self.port.random() / 2)
-        await apply(self.port, returning(self.tasks, item, instant(now + wait), error_text(error)))
+        await apply(self.port, return_writes(self.tasks, item, instant(now + wait), error_text(error)))
         log.warning("task %s: given back: %s", item.function, error)
         counts.failed += 1

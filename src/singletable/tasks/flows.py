@@ -15,7 +15,7 @@ from singletable.tasks.check import check
 from singletable.tasks.dispatch import send_due
 from singletable.tasks.due import all_of
 from singletable.tasks.items import DeadLetter, State, TaskEntities, TaskItem, instant
-from singletable.tasks.outcomes import apply, reviving
+from singletable.tasks.outcomes import apply, revive_writes
 from singletable.tasks.queue_worker import QueueWorker, handle_event
 from singletable.tasks.worker import Worker
 from singletable.tasks.worker_options import Counts, WorkerOptions
@@ -61,7 +61,7 @@ async def retry(port: Port, tasks: TaskEntities, key: str) -> None:
     if item is None or item.state is not State.DEAD:
         raise _not_dead(tasks, key)
     try:
-        await apply(port, reviving(tasks, item, instant(port.now())))
+        await apply(port, revive_writes(tasks, item, instant(port.now())))
     except ClaimLost:
         raise _not_dead(tasks, key) from None
 

@@ -179,14 +179,14 @@ def finish_ordered(tasks: TaskEntities, task: OrderedTask) -> list[Write]:
     return [Finish(task), LaneOf(tasks, task).drop(), FinishName(tasks, task)]
 
 
-def bury_ordered(tasks: TaskEntities, task: OrderedTask, died: datetime, error: str) -> list[Write]:
+def dead_letter_ordered(tasks: TaskEntities, task: OrderedTask, died: datetime, error: str) -> list[Write]:
     """The lane goes on without it; its name becomes the dead letter."""
     name = model_of(tasks.task)
     dead = tasks.task(
         id=task.id,
         function=task.function,
         arguments=task.arguments,
-        state=stored_after(Phase.CLAIMED, Event.BURY),
+        state=stored_after(Phase.CLAIMED, Event.DEAD_LETTER),
         shard=shard_of(task.id),
         wake=died,
         due=task.due,

@@ -11,45 +11,45 @@ from singletable.errors import TransactionCancelled
 from singletable.flow.port import Port
 from singletable.foundation import Write, commit, send_alone
 from singletable.tasks.items import OrderedTask, PlainTask, TaskEntities, TaskItem
-from singletable.tasks.ordered import bury_ordered, extend_ordered, finish_ordered, retry_ordered, revive_ordered
+from singletable.tasks.ordered import dead_letter_ordered, extend_ordered, finish_ordered, retry_ordered, revive_ordered
 from singletable.tasks.states import Event, Phase, stored_after
 from singletable.tasks.writes import Advance, Finish
 
 
-def finishing(tasks: TaskEntities, item: TaskItem) -> list[Write]:
+def finish_writes(tasks: TaskEntities, item: TaskItem) -> list[Write]:
     """FINISH: it is done."""
     return finish_ordered(tasks, item) if isinstance(item, OrderedTask) else [Finish(item)]
 
 
-def extending(tasks: TaskEntities, item: TaskItem, until: datetime) -> list[Write]:
+def extend_writes(tasks: TaskEntities, item: TaskItem, until: datetime) -> list[Write]:
     """EXTEND: it still runs; its lease ends later."""
     if isinstance(item, OrderedTask):
         return extend_ordered(tasks, item, until)
     return [_advance(item, Event.EXTEND, wake=until)]
 
 
-def retrying(tasks: TaskEntities, item: TaskItem, ready: datetime, error: str) -> list[Write]:
+def retry_writes(tasks: TaskEntities, item: TaskItem, ready: datetime, error: str) -> list[Write]:
     """RETRY: it failed, and is tried again."""
     if isinstance(item, OrderedTask):
         return retry_ordered(tasks, item, ready, error)
     return [_advance(item, Event.RETRY, wake=ready, error=error, sent=False)]
 
 
-def returning(tasks: TaskEntities, item: TaskItem, ready: datetime, error: str) -> list[Write]:
+def return_writes(tasks: TaskEntities, item: TaskItem, ready: datetime, error: str) -> list[Write]:
     """RETURN: this program can't run it. Another worker may; the try is not counted."""
     if isinstance(item, OrderedTask):
         return retry_ordered(tasks, replace(item, tries=item.tries - 1), ready, error)
     return [_advance(item, Event.RETURN, wake=ready, error=error, sent=False, tries=item.tries - 1)]
 
 
-def burying(tasks: TaskEntities, item: TaskItem, died: datetime, error: str) -> list[Write]:
-    """BURY: it failed for the last time."""
+def dead_letter_writes(tasks: TaskEntities, item: TaskItem, died: datetime, error: str) -> list[Write]:
+    """DEAD_LETTER: it failed for the last time."""
     if isinstance(item, OrderedTask):
-        return bury_ordered(tasks, item, died, error)
-    return [_advance(item, Event.BURY, wake=died, error=error)]
+        return dead_letter_ordered(tasks, item, died, error)
+    return [_advance(item, Event.DEAD_LETTER, wake=died, error=error)]
 
 
-def reviving(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[Write]:
+def revive_writes(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[Write]:
     """REVIVE: a dead task is due now, with all its tries before it."""
     if dead.order is not None:
         return revive_ordered(tasks, dead, now)

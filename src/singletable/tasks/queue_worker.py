@@ -12,7 +12,7 @@ import msgspec
 
 from singletable.flow.port import Port
 from singletable.flow.worker import Kernel
-from singletable.queues import Later, Message, Queue, consume, partial_failures
+from singletable.queues import Message, Queue, RetryLater, consume, partial_failures
 from singletable.tasks.calls import TaskFunction
 from singletable.tasks.dispatch import Pointer, run_pointer, send_due
 from singletable.tasks.items import TaskEntities
@@ -102,7 +102,7 @@ async def handle(worker: Worker, message: Message[Any], counts: Counts) -> None:
         return
     early = await run_pointer(worker, pointer, counts)
     if early is not None:
-        raise Later(early.seconds)
+        raise RetryLater(early.seconds)
 
 
 Functions = Mapping[str, TaskFunction[...]]

@@ -1,18 +1,18 @@
 """The states of a task, as data. `outcomes` and `writes` take the stored state of each write from here.
 
-    state      event      next        who, and when
-    NEW        SCHEDULE   WAITING     an application's transaction; refused where a task has the key
-    WAITING    CLAIM      CLAIMED     a worker whose clock is past `wake`; counts a try, raises the fence
-    WAITING    CANCEL     CANCELLED   an application's transaction
-    CLAIMED    CLAIM      CLAIMED     another worker, once the lease is over
-    CLAIMED    EXTEND     CLAIMED     the heartbeat of the worker that has it
-    CLAIMED    FINISH     DONE        the worker, or the function's own transaction with `done()`
-    CLAIMED    RETRY      WAITING     the function raised, and tries are left
-    CLAIMED    RETURN     WAITING     the program does not have the function; the try is not counted
-    CLAIMED    BURY       DEAD        the function raised in its last try
-    CLAIMED    CANCEL     CANCELLED   an application's transaction; the worker's end is refused with ClaimLost
-    DEAD       REVIVE     WAITING     a person calls `retry`
-    DEAD       CANCEL     CANCELLED   an application's transaction
+    state    event        next       who, and when
+    NEW      SCHEDULE     WAITING    an application's transaction; refused where a task has the key
+    WAITING  CLAIM        CLAIMED    a worker whose clock is past `wake`; counts a try, raises the fence
+    WAITING  CANCEL       CANCELLED  an application's transaction
+    CLAIMED  CLAIM        CLAIMED    another worker, once the lease is over
+    CLAIMED  EXTEND       CLAIMED    the heartbeat of the worker that has it
+    CLAIMED  FINISH       DONE       the worker, or the function's own transaction with `done()`
+    CLAIMED  RETRY        WAITING    the function raised, and tries are left
+    CLAIMED  RETURN       WAITING    the program does not have the function; the try is not counted
+    CLAIMED  DEAD_LETTER  DEAD       the function raised in its last try
+    CLAIMED  CANCEL       CANCELLED  an application's transaction; the worker's end is refused with ClaimLost
+    DEAD     REVIVE       WAITING    a person calls `retry`
+    DEAD     CANCEL       CANCELLED  an application's transaction
 
 DONE and CANCELLED have no item: the key is free for a new task, whose fence is another. WAITING and CLAIMED are stored
 alike, as DUE, because a claim is a lease and no more: `wake` is the time at which the next worker may look. Who has the
@@ -49,7 +49,7 @@ class Event(Enum):
     FINISH = "done"
     RETRY = "retry"
     RETURN = "return"
-    BURY = "bury"
+    DEAD_LETTER = "dead-letter"
     CANCEL = "cancel"
     REVIVE = "revive"
 
@@ -65,7 +65,7 @@ TRANSITIONS: Final = Transitions(
         (Phase.CLAIMED, Event.FINISH): Phase.DONE,
         (Phase.CLAIMED, Event.RETRY): Phase.WAITING,
         (Phase.CLAIMED, Event.RETURN): Phase.WAITING,
-        (Phase.CLAIMED, Event.BURY): Phase.DEAD,
+        (Phase.CLAIMED, Event.DEAD_LETTER): Phase.DEAD,
         (Phase.CLAIMED, Event.CANCEL): Phase.CANCELLED,
         (Phase.DEAD, Event.REVIVE): Phase.WAITING,
         (Phase.DEAD, Event.CANCEL): Phase.CANCELLED,

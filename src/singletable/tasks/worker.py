@@ -19,7 +19,7 @@ from singletable.flow.stop import Stop
 from singletable.flow.worker import Heartbeat, Kernel
 from singletable.foundation import model_for, send_alone
 from singletable.tasks.calls import TaskFunction
-from singletable.tasks.context import Begun, Claimed
+from singletable.tasks.context import Claimed, ClaimTime
 from singletable.tasks.due import Candidate, find, time_of, wake_text
 from singletable.tasks.execution import Execution
 from singletable.tasks.items import State, TaskEntities, TaskItem, instant
@@ -146,7 +146,7 @@ class Worker:
     async def _look(self, window: int) -> None:
         """Fetch the list of what is due, and note when to look again."""
         found = await find(self.port, self.tasks, State.DUE, window)
-        now = Begun.now(self.port)
+        now = ClaimTime.now(self.port)
         text = wake_text(self.tasks, instant(now.wall))
         here = self.execution.running_keys()
         due = [c for c in found if c.wake <= text and not (c.place in here or self._was_claimed(c))]
@@ -173,7 +173,7 @@ class Worker:
 
     async def _take(self, candidate: Candidate, counts: Counts) -> None:
         """Claim a task and run it; or leave its shard to the worker that has it."""
-        now = Begun.now(self.port)
+        now = ClaimTime.now(self.port)
         until = instant(now.wall + self.options.lease_seconds)
         item = await self._claim(candidate, now.wall, until)
         if item is None:

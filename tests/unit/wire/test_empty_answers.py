@@ -14,7 +14,7 @@ import pytest
 from singletable import errors
 from singletable.flow import SQS
 from singletable.operations import queue as sqs
-from singletable.queues import Later, Message, Queue, consume
+from singletable.queues import Message, Queue, RetryLater, consume
 from singletable.wire import RetryPolicy
 from tests.fakes.scripted_server import Action, ScriptedServer, answers, http, raw
 from tests.unit.wire.conftest import Ask, Client
@@ -72,7 +72,7 @@ async def test_an_empty_error_is_never_success(client: Client, server: ScriptedS
 async def test_a_consumer_puts_off_and_keeps_messages_over_empty_answers(
     client: Client, server: ScriptedServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A `Later` handler, and one that outlasts a heartbeat, against a queue that answers as the service does."""
+    """A `RetryLater` handler, and one that outlasts a heartbeat, against a queue that answers as the service does."""
     waiting = [{"MessageId": f"m{n}", "ReceiptHandle": f"r{n}", "Body": "{}"} for n in (1, 2)]
     changed: list[Any] = []
     kept = threading.Event()
@@ -94,7 +94,7 @@ async def test_a_consumer_puts_off_and_keeps_messages_over_empty_answers(
     def handle(message: Message[Any]) -> None:
         seen.append(message.id)
         if message.id == "m1":
-            raise Later(5)
+            raise RetryLater(5)
         assert kept.wait(30)
 
     sleep: Any = time.sleep if client.kind == "blocking" else asyncio.sleep  # noqa: TID251  a heartbeat is a matter of real time
