@@ -147,6 +147,6 @@ def _get_body(get: GetItem[Any]) -> dict[str, Any]:
 def _raise(response: Response, operation: str, table: str) -> None:
     fault = read_fault(response.body) or Fault("UnreadableAnswer")
     if fault.code == "TransactionCanceledException":
-        reasons = tuple(Reason(r.code, r.message or "", stored_item(r.item)) for r in fault.reasons)
+        reasons = tuple(Reason(r.code or "None", r.message or "", stored_item(r.item)) for r in fault.reasons)
         raise Cancelled(reasons, response.unsettled, table)
     raise named(fault, operation, table)

@@ -162,7 +162,7 @@ class Delivery:
         body = self._error_body(answer)
         if body is None:
             what = f"The answer, of status {answer.status}, is damaged or is not DynamoDB's"
-            return FailedTry(Verdict.LOST, what, request_id=answer.request_id)
+            return FailedTry(classify(answer.status, None), what, request_id=answer.request_id)
         fault = read_fault(body)
         verdict = classify(answer.status, fault)
         if verdict is Verdict.ANSWER:

@@ -118,7 +118,8 @@ VERDICTS: Final[Mapping[str, Verdict]] = {
     "InvalidAddress": Verdict.ANSWER,
 }
 
-_RETRYABLE_REASONS: Final[Mapping[str, Verdict | None]] = {
+_RETRYABLE_REASONS: Final[Mapping[str | None, Verdict | None]] = {
+    None: None,
     "None": None,
     "TransactionConflict": Verdict.CONFLICT,
     "ThrottlingError": Verdict.THROTTLED,
@@ -142,9 +143,9 @@ CLOCK_CODES: Final = frozenset(
 
 
 class CancellationReason(Struct, frozen=True, rename="pascal"):
-    """Why one action of a transaction failed; `code` is the text `None` for those that did not."""
+    """Why one action of a transaction failed; `code` is the text `None`, or null, for those that did not."""
 
-    code: str = "None"
+    code: str | None = "None"
     message: str | None = None
     item: Raw | UnsetType = UNSET
     """The stored item as the service wrote it, where the action asked for it."""
@@ -214,9 +215,9 @@ def with_code(body: bytes, code: str) -> bytes | None:
 
 
 def classify(status: int, fault: Fault | None) -> Verdict:
-    """The verdict on an answer with another status than 200."""
-    if fault is None:
-        return Verdict.LOST
+    """The verdict on an answer with another status than 200; `fault` is None where the body is not the service's."""
+    if fault is None:  # from a proxy or a load balancer
+        return Verdict.THROTTLED if status == _TOO_MANY_REQUESTS else Verdict.LOST
     named = VERDICTS.get(fault.code)
     if fault.code == "TransactionCanceledException":
         return _classify_reasons(fault.reasons)
