@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import click
 
-from examples.manhunt.contacts import WEEK_SECONDS
+from examples.manhunt.base import WEEK_SECONDS
 from examples.manhunt.errors import Invalid
 from examples.manhunt.messages import DEFAULT_MESSAGE
 from examples.manhunt.model import Kind, Status
@@ -18,7 +18,8 @@ from examples.manhunt.output import (
     print_searches,
     search_json,
 )
-from examples.manhunt.service import ANSWER_SECONDS, Service
+from examples.manhunt.searches import ANSWER_SECONDS
+from examples.manhunt.service import Service
 from examples.manhunt.views import search_view
 from examples.shared.cost import metered
 from examples.shared.opening import pass_opened

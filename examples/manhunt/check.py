@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from itertools import pairwise
 
+from examples.manhunt.check_incidents import Pending, check_incidents, waits_for
 from examples.manhunt.model import Contact, ContactMethod, Delivery, Search, SearchAttempt, Status, tasks
 from examples.manhunt.searches import NO_ANSWER
+from examples.manhunt.zones import quiet_until
 from singletable import Database
 
 
@@ -21,12 +23,11 @@ class Records:
     methods: dict[str, list[ContactMethod]]
     searches: dict[str, Search]
     attempts: dict[str, list[SearchAttempt]]
-    pending: set[tuple[str, object, object]]
-    """The tasks that are not done, dead ones too: function, search, step."""
+    pending: Pending
 
 
 def check(db: Database, *, drained: bool = False) -> list[str]:
-    """What is wrong, as sentences; empty when all holds. Five scans: it costs five times the table's size.
+    """What is wrong, as sentences; empty when all holds. Fourteen scans: it costs fourteen times the table's size.
 
     `drained` says that no change is on its way to the worker: then every active search has begun.
     """
@@ -37,7 +38,7 @@ def check(db: Database, *, drained: bool = False) -> list[str]:
     for id, contact in records.contacts.items():
         if contact.method_count != len(records.methods.get(id, [])):
             found.append(f"{id}: {contact.method_count} methods counted, {len(records.methods.get(id, []))} there")
-    return found
+    return [*found, *check_incidents(db, records.searches, records.pending)]
 
 
 def _read(db: Database) -> Records:
@@ -50,7 +51,7 @@ def _read(db: Database) -> Records:
     for found in attempts.values():
         found.sort(key=lambda attempt: attempt.step)
     scanned = db.scan(tasks.entity, consistent=True)
-    pending = {(task.function, task.arguments["search_id"], task.arguments["step"]) for task in scanned}
+    pending = {(task.function, frozenset(task.arguments.items())) for task in scanned}
     searches = {search.search_id: search for search in db.scan(Search, consistent=True)}
     contacts = {contact.contact_id: contact for contact in db.scan(Contact, consistent=True)}
     return Records(contacts, methods, searches, attempts, pending)
@@ -73,7 +74,7 @@ def _active(records: Records, search: Search, attempts: Sequence[SearchAttempt],
     if search.begun_at is None:
         if drained:
             yield "active, and nothing will begin it"
-    elif ("wake", search.search_id, search.step) not in records.pending:
+    elif not waits_for(records.pending, "wake", search_id=search.search_id, step=search.step):
         yield f"active at step {search.step}, and nothing will wake it"
 
 
@@ -81,7 +82,7 @@ def _messages(records: Records, search: Search, attempts: Sequence[SearchAttempt
     """Each is sent or not, or somebody will see to it; after the end, too, that it doesn't stay open for good."""
     for attempt in attempts:
         is_open = attempt.delivery in (Delivery.WAITING, Delivery.CLAIMED)
-        if is_open and ("send", search.search_id, attempt.step) not in records.pending:
+        if is_open and not waits_for(records.pending, "send", search_id=search.search_id, step=attempt.step):
             yield f"nothing will send the message of step {attempt.step}, or say what became of it"
 
 
@@ -113,10 +114,12 @@ def _attempts(search: Search, attempts: Sequence[SearchAttempt]) -> Iterator[str
 
 def early_steps(search: Search, attempts: Sequence[SearchAttempt]) -> Iterator[int]:
     """The attempts that came early by the clocks of the workers that took them: before the time they were put off to,
-    before the wait since the attempt before was over, or with their message claimed before they were there."""
+    before the wait since the attempt before was over, with their message claimed before they were there, or in the
+    quiet hours that their search keeps."""
     befores = [search.started_at, *(attempt.attempted_at for attempt in attempts)]
     for (before, _), attempt in zip(pairwise(befores), attempts, strict=True):
         waited = before + timedelta(seconds=attempt.method.wait_seconds)
+        due = quiet_until(search.quiet, max(attempt.due_at, waited, attempt.attempted_at))
         claimed = attempt.claimed_at or attempt.attempted_at
-        if attempt.attempted_at < max(attempt.due_at, waited) or claimed < attempt.attempted_at:
+        if attempt.attempted_at < due or claimed < attempt.attempted_at:
             yield attempt.step

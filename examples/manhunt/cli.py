@@ -31,7 +31,7 @@ from examples.manhunt.settings import (
     telephone_options,
 )
 from examples.manhunt.simulate import simulate
-from examples.manhunt.worker import Pace, work
+from examples.manhunt.worker import WorkerSettings, work
 from examples.shared.opening import Opening, pass_opened
 from examples.shared.terminal import Commands, print_json
 from singletable.tasks import TaskWorker
@@ -115,8 +115,8 @@ def work_(
     notifiers = providers_of(given).notifiers()
     escalation = Escalation(op.service, Links(base_url, secrets), notifiers, _worker_name())
     click.echo("working", err=True)
-    tally = work(op.service.db, escalation, Pace(lease_seconds, poll_seconds, at_once))
-    click.echo(f"{tally.done} tasks done, {tally.failed} failed, {tally.dead} dead", err=True)
+    counts = work(op.service.db, escalation, WorkerSettings(lease_seconds, poll_seconds, at_once))
+    click.echo(f"{counts.done} tasks done, {counts.failed} failed, {counts.dead} dead", err=True)
 
 
 @main.command()
@@ -157,7 +157,8 @@ def demo(op: Operator, port: int) -> None:
         load_sample(op.service, op.domain)
     ended: list[bool] = []
     with ThreadPoolExecutor(1, "worker") as beside:
-        worker = beside.submit(work, op.service.db, escalation, Pace(10.0), stop=lambda: bool(ended), signals=False)
+        settings = WorkerSettings(lease_seconds=10.0)
+        worker = beside.submit(work, op.service.db, escalation, settings, stop=lambda: bool(ended), signals=False)
         try:
             _serve(op, "127.0.0.1", port, links, [secret], op.domain, {})
         finally:

@@ -22,12 +22,13 @@ def check_destination(kind: Kind, destination: str) -> None:
     if kind in (Kind.SMS, Kind.VOICE) and not _NUMBER.fullmatch(destination):
         raise Invalid("a telephone number looks like +15551234567")
     if kind is Kind.WEBHOOK:
-        _check_url(destination)
+        check_url(destination)
 
 
-def _check_url(url: str) -> None:
-    if not _is_plain(url):
-        raise Invalid("a webhook's address looks like https://example.org/page, without a name or password")
+def check_url(url: str) -> None:
+    """Invalid unless it leads to a web server, and carries no secret."""
+    if not url.isprintable() or len(url) > MAX_CHARACTERS or not _is_plain(url):
+        raise Invalid("an address on the web looks like https://example.org/page, without a name or password")
 
 
 def _is_plain(url: str) -> bool:

@@ -2,8 +2,9 @@
 
 ApplicationError
 ├── Invalid        a destination, a template, a wait
-├── Missing        NoSuchContact, NoSuchMethod, NoSuchSearch, NoSuchAttempt, NoConversation, BadLink
-└── Refused        AlreadyEnded, TooManyMethods, Contended
+├── Missing        NoSuchContact, NoSuchMethod, NoSuchSearch, NoSuchAttempt, NoConversation, BadLink, NoSuchRota,
+│                  NoSuchOverride, NoSuchPolicy, NoSuchIncident
+└── Refused        AlreadyEnded, TooManyMethods, Contended, NotNow
 """
 
 from __future__ import annotations
@@ -28,8 +29,13 @@ __all__ = [
     "NoConversation",
     "NoSuchAttempt",
     "NoSuchContact",
+    "NoSuchIncident",
     "NoSuchMethod",
+    "NoSuchOverride",
+    "NoSuchPolicy",
+    "NoSuchRota",
     "NoSuchSearch",
+    "NotNow",
     "Refused",
     "Rejected",
     "TooManyMethods",
@@ -58,6 +64,26 @@ class NoSuchAttempt(Missing):
         super().__init__(f"search {search_id!r} has tried no method number {step}")
 
 
+class NoSuchRota(Missing):
+    def __init__(self, rota_id: str) -> None:
+        super().__init__(f"there is no rota {rota_id!r}")
+
+
+class NoSuchOverride(Missing):
+    def __init__(self, rota_id: str, override_id: str) -> None:
+        super().__init__(f"rota {rota_id!r} has no override {override_id!r}")
+
+
+class NoSuchPolicy(Missing):
+    def __init__(self, policy_id: str) -> None:
+        super().__init__(f"there is no policy {policy_id!r}")
+
+
+class NoSuchIncident(Missing):
+    def __init__(self, incident_id: str) -> None:
+        super().__init__(f"there is no incident {incident_id!r}")
+
+
 class NoConversation(Missing):
     def __init__(self) -> None:
         super().__init__("no search has sent a text to this number")
@@ -75,6 +101,14 @@ class AlreadyEnded(Refused):
 
     def __init__(self, search_id: str, status: str, by: str) -> None:
         super().__init__(f"search {search_id!r} has ended: {status} by {by}")
+        self.status, self.by = status, by
+
+
+class NotNow(Refused):
+    """An incident is not in a state for what was asked; `status` and `by` say which."""
+
+    def __init__(self, incident_id: str, status: str, by: str) -> None:
+        super().__init__(f"incident {incident_id!r} is {status}{f' by {by}' if by else ''}")
         self.status, self.by = status, by
 
 

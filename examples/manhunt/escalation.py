@@ -18,11 +18,13 @@ from datetime import datetime, timedelta
 
 from examples.manhunt import searches
 from examples.manhunt.errors import AlreadyEnded, NoSuchSearch, Rejected, Unanswered, Undeliverable
+from examples.manhunt.incidents import is_hunting, stand_down
 from examples.manhunt.links import Links
 from examples.manhunt.messages import text_of
 from examples.manhunt.model import (
     Conversation,
     Delivery,
+    Incident,
     Kind,
     Planned,
     Resolution,
@@ -35,6 +37,7 @@ from examples.manhunt.model import (
 from examples.manhunt.notifiers import Message, Notifiers
 from examples.manhunt.searches import MANHUNT, NO_ANSWER
 from examples.manhunt.service import Service
+from examples.manhunt.zones import quiet_until
 from singletable import Condition, ConditionFailed, TransactionCancelled, Update, attr
 from singletable.records import Transaction
 from singletable.streams import Changes, Gap
@@ -46,6 +49,7 @@ MESSAGE_RUNS = 100
 MESSAGE_BACKOFF = Backoff(first_seconds=2.0, longest_seconds=60.0)
 WAKE_TRIES = 1000
 """A search that doesn't wake is a missed page: its task is not given up within days."""
+NOT_NEEDED = "the incident does not need it any more"
 IS_ACTIVE = attr(Search.status) == Status.ACTIVE
 IN_DOUBT = attr(SearchAttempt.in_doubt) == True  # noqa: E712 an expression, not a comparison
 
@@ -60,6 +64,7 @@ class Escalation:
         self.changes.on(Search).inserted(lambda change: self.begin(change.new))
         self.changes.on_gap(self.begin_all)
         self.wake = tasks.task(name="wake", tries=WAKE_TRIES, backoff=Backoff(longest_seconds=30.0))(self._wake)
+        self.of_incidents = service.task_functions()
         self.send = tasks.task(name="send", tries=MESSAGE_RUNS, backoff=MESSAGE_BACKOFF)(self._send)
 
     def begin_all(self, gap: Gap) -> None:
@@ -72,7 +77,7 @@ class Escalation:
         """A search was opened. May be told twice: only the first finds it not begun. 1 request."""
         if search.status is not Status.ACTIVE:
             return
-        due = search.started_at + timedelta(seconds=search.plan[0].wait_seconds)
+        due = quiet_until(search.quiet, search.started_at + timedelta(seconds=search.plan[0].wait_seconds))
         try:
             with self.db.transaction() as tx:
                 tx.update(
@@ -94,18 +99,37 @@ class Escalation:
             return  # it has ended, or this was done before its worker could say so
         if search.wake_at is None or self.service.now() < search.wake_at:
             return  # not the task that was written with the step before: that one is still to come
+        now = self.service.now()
+        due = quiet_until(search.quiet, now) if step < len(search.plan) else now
         if step == len(search.plan):
             self._fail(search)
+        elif due > now:
+            self._put_off(search, due)
         else:
-            self._take_step(search)
+            self._take_step(search, now)
 
-    def _take_step(self, search: Search) -> None:
-        now, first = self.service.now(), search.step
+    def _put_off(self, search: Search, due: datetime) -> None:
+        """The worker was late, and came into the contact's quiet hours: the step waits for their end."""
+        is_here = IS_ACTIVE & (attr(Search.step) == search.step) & (attr(Search.wake_at) == search.wake_at)
+        try:
+            with self.db.transaction() as tx:
+                tx.update(Search.by_id(search.search_id), attr(Search.wake_at).set(due), where=is_here)
+                self._wake_at(tx, search.search_id, search.step, due)
+                tx.add(tasks.done())
+        except TransactionCancelled as cancelled:
+            if not _is_about(cancelled, Search):
+                raise
+
+    def _take_step(self, search: Search, now: datetime) -> None:
+        first = search.step
         past = first + together(search.plan[first:])
         wait = search.plan[past].wait_seconds if past < len(search.plan) else search.answer_seconds
         due = now + timedelta(seconds=wait)
+        if past < len(search.plan):
+            due = quiet_until(search.quiet, due)
         try:
             with self.db.transaction() as tx:
+                _hold_incident(tx, search)
                 tx.update(
                     Search.by_id(search.search_id),
                     attr(Search.step).set(past),
@@ -118,7 +142,9 @@ class Escalation:
                 self._wake_at(tx, search.search_id, past, due)
                 tx.add(tasks.done())
         except TransactionCancelled as cancelled:
-            if not _is_about(cancelled, Search):
+            if _is_about(cancelled, Incident):
+                stand_down(self.service, search, Resolution(MANHUNT, NOT_NEEDED))
+            elif not _is_about(cancelled, Search):
                 raise
 
     def _attempt(self, search: Search, step: int, now: datetime) -> SearchAttempt:
@@ -132,7 +158,7 @@ class Escalation:
         )
 
     def _wake_at(self, tx: Transaction, search_id: str, step: int, due: datetime) -> None:
-        tx.add(tasks.at(due, self.wake(search_id, step), key=f"wake-{search_id}-{step}"))
+        tx.add(tasks.at(due, self.wake(search_id, step), key=f"wake-{search_id}-{step}-{due.timestamp()}"))
 
     def _fail(self, search: Search) -> None:
         try:
@@ -182,6 +208,7 @@ class Escalation:
         try:
             with self.db.transaction() as tx:
                 tx.check(Search.by_id(search_id), where=IS_ACTIVE)
+                _hold_incident(tx, search)
                 tx.update(
                     SearchAttempt.of_search(search_id, step),
                     attr(SearchAttempt.delivery).set(Delivery.CLAIMED),
@@ -193,7 +220,7 @@ class Escalation:
                 if method.kind is Kind.SMS:
                     tx.put(Conversation(number=method.destination, search_id=search_id, step=step))
         except TransactionCancelled as cancelled:
-            if _is_about(cancelled, Search) or _is_about(cancelled, SearchAttempt):
+            if any(_is_about(cancelled, kind) for kind in (Search, SearchAttempt, Incident)):
                 return False
             raise
         return True
@@ -258,6 +285,12 @@ class Escalation:
         except NoSuchSearch:
             return None
         return search if search.status is Status.ACTIVE else None
+
+
+def _hold_incident(tx: Transaction, search: Search) -> None:
+    """Nothing is done for a search whose incident does not look for anybody any more."""
+    if search.incident_id is not None:
+        tx.check(Incident.by_id(search.incident_id), where=is_hunting(search.hunt))
 
 
 def together(plan: Sequence[Planned]) -> int:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from examples.manhunt.base import Base
 from examples.manhunt.errors import Invalid, NoSuchContact, NoSuchSearch
 from examples.manhunt.model import Contact, ContactDetails, Search, SearchDetails, Status
-from singletable import ANY, Database, Page, Query, after, before, between
+from singletable import ANY, Page, Query, after, before, between
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,8 @@ EVER = Window()
 
 
 @dataclass(frozen=True)
-class Queries:
+class Queries(Base):
     """The queries over a database. R: read units, for items of up to 4 KB."""
-
-    db: Database
 
     def search_by_id(self, domain_id: str, search_id: str) -> Search:
         """0.5 R. NoSuchSearch."""

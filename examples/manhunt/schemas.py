@@ -7,7 +7,8 @@ from typing import Annotated
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from examples.manhunt.contacts import MAX_NAME, MAX_ORDER, WEEK_SECONDS
+from examples.manhunt.base import WEEK_SECONDS
+from examples.manhunt.contacts import MAX_NAME, MAX_ORDER
 from examples.manhunt.destinations import MAX_CHARACTERS
 from examples.manhunt.messages import DEFAULT_MESSAGE, MAX_METADATA, MAX_TEXT
 from examples.manhunt.model import (
@@ -22,8 +23,7 @@ from examples.manhunt.model import (
     SearchDetails,
     Status,
 )
-from examples.manhunt.searches import MAX_REASON
-from examples.manhunt.service import ANSWER_SECONDS
+from examples.manhunt.searches import ANSWER_SECONDS, MAX_REASON
 from singletable import Page
 
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]

@@ -17,7 +17,7 @@ NEVER_ASIDE = 1_000_000
 
 
 @dataclass(frozen=True)
-class Pace:
+class WorkerSettings:
     """How a worker works; seconds throughout."""
 
     lease_seconds: float = 30.0
@@ -29,7 +29,7 @@ class Pace:
 def work(
     db: Database,
     escalation: Escalation,
-    pace: Pace = Pace(),
+    settings: WorkerSettings = WorkerSettings(),
     *,
     stop: Callable[[], bool] = lambda: False,
     signals: bool = True,
@@ -41,25 +41,27 @@ def work(
             ChangeWorker(db, escalation.changes).run,
             stop=lambda: bool(ended),
             signals=False,
-            lease_seconds=pace.lease_seconds,
-            poll_seconds=pace.poll_seconds / 2,
+            lease_seconds=settings.lease_seconds,
+            poll_seconds=settings.poll_seconds / 2,
             tries=NEVER_ASIDE,
         )
         try:
-            tally = TaskWorker(db, tasks).run(
-                at_once=pace.at_once,
-                poll_seconds=pace.poll_seconds,
-                lease_seconds=pace.lease_seconds,
+            counts = TaskWorker(db, tasks).run(
+                at_once=settings.at_once,
+                poll_seconds=settings.poll_seconds,
+                lease_seconds=settings.lease_seconds,
                 stop=lambda: stop() or changes.done(),
                 signals=signals,
             )
         finally:
             ended.append(True)
     changes.result()
-    return tally
+    return counts
 
 
 def drain(db: Database, escalation: Escalation) -> None:
-    """Do what is there to do by the database's clock, then return: for tests and scripts."""
-    ChangeWorker(db, escalation.changes).drain()
-    TaskWorker(db, tasks).drain()
+    """Do what is there to do by the database's clock, and what follows from it, then return: for tests and scripts."""
+    changes, worker = ChangeWorker(db, escalation.changes), TaskWorker(db, tasks)
+    changes.drain()
+    while worker.drain().done:
+        changes.drain()

@@ -165,8 +165,9 @@ def test_the_check_sees_what_is_wrong(world: World) -> None:
     assert check(db) == []
     assert "nothing will begin it" in check(db, drained=True)[0]
     world.drain()
-    key, due = Search.by_id(search.search_id), present(world.now(search).wake_at)
-    wake = f"wake-{search.search_id}-2"
+    key = Search.by_id(search.search_id)
+    due = present(world.now(search).wake_at)
+    wake = f"wake-{search.search_id}-2-{due.timestamp()}"
     with db.transaction() as tx:
         tx.add(tasks.cancel(wake))
     assert check(db) == [f"{search.search_id}: active at step 2, and nothing will wake it"]
