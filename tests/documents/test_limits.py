@@ -98,7 +98,7 @@ def test_version_times_rise_when_the_clock_does_not(docs: Documents[Project], cl
     assert times == [times[0], times[0] + step, times[0] + 2 * step]
 
 
-def test_a_flood_behind_a_gap_holds_nobody_up(docs: Documents[Project]) -> None:
+def test_a_flood_behind_a_gap_delays_no_other_client(docs: Documents[Project]) -> None:
     """A client whose first id is missing has more waiting than a page holds; another's is found behind it."""
     docs.create("o1", "p1")
     flood: list[Submission] = [note(word="x" * 480).by("a", n) for n in range(2, 1001)]

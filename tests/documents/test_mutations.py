@@ -94,7 +94,7 @@ async def test_a_gap_waits_and_duplicates_in_the_inbox_are_one(world: World) -> 
     assert await world.docs.last_ids("p1", ["c"]) == {"c": 3}
 
 
-async def test_a_poisoned_mutation_is_rejected_with_its_error_and_holds_nobody_up(world: World) -> None:
+async def test_a_poisoned_mutation_is_rejected_with_its_error_and_delays_no_other(world: World) -> None:
     await world.docs.create("o1", "p1")
     poisoned = [
         fail(after="x").by("c", 1),

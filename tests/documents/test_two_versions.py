@@ -167,7 +167,7 @@ async def test_one_that_no_program_knows_is_rejected_in_the_end(bench: Bench) ->
     assert await old.check("p1") == []
 
 
-async def test_many_clients_that_wait_hold_nobody_up(bench: Bench) -> None:
+async def test_many_waiting_clients_delay_no_other_client(bench: Bench) -> None:
     """More than a version takes."""
     one = old_program()
     old = bench.documents(one.kind)
@@ -199,7 +199,7 @@ async def test_an_older_content_is_brought_up_on_read_and_stays_as_it_is(bench: 
     assert await shapes_of(new) == {id: {"colour": "black", "x": 1} for id in "ab"}
 
 
-async def test_a_newer_content_makes_an_old_program_wait_and_nobody_else(bench: Bench) -> None:
+async def test_a_newer_content_makes_an_old_program_wait_and_no_other(bench: Bench) -> None:
     one, other = old_program(), new_program()
     old, new = bench.documents(one.kind), bench.documents(other.kind)
     await old.create("o1", "p1")

@@ -69,7 +69,7 @@ async def test_what_waits_for_the_processor_alone_is_no_gap(docs: AsyncDocuments
     assert len(await docs.process("p1")) == 30
 
 
-async def test_a_gap_is_told_after_a_while_and_cleaned_up_after_a_day(
+async def test_a_gap_is_reported_after_a_while_and_cleaned_up_after_a_day(
     docs: AsyncDocuments[Project], clock: Clock, tmp_path: Path
 ) -> None:
     await docs.create("o1", "p1")

@@ -56,7 +56,7 @@ async def test_a_create_whose_answer_is_lost_twice(shell: Shell, faults: Faults)
     assert await shell.get(KEY) == ADA
 
 
-async def test_a_create_that_lost_to_another_is_told_so(shell: Shell, faults: Faults) -> None:
+async def test_a_create_that_lost_to_another_raises_already_exists(shell: Shell, faults: Faults) -> None:
     await shell.put(ADA)
     lose_next(faults, "PutItem")
     with pytest.raises(AlreadyExists):

@@ -88,7 +88,7 @@ async def test_a_limit_below_one_is_refused(shell: Shell) -> None:
         (before("a"), range(0)),
     ],
 )
-async def test_a_range_gives_exactly_its_items(filled: Shell, wanted: str, numbers: range) -> None:
+async def test_a_range_returns_exactly_its_items(filled: Shell, wanted: str, numbers: range) -> None:
     expected = [EVERY[n] for n in numbers]
     assert await filled.all(Membership.of_user(ADA, wanted)) == expected
     assert [item async for item in filled.iter(Membership.of_user(ADA, wanted).newest_first())] == expected[::-1]

@@ -94,7 +94,7 @@ async def test_an_update_in_a_transaction_does_the_same(shell: Shell) -> None:
     assert await shell.get(Book.on_shelf("a", "1")) == Book(shelf="a", title="1", pages=11)
 
 
-async def test_a_failing_condition_on_an_older_item_is_told(shell: Shell) -> None:
+async def test_a_failing_condition_on_an_older_item_is_raised(shell: Shell) -> None:
     await put_raw(shell.port, Book, FIRST)
     with pytest.raises(ConditionFailed) as caught:
         await shell.update(Book.on_shelf("a", "1"), attr(Book.pages).set(1), where=attr(Book.title) == "other")
@@ -131,7 +131,7 @@ async def test_a_newer_item_refuses_writes(shell: Shell) -> None:
     assert await stored(shell.port, key) == NEWER
 
 
-async def test_a_missing_upcaster_is_told(shell: Shell) -> None:
+async def test_a_missing_upcaster_is_named(shell: Shell) -> None:
     old = {"pk": {"S": "lone#1"}, "sk": {"S": "lone"}, "_type": {"S": "lone"}, "_v": {"N": "1"}, "id": {"S": "1"}}
     await put_raw(shell.port, Lone, old)
     with pytest.raises(Corrupt, match=r"nothing turns it into 2.*@Lone\.upcast\(1\)"):

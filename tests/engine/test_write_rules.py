@@ -123,7 +123,7 @@ async def test_update_of_another_class_is_not_found(shell: Shell) -> None:
     assert await stored(shell.port, KEY) == FOREIGN
 
 
-async def test_update_gives_the_item_as_it_is_then(shell: Shell) -> None:
+async def test_update_returns_the_updated_item(shell: Shell) -> None:
     await shell.put(ADA)
     changed = await shell.update(
         KEY, attr(User.age).add(1), attr(User.groups).include({"b"}), attr(User.tags).append("y", "z")
@@ -132,7 +132,7 @@ async def test_update_gives_the_item_as_it_is_then(shell: Shell) -> None:
     assert await shell.get(KEY) == changed
 
 
-async def test_update_where_tells_what_is_stored(shell: Shell) -> None:
+async def test_update_where_names_what_is_stored(shell: Shell) -> None:
     await shell.put(ADA)
     with pytest.raises(ConditionFailed, match=r"User\.age >= \.\.\.") as caught:
         await shell.update(KEY, attr(User.name).set("x"), where=attr(User.age) >= 90)
@@ -174,7 +174,7 @@ async def test_upsert_applies_its_updates_to_what_is_there(shell: Shell) -> None
     assert (await shell.upsert(User(email=ADA.email, age=0), attr(User.age).add(1))).age == 37
 
 
-async def test_upsert_without_updates_gives_all_attributes(shell: Shell) -> None:
+async def test_upsert_without_updates_sets_all_attributes(shell: Shell) -> None:
     await shell.put(ADA)
     fresh = User(email=ADA.email, name="New")
     assert await shell.upsert(fresh) == fresh
@@ -192,7 +192,7 @@ async def test_upsert_over_another_class_is_refused(shell: Shell, with_updates: 
 
 
 # --- delete ---------------------------------------------------------------------------------------------------------
-async def test_delete_gives_what_was_there(shell: Shell) -> None:
+async def test_delete_returns_the_deleted_item(shell: Shell) -> None:
     await shell.put(ADA)
     assert await shell.delete(KEY) == ADA
     assert await shell.delete(KEY) is None

@@ -33,11 +33,11 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         "rules/test_waiting.py::test_throttling_for_good_ends_with_the_retries_and_the_deadline",
         "rules/test_waiting.py::test_retries_have_a_budget",
     ),
-    "F-A11": ("unit/wire/test_transports.py::test_nobody_listens",),
+    "F-A11": ("unit/wire/test_transports.py::test_no_server_listens",),
     # B. throttling and batches
     "F-B1": (
         "rules/test_batches.py::test_what_is_left_undone_is_sent_again",
-        "rules/test_batches.py::test_what_stays_undone_is_told",
+        "rules/test_batches.py::test_what_stays_undone_is_named",
     ),
     "F-B2": ("rules/test_batches.py::test_a_throttled_batch_carries_the_rest_as_well",),
     "F-B3": ("rules/test_batches.py::test_what_is_left_undone_is_sent_again",),
@@ -54,7 +54,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "F-C2": ("rules/test_transactions.py::test_mixed_reasons_are_those_of_the_operations",),
     "F-C3": (
         "faults/test_concurrency.py::test_sums_of_many_writers_add_up_in_spite_of_conflicts",
-        "rules/test_waiting.py::test_a_conflict_that_does_not_pass_is_told_and_nothing_is_done",
+        "rules/test_waiting.py::test_a_lasting_conflict_is_raised_and_nothing_is_written",
     ),
     "F-C4": (
         "engine/test_transactions.py::test_a_hundred_items_and_no_more",

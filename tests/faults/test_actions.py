@@ -156,7 +156,7 @@ async def test_a_transaction_is_cancelled_held_up_or_in_conflict(shell: Shell, f
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
-async def test_a_conflict_for_good_is_told_as_one(shell: Shell, faults: Faults, elsewhere: bool) -> None:
+async def test_a_lasting_conflict_is_raised_as_one(shell: Shell, faults: Faults, elsewhere: bool) -> None:
     faults.add(Rule(Match("PutItem"), Conflict(elsewhere)))
     with pytest.raises(TransactionConflict):
         await shell.put(ADA)

@@ -269,8 +269,8 @@ def test_what_a_function_raises_ends_no_worker(engine_of_functions: Database, wo
         with db.transaction() as tx:
             for name in [*raised, "last"]:
                 tx.add(bench.tasks.after(seconds(0), call(name)))
-        tally: Any = TaskWorker(db, bench.tasks).drain()
-        assert (tally.done, tally.dead) == (1, len(raised))
+        counts: Any = TaskWorker(db, bench.tasks).drain()
+        assert (counts.done, counts.dead) == (1, len(raised))
     assert sorted(begun) == sorted([*raised, "last"])
 
 

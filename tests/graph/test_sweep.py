@@ -306,7 +306,7 @@ def test_a_deletion_and_a_sweep_survive_a_kill_at_every_step(world: World, when:
 
 
 # --- orphans ----------------------------------------------------------------------------------------------------------
-def test_orphans_are_told_and_mended(world: World) -> None:
+def test_orphans_are_reported_and_repaired(world: World) -> None:
     """What target="unchecked" and a load that was broken off leave: edges without their target, or their source."""
     for node in (Goal(id="g0"), User(id="u0")):
         world.db.create(node)

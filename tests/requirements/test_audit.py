@@ -105,7 +105,7 @@ def test_none_known_is_green_and_says_how_many_were_asked(listed: Path) -> None:
     assert [command[command.index("--vulnerability-service") + 1] for command in tools.commands] == ["pypi", "osv"]
 
 
-def test_no_network_is_no_failure_and_is_told(listed: Path) -> None:
+def test_no_network_is_reported_and_no_failure(listed: Path) -> None:
     verdict, _ = pip(listed, closed_port())
     lines, code = tell("pins.txt", verdict, NONE)
     assert code == 0

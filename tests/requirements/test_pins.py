@@ -64,7 +64,7 @@ def test_a_version_that_would_move_is_refused(made: str) -> None:
         renewed("a==1.0\n", lambda text: made)
 
 
-def test_an_upgrade_tells_what_moved() -> None:
+def test_an_upgrade_reports_what_moved() -> None:
     text, changes = upgraded("# why\na==1\nb==1\ngone==1\n", ["a>=1"], lambda text: "a==2\nb==1\nnew==1\n")
     assert text == "# why\na==2\nb==1\nnew==1\n"
     assert changes == ["a 1 -> 2", "gone 1 -> -", "new - -> 1"]

@@ -26,7 +26,7 @@ async def test_what_is_left_undone_is_sent_again(bench: Bench) -> None:
     assert await bench.shell.get_many(KEYS) == MANY
 
 
-async def test_what_stays_undone_is_told(bench: Bench) -> None:
+async def test_what_stays_undone_is_named(bench: Bench) -> None:
     bench.faults.add(Rule(Match("BatchWriteItem", key='"042"'), Unprocessed()))
     with pytest.raises(Incomplete) as caught:
         await bench.shell.write_many(puts=MANY)

@@ -48,7 +48,7 @@ async def test_a_cell_is_kept_without_items(verb: Verb, case: Case, kind: str, b
 
 
 # --- what is there is never said to be missing ------------------------------------------------------------------------
-async def test_a_condition_that_fails_is_told_with_the_item(bench: Bench) -> None:
+async def test_a_failed_condition_comes_with_the_item(bench: Bench) -> None:
     there = Plain(id="1", text="b", phone="12")
     await bench.shell.put(there)
     verbs: list[Callable[[], Awaitable[Any]]] = [
@@ -64,7 +64,7 @@ async def test_a_condition_that_fails_is_told_with_the_item(bench: Bench) -> Non
     assert await bench.shell.get(KEY) == there
 
 
-async def test_what_is_missing_is_told_as_before(bench: Bench) -> None:
+async def test_a_missing_item_raises_as_before(bench: Bench) -> None:
     assert await bench.shell.delete(KEY, where=IS_A) is None
     for once in (False, True):
         with pytest.raises(NotFound):
@@ -140,7 +140,7 @@ async def test_a_transaction_says_the_same_with_and_without_items(name: str, ben
     assert without == await verdict() != []
 
 
-async def test_a_version_that_moved_is_told(bench: Bench) -> None:
+async def test_a_version_that_moved_is_raised(bench: Bench) -> None:
     mine = Counted(id="1")
     await bench.shell.create(mine)
     now = await bench.shell.update(Counted.by_id("1"), attr(Counted.count).add(1))

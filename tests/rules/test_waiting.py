@@ -38,7 +38,7 @@ async def test_a_conflict_is_tried_again_until_it_passes(bench: Bench, verb: str
 
 
 @pytest.mark.parametrize("verb", WRITES)
-async def test_a_conflict_that_does_not_pass_is_told_and_nothing_is_done(bench: Bench, verb: str) -> None:
+async def test_a_lasting_conflict_is_raised_and_nothing_is_written(bench: Bench, verb: str) -> None:
     operation, write = WRITES[verb]
     await bench.shell.put(Plain(id="1"))
     bench.faults.add(Rule(Match(operation), Conflict()))

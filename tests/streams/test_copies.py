@@ -215,14 +215,14 @@ def rename_while_they_join(db: Database, members: int) -> None:
     assert db.check(clubs) == []
 
 
-def test_three_hundred_are_told_while_others_join() -> None:
+def test_three_hundred_copies_are_written_while_others_join() -> None:
     with connect("local") as db:
         rename_while_they_join(db, 300)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-def test_ten_thousand_are_told_while_others_join() -> None:
+def test_ten_thousand_copies_are_written_while_others_join() -> None:
     with connect("local") as db:
         rename_while_they_join(db, 10_000)
 

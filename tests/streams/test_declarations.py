@@ -78,7 +78,7 @@ def test_only_a_table_has_changes() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"tries": 0}, {"lease_seconds": 0}, {"backoff_seconds": -1}, {"poll_seconds": 0}])
-def test_a_pace_that_cannot_be_kept_is_refused(engine: Database, wrong: dict[str, Any]) -> None:
+def test_a_poll_interval_that_cannot_be_kept_is_refused(engine: Database, wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidRequest, match="at least one try"):
         ChangeWorker(engine, Changes(noted)).run(**wrong)
 

@@ -130,7 +130,7 @@ def test_a_hole_behind_the_checkpoint_is_a_gap(db: Database) -> None:
     assert (gap.reason, int(gap.after), gap.consumer, changes.gaps) == ("trimmed", 3, "changes", 1)
 
 
-def test_a_gap_that_nobody_hears_of_is_a_warning(db: Database) -> None:
+def test_a_gap_without_a_handler_is_a_warning(db: Database) -> None:
     changes = Changes(noted)
     changes.on(Note).inserted(Seen())
     db.put(Note(id="n1"))
@@ -163,7 +163,7 @@ def test_a_gap_handler_that_fails_is_called_again(db: Database) -> None:
     assert len(tried) == 2
 
 
-def test_a_file_that_cannot_be_tended_is_told(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_maintained_raises(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match=r"indexed and pruned.*Look at"):
         maintain_streams(tmp_path / "nothing.db", 0.0, 0.0)
 
@@ -193,7 +193,7 @@ def test_its_directory_goes_when_the_owner_is_killed() -> None:
     assert wait_until(lambda: not data.parent.exists(), 20)
 
 
-def test_where_nothing_can_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_written_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("singletable.local.private_files._IN_MEMORY", tmp_path / "none")
     assert private_directory({"TMPDIR": str(tmp_path)}, for_data=True).parent == tmp_path
     with pytest.raises(NotConfigured, match="TMPDIR"):

@@ -140,7 +140,7 @@ async def test_an_item_under_another_key_reaches_no_handler(shell: Shell, change
     assert "lies under another pk" in aside.error
 
 
-async def test_what_nobody_handles_is_counted_by_name(shell: Shell, changes: Changes) -> None:
+async def test_unhandled_records_are_counted_by_type(shell: Shell, changes: Changes) -> None:
     changes.on(Note).inserted(Seen())
     await shell.create(Note(id="n1"))
     await shell.update(Note.by_id("n1"), attr(Note.count).set(1))
@@ -151,7 +151,7 @@ async def test_what_nobody_handles_is_counted_by_name(shell: Shell, changes: Cha
     assert changes.unknown == {"note#MODIFY": 1, "ticket#INSERT": 1, "stranger#INSERT": 1, "#INSERT": 1}
 
 
-async def test_the_librarys_own_items_are_nobodys_business(shell: Shell, changes: Changes) -> None:
+async def test_the_librarys_own_items_reach_no_handler(shell: Shell, changes: Changes) -> None:
     seen = watching(changes)
     await shell.create(Account(id="a1", email="a@x"))
     await shell.update(Account.by_id("a1"), attr(Account.email).set("b@x"))
@@ -161,7 +161,7 @@ async def test_the_librarys_own_items_are_nobodys_business(shell: Shell, changes
     assert changes.unknown == {}
 
 
-async def test_an_older_schema_version_is_told_as_the_current_one(shell: Shell, changes: Changes) -> None:
+async def test_an_older_schema_version_arrives_as_the_current_one(shell: Shell, changes: Changes) -> None:
     seen = Seen()
     changes.on(Parcel).inserted(seen)
     old = {**item_of(Parcel(id="p1", grams=0)), "_v": {"N": "1"}, "kilograms": {"N": "2"}}

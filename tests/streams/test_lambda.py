@@ -109,7 +109,7 @@ def test_another_services_event_is_refused(engine: Database, changes: Changes, e
         ChangeWorker(engine, changes).lambda_handler()(event, None)
 
 
-async def test_an_awaiting_database_gives_an_async_handler(kind: str, shell: Shell, changes: Changes) -> None:
+async def test_an_awaiting_database_has_an_async_handler(kind: str, shell: Shell, changes: Changes) -> None:
     seen = Seen()
     changes.on(Note).inserted(seen.later if kind == "awaiting" else seen)
     assert await change_worker(shell, changes).lambda_handler()(EVENT, None) == {"batchItemFailures": []}

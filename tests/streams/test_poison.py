@@ -30,7 +30,7 @@ POISON: dict[str, tuple[Callable[[], BaseException], str]] = {
 
 @pytest.mark.parametrize("is_async", [False, True])
 @pytest.mark.parametrize("poison", POISON)
-async def test_it_is_set_aside_and_the_others_go_on(kind: str, shell: Shell, poison: str, is_async: bool) -> None:
+async def test_it_becomes_a_dead_letter_others_go_on(kind: str, shell: Shell, poison: str, is_async: bool) -> None:
     make, text = POISON[poison]
     changes, seen = Changes(noted), Seen()
 

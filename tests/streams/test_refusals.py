@@ -89,7 +89,7 @@ def test_a_shard_that_is_refused_waits_alone(engine: Database) -> None:
     assert sorted(reading.handled) == sorted(written)
 
 
-def test_a_drain_gives_up_and_says_why(engine: Database) -> None:
+def test_a_drain_that_gives_up_raises_why(engine: Database) -> None:
     reading = Reading(engine)
     reading.end()
     reading.script.refusals["GetRecords"] = ["LimitExceededException"] * 1000
@@ -111,7 +111,7 @@ def test_an_expired_iterator_is_asked_for_again_behind_what_was_read(engine: Dat
 
 
 @pytest.mark.parametrize("operation", ["GetShardIterator", "GetRecords"])
-def test_what_was_trimmed_is_told_and_the_rest_is_read(engine: Database, operation: str) -> None:
+def test_trimmed_records_are_reported_and_the_rest_is_read(engine: Database, operation: str) -> None:
     reading = Reading(engine, shards=1)
     written = reading.write("k1")
     reading.world.run_for(5)
@@ -155,7 +155,7 @@ def test_a_stream_that_is_no_more_ends_the_worker_and_says_so(engine: Database) 
 @pytest.mark.parametrize(
     "operation", [DescribeStream("s"), GetShardIterator("s", "shard"), GetShardIterator("s", "shard", "1")]
 )
-def test_the_rate_is_told_as_a_rate(operation: Any) -> None:
+def test_throttling_is_reported_as_throttling(operation: Any) -> None:
     body = b'{"__type":"com.amazonaws.dynamodb.v20120810#LimitExceededException","message":"..."}'
     with pytest.raises(Throttled, match="two readers") as raised:
         operation.answer(Response(400, body, False, ""))

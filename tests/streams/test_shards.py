@@ -249,7 +249,7 @@ def test_each_change_is_handled_in_its_items_order(engine: Database, seed: int) 
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_what_is_trimmed_is_told(engine: Database, seed: int) -> None:
+def test_trimmed_records_are_reported(engine: Database, seed: int) -> None:
     run = Run(engine, 1000 + seed)
     live(run, 40, trims=True)
     run.finish()

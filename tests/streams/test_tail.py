@@ -53,7 +53,7 @@ def test_an_expired_iterator_costs_nothing(engine: Database, start: str) -> None
     assert told(watching.read()) == second
 
 
-def test_what_was_trimmed_is_told(engine: Database) -> None:
+def test_trimmed_records_are_reported(engine: Database) -> None:
     watching = Watching(engine)
     first = watching.write(1, 2)
     assert told(watching.read()) == first
@@ -68,14 +68,14 @@ def test_what_was_trimmed_is_told(engine: Database) -> None:
     assert gap.at == pytest.approx(watching.world.now, abs=60)
 
 
-def test_what_was_trimmed_while_nothing_was_read_is_told(engine: Database) -> None:
+def test_records_trimmed_between_reads_are_reported(engine: Database) -> None:
     watching = Watching(engine)
     watching.write(1, 2)
     watching.script.refusals["GetRecords"] = ["TrimmedDataAccessException"]
     assert told(watching.read())[0] == "gap"
 
 
-def test_one_that_began_at_the_newest_tells_and_shows_what_came_since(engine: Database) -> None:
+def test_a_tail_from_the_newest_reports_the_gap_and_shows_what_came_since(engine: Database) -> None:
     """Its iterator is refused before anything was read behind it: whether something is missing can't be known."""
     watching = Watching(engine, "now")
     old = watching.write(1, 2)

@@ -114,7 +114,7 @@ async def test_a_passing_failure_is_tried_again_in_order(shell: Shell) -> None:
     assert await change_worker(shell, changes).check() == []
 
 
-async def test_poison_is_set_aside_and_its_item_goes_on(shell: Shell, caplog: pytest.LogCaptureFixture) -> None:
+async def test_poison_becomes_a_dead_letter(shell: Shell, caplog: pytest.LogCaptureFixture) -> None:
     changes, seen, cured = Changes(noted), Seen(), list[bool]()
 
     @changes.on(Note).inserted
@@ -144,7 +144,7 @@ async def test_poison_is_set_aside_and_its_item_goes_on(shell: Shell, caplog: py
         await change_worker(shell, changes).retry(aside)
 
 
-async def test_two_large_images_are_set_aside_whole(shell: Shell) -> None:
+async def test_two_large_images_are_kept_whole_in_a_dead_letter(shell: Shell) -> None:
     changes, seen, cured = Changes(noted), Seen(), list[bool]()
 
     @changes.on(Note).modified
@@ -198,7 +198,7 @@ async def test_tries_are_counted_over_restarts(shell: Shell) -> None:
     assert [aside.tries for aside in await change_worker(shell, changes).dead_letters()] == [3]
 
 
-async def test_what_cannot_be_read_is_set_aside_never_dropped(shell: Shell) -> None:
+async def test_what_cannot_be_read_becomes_a_dead_letter(shell: Shell) -> None:
     changes, seen = Changes(noted), Seen()
     changes.on(Parcel).inserted(seen)
     model: Any = Parcel.__model__

@@ -103,7 +103,7 @@ POISON = {
 
 
 @pytest.mark.parametrize("poison", POISON.values(), ids=POISON)
-def test_a_poisoned_mutation_stops_nobody(attacked: Attacked, poison: tuple[str, Any]) -> None:
+def test_a_poisoned_mutation_stops_no_other_client(attacked: Attacked, poison: tuple[str, Any]) -> None:
     ada = Client("ga", "ca")
     with running(attacked) as http:
         goes_on(http, ada)
@@ -150,7 +150,7 @@ def unfinished(http: httpx.Client, open_ones: ExitStack, *, megabytes: int) -> b
         return b""
 
 
-def test_a_large_push_of_small_values_holds_nobody_up(attacked: Attacked) -> None:
+def test_a_large_push_of_small_values_delays_no_other_request(attacked: Attacked) -> None:
     ada = Client("ga", "ca")
     with running(attacked) as http:
         goes_on(http, ada)

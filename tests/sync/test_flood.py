@@ -32,7 +32,7 @@ async def inbox_of(world: World) -> list[str]:
     return [item["sk"]["S"] for item in items if item["sk"]["S"].startswith("Inbox#")]
 
 
-async def test_a_reader_stores_nothing_and_costs_nobody_anything(tmp_path: Path) -> None:
+async def test_a_reader_stores_nothing_and_costs_no_other_client(tmp_path: Path) -> None:
     async with connect_async("local") as db:
         world = Readers(db, LocalBlobs(tmp_path))
         ada = Client("ga", "ca")

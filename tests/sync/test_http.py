@@ -53,7 +53,7 @@ async def test_a_body_is_json_whatever_its_charset_is_said_to_be(world: World) -
 
 
 @pytest.mark.parametrize("path", ["/push", "/pull", "/pokes"])
-async def test_nobody_gets_nothing(world: World, path: str) -> None:
+async def test_an_unauthenticated_request_gets_nothing(world: World, path: str) -> None:
     method = "GET" if path == "/pokes" else "POST"
     answer = await call(world.app, path, Client("g", "c").pull(), method=method)
     assert answer.status == 401
@@ -82,7 +82,7 @@ async def test_another_version_is_answered_as_the_protocol_wants(world: World, v
     assert (pull.status, pull.json) == (200, {"error": "VersionNotSupported", "versionType": "pull"})
 
 
-async def test_code_that_is_served_no_more_is_told_to_load_anew(blobs: BlobStore, world: World) -> None:
+async def test_client_code_that_is_no_longer_served_must_reload(blobs: BlobStore, world: World) -> None:
     newer = World(world.db, blobs, schema_versions=("2", "3"))
     for path, body in (("/push", Client("g", "c").push()), ("/pull", Client("g", "c").pull())):
         answer = await newer.send(path, body)

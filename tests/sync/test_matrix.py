@@ -131,7 +131,7 @@ async def test_a_foreign_project_looks_like_a_missing_one(bound: World, path: st
         await bound.documents.head("nowhere")
 
 
-async def test_a_captured_push_is_refused_from_anybody_else(bound: World) -> None:
+async def test_a_captured_push_is_refused_from_another_user(bound: World) -> None:
     ada = Client("ga", "ca", made=2)
     ada.mutate("rename", name="ada's own")
     captured = ada.push()
@@ -208,7 +208,7 @@ async def test_a_reader_who_is_removed_reads_no_more(world: World) -> None:
     assert (await world.push(ada)).status == 404
 
 
-async def test_nobody_takes_a_client_of_the_applications_own(world: World) -> None:
+async def test_a_browser_cannot_take_a_client_of_the_application(world: World) -> None:
     """What an API has applied under a client's name goes on under that name, whoever else says it."""
     await world.pull(Client("ga", "ca"))
     await world.documents.apply("p1", [Mutation.of("rename", {"name": "the API's"}).by("api", 1)])

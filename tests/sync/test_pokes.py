@@ -15,7 +15,7 @@ from tests.sync.simulated import Client
 from tests.sync.world import World
 
 
-async def test_a_listener_is_told_where_it_begins_and_of_each_commit(world: World) -> None:
+async def test_a_listener_gets_its_first_version_and_each_commit(world: World) -> None:
     stream = world.listen()
     assert await stream.start() == 200
     assert await stream.poke() == 0
@@ -68,7 +68,7 @@ async def test_one_read_serves_all_listeners_of_a_project(blobs: BlobStore, worl
         await stream.leave()
 
 
-async def test_whoever_is_told_elsewhere_may_tell(world: World) -> None:
+async def test_an_application_may_notify_by_itself(world: World) -> None:
     stream = world.listen()
     await stream.start()
     assert await stream.poke() == 0
@@ -89,7 +89,7 @@ async def test_a_silent_stream_shows_signs_of_life(blobs: BlobStore, world: Worl
     await stream.leave()
 
 
-async def test_who_may_not_read_any_more_is_told_no_more(blobs: BlobStore, world: World) -> None:
+async def test_a_user_who_loses_access_gets_no_more_pokes(blobs: BlobStore, world: World) -> None:
     lively = World(world.db, blobs, limits=Limits(heartbeat_seconds=0.01), monotonic=time.monotonic)
     stream = lively.listen()
     await stream.start()

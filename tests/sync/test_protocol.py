@@ -97,7 +97,7 @@ def test_what_no_client_sends_is_refused(body: bytes) -> None:
 
 
 @pytest.mark.parametrize("version", [0, 2, 99])
-def test_another_version_is_told_apart(version: int) -> None:
+def test_another_version_is_recognised(version: int) -> None:
     with pytest.raises(OtherVersion) as pushed:
         read_push(json.dumps({"pushVersion": version, "clientID": "c", "mutations": []}).encode(), LIMITS)
     with pytest.raises(OtherVersion) as pulled:
@@ -119,7 +119,7 @@ def test_another_version_is_told_apart(version: int) -> None:
         b'"name": "", "args": {}',
     ],
 )
-def test_a_bad_mutation_is_set_aside_by_itself(bad: bytes) -> None:
+def test_a_bad_mutation_is_rejected_alone(bad: bytes) -> None:
     name = b"" if b'"name"' in bad.partition(b":")[0] else b'"name": "rename", '
     body = push(mutation(), "HERE", mutation(id=3))
     body = body.replace(b'"HERE"', b'{"clientID": "c1", "id": 2, ' + name + bad + b"}")

@@ -241,7 +241,7 @@ def test_a_lambda_answers_with_what_failed_and_what_follows_it(tmp_path: Any) ->
 
 
 # --- two versions of a program at one queue ---------------------------------------------------------------------------
-def test_an_older_program_gives_a_pointer_back_for_the_newer_one(tmp_path: Any) -> None:
+def test_an_older_program_returns_a_pointer_for_the_newer_one(tmp_path: Any) -> None:
     clock, blobs = Clock(), LocalBlobs(tmp_path)
     one, other = old_program(), new_program()
     queue = Queue("https://sqs.eu-west-1.amazonaws.com/1/pushes.fifo", Pointer)

@@ -29,7 +29,7 @@ KILLS = 5
 CLIENTS = 3
 
 
-def test_streams_end_when_the_server_is_told_to_stop(tmp_path: Path) -> None:
+def test_streams_end_when_the_server_stops(tmp_path: Path) -> None:
     world = World(connect_async("local"), LocalBlobs(tmp_path))
     told: list[str] = []
     listening = threading.Event()

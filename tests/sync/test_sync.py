@@ -360,7 +360,7 @@ async def test_what_a_pull_costs(world: World, budget: Any) -> None:
         await far.pull(ben, user="ben")
 
 
-async def test_a_pull_gives_older_contents_as_this_program_has_them(blobs: BlobStore) -> None:
+async def test_a_pull_returns_older_contents_in_the_current_form(blobs: BlobStore) -> None:
     @dataclass
     class Plain:
         x: int

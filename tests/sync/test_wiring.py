@@ -40,7 +40,7 @@ async def test_a_worker_takes_blocking_documents_alone(blobs: BlobStore) -> None
 
 
 @pytest.mark.parametrize("processor", ["else", "", None, 3])
-async def test_a_processor_that_nobody_knows_is_refused(blobs: BlobStore, processor: Any) -> None:
+async def test_an_unknown_processor_is_refused(blobs: BlobStore, processor: Any) -> None:
     async with connect_async("local") as db:
         documents = AsyncDocuments(db, Project, blobs=blobs)
         with pytest.raises(InvalidRequest, match="processor is unknown") as refused:

@@ -49,8 +49,8 @@ class Bench:
                 tx.add(value)
 
     async def drain(self, **options: Any) -> Counts:
-        tally: Counts = await task_worker(self.shell, self.tasks).drain(**options)
-        return tally
+        counts: Counts = await task_worker(self.shell, self.tasks).drain(**options)
+        return counts
 
     async def dead(self) -> Any:
         return await task_worker(self.shell, self.tasks).dead_letters()

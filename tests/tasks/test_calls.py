@@ -114,7 +114,7 @@ def test_a_parameter_that_came_later_has_its_default() -> None:
     assert new().task(run)(1).task.bind({"old": 1})() == (1, "later")
 
 
-def test_what_was_stored_and_fits_no_more_is_told_without_its_value() -> None:
+def test_stored_arguments_that_no_longer_fit_are_named_without_their_value() -> None:
     def run(number: int) -> None: ...
 
     task = new().task(run)
@@ -234,7 +234,7 @@ def test_a_time_without_a_zone_is_refused() -> None:
         scheduled.writes()
 
 
-def test_what_is_no_time_and_call_is_told_how_to_write_it() -> None:
+def test_a_wrong_schedule_is_refused_with_an_example() -> None:
     tasks = new()
     after: Any = tasks.after
     at: Any = tasks.at

@@ -51,8 +51,8 @@ async def test_a_lease_keeps_to_the_time_of_its_claim(real: Bench, step: float, 
 
     await real.add(real.tasks.after(seconds(0), long(), key="one", order=order))
     options: dict[str, Any] = {"signals": False, "poll_seconds": 0.1, "lease_seconds": 1.5}
-    tally = await task_worker(real.shell, real.tasks).run(stop=Stop(real, 20), **options)
-    assert (tally.done, tally.begun) == (1, 1)
+    counts = await task_worker(real.shell, real.tasks).run(stop=Stop(real, 20), **options)
+    assert (counts.done, counts.begun) == (1, 1)
     assert real.ran[-1] >= timedelta(seconds=0.5), "it was not extended"
     assert all(timedelta() <= more < timedelta(seconds=60) for more in real.ran)
 

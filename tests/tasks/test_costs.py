@@ -53,7 +53,7 @@ async def test_a_cancel_is_one_item(bench: Bench) -> None:
     assert (meter.requests, meter.write_units) == (1, 2 + 1)
 
 
-async def test_a_turn_costs_a_look_at_its_lane_and_two_transactions(bench: Bench) -> None:
+async def test_an_ordered_task_costs_a_read_of_its_lane_and_two_transactions(bench: Bench) -> None:
     note = noting(bench)
     with Meter() as scheduled:
         await bench.add(bench.tasks.after(seconds(0), note("a"), order="o"))

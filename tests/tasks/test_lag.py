@@ -54,8 +54,8 @@ async def test_a_worker_passes_over_what_it_has_claimed(bench: Bench) -> None:
         await bench.add(bench.tasks.after(seconds(0), note(str(number))))
     lag(bench, looks=1)
     with Meter() as meter:
-        tally = await bench.drain()
-    assert tally.done == 20
+        counts = await bench.drain()
+    assert counts.done == 20
     assert meter.by_operation["UpdateItem"].requests == 20  # no claim in vain
 
 

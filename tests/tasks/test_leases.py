@@ -31,13 +31,13 @@ async def test_a_long_task_keeps_its_lease(real: Bench) -> None:
 
     await real.add(real.tasks.after(seconds(0), long()))
     begun = time.monotonic()
-    tally = await task_worker(real.shell, real.tasks).run(
+    counts = await task_worker(real.shell, real.tasks).run(
         stop=lambda: time.monotonic() - begun > 1.5,
         signals=False,
         poll_seconds=0.1,
         lease_seconds=0.5,
     )
-    assert (tally.done, real.ran) == (1, [1])
+    assert (counts.done, real.ran) == (1, [1])
     assert await real.findings() == []
 
 
@@ -55,12 +55,12 @@ async def test_the_worker_is_silent_about_leases_of_what_has_ended(
 
     await real.add(real.tasks.after(seconds(0), lingers()))
     options: dict[str, Any] = {"signals": False, "poll_seconds": 0.1, "lease_seconds": 0.6}
-    tally = await task_worker(real.shell, real.tasks).run(stop=Stop(real, 1), **options)
-    assert (tally.done, tally.begun) == (1, 1)
+    counts = await task_worker(real.shell, real.tasks).run(stop=Stop(real, 1), **options)
+    assert (counts.done, counts.begun) == (1, 1)
     assert [record.getMessage() for record in caplog.records] == []
 
 
-async def test_a_cancelled_tasks_lost_claim_is_told_once(real: Bench, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_cancelled_tasks_lost_claim_is_logged_once(real: Bench, caplog: pytest.LogCaptureFixture) -> None:
     @real.task
     async def cancelled() -> None:
         await real.add(real.tasks.cancel("one"))
@@ -73,8 +73,8 @@ async def test_a_cancelled_tasks_lost_claim_is_told_once(real: Bench, caplog: py
 
     await real.add(real.tasks.after(seconds(0), cancelled(), key="one"))
     options: dict[str, Any] = {"signals": False, "poll_seconds": 0.1, "lease_seconds": 0.6}
-    tally = await task_worker(real.shell, real.tasks).run(stop=Stop(real, 1), **options)
-    assert (tally.lost, tally.begun) == (1, 1)
+    counts = await task_worker(real.shell, real.tasks).run(stop=Stop(real, 1), **options)
+    assert (counts.lost, counts.begun) == (1, 1)
     assert [record.getMessage() for record in caplog.records] == [
         "task cancelled: cancelled while it ran, or claimed by another worker"
     ]

@@ -94,7 +94,7 @@ async def test_a_cancelled_head_that_waits_to_be_retried_makes_way(bench: Bench)
     assert await bench.findings() == []
 
 
-async def test_a_turn_that_is_cancelled_while_it_runs_frees_its_lane(bench: Bench) -> None:
+async def test_an_ordered_task_cancelled_while_it_runs_frees_its_lane(bench: Bench) -> None:
     @bench.task
     async def note(what: str) -> None:
         bench.ran.append(what)

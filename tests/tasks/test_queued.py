@@ -92,14 +92,14 @@ async def test_tasks_run_through_a_queue_when_they_are_due(queued: Bench, aws_em
 
     await queued.add(*(queued.tasks.after(seconds(n / 5), note(f"p{n}")) for n in range(4)))
     await queued.add(*(queued.tasks.after(seconds(n / 20), note(f"o{n}"), order="o") for n in range(4)))
-    tally = await work(queued, queue, 8)
-    assert tally.done == 8
+    counts = await work(queued, queue, 8)
+    assert counts.done == 8
     assert sorted(queued.ran) == [*(f"o{n}" for n in range(4)), *(f"p{n}" for n in range(4))]
     assert [what for what in queued.ran if what[0] == "o"] == [f"o{n}" for n in range(4)]
     assert await queued.findings() == []
 
 
-async def test_a_queue_is_told_of_each_task_once(queued: Bench, aws_emulator: str) -> None:
+async def test_a_queue_gets_each_task_once(queued: Bench, aws_emulator: str) -> None:
     queue = await new_queue(queued, aws_emulator, fifo=False)
     note = noting(queued)
     for wait, key in ((0, "now"), (600, "soon"), (1000, "later")):
@@ -121,7 +121,7 @@ async def test_a_queue_is_told_of_each_task_once(queued: Bench, aws_emulator: st
     assert await queued.findings() == []
 
 
-async def test_a_fifo_queue_is_told_when_a_task_is_due(queued: Bench, aws_emulator: str) -> None:
+async def test_a_fifo_queue_gets_a_task_when_it_is_due(queued: Bench, aws_emulator: str) -> None:
     queue = await new_queue(queued, aws_emulator, fifo=True)
     note = noting(queued)
     await queued.add(queued.tasks.after(seconds(0), note("a"), key="ü now", order="o"))
@@ -164,7 +164,7 @@ async def test_messages_that_are_early_doubled_late_or_forged_do_nothing(queued:
     assert await queued.findings() == []
 
 
-async def test_what_fails_through_a_queue_is_told_again(queued: Bench, aws_emulator: str) -> None:
+async def test_what_fails_through_a_queue_is_sent_again(queued: Bench, aws_emulator: str) -> None:
     from singletable.tasks import Backoff
 
     queue = await new_queue(queued, aws_emulator, fifo=False)
@@ -175,9 +175,9 @@ async def test_what_fails_through_a_queue_is_told_again(queued: Bench, aws_emula
         raise ValueError
 
     await queued.add(queued.tasks.after(seconds(0), fail(), key="f"))
-    tally = await work(queued, queue, 3)
+    counts = await work(queued, queue, 3)
     assert queued.ran == [1, 2, 3]
-    assert (tally.failed, tally.dead) == (2, 1)
+    assert (counts.failed, counts.dead) == (2, 1)
     assert [letter.key for letter in await queued.dead()] == ["f"]
 
 
@@ -219,7 +219,7 @@ class Context:
         return self.left_ms
 
 
-def test_a_lambda_function_runs_what_is_due_and_gives_back_what_is_early(engine_url: str, clock: Clock) -> None:
+def test_a_lambda_function_runs_what_is_due_and_returns_what_is_early(engine_url: str, clock: Clock) -> None:
     with connect(engine_url, clock=time.time) as db:
         db.port.traits = LOCAL
         bench = make_bench("blocking", disguised(db), clock)

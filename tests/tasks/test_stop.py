@@ -63,7 +63,7 @@ def end_of(process: subprocess.Popen[bytes], log: Path) -> int:
 
 @pytest.mark.soak
 @pytest.mark.timeout(400)
-def test_a_worker_ends_whenever_it_is_told_to(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+def test_a_worker_stops_at_any_time(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
     """At its start, in its idle times and in the middle of searches; now and then with another beside it."""
     target, dice, longest = f"local:{tmp_path}/manhunt.db", random.Random(7), 0.0
     with connect(target) as db, receiving(dice) as receiver:

@@ -76,8 +76,8 @@ async def test_a_function_that_exits_does_not_end_the_worker(bench: Bench) -> No
 
     note = noting(bench)
     await bench.add(bench.tasks.after(seconds(0), leave()), bench.tasks.after(seconds(0), note("after")))
-    tally = await bench.drain()
-    assert (tally.dead, tally.done, bench.ran) == (1, 1, ["after"])
+    counts = await bench.drain()
+    assert (counts.dead, counts.done, bench.ran) == (1, 1, ["after"])
     assert [letter.error for letter in await bench.dead()] == ["SystemExit: bad"]
 
 
@@ -130,8 +130,8 @@ async def test_effect_and_end_are_one(bench: Bench) -> None:
 
     await bench.shell.create(bench.counter(id="a"))
     await bench.add(bench.tasks.after(seconds(0), count("a", False)), bench.tasks.after(seconds(0), count("a", True)))
-    tally = await bench.drain()
-    assert (tally.done, tally.failed) == (1, 1)
+    counts = await bench.drain()
+    assert (counts.done, counts.failed) == (1, 1)
     assert await bench.count("a") == 1
     assert await bench.findings() == []
 
@@ -193,7 +193,7 @@ async def test_a_task_hands_its_key_to_the_next(bench: Bench, ends_first: bool, 
     assert await bench.findings() == []
 
 
-async def test_what_fails_is_tried_again_later_each_time_then_set_aside(bench: Bench) -> None:
+async def test_what_fails_is_retried_later_each_time_then_a_dead_letter(bench: Bench) -> None:
     @bench.task(tries=3, backoff=Backoff(first_seconds=10, longest_seconds=15))
     async def fail() -> None:
         bench.ran.append(bench.tasks.running().tries)
@@ -234,7 +234,7 @@ async def test_the_dead_are_retried_or_cancelled(bench: Bench) -> None:
     assert await bench.findings() == []
 
 
-async def test_a_task_without_its_function_waits_and_is_set_aside(bench: Bench) -> None:
+async def test_a_task_without_its_function_waits_and_becomes_a_dead_letter(bench: Bench) -> None:
     note = noting(bench)
     await bench.add(bench.tasks.after(seconds(0), note("a"), key="a"))
     bench.tasks.functions.clear()

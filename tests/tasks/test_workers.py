@@ -31,8 +31,8 @@ async def test_a_worker_waits_for_what_is_due(real: Bench) -> None:
 
     for wait in (0.1, 0.5, 0.9):
         await real.add(real.tasks.after(seconds(wait), note(time.time() + wait)))
-    tally = await task_worker(real.shell, real.tasks).run(stop=Stop(real, 3), signals=False, poll_seconds=5)
-    assert tally.done == 3
+    counts = await task_worker(real.shell, real.tasks).run(stop=Stop(real, 3), signals=False, poll_seconds=5)
+    assert counts.done == 3
     # Not early but for the time between the two clocks' readings, and not at the next poll only.
     assert all(-0.05 < late < 3 for late in real.ran)
     assert await real.findings() == []
@@ -48,8 +48,8 @@ async def test_what_runs_is_finished_before_a_worker_stops(real: Bench) -> None:
         real.ran.append("finished")
 
     await real.add(real.tasks.after(seconds(0), slow()))
-    tally = await task_worker(real.shell, real.tasks).run(stop=lambda: bool(stopped), signals=False)
-    assert (tally.done, real.ran) == (1, ["finished"])
+    counts = await task_worker(real.shell, real.tasks).run(stop=lambda: bool(stopped), signals=False)
+    assert (counts.done, real.ran) == (1, ["finished"])
 
 
 async def test_an_error_that_lasts_ends_the_worker(real: Bench) -> None:
@@ -60,15 +60,15 @@ async def test_an_error_that_lasts_ends_the_worker(real: Bench) -> None:
         await task_worker(real.shell, real.tasks).run(stop=Stop(real, 1), signals=False)
 
 
-async def test_an_error_after_the_end_is_told(real: Bench, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_error_after_the_end_is_logged(real: Bench, caplog: pytest.LogCaptureFixture) -> None:
     @real.task
     async def stumbles() -> None:
         await real.add(real.tasks.done())
         raise ConnectionError("too late to be a failed try")
 
     await real.add(real.tasks.after(seconds(0), stumbles()))
-    tally = await task_worker(real.shell, real.tasks).drain()
-    assert (tally.done, tally.begun) == (1, 1)
+    counts = await task_worker(real.shell, real.tasks).drain()
+    assert (counts.done, counts.begun) == (1, 1)
     assert [record.getMessage() for record in caplog.records] == [
         "task stumbles: ended, and then failed with ConnectionError"
     ]
@@ -88,8 +88,8 @@ def test_a_signal_that_another_thread_takes_is_heard(engine_url: str) -> None:
         with db.transaction() as tx:
             tx.add(bench.tasks.after(seconds(0), interrupted()))
         begun = time.monotonic()
-        tally = TaskWorker(db, bench.tasks).run(stop=lambda: time.monotonic() - begun > 20)
-        assert tally.done == 1
+        counts = TaskWorker(db, bench.tasks).run(stop=lambda: time.monotonic() - begun > 20)
+        assert counts.done == 1
         assert time.monotonic() - begun < 10
 
 

@@ -57,7 +57,7 @@ def test_no_port_of_this_machine_answers_as_an_engine(engine: Engine) -> None:
     assert not any(b"hidden-goals" in each for each in said)
 
 
-def test_a_page_in_a_browser_finds_nobody_to_ask(engine: Engine) -> None:
+def test_a_page_in_a_browser_finds_no_port(engine: Engine) -> None:
     """It speaks HTTP over TCP, whatever the origin, the host and the preflight: there is no such address."""
     assert urlsplit(engine.url).scheme == "unix"
     for host, port in engine_ports(engine):
@@ -126,7 +126,7 @@ def test_another_user_reads_none_of_the_files(engine: Engine, tmp_path: Path) ->
 
 
 @needs_root
-def test_another_user_who_wants_the_same_file_is_told_whose_it_is(engine: Engine) -> None:
+def test_another_user_of_the_same_file_gets_its_owners_name(engine: Engine) -> None:
     told = as_nobody(lambda: repr(Engine.start(engine.path)))
     assert told.startswith("NotConfigured") or "lock file can't be written" in told
 
@@ -139,7 +139,7 @@ def test_the_sockets_are_their_users_only(engine: Engine) -> None:
     assert stat.S_IMODE(engine.directory.stat().st_mode) == 0o700
 
 
-def test_who_keeps_connections_and_says_nothing_holds_up_nobody(engine: Engine) -> None:
+def test_silent_connections_block_no_other_process(engine: Engine) -> None:
     idle = [connection_to(engine) for _ in range(50)]
     half = [connection_to(engine) for _ in range(50)]
     requested = [engine.request_connection() for _ in range(50)]

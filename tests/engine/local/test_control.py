@@ -35,7 +35,7 @@ def test_a_detached_engine_outlives_who_started_it(path: Path) -> None:
     assert control.status(path).healthy
 
 
-def test_status_tells_of_a_running_engine(path: Path) -> None:
+def test_status_reports_a_running_engine(path: Path) -> None:
     started = control.start(path)
     assert started.address is not None
     assert started.healthy

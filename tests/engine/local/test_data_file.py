@@ -105,7 +105,7 @@ def test_an_isolated_engine_is_not_exposed_to_a_later_start(path: Path) -> None:
         assert engine.alive
 
 
-def test_a_lock_file_left_by_a_killed_owner_is_in_nobodys_way(path: Path) -> None:
+def test_a_lock_file_left_by_a_killed_owner_blocks_no_start(path: Path) -> None:
     owner = child_python(STARTER, path)
     pid = int(line_of(owner).split()[0])
     owner.kill()
@@ -131,7 +131,7 @@ def test_what_a_killed_supervisor_left_is_no_obstacle(path: Path) -> None:
     "text",
     ["", "{", "[]", '{"pid": 1, "directory": "/", "url": ""}', '{"pid": 77777, "directory": "a", "url": ""}', "null"],
 )
-def test_any_text_in_a_lock_file_is_in_nobodys_way(path: Path, text: str) -> None:
+def test_any_text_in_a_lock_file_blocks_no_start(path: Path, text: str) -> None:
     path.parent.mkdir()
     lock_path(path).write_text(text)
     with Engine.start(path) as engine:
@@ -248,7 +248,7 @@ def test_a_directory_that_cant_be_made_is_an_error_that_says_so(tmp_path: Path) 
         Engine.start(tmp_path / "file" / "app.db")
 
 
-def test_where_the_system_tells_no_descriptors_a_live_process_is_believed(
+def test_a_live_process_counts_as_owner_where_descriptors_are_hidden(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("singletable.local.lock._PROCESSES", path / "none")

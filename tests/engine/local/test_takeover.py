@@ -102,7 +102,7 @@ def path(target: str) -> Path:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_the_end_of_who_started_the_engine_hurts_nobody(target: str, kind: str, how: signal.Signals) -> None:
+def test_the_engine_outlives_the_process_that_started_it(target: str, kind: str, how: signal.Signals) -> None:
     owner = child_python(OWNER, target)
     assert line_of(owner).endswith("True")
     writes = Writes(target)
@@ -114,7 +114,7 @@ def test_the_end_of_who_started_the_engine_hurts_nobody(target: str, kind: str, 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_command_that_comes_and_goes_hurts_nobody(target: str, kind: str) -> None:
+def test_a_short_command_disturbs_no_other_process(target: str, kind: str) -> None:
     def run_a_command() -> None:
         command = child_python(OWNER, target)
         assert line_of(command).endswith("False")
@@ -238,7 +238,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_request_hurts_nobody_else(name: str) -> None:
+def test_a_hostile_request_disturbs_no_other_process(name: str) -> None:
     """Whether the engine refuses it or ends of it."""
     with connect("local") as db:
         db.put(Count(name="a", n=1))

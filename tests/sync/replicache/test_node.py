@@ -78,7 +78,7 @@ def test_a_rejected_mutation_is_taken_back_and_holds_nothing_up(world: World) ->
         assert ada.view() == {"project": {"name": "", "description": ""}, "comments/d": {"text": "fine", "shape": None}}
 
 
-def test_a_client_that_says_nobodys_name_is_asked_for_it(world: World) -> None:
+def test_an_unauthenticated_client_is_asked_for_credentials(world: World) -> None:
     with served(world.app) as url, NodeClient(url, "p1", auth="", nextAuth="ada") as ada:
         ada.mutate("rename", name="Plan")
         ada.settle()
@@ -86,7 +86,7 @@ def test_a_client_that_says_nobodys_name_is_asked_for_it(world: World) -> None:
         assert ada.ask("events")["authAsked"] >= 1
 
 
-def test_a_client_in_a_group_of_anothers_is_told_to_begin_anew(world: World) -> None:
+def test_a_client_in_another_users_group_must_start_anew(world: World) -> None:
     with served(world.app) as url, NodeClient(url, "p1", auth="ada") as ada:
         ada.mutate("rename", name="Plan")
         ada.settle()

@@ -54,7 +54,7 @@ def test_path_comes_last(tmp_path: Path) -> None:
     assert find_engine(environ, tmp_path) == tmp_path / "bin" / "dynoxide"
 
 
-def test_a_missing_engine_is_told_with_where_it_was_looked_for_and_what_to_do(tmp_path: Path) -> None:
+def test_a_missing_engine_names_the_places_searched_and_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(NotConfigured) as caught:
         find_engine({"PATH": str(tmp_path)}, tmp_path)
     text = str(caught.value)
@@ -70,13 +70,13 @@ def test_a_file_that_cant_be_run_is_no_engine(tmp_path: Path) -> None:
         find_engine({"PATH": ""}, tmp_path)
 
 
-def test_a_wrong_variable_is_told_and_nothing_else_is_tried(tmp_path: Path) -> None:
+def test_a_wrong_variable_is_named_and_nothing_else_is_tried(tmp_path: Path) -> None:
     in_node_modules(tmp_path)
     with pytest.raises(NotConfigured, match=r"SINGLETABLE_ENGINE is '.*nothing', which is not an executable file"):
         find_engine({"SINGLETABLE_ENGINE": str(tmp_path / "nothing")}, tmp_path)
 
 
-def test_windows_is_told_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_gets_a_plain_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("singletable.local.binary.os.name", "nt")
     with pytest.raises(NotConfigured, match="Linux and macOS only"):
         find_engine({})

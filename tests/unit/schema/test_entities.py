@@ -242,7 +242,7 @@ def test_pydantic_reads_and_writes_it() -> None:
     assert "default" not in properties["name"]
 
 
-async def test_fastapi_takes_and_gives_it() -> None:
+async def test_fastapi_accepts_and_returns_it() -> None:
     fastapi = pytest.importorskip("fastapi")
     httpx = pytest.importorskip("httpx")
     api = fastapi.FastAPI()

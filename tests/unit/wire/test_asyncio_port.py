@@ -76,7 +76,7 @@ async def test_a_limit_of_connections_makes_the_others_wait(server: ScriptedServ
     assert server.connections == 4
 
 
-async def test_nobody_waits_in_line_for_ever(server: ScriptedServer) -> None:
+async def test_waiting_for_a_connection_has_a_limit(server: ScriptedServer) -> None:
     server.plan(hang)
     policy, timeouts = RetryPolicy(attempts=1), Timeouts(read=0.05)
     async with port_to(server, max_connections=1, policy=policy, timeouts=timeouts) as port:

@@ -33,7 +33,7 @@ def test_a_flow_that_awaits_something_else_is_named() -> None:
     assert cleaned_up == [True]
 
 
-def test_a_flow_gives_its_value_and_its_errors() -> None:
+def test_a_flow_returns_its_value_and_raises_its_errors() -> None:
     async def flow(value: int) -> int:
         return 12 // value
 

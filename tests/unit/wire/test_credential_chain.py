@@ -147,7 +147,7 @@ async def test_requests_at_once_fetch_once(client: Client, server: ScriptedServe
     assert len(calls) == 1
 
 
-def test_nobody_waits_for_a_renewal_while_the_last_ones_work() -> None:
+def test_no_request_waits_for_a_renewal_while_the_last_keys_work() -> None:
     renewing, go_on = Event(), Event()
     keys = iter([Credentials("A", "s", None, 1000.0), Credentials("B", "s", None, 5000.0)])
 

@@ -104,7 +104,7 @@ def test_every_code_that_botocore_repeats_is_repeated_here() -> None:
     ("status", "verdict"),
     [(400, Verdict.ANSWER), (404, Verdict.ANSWER), (429, Verdict.THROTTLED), (500, Verdict.LOST), (503, Verdict.LOST)],
 )
-def test_a_code_that_nobody_knows_is_judged_by_its_status(status: int, verdict: Verdict) -> None:
+def test_an_unknown_code_is_classified_by_its_status(status: int, verdict: Verdict) -> None:
     assert classify(status, read_fault(body("BrandNewException"))) is verdict
 
 

@@ -131,7 +131,7 @@ async def test_a_proxy_that_never_answers(client: Client, proxy: ConnectProxy, c
         await client.run(port.send(Ask(repeatable=False)))
 
 
-async def test_nobody_listens_at_the_proxy(client: Client, proxy: ConnectProxy, ca_file: str) -> None:
+async def test_no_proxy_listens(client: Client, proxy: ConnectProxy, ca_file: str) -> None:
     environ = through(proxy, ca_file) | {"HTTPS_PROXY": "http://127.0.0.1:1"}
     with pytest.raises(errors.Unavailable, match="Could not connect"):
         await client.run(port_to(client, environ).send(Ask(repeatable=False)))

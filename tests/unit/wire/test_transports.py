@@ -188,9 +188,7 @@ async def test_a_trickle_does_not_outlast_the_patience(client: Client, server: S
         await client.run(client.port(timeouts=SHORT, monotonic=time.monotonic).send(ADD))
 
 
-async def test_a_conditional_put_that_meets_its_own_first_try_is_told_so(
-    client: Client, server: ScriptedServer
-) -> None:
+async def test_a_conditional_put_recognises_its_own_first_try(client: Client, server: ScriptedServer) -> None:
     server.plan(cut, fails("ConditionalCheckFailedException", message="The conditional request failed"))
     response = await client.run(client.port().send(CREATE))
     assert (response.status, response.unsettled) == (400, True)
@@ -254,7 +252,7 @@ async def test_the_deadline_ends_it_before_a_wait_that_would_pass_it(
     assert len(server.received) > 10
 
 
-async def test_a_tokened_transaction_goes_on_for_as_long_as_it_was_told(
+async def test_a_tokened_transaction_is_retried_until_its_deadline(
     client: Client, server: ScriptedServer, clock: FakeClock
 ) -> None:
     started = clock.time
@@ -302,7 +300,7 @@ async def test_real_reasons_are_the_operations(client: Client, server: ScriptedS
 
 
 @pytest.mark.parametrize("operation", [READ, PUT, ADD, TRANSACTION])
-async def test_nobody_listens(client: Client, clock: FakeClock, operation: Ask) -> None:
+async def test_no_server_listens(client: Client, clock: FakeClock, operation: Ask) -> None:
     with socket.create_server(("127.0.0.1", 0)) as reserved:
         url = f"http://127.0.0.1:{reserved.getsockname()[1]}"
     with pytest.raises(errors.Unavailable, match="Could not connect"):
