@@ -19,7 +19,7 @@
     for row in graph.page(GoalMembership.by_rank(team).sources().including(leads), limit=25):
         row.node.title, row.linked(leads)
 
-Begin with `nodes` and `edges` (declarations), then `linking` (what a link writes) and `reading` (what a page reads).
+Begin with `nodes` and `edges` (declarations), then `link_writes` (what a link writes) and `read` (what a page reads).
 """
 
 from singletable.graph import flows

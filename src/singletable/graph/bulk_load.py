@@ -1,4 +1,4 @@
-"""Loading a graph in bulk: nodes that are not there yet, with complete edge sets, and their edges, in batches."""
+"""Loads a graph in bulk: new nodes with complete edge sets, and their edges, in batches."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _SIDE_BY_SIDE = 16
 
 
 async def load(port: Port, nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]]) -> None:
-    """Write nodes with the edges that go out of them. Far cheaper than link(): one write unit a KB, no transactions.
+    """Write nodes with their outgoing edges. Far cheaper than link(): one write unit for each KB, no transactions.
 
-    The nodes must not be there yet (AlreadyExists, before anything is written), every edge's source is one of them,
-    and its target is one of them or there already. Edges to a target that is deleted meanwhile are taken away again:
-    NotFound, and the rest stays. Not atomic: a load that stops part of the way is begun anew after its nodes were
-    deleted; edges that it wrote without their nodes are found by check(), and by sweep_graph(orphans=True).
+    The nodes must be new; otherwise AlreadyExists is raised before anything is written. Every edge's source is one of
+    them. Its target is one of them too, or exists already. Edges to a target that is deleted during the load are
+    removed again and NotFound is raised; the rest stays. Not atomic: to repeat a load that stopped halfway, delete its
+    nodes first. check() and sweep_graph(orphans=True) find edges that were written without their nodes.
     """
     listings = _listings(nodes, edges)
     if not nodes:
@@ -42,10 +42,10 @@ async def load(port: Port, nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]
             hint="Load them first.",
         )
     await _check_absent(port, table, nodes)
-    # Edges first: a node is never seen with members whose edges are not there.
+    # Edges first: a reader never sees a node with members whose edges are missing.
     await _write(port, table, (_edge_item(listing) for found in listings.values() for listing in found))
     await _write(port, table, (_node_item(node, listings[node_key(node).partition]) for node in nodes))
-    # A target that is there now can't go without whoever deletes it meeting these edges.
+    # A target that exists now can't be deleted without its deletion finding these edges.
     await _unlink_all(port, listings, await _missing_targets(port, nodes, listings))
 
 

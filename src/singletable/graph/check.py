@@ -1,11 +1,11 @@
-"""Check: the invariants of a graph, as a flow over a whole table. It reads everything and changes nothing.
+"""Checks the invariants of a graph. The flow reads the whole table and changes nothing.
 
-* a node's edge set and counters equal its listed edges, and are complete unless the node says `overflow`
-* no edge without both its nodes
-* no node whose deletion has not ended: edges to it may be there, which only a sweep finds
-* the rows of every index equal the edges, at a second look where an index may be behind its table
+* a node's edge set and counters match its listed edges, and are complete unless the node is marked `overflow`
+* both nodes of every edge exist
+* no deletion of a node is unfinished: edges to such a node may be left, which only a sweep finds
+* the rows of every index match the edges; they are read a second time where an index may lag
 
-It compares what it reads one after the other: what is written meanwhile may look wrong.
+Items are read one after the other, so concurrent writes may cause false findings.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from singletable.operations import Item
 
 
 async def check_graph(port: Port, table: Table) -> list[Finding]:
-    """Everything of a graph that is not as it should be; nothing for a sound one."""
+    """Findings for everything that violates an invariant; [] for a sound graph."""
     found: list[Finding] = []
     rows: Counter[str] = Counter()
     async for items in pages(port, table):
@@ -51,7 +51,7 @@ async def _findings(port: Port, table: Table, item: Item, ends: Mapping[Place, I
 
 
 async def _of_index(port: Port, table: Table, index: str, wanted: int) -> list[Finding]:
-    """Looked at again after the time that an index mostly needs, where it differs and may be behind its table."""
+    """The findings of one index. Where it differs and may lag, it is read again after its usual lag."""
     found = await _differing_rows(port, table, index, wanted)
     if found and port.traits.index_lag_seconds:
         await port.sleep(port.traits.index_lag_seconds)
@@ -60,7 +60,7 @@ async def _of_index(port: Port, table: Table, index: str, wanted: int) -> list[F
 
 
 async def _differing_rows(port: Port, table: Table, index: str, wanted: int) -> list[Finding]:
-    """Each row of an index is its item, and there are as many rows as items that are in it."""
+    """Each row of an index equals its item, and there is one row for each item that the index covers."""
     unsure = ", or the index has not caught up" if port.traits.index_lag_seconds else ""
     found: list[Finding] = []
     count = 0
@@ -78,7 +78,7 @@ async def _differing_rows(port: Port, table: Table, index: str, wanted: int) -> 
 
 
 async def _of_node(port: Port, table: Table, node: Node, item: Item) -> Iterator[Finding]:
-    """Its sets and counters against the edges in its partition."""
+    """Compares a node's edge sets and counters with the edges in its partition."""
     items = [one async for several in partition_pages(port, table, item["source"]["S"]) for one in several]
     listed: dict[str, set[str]] = {}
     unlisted: set[str] = set()

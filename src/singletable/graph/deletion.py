@@ -23,11 +23,12 @@ from singletable.operations import Item
 
 
 async def delete_node(port: Port, node: Any) -> bool:
-    """Delete a node and all its edges; False where there is no such node. Called again, it goes on where it stopped.
+    """Delete a node and all its edges; returns False if the node is missing. A second call continues where the first
+    one stopped.
 
-    Two requests, a transaction for each 48 edges, and at least one read of them all: its partition, and its partition
-    of an index for each edge type that comes to it; twice where an index may lag. There the node's key stays taken
-    until sweep_graph(), unless no edge type comes to its class.
+    Two requests, a transaction for each 48 edges, and at least one read of all edges: the node's partition, and its
+    partition in an index for each edge type that can point to it; twice where an index may lag. There the node's key
+    stays in use until sweep_graph(), unless no edge type can point to its class.
     """
     key = node_key(node)
     if not is_key_of(key, Node):
@@ -63,8 +64,8 @@ def _incoming_types(model: Model[Any]) -> list[type[Edge[Any, Any]]]:
 
 
 async def _remove_found(port: Port, node: HoldTombstone, types: list[type[Edge[Any, Any]]], lag: float) -> int:
-    """Pass after pass until one finds nothing, one of them after the time that an index mostly needs; gives how many
-    items of its partition this program can't take away."""
+    """Repeat passes until one finds nothing, one of them after the usual lag of an index. Returns how many items of
+    the node's partition this program can't delete."""
     is_settled = not lag
     while True:
         found = await _remove_outgoing(port, node)

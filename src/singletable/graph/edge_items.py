@@ -1,8 +1,9 @@
-"""The writes of an edge's own item, and what its member in the source's edge set is made of.
+"""The writes of an edge's own item, and the values that make its member in the source's edge set.
 
-An edge carries a `revision`; its member lies in `edges0` when that is even, in `edges1` when odd, because one update
-can't add to and take from the same set. A revision begins anywhere, so that an edge that was unlinked and linked again
-is another; what the member is made of is held beside it, so that a changed object can't take another's member.
+An edge has a `revision`. Its member is in `edges0` if the revision is even and in `edges1` if it is odd, because one
+update can't add to and delete from the same set. A revision begins at a random number, so that an edge that was
+unlinked and linked again differs from the first. The values that make the member are conditions too: an object that
+the program has changed can't remove another edge's member.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ def counter_of(edge: type[Edge[Any, Any]]) -> str:
 
 
 def first_revision() -> int:
-    """An even number that no earlier edge between the same nodes has had."""
+    """A random even number, so that no earlier edge between the same nodes had it."""
     return int.from_bytes(urandom(5)) & ~1
 
 
 @dataclass
 class Listing:
-    """Whether and where an edge's member stands, decided together by the writes of its edge and its node."""
+    """Whether an edge is in its source's edge set, and in which half. The writes of edge and node share it."""
 
     edge: Edge[Any, Any]
     listed: bool = True
@@ -51,7 +52,7 @@ class Listing:
 
 @dataclass(eq=False)
 class PutEdge(Write):
-    """The item of an edge: new, or in the place of the revision `before`."""
+    """The put of an edge's item: a new one, or in place of the revision `before`."""
 
     verb: ClassVar[str] = "link"
     key: KeyOf[Any]
@@ -79,13 +80,13 @@ class PutEdge(Write):
         return edge_moved(self.model, self.key, "relink", stored)
 
     def done(self) -> None:
-        """The caller's edge is as it would be read."""
+        """Update the caller's edge to match what was written."""
         note(self.listing)
 
 
 @dataclass(eq=False)
 class DeleteEdge(Write):
-    """Take an edge away, as it was read."""
+    """Delete an edge that was read, if it is unchanged."""
 
     verb: ClassVar[str] = "unlink"
     key: KeyOf[Any]
@@ -97,7 +98,7 @@ class DeleteEdge(Write):
 
 
 def listing_of(edge: Edge[Any, Any]) -> Listing:
-    """Where the member of an edge, as it was read, stands."""
+    """The listing of an edge that was read."""
     return Listing(edge, getattr(edge, "_listed", True), getattr(edge, "_revision", 0))
 
 
@@ -114,7 +115,7 @@ def note(listing: Listing) -> None:
 
 
 def is_as_read(listing: Listing) -> Condition:
-    """The edge has its revision still, and the member that it was read with."""
+    """The condition that the edge still has the revision and the member with which it was read."""
     edge, listed = type(listing.edge), Stored(LISTED)
     condition = Condition("=", (Stored(REVISION), Given({"N": str(listing.revision)})))
     if listing.listed:
@@ -127,7 +128,7 @@ def is_as_read(listing: Listing) -> Condition:
 
 
 class EdgeMoved(Conflict):
-    """The edge was changed or taken away since it was read."""
+    """The edge was changed or deleted after it was read."""
 
     code = "conflict.edge-moved"
 

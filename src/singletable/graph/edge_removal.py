@@ -1,6 +1,7 @@
-"""Taking away the edges of a node that is being deleted, 48 a transaction, each transaction holding the tombstone.
+"""Deletes the edges of a node that is being deleted: 48 in a transaction, on condition of the node's tombstone.
 
-An outgoing edge's member goes with the node; an incoming one's stands on another node, and goes with the edge.
+The member of an outgoing edge is deleted with the node. The member of an incoming edge is on another node, and is
+deleted with the edge.
 """
 
 from __future__ import annotations
@@ -29,24 +30,24 @@ from singletable.operations import Item, Key, Query, Selection
 from singletable.operations.answers import RAW
 
 EDGES_A_TRANSACTION = 48
-"""Each is an edge and, at most, its source, besides the node itself: 97 of the 100 items of a transaction."""
+"""Each takes up to two items, the edge and its source. With the node itself that is 97 of a transaction's 100 items."""
 
 
 @dataclass(frozen=True)
 class Removed:
-    """What came of looking for edges."""
+    """The result of a pass over edges."""
 
     there: int = 0
-    """How many there were."""
+    """How many edges the pass found."""
     left: int = 0
-    """How many there are still: changed by others again and again, or of a type that this program doesn't know."""
+    """How many remain: concurrently changed each time, or of a type that this program doesn't know."""
 
     def __add__(self, other: Removed) -> Removed:
         return Removed(self.there + other.there, self.left + other.left)
 
 
 async def remove_edges(port: Port, edges: Sequence[Edge[Any, Any]], node: HoldTombstone) -> Removed:
-    """Take edges away, as they were found or as they are by now. TransactionCancelled where the deletion has ended."""
+    """Delete edges, also those changed since they were found. TransactionCancelled if the deletion has ended."""
     total = Removed()
     for i in range(0, len(edges), EDGES_A_TRANSACTION):
         total += await _remove_some(port, edges[i : i + EDGES_A_TRANSACTION], node)
@@ -54,7 +55,7 @@ async def remove_edges(port: Port, edges: Sequence[Edge[Any, Any]], node: HoldTo
 
 
 async def _remove_some(port: Port, edges: Sequence[Edge[Any, Any]], node: HoldTombstone) -> Removed:
-    """Some edges in one transaction; one by one, read anew, where some were changed meanwhile."""
+    """Delete some edges in one transaction; if some were changed concurrently, read and delete them one by one."""
     try:
         await commit(port, [*(write for edge in edges for write in _writes(edge, node)), node])
     except TransactionCancelled as cancelled:
@@ -68,16 +69,16 @@ async def _remove_some(port: Port, edges: Sequence[Edge[Any, Any]], node: HoldTo
 
 
 async def _remove_one(port: Port, key: KeyOf[Any], node: HoldTombstone) -> Removed:
-    """An edge as it is now. What was changed again meanwhile is left."""
+    """Read an edge and delete it. If it is changed again concurrently, it is left."""
     edge: Any = await port.send(get_operation(key, consistent=True))
     if edge is None:
-        return Removed()  # an index showed what is gone
+        return Removed()  # the index lagged: the edge is deleted already
     try:
         await commit(port, [*_writes(edge, node), node])
     except TransactionCancelled as cancelled:
         _raise_others(cancelled)
         is_missing = any(isinstance(failure.error, NotFound) for failure in cancelled.failures)
-        # It, or its source: an edge without its source has no member to take away.
+        # The edge or its source changed. An edge without its source has no member to remove.
         if not is_missing or not await _remove_orphan(port, edge, node):
             return Removed(there=1, left=1)
     return Removed(there=1)
@@ -93,7 +94,7 @@ async def _remove_orphan(port: Port, edge: Edge[Any, Any], node: HoldTombstone) 
 
 
 def without_source(edge: Edge[Any, Any]) -> list[Write]:
-    """An edge whose source is not there goes alone."""
+    """Delete an edge whose source is missing."""
     return [DeleteEdge(edge_key(edge), listing_of(edge)), hold_absence(edge.source)]
 
 
@@ -110,7 +111,7 @@ def _raise_others(cancelled: TransactionCancelled) -> None:
 
 
 def hold_absence(key: KeyOf[Any]) -> GuardedWrite:
-    """Check that there is no such node."""
+    """Check that the node is missing."""
     return GuardedWrite(key, check_if(key, is_absent(key.model)), "unlink", _appeared)
 
 
@@ -120,7 +121,7 @@ def _appeared(key: KeyOf[Any], verb: str) -> EdgeMoved:
 
 
 async def partition_pages(port: Port, table: Table, source: str) -> AsyncIterator[list[Item]]:
-    """What lies in a node's partition beside the node, read consistently, a page of up to 1 MB at a time."""
+    """The other items of a node's partition, read consistently, one page of up to 1 MB at a time."""
     after: Key | None = None
     partition, sort = table.definition.key
     while True:

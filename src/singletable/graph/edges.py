@@ -60,11 +60,11 @@ _NO_ROLES = {
 
 
 class Edge(Ends[S, T], Generic[S, T]):
-    """Data between two nodes; `Edge[Goal, User | Team]` says which.
+    """Data between two nodes, whose classes are given as in `Edge[Goal, User | Team]`.
 
-    `mirrors` names the attributes that the source's edge set holds with each edge, so that neighbours can be chosen
-    by them without reading edges; `mirrors=None` leaves the type out of the edge set, for a huge fan-out.
-    Edges are written by link(), relink() and unlink(), which keep the source's edge set in step.
+    `mirrors` names attributes that the source's edge set stores with each edge. Neighbours can be selected by them
+    without reading edges. `mirrors=None` leaves the type out of the edge set, for a very large fan-out.
+    link(), relink() and unlink() write edges and keep the source's edge set in step.
     """
 
     def __init_subclass__(
@@ -122,7 +122,7 @@ class Edge(Ends[S, T], Generic[S, T]):
 
     @classmethod
     def of(cls: type[D], source: Any, kind: type[Node] | None = None) -> EdgeQuery[D]:
-        """The edges from a node, all of them or those to nodes of one class; read in the node's own partition."""
+        """A query of the node's outgoing edges, all of them or those to nodes of one class, in the node's partition."""
         return edges_from(cls, source, kind)
 
     @classmethod
@@ -131,7 +131,7 @@ class Edge(Ends[S, T], Generic[S, T]):
 
     @classmethod
     def to(cls, kind: type[F], *conditions: Condition) -> Linked[F]:
-        """The neighbours of a class, by its edge set; conditions are on mirrored attributes. InvalidRequest."""
+        """The neighbours of one class, from the edge set. InvalidRequest for a condition on an unmirrored attribute."""
         if kind not in cls.__targets__:
             named = " or ".join(k.__name__ for k in cls.__targets__)
             raise InvalidRequest(f"{cls.__name__} goes to no {kind.__name__}", hint=f"It goes to {named}.")
@@ -234,7 +234,7 @@ def _system_fields() -> list[Field]:
 
 
 def _outgoing(cls: type[Any]) -> Captured:
-    """`of`, for the catalogue: a query of the source's own partition."""
+    """`of`, as the catalogue lists it: a query of the source's partition."""
     model = model_of(cls)
     kinds = kind_type(cls.__targets__)
     sort = Template(

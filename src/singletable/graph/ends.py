@@ -14,7 +14,7 @@ T = TypeVar("T", bound=Node)
 
 
 class End(Generic[N]):
-    """An edge's end: set it with a node or a node's key, read the key."""
+    """An edge's end. It is set with a node or a node's key, and reads as the key."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -33,7 +33,7 @@ class End(Generic[N]):
         ends = end_type("end", kinds_of(get_args(source)[0]))
 
         def read(value: object) -> KeyOf[Any]:
-            """A client's text is checked as any id is; stored texts were, when they were written."""
+            """A client's text is checked like any id. Stored texts were checked when they were written."""
             key: KeyOf[Any] = ends.from_text(value if isinstance(value, str) else ends.to_text(value))
             checked: KeyOf[Any] = key.kinds[0].by_id(key.partition.partition("-")[2])
             return checked
@@ -47,7 +47,7 @@ class End(Generic[N]):
 
 
 class Ends(Entity, Generic[S, T]):
-    """The two ends of an edge, and what its class says of them."""
+    """The two ends of an edge, as its class declares them."""
 
     source: End[S]
     target: End[T]

@@ -1,4 +1,4 @@
-"""Reading a whole graph, for those who have to see all of it: pages of raw items, items by their keys."""
+"""Reads a whole graph, for check and sweep: pages of raw items, and items by their keys."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Place = tuple[str, str]
 
 
 async def pages(port: Port, table: Table, index: str | None = None, having: str = "") -> AsyncIterator[Sequence[Item]]:
-    """Every item of the table, consistently, or every row of an index; `having` an attribute, where one is named."""
+    """Pages of all items of the table, read consistently, or of an index. `having` filters by an attribute."""
     after: Key | None = None
     wanted: dict[str, Any] = {"filter": "attribute_exists(#0)", "names": {"#0": having}} if having else {}
     while True:
@@ -32,7 +32,7 @@ async def pages(port: Port, table: Table, index: str | None = None, having: str 
 
 
 async def fetch(port: Port, table: Table, places: Iterable[Place]) -> Mapping[Place, Item]:
-    """Items by their keys, consistently, 100 a request."""
+    """Items by their keys, read consistently, 100 in a request."""
     rest: list[Key] = [{"source": {"S": source}, "target": {"S": target}} for source, target in places]
     found: dict[Place, Item] = {}
     while rest:
@@ -47,12 +47,12 @@ def place_of(item: Item) -> Place:
 
 
 def model_at(table: Table, item: Item) -> Model[Any] | None:
-    """The class of an item; None for one that this program doesn't know."""
+    """The model of an item; None if this program doesn't know its type."""
     return table.model_of_type(item.get(table.definition.type_attribute, {}).get("S", ""))
 
 
 def entity_at(table: Table, item: Item) -> Any:
-    """None for what is being deleted, and for what can't be read: the records' own check names that."""
+    """The entity of an item; None if it is being deleted or can't be read. The check of records reports the latter."""
     model = model_at(table, item)
     try:
         return None if model is None else model.load(item)
@@ -61,5 +61,5 @@ def entity_at(table: Table, item: Item) -> Any:
 
 
 def ends_of(entity: Any) -> list[Place]:
-    """The places of the nodes that an edge joins; none for anything else."""
+    """The keys of the two nodes that an edge joins; empty for anything else."""
     return [(end.partition, end.low) for end in (entity.source, entity.target)] if is_edge(entity) else []

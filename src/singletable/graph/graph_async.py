@@ -20,7 +20,7 @@ D = TypeVar("D", bound=Edge[Any, Any])
 
 
 class AsyncGraph:
-    """The nodes and edges of a database: what writes edges, reads neighbours and walks. Share it between tasks.
+    """Writes edges, reads nodes with their neighbours, and walks the graph. Can be shared between tasks.
 
     Nodes themselves are created, read and updated by the database; `tx.add(link(edge))` links in a transaction.
     """
@@ -56,8 +56,8 @@ class AsyncGraph:
     async def delete_node(self, node: Node | KeyOf[Any]) -> bool:
         """Delete a node with all its edges, in both directions. Returns False if it is missing.
 
-        Called again after a crash, it continues where it stopped. On AWS, where an index may be behind, the node's key
-        can be taken again after sweep_table(), which removes the edges that no index showed.
+        Called again after a crash, it continues where it stopped. On AWS, where an index may lag, the node's key is
+        free again after sweep_table(), which deletes the edges that no index showed.
         """
         return await flows.delete_node(self.db.port, node)
 
@@ -82,15 +82,15 @@ class AsyncGraph:
         return await flows.page_of_nodes(self.db.port, query, limit, after, self.db.target.seal, principal)
 
     async def including(self, nodes: Sequence[N], *linked: Linked[Any], complete: bool = False) -> list[Row[N]]:
-        """Nodes that were read, with their neighbours from their edge sets: one round trip for each level."""
+        """Nodes that were read before, with neighbours from their edge sets. One round trip for each level."""
         return await flows.including(self.db.port, nodes, linked, complete)
 
     async def walk(
         self, start: Node | KeyOf[Any], *via: Linked[Any], hops: int, limit: int = 1000
     ) -> list[tuple[int, Node]]:
-        """Every node within some hops, nearest first, each once, with its distance. One round trip a hop."""
+        """Every node within `hops` hops, nearest first, each once, with its distance. One round trip for each hop."""
         return await flows.walk(self.db.port, start, via, hops, limit)
 
     async def count_edges(self, source: Node | KeyOf[Any], edge: type[Edge[Any, Any]]) -> int:
-        """How many edges of a type a node has: no request for a node whose edge set has them all."""
+        """How many edges of a type a node has. No request for a node whose edge set is complete."""
         return await flows.count_edges(self.db.port, source, edge)

@@ -22,17 +22,18 @@ _TRIES = 20
 
 
 async def link(port: Port, edge: Edge[Any, Any], target: Target = "checked") -> None:
-    """A new edge, with its member in the source's edge set. AlreadyExists; NotFound where a node is not there.
+    """Create an edge, with its member in the source's edge set. Raises AlreadyExists; NotFound if a node is missing.
 
-    One request; a second where the edge type is at its cap on the node, and the edge is written unlisted.
+    One request. A second one if the node's edge set is at its cap for the type; the edge is then written unlisted.
     """
     await _send(port, [Link(edge, target)])
 
 
 async def unlink(port: Port, edge: Any) -> bool:
-    """Take an edge away, given as it was read or by its key; False where there is none. One request, or a read more.
+    """Delete an edge that was read, or the edge of a key; returns False if it is missing. One request; for a key, one
+    more read.
 
-    An edge whose source is not there goes too, by one request more.
+    An edge whose source is missing is deleted too, with one more request.
     """
     found: Any = None
     for _ in range(_TRIES):
@@ -61,10 +62,11 @@ async def _unlink(port: Port, edge: Any) -> None:
 
 
 async def relink(port: Port, edge: Any, updates: tuple[Update, ...], target: Any = None) -> Any:
-    """Change an edge's data, given as it was read or by its key; returns the changed edge. Raises NotFound, EdgeMoved.
+    """Change the data of an edge that was read, or of the edge of a key; returns the changed edge. Raises NotFound,
+    EdgeMoved.
 
-    Its index keys and its member change with it. Another `target` is an unlink and a link in one transaction. One
-    request, or a read more for a key.
+    Its index keys and its member change with it. A new `target` is an unlink and a link in one transaction. One
+    request; for a key, one more read.
     """
     found: Any = None
     for _ in range(_TRIES):
@@ -101,7 +103,7 @@ def _after(edge: Any, updates: tuple[Update, ...], target: Any) -> Any:
 
 
 async def _as_read(port: Port, edge: Any) -> Any:
-    """The edge as it is stored, read where only its key, or an object of the caller's own, is given."""
+    """The stored edge. It is read if the caller gave a key, or an object that was never read."""
     if is_edge(edge) and was_read(edge):
         return edge
     return await get(port, _key(edge).consistent())
@@ -112,8 +114,8 @@ async def _send(port: Port, values: Sequence[HasWrites]) -> None:
 
 
 async def _commit(port: Port, writes: Sequence[Write]) -> None:
-    """A transaction of one graph operation: its first failure is raised as it is, a missing node before all others, as
-    an edge to a node that is being deleted may be there still."""
+    """Commit one graph operation. Its first failure is raised, but a missing node comes before all others: an edge to a
+    node that is being deleted may still exist."""
     try:
         await commit(port, writes)
     except TransactionCancelled as cancelled:

@@ -1,11 +1,11 @@
-"""Writing edges: the edge, its source's edge set and counter, and both nodes' existence, in one transaction.
+"""The writes of an edge: its item, its source's edge set and counter, and checks of both nodes, in one transaction.
 
-    link     put the edge, only if absent; ADD its member and 1 to the node's counter of the type, only if the node is
-             there, not being deleted, and under the cap; check that the target is there and not being deleted
-    relink   put the edge under its revision; move its member to the node's other set, where a mirrored value changed
-    unlink   delete the edge under its revision; take its member from the node's set, and 1 from the counter
+link     put the edge if it is absent; ADD its member, and 1 to the node's counter of the type, if the node exists, is
+         not being deleted and is under the cap; check that the target exists and is not being deleted
+relink   put the edge on condition of its revision; move its member to the node's other set if a mirrored value changes
+unlink   delete the edge on condition of its revision; DELETE its member from the node's set, and ADD -1 to the counter
 
-One request, nothing read. Over the cap an edge is written with `listed` false and the node says so in `overflow`.
+One request, no reads. Over the cap an edge is written with `listed` false, and the node is marked in `overflow`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Target = Literal["checked", "unchecked"]
 
 @dataclass(frozen=True)
 class Link(Generic[D]):
-    """A link to be made: `Graph(db).link(edge)` makes it alone, `tx.add(link(edge))` with the rest of a transaction."""
+    """The link of an edge, as a value. `Graph(db).link(edge)` sends it alone, `tx.add(link(edge))` in a transaction."""
 
     edge: D
     target: Target = "checked"
@@ -46,7 +46,7 @@ class Link(Generic[D]):
 
 @dataclass(frozen=True)
 class Unlink(Generic[D]):
-    """An edge, as it was read, to be taken away."""
+    """The deletion of an edge that was read."""
 
     edge: D
 
@@ -60,7 +60,7 @@ class Unlink(Generic[D]):
 
 @dataclass(frozen=True)
 class Relink(Generic[D]):
-    """An edge, as it was read, to become another between the same nodes."""
+    """The change of an edge that was read; it stays between the same nodes."""
 
     before: D
     after: D
@@ -68,7 +68,7 @@ class Relink(Generic[D]):
     def writes(self) -> Sequence[Write]:
         old = listing_of(self.before)
         moves = old.listed and type(self.before).__mirrors__ is not None and _mirrors_differ(self.before, self.after)
-        # An unmoved member stays in its half of the set: the revision keeps its parity.
+        # An unchanged member stays in its half of the set: the revision keeps its parity.
         new = Listing(self.after, old.listed, old.revision + (1 if moves else 2))
         found: list[Write] = [PutEdge(edge_key(self.after), new, old)]
         if moves:
@@ -79,7 +79,7 @@ class Relink(Generic[D]):
 
 @dataclass(eq=False)
 class _Moving(UpdateEdgeSet):
-    """A member that changes: it leaves one half of the set and comes into the other; the counter stays."""
+    """The update of a member: it moves from one half of the set to the other; the counter stays."""
 
     verb: ClassVar[str] = "relink"
 
@@ -91,9 +91,9 @@ class _Moving(UpdateEdgeSet):
 
 
 def link(edge: D, *, target: Target = "checked") -> Link[D]:
-    """A new edge. `target="unchecked"` leaves out the check of the target, for nodes that are never deleted.
+    """A link to a new edge. `target="unchecked"` omits the check of the target, for nodes that are never deleted.
 
-    Links to one checked target conflict with each other, as each holds it.
+    Links to one checked target conflict with each other, because each checks it.
     """
     return Link(edge, target)
 

@@ -1,6 +1,6 @@
-"""Conditions on what an edge set mirrors: checked when they are written, and asked of members here, not by the service.
+"""Conditions on mirrored attributes. They are evaluated here, on the members of an edge set, not by the service.
 
-They mean what the service means by them: stored values are compared, texts by their bytes.
+They have the service's meaning: stored values are compared, texts by their bytes. A condition is validated first.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ON_TEXT: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def check_condition(condition: Condition, edge: type[Any]) -> None:
-    """InvalidRequest for what the edge set can't answer, and for what the service would refuse."""
+    """Raises InvalidRequest for a condition that the edge set can't answer, or that the service would refuse."""
     waiting = [condition]
     while waiting:
         part = waiting.pop()
@@ -60,7 +60,7 @@ def _check_test(condition: Condition, edge: type[Any]) -> None:
 
 
 def test_of(condition: Condition, edge: type[Any]) -> Test:
-    """Whether a condition that was checked holds for a member's values, as a function."""
+    """A validated condition as a function of a member's values."""
     how, operands = condition.how, condition.operands
     if how in ("AND", "OR"):
         tests, joined = [test_of(c, edge) for c in operands], all if how == "AND" else any
@@ -87,7 +87,7 @@ def _compare(how: str, has: tuple[str, Any], asked: Sequence[tuple[str, Any]]) -
 
 
 def _stored(edge: type[Any], name: str, value: Any, handle: Handle | None = None) -> tuple[str, Any]:
-    """A value's type and what the service compares; a number by its amount, a text by its bytes."""
+    """A value's type, and the form in which the service compares it: a number by amount, a text by its bytes."""
     if value is None:
         return "", b""
     ((tag, stored),) = encoded(model_of(edge).by_name[name].plan, value, handle).items()

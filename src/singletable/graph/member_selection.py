@@ -1,4 +1,4 @@
-"""Choosing: which members of a node's edge set are asked for, and by what."""
+"""Selects the members of a node's edge set for each `including(...)` of a page."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from singletable.graph.queries import Linked
 
 
 class MemberSelector:
-    """Lays members with those that ask for them. What a tail means, and who takes it, is found out once: a page has
-    hundreds of members, and few tails."""
+    """Assigns members to the values that select them. Each tail is decoded and classified once, because a page has
+    hundreds of members and few tails."""
 
     def __init__(self, linked: Sequence[Linked[Any]]) -> None:
         self._linked = linked
@@ -22,7 +22,7 @@ class MemberSelector:
         self._forms = [(form_of(edge), dict[Tail, _Selectors]()) for edge in edges]
 
     def of(self, node: Node) -> dict[Linked[Any], list[Member]]:
-        """A node's members by what asks for them, in the order of their texts."""
+        """A node's members by the value that selects them, in the order of their texts."""
         selected: list[list[Member]] = [[] for _ in self._linked]
         texts = sorted(texts_of(node))
         for form, known in self._forms:
@@ -39,7 +39,7 @@ class MemberSelector:
 
 
 _Selectors = tuple[Meaning, list[int]]
-"""What a tail means, and the numbers of those that ask for such members."""
+"""The meaning of a tail, and the indexes of the values that select such members."""
 
 
 def is_selected(linked: Linked[Any], meaning: Meaning) -> bool:
@@ -48,7 +48,7 @@ def is_selected(linked: Linked[Any], meaning: Meaning) -> bool:
 
 
 def member_of(edge: Edge[Any, Any]) -> Member:
-    """An edge that was read, as its source's edge set would have it."""
+    """The member that an edge has in its source's edge set, also for an unlisted edge."""
     names = [name for name in model_of(type(edge)).by_name if not name.startswith("_")]
     target: KeyOf[Any] = edge.target
     values = {name: getattr(edge, name) for name in names}

@@ -2,7 +2,7 @@
 
     GOALMEMBERSHIP-USER-<id>-LEAD        the edge's target text, then the text of each mirrored attribute
 
-A member is read from both ends: edge type and class in front, mirrored texts behind, the id is what is between.
+A member is parsed from both ends: edge type and class first, mirrored texts last; the rest between them is the id.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NONE: frozenset[str] = frozenset()
 
 
 class Meaning(Struct, frozen=True, gc=False):
-    """What members with the same tail have in common."""
+    """The decoded tail, shared by all members that have it."""
 
     edge: type[Edge[Any, Any]]
     kind: type[Node]
@@ -38,7 +38,7 @@ class Meaning(Struct, frozen=True, gc=False):
 
 
 class Member(Struct, frozen=True, gc=False):
-    """One edge as its source's edge set knows it."""
+    """One edge, as far as its source's edge set stores it."""
 
     text: str
     """The target's key text."""
@@ -63,16 +63,16 @@ class Member(Struct, frozen=True, gc=False):
         return stored_key(self.kind, self.text)
 
     def __repr__(self) -> str:
-        """Without the values, as logs and errors show it."""
+        """Shows no values, as it appears in logs and errors."""
         return f"<Member {self.edge.__name__} to {self.kind.__name__}>"
 
 
 Tail = tuple[str, ...]
-"""Of a member: its target's class as a word, and the text of each mirrored attribute."""
+"""The tail of a member: the word of its target's class, and the text of each mirrored attribute."""
 
 
 class MemberForm:
-    """How the edges of one type are written as members, and read back."""
+    """Formats the edges of one type as members, and parses members."""
 
     def __init__(self, edge: type[Edge[Any, Any]]) -> None:
         self.edge = edge
@@ -89,7 +89,7 @@ class MemberForm:
         return "-".join([target, *(mirror.write(getattr(edge, name)) for name, mirror in self._mirrors.items())])
 
     def parts(self, texts: Iterable[str]) -> list[tuple[str, ...]]:
-        """The target's text and the tail of each member that is of this type, in one list: (target, *tail)."""
+        """The members of this type, each split into the target's text and the tail: (target, *tail)."""
         return [match.groups() for match in map(self._match, texts) if match is not None]
 
     def meaning(self, tail: Tail) -> Meaning:
@@ -98,7 +98,7 @@ class MemberForm:
         return Meaning(self.edge, self._kinds[word], {name: mirror.read(text) for (name, mirror), text in mirrors})
 
     def read(self, texts: Iterable[str]) -> list[Member]:
-        """The members that some texts stand for; those of other types are left out."""
+        """Parse texts into members; those of other types are left out."""
         return [Member(parts[0], self.meaning(parts[1:])) for parts in self.parts(texts)]
 
 
@@ -108,7 +108,7 @@ def form_of(edge: type[Edge[Any, Any]]) -> MemberForm:
 
 
 def knows_edges(node: Node) -> bool:
-    """Whether a node was read with its edge set: one that a program has made itself knows nothing of its edges."""
+    """Whether a node was read with its edge set. A node that the program constructed has none."""
     return all(hasattr(node, name) for name in (*_SETS, _OVERFLOW))
 
 
@@ -116,7 +116,7 @@ _halves: Callable[[Node], tuple[frozenset[str], frozenset[str]]] = attrgetter(*_
 
 
 def texts_of(node: Node) -> frozenset[str]:
-    """The members of a node's edge set, both halves, as they are stored."""
+    """The stored texts of a node's edge set, both halves."""
     try:
         first, second = _halves(node)
     except AttributeError:
@@ -129,14 +129,14 @@ def texts_of(node: Node) -> frozenset[str]:
 
 
 def members_of(node: Node, edges: Iterable[type[Edge[Any, Any]]]) -> Iterator[Member]:
-    """A node's edges of some types, as its edge set has them, in the order of their texts. No request."""
+    """A node's edges of some types, from its edge set, in the order of their texts. No request."""
     texts = sorted(texts_of(node))
     for edge in edges:
         yield from form_of(edge).read(texts)
 
 
 def has_more(node: Node, *edges: type[Ends[Any, Any]]) -> bool:
-    """Whether the node has edges of any of these types that its set does not hold."""
+    """Whether the node has unlisted edges of any of these types."""
     overflow: frozenset[str] = getattr(node, _OVERFLOW, _NONE)
     if overflow:
         return any(edge.__mirrors__ is None or model_of(edge).type in overflow for edge in edges)

@@ -1,7 +1,7 @@
-"""Mirrored attributes: how the values of an edge stand, as texts, in a member of its source's edge set.
+"""Mirrored attributes: the text form of an edge's values in a member of its source's edge set.
 
 An enum is mirrored by its value, any other type by its key text. Every form has a fixed number of "-", so that a member
-can be read from its end; a type whose text has no fixed end is refused.
+can be parsed from its end. A type without such a form is refused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MIRRORED = (str, date, datetime, UUID)
 
 
 class Mirror:
-    """The text of one mirrored attribute."""
+    """Formats and parses one mirrored attribute."""
 
     def __init__(self, edge: type[Any], name: str) -> None:
         kind: Any = key_type(model_of(edge).types[name])
@@ -39,7 +39,7 @@ class Mirror:
             self.form = "|".join(re.escape(word) for word in self.members)
             return
         slot = Slot(name, kind)
-        # Two parts, so that a str has its '-' written %2D and ends where its part ends.
+        # Two parts, so that a str has its '-' escaped as %2D and ends with its part.
         self._template = Template((KeyPart("", slot), KeyPart("")), "-")
         self.form = slot.form("-", last=False)
         self._name = name
@@ -60,7 +60,7 @@ class Mirror:
 
 @cache
 def mirrors_of(edge: type[Any]) -> Mapping[str, Mirror]:
-    """An edge type's mirrored attributes, in the order of its declaration; DeclarationError for one that can't be."""
+    """An edge type's mirrored attributes, in declaration order. DeclarationError for one that can't be mirrored."""
     model = model_of(edge)
     names: tuple[str, ...] = edge.__mirrors__ or ()
     for name in names:

@@ -17,19 +17,19 @@ from singletable.operations import CheckItem, Guard, Item, PutItem, UpdateItem
 from singletable.operations.answers import RAW
 
 CAP = 100
-"""Members of one edge type in a node's edge set: at 100 a link costs 20 write units, at 1,000 it would cost 140."""
+"""Most members of one edge type in an edge set. With 100 a link costs 20 write units, with 1,000 it would cost 140."""
 
 
 @dataclass(eq=False)
 class UpdateEdgeSet(Write):
-    """What a transaction does to one node: members that come and go, or only that it has to be there."""
+    """The part of a transaction that concerns one node: members added and removed, or only a check that it exists."""
 
     verb: ClassVar[str] = "link"
     key: KeyOf[Any]
     added: tuple[Listing, ...] = ()
     removed: tuple[Listing, ...] = ()
     must_exist: bool = True
-    """The node has to be there and must not be being deleted."""
+    """The node must exist and must not be being deleted."""
 
     def joined_with(self, other: Write) -> Write | None:
         if isinstance(other, CreateWrite):
@@ -46,7 +46,7 @@ class UpdateEdgeSet(Write):
         return joined
 
     def settle_sets(self) -> None:
-        """Give new members the set that no member leaves; InvalidRequest where members leave both."""
+        """Put new members into the half from which none is removed. InvalidRequest if members are removed from both."""
         left = {gone.attribute for gone in self.removed if gone.listed}
         for new in self.added:
             if new.attribute in left:
@@ -79,7 +79,7 @@ class UpdateEdgeSet(Write):
         return Part(UpdateItem(name, key, update, held, RAW), self._refusal)
 
     def contents(self) -> dict[str, Any]:
-        """What its edges make of a new node: the sets and the counters. A transaction has fewer edges than the cap."""
+        """The sets and counters of a new node with these edges. A transaction has fewer edges than the cap."""
         found: dict[str, Any] = {}
         for attribute in EDGE_SETS:
             if members := sorted({x.member for x in self.added if x.listed and x.attribute == attribute}):
@@ -88,7 +88,7 @@ class UpdateEdgeSet(Write):
         return found
 
     def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
-        """Whether the node is at its cap: then the edges are written unlisted."""
+        """Whether the node is at its cap. If so, the edges are marked unlisted."""
         if stored is None or not self.model.is_mine(stored) or (self.must_exist and TOMBSTONE in stored):
             return False
         full = False
@@ -140,7 +140,7 @@ class UpdateEdgeSet(Write):
 
 @dataclass(eq=False)
 class CreateLinkedNode(CreateWrite):
-    """A new node that is linked in the transaction that creates it: its edge set is written with it."""
+    """The creation of a node that is linked in the same transaction: the put includes its edge set."""
 
     edge_set: UpdateEdgeSet | None = None
 

@@ -33,22 +33,22 @@ from singletable.values.plans import TEXT, Field, Scalar, SetPlan
 N = TypeVar("N", bound="Node")
 
 EDGE_SETS = ("edges0", "edges1")
-"""Two string sets, read as one: an update can't add to and take from the same set."""
+"""Two string sets, read as one: an update can't add to and delete from the same set."""
 OVERFLOW = "overflow"
-"""The edge types of which the node's sets do not hold all."""
+"""The edge types of which the node has unlisted edges."""
 TOMBSTONE = "deleting"
-"""When a node's deletion began, and random digits: readers take it as gone, links refuse it."""
+"""The time when a node's deletion began, and random digits. Readers treat the node as missing, links refuse it."""
 RETAINED = "buried"
-"""The node has no data any more; its tombstone stays until a sweep has seen that no edge leads to it."""
+"""The node's data is deleted; its tombstone stays until a sweep has proved that no edge leads to it."""
 
 _NEVER = Scalar("N", Literal["never"], str, str, "")
 
 
 class Node(Entity):
-    """An entity that edges can join, named by its `id`, any text.
+    """An entity that edges can join, identified by its `id`, any text.
 
-    create(), update(), upsert() and get() work as for any entity. put() is refused, which would lose the edge set, and
-    delete(), which would leave edges without their node: `Graph(db).delete_node` removes both.
+    create(), update(), upsert() and get() work as for any entity. put() is refused because it would lose the edge set.
+    delete() is refused because it would leave edges without their node: use `Graph(db).delete_node`.
     """
 
     id: str
@@ -80,22 +80,22 @@ class Node(Entity):
 
 
 def stored_key(kind: type[N], text: str) -> KeyOf[N]:
-    """The key of a node by its text, as an item or an edge set has it."""
+    """The key of a node from its stored text."""
     return KeyOf((kind,), model_of(kind).key, text, text, text, 2)
 
 
 def node_key(node: Any) -> KeyOf[Any]:
-    """The key of a node, or the key that was given."""
+    """The key of a node; a key is returned unchanged."""
     return type(node).by_id(node.id) if isinstance(node, Node) else cast("KeyOf[Any]", node)
 
 
 def is_key_of(value: object, kind: type[Any]) -> TypeGuard[KeyOf[Any]]:
-    """Whether a value is the key of an entity of a kind: of a node, or of an edge."""
+    """Whether a value is the key of an entity of this kind: a node or an edge."""
     return isinstance(value, KeyOf) and issubclass(value.kinds[0], kind)
 
 
 def kinds_of(kinds: Any) -> tuple[type[Node], ...]:
-    """`User | Team` as (User, Team); DeclarationError for what is no node."""
+    """`User | Team` as (User, Team). DeclarationError for a class that is not a node."""
     found: tuple[Any, ...] = get_args(kinds) or (kinds,)
     for kind in found:
         if not (inspect.isclass(kind) and issubclass(kind, Node)):
@@ -105,7 +105,7 @@ def kinds_of(kinds: Any) -> tuple[type[Node], ...]:
 
 
 def end_type(name: str, kinds: Sequence[type[Node]], edge_word: str = "") -> type[Verbatim]:
-    """The type of an edge's end as a part of a key: the key text of a node of one of the `kinds`."""
+    """The type of an edge's end as part of a key: the key text of a node of one of the `kinds`."""
     by_word = {kind.__word__: kind for kind in kinds}
 
     class NodeText(Verbatim):
@@ -133,7 +133,7 @@ def end_type(name: str, kinds: Sequence[type[Node]], edge_word: str = "") -> typ
 
         @classmethod
         def from_words(cls, text: str) -> KeyOf[Any]:
-            """What a person types: `USER-ada`, or `ada` where the end is always a user. ValueError; InvalidValue."""
+            """From the command line: `USER-ada`, or `ada` if the end is always a user. Raises ValueError."""
             word, dash, id = text.partition("-")
             kind = by_word.get(word) if dash else None
             if kind is None and len(kinds) == 1:
@@ -150,7 +150,7 @@ def end_type(name: str, kinds: Sequence[type[Node]], edge_word: str = "") -> typ
 
 
 def kind_type(kinds: Sequence[type[Node]]) -> type[Verbatim]:
-    """The type of a node's class as a part of a key: its word."""
+    """The type of a node's class as part of a key: its word."""
     by_word = {kind.__word__: kind for kind in kinds}
 
     class NodeKind(Verbatim):
@@ -160,7 +160,7 @@ def kind_type(kinds: Sequence[type[Node]]) -> type[Verbatim]:
 
         @classmethod
         def from_words(cls, text: str) -> type[Node]:
-            """What a person types: `USER`, or the name of the class. ValueError."""
+            """From command-line input: `USER`, or the name of the class. Raises ValueError."""
             found = by_word.get(text) or next((kind for kind in kinds if kind.__name__ == text), None)
             if found is None:
                 raise ValueError("none of the declared nodes")
@@ -181,7 +181,7 @@ def _named(kinds: Sequence[type[Node]]) -> str:
 
 
 def check_word(word: str, table: Table) -> None:
-    """A type is a word of node keys: without the separator, and not shared by a node and an edge."""
+    """A type is a word in keys: it has no separator, and a node and an edge never share one."""
     if table.separator != "-":
         raise DeclarationError(f"{table.name} is no table of a graph", hint="Declare it as GraphTable(...).")
     if not word or "-" in word or "%" in word or not word.isprintable():
@@ -189,7 +189,7 @@ def check_word(word: str, table: Table) -> None:
 
 
 def check_roles(cls: type[Any], refused: Mapping[str, str]) -> None:
-    """DeclarationError for attributes with a role that its kind of entity can't keep, each with the reason."""
+    """Raises DeclarationError, with the reason, for attributes with a role that this kind of entity doesn't support."""
     for declared in dataclasses.fields(cls):
         role = declared.metadata.get(METADATA, {}).get("role", "")
         if role in refused:
@@ -219,7 +219,7 @@ def _id_plan(prefix: str) -> Scalar:
 def _system_fields() -> list[Field]:
     members = SetPlan(TEXT, frozenset)
     found = [Field(f"_{name}", name, members, is_written=False) for name in (*EDGE_SETS, OVERFLOW)]
-    # A node that is being deleted never passes the fast decoder; the slow path takes it as gone.
+    # A node that is being deleted never passes the fast decoder; the slow path treats it as missing.
     return [*found, Field(f"_{TOMBSTONE}", TOMBSTONE, _NEVER, optional=True, is_written=False)]
 
 
@@ -229,7 +229,7 @@ def _captured(cls: type[Node], table: Table, type: str) -> Captured:
     target = Template(parts, table.separator, True, MAX_SORT_BYTES)
 
     def by_id(id: str) -> tuple[str, str]:
-        """One node."""
+        """A node, by its id."""
         return f"{type}-{id}", f"{type}-{id}"
 
     return Captured(cls, "by_id", by_id, None, (source, target), inspect.signature(by_id))

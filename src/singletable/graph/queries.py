@@ -1,4 +1,4 @@
-"""What is asked of a graph, as values: edges of a node or of an index, the nodes at their ends, their neighbours."""
+"""Queries of a graph, as values: edges of a node or of an index, the nodes at their ends, their neighbours."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ D_co = TypeVar("D_co", bound=Ends[Any, Any], covariant=True)
 
 
 class Linked(Generic[F]):
-    """Neighbours to read with a page of nodes: by edge type, class, and conditions on what the edge set mirrors."""
+    """Neighbours to read with a page of nodes: by edge type, class, and conditions on mirrored attributes."""
 
     def __init__(
         self,
@@ -35,11 +35,11 @@ class Linked(Generic[F]):
 
     @cached_property
     def tests(self) -> tuple[Test, ...]:
-        """Its conditions, to be asked of members' values."""
+        """Its conditions, as functions of a member's values."""
         return tuple(test_of(condition, self.edge) for condition in self.conditions)
 
     def including(self, *linked: Linked[Any]) -> Linked[F]:
-        """The neighbours' own neighbours, one round trip more."""
+        """The neighbours' own neighbours. One more round trip."""
         return Linked(self.edge, self.kind, self.conditions, linked)
 
     def __repr__(self) -> str:
@@ -50,18 +50,18 @@ class EdgeQuery(Query[D_co], frozen=True):
     """Edges of a node, or through an edge index."""
 
     def sources(self: EdgeQuery[Ends[S, Any]]) -> NodeQuery[S]:
-        """The nodes that the edges come from."""
+        """The nodes at the source ends of the edges."""
         return NodeQuery(self, "source")
 
     def targets(self: EdgeQuery[Ends[Any, T]]) -> NodeQuery[T]:
-        """The nodes that the edges go to."""
+        """The nodes at the target ends of the edges."""
         return NodeQuery(self, "target")
 
 
 class NodeQuery(Generic[N_co]):
-    """The nodes at one end of edges, with some of their neighbours: what `db.page` gives as rows.
+    """The nodes at one end of edges, with some of their neighbours. `Graph(db).page` returns them as rows.
 
-    Three round trips for a page of up to 100 nodes with their neighbours, one more for each level below.
+    Three round trips for a page of up to 100 nodes with their neighbours, one more for each further level.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class NodeQuery(Generic[N_co]):
         self.edges, self.end, self.linked, self.complete = edges, end, linked, complete
 
     def including(self, *linked: Linked[Any], complete: bool = False) -> NodeQuery[N_co]:
-        """Neighbours of each node, from its edge set. `complete` reads the edges themselves where a set overflowed."""
+        """Neighbours of each node, from its edge set. `complete` also reads the edges where a set has overflowed."""
         return NodeQuery(self.edges, self.end, linked, complete)
 
     def newest_first(self) -> NodeQuery[N_co]:
@@ -78,7 +78,7 @@ class NodeQuery(Generic[N_co]):
         return NodeQuery(replace(self.edges, descending=True), self.end, self.linked, self.complete)
 
     def where(self, condition: Condition) -> NodeQuery[N_co]:
-        """Only through edges that meet a condition: a filter."""
+        """Only through edges that meet a condition. A filter."""
         return NodeQuery(cast("EdgeQuery[Any]", self.edges.where(condition)), self.end, self.linked, self.complete)
 
 

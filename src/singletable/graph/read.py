@@ -2,10 +2,10 @@
 
 1  the edges of the page, through an index or the source's partition
 2  their nodes, one batch
-3  the neighbours that the nodes' edge sets name, each once, one batch for each hundred, side by side
-4  for each level below, and for nodes whose set overflowed with `complete=True`: one round trip more
+3  the neighbours that the nodes' edge sets name, each once, in concurrent batches of a hundred
+4  for each further level, and with `complete=True` for nodes whose set has overflowed: one more round trip
 
-A step that sends more than 16 requests together is a round trip for each 16 of them.
+A step that sends more than 16 requests takes one round trip for each 16 of them.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ async def page_of_nodes(
     seal: CursorSeal,
     principal: str | None = None,
 ) -> NodePage[N]:
-    """A page of nodes with their neighbours. Three round trips up to 100 nodes; one more for each level below.
+    """A page of nodes with their neighbours. Three round trips up to 100 nodes; one more for each further level.
 
-    Nodes that are gone are left out and counted: a page is never refilled.
+    Missing nodes are left out and counted: a page is never refilled.
     """
     edges = await page(port, query.edges, limit, after, seal, principal)
     rows = await rows_of(port, edges.items, query)
@@ -72,7 +72,7 @@ async def rows_of(port: Port, edges: Sequence[Any], query: NodeQuery[N]) -> list
 async def including(
     port: Port, nodes: Sequence[N], linked: tuple[Linked[Any], ...], complete: bool = False
 ) -> list[Row[N]]:
-    """Nodes that were read, with their neighbours: one round trip for each level."""
+    """Nodes that were read before, with their neighbours. One round trip for each level."""
     neighbours = await _neighbours(port, nodes, linked, complete)
     return [Row(node, None, neighbours[i]) for i, node in enumerate(nodes)]
 
@@ -80,10 +80,10 @@ async def including(
 async def walk(
     port: Port, start: Any, via: Sequence[Linked[Any]], hops: int, limit: int = MAX_WALKED
 ) -> list[tuple[int, Node]]:
-    """Every node within some hops of one, nearest first, each once, with its distance. A round trip a hop, one more
-    where an edge set does not hold all.
+    """Every node within `hops` hops of one, nearest first, each once, with its distance. One round trip for each hop,
+    one more where an edge set is incomplete.
 
-    InvalidRequest past `limit` nodes.
+    Raises InvalidRequest past `limit` nodes.
     """
     key = node_key(start)
     nodes: list[Any] = await get_many(port, [key])
@@ -105,20 +105,20 @@ async def walk(
 
 
 async def count_edges(port: Port, source: Any, edge: type[Edge[Any, Any]]) -> int:
-    """How many edges of a type a node has: from its edge set, for nothing, where a node is given whose set has all;
-    else by reading them."""
+    """How many edges of a type a node has. No request for a node whose edge set is complete; otherwise the edges are
+    read."""
     if isinstance(source, Node) and knows_edges(source) and not has_more(source, edge):
         return sum(1 for _ in members_of(source, [edge]))
     return len(await read_all(port, edge.of(source), max_pages=10_000))
 
 
 def neighbours_of(node: Node, linked: Linked[F]) -> list[KeyOf[F]]:
-    """The keys of a node's neighbours, from its edge set: no request."""
+    """The keys of a node's neighbours, from its edge set. No request."""
     return [member.target for member in MemberSelector((linked,)).of(node)[linked]]
 
 
 def incoming(edge: type[Edge[Any, Any]], target: Any) -> EdgeQuery[Any]:
-    """Every edge of a type that goes to a node, through the index that holds all of them."""
+    """Every edge of a type that points to a node, through the index that covers all of them."""
     captured = inverse_of(edge)
     partition = captured.templates[0].write({"target": node_key(target)})
     return EdgeQuery((edge,), captured, partition, "", TOP, 0)
@@ -128,7 +128,7 @@ def incoming(edge: type[Edge[Any, Any]], target: Any) -> EdgeQuery[Any]:
 async def _neighbours(
     port: Port, nodes: Sequence[Node], linked: tuple[Linked[Any], ...], complete: bool
 ) -> list[Neighbours]:
-    """For each node, those of each spec; all of one level in one round trip."""
+    """For each node, the neighbours of each spec; a level takes one round trip."""
     if not linked or not nodes:
         return [Neighbours({each: [] for each in linked}, {}, {}) for _ in nodes]
     selected = await _members(port, nodes, linked, complete)
@@ -141,7 +141,7 @@ async def _neighbours(
 async def _members(
     port: Port, nodes: Sequence[Node], linked: tuple[Linked[Any], ...], complete: bool
 ) -> list[dict[Linked[Any], list[Member]]]:
-    """For each node, the members of each spec: from its edge set, and from its edges where that is asked for."""
+    """For each node, the members of each spec: from its edge set and, with `complete`, from its edges."""
     selector = MemberSelector(linked)
     selected = [selector.of(node) for node in nodes]
     if complete:
@@ -156,7 +156,7 @@ async def _levels(
     there: Mapping[str, Node],
     complete: bool,
 ) -> dict[tuple[Linked[Any], str], Neighbours]:
-    """The neighbours of neighbours: the specs of a level together, so that a level is one round trip."""
+    """The neighbours of neighbours. All specs of a level are read together, so that a level is one round trip."""
     inner = tuple(dict.fromkeys(deeper for spec in linked for deeper in spec.within))
     if not inner:
         return {}
@@ -178,7 +178,7 @@ async def _complete(
     linked: tuple[Linked[Any], ...],
     selected: list[dict[Linked[Any], list[Member]]],
 ) -> None:
-    """Read the edges themselves where a set does not hold them all: their queries go side by side."""
+    """Read the edges themselves where a set is incomplete. The queries are sent concurrently."""
     places = [(i, spec) for i, node in enumerate(nodes) for spec in linked if has_more(node, spec.edge)]
     prepared = [prepare_query(edges_from(spec.edge, nodes[i], spec.kind), port.now()) for i, spec in places]
     after: list[Any] = [None] * len(places)
@@ -196,7 +196,7 @@ async def _complete(
 
 
 async def _nodes(port: Port, wanted: Mapping[str, type[Node]]) -> dict[str, Any]:
-    """The nodes under key texts, each of a class, in their order; one round trip for each of their tables."""
+    """The nodes of some key texts, by text. One round trip for each table."""
     by_table: dict[Table, list[str]] = {}
     for text, kind in wanted.items():
         by_table.setdefault(model_of(kind).table, []).append(text)

@@ -1,4 +1,4 @@
-"""Rows: the nodes of a page, each with the edge that led to it and those of its neighbours that were asked for."""
+"""The rows of a page: nodes, each with the edge that led to it and with the neighbours that were included."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ F = TypeVar("F", bound=Node)
 N_co = TypeVar("N_co", bound=Node, covariant=True)
 
 SelectedMembers = Mapping[Linked[Any], Sequence[Member]]
-"""A node's members by what asks for them."""
+"""A node's members by the value that selects them."""
 NestedNeighbours = Mapping[tuple[Linked[Any], str], "Neighbours"]
-"""The neighbours of neighbours, by what asked for these and their key text."""
+"""The neighbours of neighbours, by the value that selects the latter and their key text."""
 
 
 class Neighbours(Mapping[Linked[Any], "Sequence[Row[Any]]"]):
-    """A node's neighbours by what asked for them. Rows are made when they are looked at: most want the nodes alone."""
+    """A node's neighbours by the value that selects them. Rows are made on access: most callers need only the nodes."""
 
     __slots__ = ("_below", "_selected", "_there")
 
@@ -33,11 +33,11 @@ class Neighbours(Mapping[Linked[Any], "Sequence[Row[Any]]"]):
         self._selected, self._there, self._below = selected, there, below
 
     def only(self, linked: Sequence[Linked[Any]]) -> Neighbours:
-        """Those that some ask for."""
+        """The neighbours of some selecting values."""
         return Neighbours({each: self._selected[each] for each in linked}, self._there, self._below)
 
     def nodes(self, linked: Linked[F]) -> list[F]:
-        """Those that are there. KeyError for what was not asked for."""
+        """The neighbours that exist. KeyError for a value that was not included."""
         there: Mapping[str, Any] = self._there
         return [there[member.text] for member in self._selected[linked] if member.text in there]
 
@@ -60,7 +60,7 @@ _NOTHING = Neighbours({}, {}, {})
 
 
 class Row(Struct, Generic[N_co], frozen=True, gc=False):
-    """One node of a page, the edge that led to it, and those of its neighbours that were asked for."""
+    """One node of a page, the edge that led to it, and the neighbours that were included."""
 
     node: N_co
     edge: Any = None
@@ -76,7 +76,7 @@ class Row(Struct, Generic[N_co], frozen=True, gc=False):
     def linked(self, of: type[Any] | Linked[Any]) -> list[Any]:
         """The neighbours of a class, each once, or those of one `including(...)`.
 
-        InvalidRequest for what was not asked for.
+        Raises InvalidRequest for a class or value that was not included.
         """
         if isinstance(of, Linked):
             self._check_asked(of)
@@ -96,7 +96,7 @@ class Row(Struct, Generic[N_co], frozen=True, gc=False):
             raise InvalidRequest(f"{of!r} was not asked for", hint="Pass the same value to including().")
 
     def more(self, *edges: type[Edge[Any, Any]]) -> bool:
-        """Whether the node has edges of any of these types that its edge set, and so this row, does not show."""
+        """Whether the node has edges of any of these types that its edge set, and so this row, does not include."""
         return has_more(self.node, *edges)
 
 
@@ -105,4 +105,4 @@ class NodePage(Page[Row[N_co]]):
     """A page of rows."""
 
     missing: int = 0
-    """Edges of the page whose node was gone when it was read."""
+    """Edges of the page whose node was missing when it was read."""

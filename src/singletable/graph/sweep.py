@@ -1,12 +1,12 @@
-"""Sweeping: the end of every deletion, proven by the table itself, as an index may be behind it for any time.
+"""Finishes every deletion. The proof comes from the table itself, because an index may lag for any time.
 
-Once a node has a tombstone no edge to it can come, and the edges that there are lie in the table, whatever an index
-shows. So a consistent scan that begins after the tombstone was seen meets every one of them: what it meets goes, and a
-node that nothing leads to any more is removed.
+Once a node has a tombstone, no new edge to it can appear, and its edges are in the table, whatever an index shows.
+So a consistent scan that begins after the tombstone was seen finds every one of them. It deletes those edges, and
+then each node to which no edge leads.
 
 1  a scan finds the tombstones
-2  another, begun after, finds the edges from and to them
-3  the nodes go, each under its tombstone of 1, unless something was left in 2
+2  a second scan, begun afterwards, finds the edges from and to their nodes, and deletes them
+3  each node is removed on condition of the tombstone that step 1 found, unless step 2 left an edge of it
 """
 
 from __future__ import annotations
@@ -28,18 +28,19 @@ from singletable.graph.tombstones import HoldTombstone, RemoveNode, claimed_by, 
 from singletable.operations import Item
 
 _REMEMBERED = 50_000
-"""Nodes that were seen to be there, and are not asked for again in a look for orphans."""
+"""Nodes known to exist, which a search for orphans does not read again."""
 
 
 async def sweep_graph(port: Port, table: Table, *, orphans: bool = False) -> int:
-    """End every deletion that delete_node() left; returns the numbers of nodes and of orphans deleted.
+    """Finish every deletion that delete_node() left unfinished; returns the numbers of nodes and of orphans deleted.
 
-    One consistent scan of the table, a second where it found a node that is being deleted; a transaction for each 48
-    edges of such nodes, and one for each node. Beside writers, readers and other sweeps; broken off, begun anew.
+    One consistent scan of the table, a second one if it finds a node that is being deleted; a transaction for each 48
+    edges of such nodes, and one for each node. It can run beside writers, readers and other sweeps. After an
+    interruption, run it again.
 
-    `orphans` removes edges without both nodes, too: one request more for each hundred nodes that edges lead to. They
-    come of target="unchecked", and of loads that were broken off; and as a load that is under way looks the same, never
-    beside one.
+    `orphans` also deletes edges of which a node is missing: one more request for each hundred nodes that edges lead
+    to. Such edges come from target="unchecked" and from interrupted loads. A running load looks the same, so never use
+    it during one.
     """
     await ready(port, table)
     deletions = {each.node.key.partition: each async for each in _deletions(port, table)}
@@ -56,13 +57,13 @@ async def sweep_graph(port: Port, table: Table, *, orphans: bool = False) -> int
 
 @dataclass
 class _Deletion:
-    """One that is to end."""
+    """A deletion to finish."""
 
     node: HoldTombstone
     owner: Mapping[str, Any] | None
-    """The unique values that it still holds, by name."""
+    """The unique values that the node still has, by name."""
     is_clear: bool = True
-    """Nothing was met that still leads from it or to it."""
+    """No edge from or to the node was left."""
 
 
 async def _deletions(port: Port, table: Table) -> AsyncIterator[_Deletion]:
@@ -75,7 +76,7 @@ async def _deletions(port: Port, table: Table) -> AsyncIterator[_Deletion]:
             try:
                 yield _Deletion(node, claimed_by(model, item))
             except SingletableError:
-                continue  # written by a newer program, which can end it; check() reports it until then
+                continue  # a newer program wrote it and can finish it; check() reports it until then
 
 
 async def _end(port: Port, deletion: _Deletion) -> int:
@@ -94,10 +95,10 @@ async def _end(port: Port, deletion: _Deletion) -> int:
 # --- edges of nodes that are being deleted ----------------------------------------------------------------------------
 @dataclass
 class _Stray:
-    """What leads from or to nodes that are being deleted."""
+    """Edges from or to nodes that are being deleted."""
 
     edge: Any
-    """None where this program can't read it."""
+    """None if this program can't read it."""
     deletions: list[_Deletion] = field(default_factory=list[_Deletion])
 
 
@@ -123,7 +124,7 @@ async def _remove_strays(
 
 
 def _touched(item: Item, deletions: dict[str, _Deletion]) -> list[_Deletion]:
-    """The deletions whose nodes an item joins, of whatever type it is: its sort key is a word and its target's key."""
+    """The deletions whose nodes an item joins, whatever its type: its sort key is a word and its target's key."""
     source, target = place_of(item)
     if source == target:
         return []
@@ -163,5 +164,5 @@ async def _remove_orphan(port: Port, edge: Edge[Any, Any], missing: Sequence[Any
     except TransactionCancelled as cancelled:
         if not all(isinstance(failure.error, (EdgeMoved, NotFound)) for failure in cancelled.failures):
             raise
-        return 0  # it was changed since it was read, or its node came: the next look will tell
+        return 0  # it was changed since it was read, or its node was created: the next sweep decides
     return 1

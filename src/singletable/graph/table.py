@@ -1,4 +1,4 @@
-"""The table of a graph: two keys, source and target, and indexes that all have the target for their partition."""
+"""The table of a graph: the key is (source, target), and the target is the partition of every index."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ P = ParamSpec("P")
 
 
 class GraphIndexDecorator(IndexDecorator):
-    """`@records.index("gsi0")`: over a function of one text, an edge index; of two texts, as in any table."""
+    """`@records.index("gsi0")` on a function that returns one text makes an edge index; with two texts, an index as
+    in any table."""
 
     @overload
     def __call__(self, function: Callable[P, Key]) -> Declared[P]: ...

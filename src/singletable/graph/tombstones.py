@@ -29,7 +29,7 @@ _log = logging.getLogger("singletable.graph")
 
 
 async def set_tombstone(port: Port, model: Model[Any], key: KeyOf[Any]) -> Item | None:
-    """Set it unless it is set; returns the node's item, None if the node is missing. One request."""
+    """Set the tombstone unless it is set. Returns the node's item, None if the node is missing. One request."""
     there = Guard("#0 = :0", {"#0": model.table.definition.type_attribute, "#1": TOMBSTONE}, {
         ":0": {"S": model.type}, ":1": {"N": f"{port.now():.3f}{int.from_bytes(urandom(5)):013}"},
     })  # fmt: skip
@@ -44,7 +44,7 @@ async def set_tombstone(port: Port, model: Model[Any], key: KeyOf[Any]) -> Item 
 
 @dataclass(eq=False)
 class HoldTombstone(Write):
-    """The node is being deleted still, by this deletion: nobody has ended it and made another of the same name."""
+    """The condition that this deletion of the node has not ended, so the node is not a new one with the same id."""
 
     verb: ClassVar[str] = "delete_node"
     key: KeyOf[Any]
@@ -64,7 +64,7 @@ class HoldTombstone(Write):
 
 
 class _End(HoldTombstone):
-    """The node's own item goes, and with it the guards of its unique values, which `current` holds by name."""
+    """Deletes the node's item, and with it the guards of its unique values, which `current` has by name."""
 
     def claims(self, current: Any) -> Iterator[Claim]:
         for unique in self.model.uniques if current else ():
@@ -72,7 +72,7 @@ class _End(HoldTombstone):
 
 
 class RemoveNode(_End):
-    """Nothing of it is left."""
+    """Removes the node's item."""
 
     def main(self, current: Any, moment: Moment) -> Part:
         action = delete_if(self.key, self._marked)
@@ -80,7 +80,7 @@ class RemoveNode(_End):
 
 
 class RetainTombstone(_End):
-    """Its key and its tombstone are left."""
+    """Removes the node's data; its key and its tombstone are left."""
 
     def main(self, current: Any, moment: Moment) -> Part:
         definition = self.model.table.definition
@@ -97,16 +97,16 @@ class RetainTombstone(_End):
 
 
 def is_ended(cancelled: TransactionCancelled) -> bool:
-    """The node is gone, or is another by now: another call of the same deletion came first."""
+    """Whether the node is missing or a new one, because another call has finished the same deletion."""
     return any(failure.verb == HoldTombstone.verb for failure in cancelled.failures)
 
 
 def claimed_by(model: Model[Any], item: Item) -> Mapping[str, Any] | None:
-    """The unique values that a node's deletion gives up, by name; None where it has none, or none any more.
+    """The unique values that a node's deletion frees, by name; None if it has none, or no longer has any.
 
-    Read only where something depends on it. Of a node that can't be read as a whole the unique attributes are read
-    alone, and a value that can't be read either keeps its guard: check() reports that as guard.orphan. Corrupt for a
-    node of another schema version that can't be read: the program that wrote it can delete it.
+    The node is read only if needed. If it can't be read as a whole, its unique attributes are read alone. A value
+    that can't be read keeps its guard, which check() reports as guard.orphan. Raises Corrupt for a node of another
+    schema version that can't be read: the program that wrote it can delete it.
     """
     if not model.uniques or RETAINED in item:
         return None
