@@ -59,8 +59,10 @@ def test_requests_and_units(light: Documents[Project], budget: Callable[..., Any
         docs.head(ID)
     with budget(requests=1, round_trips=1, read_units=1):
         docs.head(ID, collections=[])
-    with budget(requests=1, round_trips=1, read_units=2):
+    with budget(requests=2, round_trips=1, read_units=1 + 2):
         docs.items(ID, Project.shapes)
+    with budget(requests=1 + 2, round_trips=2, read_units=2 + 2):
+        docs.at(ID, version=2)
     with budget(requests=1, round_trips=1):
         docs.history(ID)
     with budget(requests=3, round_trips=2):

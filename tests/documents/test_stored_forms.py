@@ -10,6 +10,7 @@ import pytest
 
 from singletable import Entity, Table, connect
 from singletable.documents import Document, Documents, Draft, Items, LocalBlobs, collection
+from singletable.documents.rows import Place
 from singletable.schema import model_of
 from singletable.schema.catalogue import catalogue
 from singletable.schema.key_values import SEPARATORS
@@ -27,6 +28,8 @@ STORED = {
     "ProjectInbox": ("Project#p1", "Inbox#c9#000000000013"),
     "ProjectGcEpoch": ("Project#p1", "GcEpoch"),
     "ProjectCondemned": ("Project#p1", "Condemned#shapes#ab12"),
+    "ProjectTag": ("Project#p1", "ProjectTag#v1"),
+    "ProjectBranch": ("Project#p1", "ProjectBranch#p2"),
 }
 """Type to partition and sort key, in a table whose separator is "#"."""
 
@@ -58,6 +61,8 @@ def rows_of(project: type[Any], document_id: str, parent: str, client: str) -> l
         rows.inbox(**of, client=client, id=13, name="put"),
         rows.epoch(**of, parent=parent, epoch=2),
         rows.condemned(**of, folder="shapes", sha256="ab12", run="r", deleting=False),
+        rows.tag(**of, name="v1", number=7, time=AT),
+        rows.branch(**of, branch="p2", parent=parent, origin=Place("p1", 7), sources={}, created=AT),
     ]
 
 
@@ -80,7 +85,7 @@ def test_each_item_lies_where_it_always_did(separator: str) -> None:
 
 def test_a_separator_inside_an_id_is_escaped() -> None:
     project = declared(Table("documents", indexes=["gsi1"]))
-    listing, *_, mutation, client, inbox, epoch, _ = map(stored, rows_of(project, "p#1%", "o-1/2", "c#9"))
+    listing, _, _, _, mutation, client, inbox, epoch, *_ = map(stored, rows_of(project, "p#1%", "o-1/2", "c#9"))
     assert (listing["pk"]["S"], listing["sk"]["S"]) == ("Organisation#o-1/2", "Project#p%231%25")
     assert mutation["sk"]["S"] == "Mutation#c%239#000000000012"
     assert client["sk"]["S"] == "Client#c%239"

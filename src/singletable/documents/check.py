@@ -3,6 +3,7 @@
 * versions are gapless from 0, their times rise, and each names collection versions that are there in all their parts
 * a collection's versions are gapless from 1, and each belongs to a version of the document
 * each mutation has one record, in the version that names it; a client's are gapless, in order, and end at its last id
+* what a branch began with is there, and the branch is named by the document whose contents it shares
 * every content that is reached is in the blob store, and is what its name says
 * nothing that is reached is being deleted
 * nothing in the inbox is behind its client's last id, waits for an id that is missing for more than a minute, or for a
@@ -18,8 +19,11 @@ from typing import Any, TypeVar
 
 from singletable.documents.contents import ARGUMENTS, Content, Contents, content_of
 from singletable.documents.context import Context
+from singletable.documents.families import root_of
 from singletable.documents.head_state import awaits_mutator
+from singletable.documents.read import collection_key, parts_of
 from singletable.documents.rows import (
+    Branch,
     ClientRecord,
     CollectionVersion,
     Condemned,
@@ -50,21 +54,47 @@ async def check(port: Port, context: Context[Any], document_id: str) -> list[Fin
     await ready(port, context.model.table)
     rows = context.model.rows
     versions: list[Version] = await _all(port, rows.version.by_number(document_id, ANY))
+    epochs: list[GcEpoch] = await _all(port, rows.epoch.by_document(document_id))
+    if epochs and epochs[0].deleted:
+        return [_finding("document.deleting", "its deletion has not ended: call delete() again", v) for v in versions]
     records: list[MutationRecord] = await _all(port, rows.mutation.by_id(document_id, ANY))
     clients: list[ClientRecord] = await _all(port, rows.client.by_client(document_id, ANY))
     inbox: list[InboxRow] = await _all(port, rows.inbox.by_id(document_id, ANY))
-    condemned: list[Condemned] = await _all(port, rows.condemned.by_content(document_id, ANY))
-    epochs: list[GcEpoch] = await _all(port, rows.epoch.by_document(document_id))
+    root = root_of(versions[0]) if versions else document_id
+    condemned: list[Condemned] = await _all(port, rows.condemned.by_content(root, ANY))
     parts = {name: await _all(port, kind.by_number(document_id, ANY)) for name, kind in rows.collections.items()}
     found = [*_versions(versions, epochs), *_mutations(versions, records, clients)]
     for name, own in parts.items():
         found += _collection(name, versions, own)
+    found += await _family(port, context, document_id, versions)
     found += [*_waiting(context, inbox, clients, port.now())]
     if versions:
-        contents = context.contents(versions[0].parent, document_id)
+        contents = context.contents_of(versions[0])
         reached = await _reached(port, context, contents, parts, [*records, *inbox])
+        reached |= await _inherited(port, context, versions[0])
         found += await _contents(port, contents, reached)
         found += _condemned(condemned, reached)
+    return found
+
+
+async def _family(port: Port, context: Context[Any], document_id: str, versions: Sequence[Version]) -> list[Finding]:
+    """What the document began with, what its branches did, and whether each knows of the other."""
+    rows = context.model.rows
+    found: list[Finding] = []
+    branches: list[Branch] = await _all(port, rows.branch.by_branch(document_id, ANY))
+    for branch in branches:
+        if not branch.deleted and not await _all(port, rows.epoch.by_document(branch.branch)):
+            found.append(_finding("branch.missing", "the document that it names is not there", branch))
+    first = versions[0] if versions else None
+    if first is None or first.pool is None:
+        return found
+    if not await _all(port, rows.branch.by_branch(first.pool.document_id, document_id)):
+        found.append(_finding("branch.unknown", "the document whose contents it shares does not name it", first))
+    keys = [key for name in context.model.collections if (key := collection_key(first, name)) is not None]
+    for key, parts in zip(keys, await parts_of(port, context, keys), strict=True):
+        if not parts or [part.spill for part in parts] != list(range(parts[0].spills)):
+            what = f"version {key.number} of {key.name}, which it began with, is not there in all its parts"
+            found.append(_finding("branch.source", what, first))
     return found
 
 
@@ -184,6 +214,16 @@ async def _reached(
     calls: list[Callable[[], bytes]] = [partial(contents.read, content) for content in wanted]
     texts += [data.decode() for data in (await port.call_all(calls) if calls else [])]
     return reached | blobs | {ref for text in texts for ref in refs_in(text)}
+
+
+async def _inherited(port: Port, context: Context[Any], first: Version) -> set[Content]:
+    """What a branch began with."""
+    keys = [key for name in first.sources or {} if (key := collection_key(first, name)) is not None]
+    found: set[Content] = set()
+    for key, own in zip(keys, await parts_of(port, context, keys), strict=True):
+        folder = context.model.collections[key.name].folder
+        found |= {Content(folder, digest) for part in own for digest in part.items.values()}
+    return found
 
 
 async def _contents(port: Port, contents: Contents, reached: set[Content]) -> list[Finding]:

@@ -166,7 +166,7 @@ async def _run(
 ) -> tuple[list[Ended], WorkingVersion, dict[str, Corrupt]]:
     """Returns what was run, on what, and the clients that wait because a content can't be read."""
     version = state.version
-    contents = context.contents(version.parent, version.document_id)
+    contents = context.contents_of(version)
     hashes = await hashes_of(port, context, version, tuple(context.model.collections))
     texts, lost = await _texts(port, contents, state.waiting)
     rows = [row for row in state.waiting if row.client not in lost]

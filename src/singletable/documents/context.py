@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -12,12 +12,15 @@ from singletable.documents.blobs import BlobStore
 from singletable.documents.contents import MAX_CONTENT_BYTES, Contents, prefix_of
 from singletable.documents.document import Document, DocumentModel, document_model
 from singletable.documents.mutations import Submission
+from singletable.documents.rows import CollectionVersion, GcEpoch, Version
 from singletable.errors import InvalidRequest, NotConfigured
 from singletable.foundation import CursorSeal
 
 D = TypeVar("D", bound=Document)
 
 
+Pooled = Version | CollectionVersion | GcEpoch
+"""The rows that say whose blobs their document uses."""
 Authoriser = Callable[[Submission, Any], None]
 """Called before a mutation is run, with it and the draft; raising rejects it."""
 _VERBS = ("put", "get", "has", "list", "delete")
@@ -43,6 +46,11 @@ class Context(Generic[D]):
 
     def contents(self, parent: str, document_id: str) -> Contents:
         return Contents(self.store, prefix_of(parent, self.model.words.plural, document_id), self.most)
+
+    def contents_of(self, row: Pooled) -> Contents:
+        """The blobs that a document uses: its own, or those of the document that it was branched from."""
+        pool = row.pool
+        return self.contents(row.parent, row.document_id) if pool is None else self.contents(*astuple(pool))
 
 
 def context_of(

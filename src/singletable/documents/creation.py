@@ -12,7 +12,6 @@ from singletable.documents.document import Document
 from singletable.documents.drafts import checked_scalars
 from singletable.documents.rows import Version
 from singletable.documents.snapshots import snapshot_of
-from singletable.documents.version_transaction import collection_actions
 from singletable.errors import AlreadyExists, InvalidValue
 from singletable.flow.port import Port
 from singletable.foundation import ready
@@ -27,48 +26,27 @@ async def create(port: Port, context: Context[D], parent: str, document_id: str,
 
     One request, of six units, and one more for each KB of the index that lists it.
     """
-    return await create_with(port, context, parent, document_id, scalars, {})
-
-
-async def create_with(
-    port: Port,
-    context: Context[D],
-    parent: str,
-    document_id: str,
-    scalars: Mapping[str, Any],
-    hashes: Mapping[str, dict[str, bytes]],
-) -> D:
-    """A new document whose collections hold contents that lie among its blobs already."""
     context.contents(parent, document_id)  # InvalidValue for ids that no path can hold
     await ready(port, context.model.table)
-    version = _first(port, context, parent, document_id, scalars, hashes)
+    version = _first(port, context, parent, document_id, scalars)
     rows = context.model.rows
     listing = rows.listing(document_id=document_id, parent=parent, created=version.time)
     epoch = rows.epoch(document_id=document_id, parent=parent, epoch=1)
     actions: list[Action] = [put_if_absent(version), put_if_absent(listing), put_if_absent(epoch)]
-    for name in version.collections:
-        actions += collection_actions(context, document_id, parent, name, 1, hashes[name])
     try:
         await port.send(TransactWriteItems(actions, port.token()))
     except Cancelled:
         raise AlreadyExists(
-            f"there is a {context.kind.__name__} of this id already",
+            f"there is, or was, a {context.kind.__name__} of this id already",
             key=rows.version.by_number(document_id, 0),
             table=context.model.table.name,
             operation="create",
-            hint="Ids are the whole table's, not a parent's: read it with head(), or take another id.",
+            hint="Ids are the whole table's, and not used again: read it with head(), or take another id.",
         ) from None
-    return snapshot_of(context, version, {name: hashes.get(name, {}) for name in context.model.collections})
+    return snapshot_of(context, version, {name: {} for name in context.model.collections})
 
 
-def _first(
-    port: Port,
-    context: Context[Any],
-    parent: str,
-    document_id: str,
-    scalars: Mapping[str, Any],
-    hashes: Mapping[str, dict[str, bytes]],
-) -> Version:
+def _first(port: Port, context: Context[Any], parent: str, document_id: str, scalars: Mapping[str, Any]) -> Version:
     fields = context.model.scalars.by_name
     for name in scalars:
         if name not in fields:
@@ -85,6 +63,6 @@ def _first(
         number=0,
         time=now.replace(microsecond=now.microsecond // 1000 * 1000),
         scalars={name: from_attribute_value(value) for name, value in stored.items()},
-        collections={name: 1 for name, own in hashes.items() if own},
+        collections={},
         mutations=[],
     )

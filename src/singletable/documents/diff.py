@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from singletable.documents.context import Context
-from singletable.documents.read import hashes_of_all, version_rows
+from singletable.documents.read import collection_key, hashes_of_all, version_rows
 from singletable.documents.rows import Version
 from singletable.documents.snapshots import Hashes, scalar_values, scalars_of
 from singletable.flow.port import Port
@@ -48,12 +48,7 @@ async def diff(port: Port, context: Context[Any], document_id: str, before: int,
 
 async def diff_of(port: Port, context: Context[Any], one: Version, other: Version) -> Diff:
     """The same for versions that were read, which may be of two documents."""
-    same_document = one.document_id == other.document_id
-    names = [
-        name
-        for name in context.model.collections
-        if not same_document or one.collections.get(name) != other.collections.get(name)
-    ]
+    names = [name for name in context.model.collections if collection_key(one, name) != collection_key(other, name)]
     old, new = await hashes_of_all(port, context, ((one, names), (other, names)))
     changes = {name: diff_hashes(old[name], new[name]) for name in names}
     return Diff(

@@ -1,8 +1,10 @@
 """The flows of documents by their verbs: what the two shells run, and what sync and other layers above stand on."""
 
+from singletable.documents.branches import branch
 from singletable.documents.check import check
 from singletable.documents.commit import apply, next_version, process
 from singletable.documents.creation import create
+from singletable.documents.deletion import delete
 from singletable.documents.diff import diff, diff_hashes, diff_of
 from singletable.documents.garbage import collect_garbage
 from singletable.documents.head_state import read_head_state
@@ -24,7 +26,7 @@ from singletable.documents.read import (
     version_row,
     versions_since,
 )
-from singletable.documents.replay import branch, replay, restore
+from singletable.documents.replay import replay, restore
 from singletable.documents.submission import store, submit, submit_in_order, submit_next
 
 __all__ = [
@@ -35,6 +37,7 @@ __all__ = [
     "client_rows",
     "collect_garbage",
     "create",
+    "delete",
     "diff",
     "diff_hashes",
     "diff_of",

@@ -10,6 +10,10 @@ no clock, and no writer has to stop:
     delete    a row becomes `deleting` under the condition that it is this run's still, then the content goes, then
               the row
 
+A document shares its contents with its branches: the run looks at what each of them reaches, and raises the epoch of
+each, the root's first. A branch that is made after that looks at the rows too, and reaches nothing that its origin does
+not.
+
 A writer that needs a condemned content takes its row away under the condition that it isn't `deleting`; at `deleting`
 it waits until the row is gone, and puts the content again. A run that was overtaken finds its rows gone, or another
 run's. A row that a dead run left at `deleting` stays, since a run that only sleeps could still delete: `take_over`.
@@ -18,27 +22,36 @@ run's. A row that a dead run left at `deleting` stays, since a run that only sle
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from singletable.documents.conditional_put import TolerantPut, clear
 from singletable.documents.contents import ARGUMENTS, Content, Contents, content_of
 from singletable.documents.context import Context
+from singletable.documents.families import Family, family_of, pages, root_of, sources_of
 from singletable.documents.head_state import behind_gaps
-from singletable.documents.read import client_rows, epoch_row, newest, record_rows, versions_since
-from singletable.documents.rows import CollectionVersion, Condemned, InboxRow, MutationRecord, Version
+from singletable.documents.read import (
+    any_epoch_row,
+    client_rows,
+    epoch_row,
+    newest,
+    not_found,
+    parts_of,
+    record_rows,
+    versions_since,
+)
+from singletable.documents.rows import CollectionVersion, Condemned, GcEpoch, InboxRow, MutationRecord, Version
 from singletable.documents.submission import refs_in
-from singletable.errors import Denied, TransactionConflict, Unavailable
+from singletable.errors import Denied, NotFound, TransactionConflict, Unavailable
 from singletable.expressions import AttributeChange, Condition, Expressions, Given, Stored
 from singletable.flow.port import Port
-from singletable.foundation import ANY, Query, after, guard, is_absent, model_of, prepare_query, ready
-from singletable.operations import DeleteItem, Guard, Key, PutItem, Refused, UpdateItem
+from singletable.foundation import ANY, Query, after, guard, is_absent, model_of, ready
+from singletable.operations import DeleteItem, Guard, PutItem, Refused, UpdateItem
 from singletable.operations.answers import RAW
 from singletable.values import AttributeValue
-
-R = TypeVar("R")
 
 log = logging.getLogger("singletable.documents")
 
@@ -62,39 +75,41 @@ class Collected:
 
 @dataclass
 class _Reached:
-    """What is reached, and how far was looked."""
+    """What is reached, and how far was looked in each member of the family."""
 
-    version: Version
+    versions: dict[str, Version] = field(default_factory=dict[str, Version])
     contents: set[Content] = field(default_factory=set[Content])
 
 
 async def collect_garbage(port: Port, context: Context[Any], document_id: str, *, take_over: bool = False) -> Collected:
-    """Delete the contents that nothing reaches. Safe beside any number of writers and other collections.
+    """Delete the contents that nothing reaches: of a document, and of all that share contents with it by branches.
+
+    Safe beside any number of writers and other collections.
 
     First it takes out of the inbox what has waited for a missing id for longer than the document's bounds say.
 
-    It reads every item of the document but its versions', lists its blobs, and for each doomed one writes a unit three
-    times. `take_over` also finishes what a run left at `deleting`: only when no other run of this document lives.
+    It reads every item of these documents but their versions', lists the blobs, and for each doomed one writes a unit
+    three times. `take_over` also finishes what a run left at `deleting`: only when no other run of this document lives.
     NotFound.
     """
     await ready(port, context.model.table)
-    epoch = await epoch_row(port, context, document_id)
-    contents = context.contents(epoch.parent, document_id)
+    own = await epoch_row(port, context, document_id)
+    contents, root = context.contents_of(own), root_of(own)
     known = {ARGUMENTS, *(model.folder for model in context.model.collections.values())}
     # The contents of a collection that the class has no more stay: versions that are kept can reach them.
     (stored,) = await port.call_all([lambda: {content for content in contents.list() if content.folder in known}])
-    run = _Run(port, context, document_id, contents, port.token(), take_over)
-    dropped = await run.drop()
-    reached = _Reached(await newest(port, context, document_id))
-    await run.look(reached, None)
+    run = _Run(port, context, root, contents, port.token(), take_over)
+    family, reached = await run.family(), _Reached()
+    dropped = await run.drop(family)
+    await run.look(family, reached, {})
     doomed = stored - reached.contents
     left = await run.condemn(doomed, await run.rows())
     doomed -= left
-    if not doomed and epoch.open is None:
+    if not doomed and not await run.is_open(family):
         return Collected(len(stored), 0, 0, len(left), dropped)
-    await run.raise_epoch()
-    since, reached.contents = reached.version, set()
-    await run.look(reached, since)
+    await run.raise_epochs()
+    since, reached.contents = dict(reached.versions), set()
+    await run.look(await run.family(), reached, since)
     deleted, failed = await run.delete(doomed - reached.contents)
     await run.release(doomed & reached.contents)
     await run.close()
@@ -103,30 +118,50 @@ async def collect_garbage(port: Port, context: Context[Any], document_id: str, *
 
 @dataclass
 class _Run:
-    """One collection of one document's garbage."""
+    """One collection of one family's garbage."""
 
     port: Port
     context: Context[Any]
-    document_id: str
+    root: str
     contents: Contents
     name: str
     take_over: bool
 
     # --- looking ------------------------------------------------------------------------------------------------------
-    async def look(self, reached: _Reached, since: Version | None) -> None:
-        """Add what is reached; after a version, only by what was committed since, and by what waits."""
-        rows, document_id = self.context.model.rows, self.document_id
+    async def look(self, family: Family, reached: _Reached, since: Mapping[str, Version]) -> None:
+        """Add what the family reaches. Where a member was looked at before, only what was committed since, and what
+        waits."""
+        looked: set[str] = set()
+        for document_id in family.living:
+            with suppress(NotFound):  # deleted meanwhile
+                await self._look_at(document_id, reached, since.get(document_id))
+                looked.add(document_id)
+        # What branches began with lies in other documents, which may be deleted.
+        branches = [row for row in family.branches if not row.deleted and row.branch not in since]
+        elsewhere = [key for key in sources_of(branches) if key.document_id not in looked or key.document_id in since]
+        for key, parts in zip(elsewhere, await parts_of(self.port, self.context, elsewhere), strict=True):
+            folder = self.context.model.collections[key.name].folder
+            reached.contents |= {Content(folder, digest) for part in parts for digest in part.items.values()}
+
+    async def family(self) -> Family:
+        found = await family_of(self.port, self.context, self.root)
+        if found is None:
+            raise not_found(self.context, self.root)
+        return found
+
+    async def _look_at(self, document_id: str, reached: _Reached, since: Version | None) -> None:
+        rows = self.context.model.rows
         # What waits first: a row that is gone by then has become a record, which is read afterwards.
         inbox: Query[InboxRow] = rows.inbox.by_id(document_id, ANY)
-        async for waiting in self._pages(inbox):
+        async for waiting in pages(self.port, inbox):
             reached.contents |= await self._of_mutations(waiting)
+        reached.versions[document_id] = head = await newest(self.port, self.context, document_id)
         if since is None:
-            read_all: Query[MutationRecord] = rows.mutation.by_id(document_id, ANY)
-            async for records in self._pages(read_all):
+            everything: Query[MutationRecord] = rows.mutation.by_id(document_id, ANY)
+            async for records in pages(self.port, everything):
                 reached.contents |= await self._of_mutations(records)
         else:
-            reached.version = await newest(self.port, self.context, document_id)
-            versions = await versions_since(self.port, self.context, document_id, since.number, reached.version.number)
+            versions = await versions_since(self.port, self.context, document_id, since.number, head.number)
             places = [(each.client, each.id) for version in versions for each in version.mutations]
             found = await record_rows(self.port, self.context, document_id, places)
             reached.contents |= await self._of_mutations(found)
@@ -134,7 +169,7 @@ class _Run:
             number: Any = ANY if since is None else after(since.collections.get(name, 0))
             parts: Query[CollectionVersion] = row.by_number(document_id, number)
             folder = self.context.model.collections[name].folder
-            async for page in self._pages(parts):
+            async for page in pages(self.port, parts):
                 reached.contents |= {Content(folder, digest) for part in page for digest in part.items.values()}
 
     async def _of_mutations(self, rows: Sequence[InboxRow] | Sequence[MutationRecord]) -> set[Content]:
@@ -146,11 +181,14 @@ class _Run:
         texts += [row.arguments for row in rows if row.arguments is not None]
         return blobs | {ref for text in texts for ref in refs_in(text)}
 
-    async def drop(self) -> int:
+    async def drop(self, family: Family) -> int:
         """Delete mutations that waited too long for a missing id; returns their number."""
-        inbox: Query[InboxRow] = self.context.model.rows.inbox.by_id(self.document_id, ANY)
-        rows = [row async for page in self._pages(inbox) for row in page]
-        clients = await client_rows(self.port, self.context, self.document_id, [row.client for row in rows])
+        return sum([await self._drop(document_id) for document_id in family.living])
+
+    async def _drop(self, document_id: str) -> int:
+        inbox: Query[InboxRow] = self.context.model.rows.inbox.by_id(document_id, ANY)
+        rows = [row async for page in pages(self.port, inbox) for row in page]
+        clients = await client_rows(self.port, self.context, document_id, [row.client for row in rows])
         since = self.port.now() - self.context.model.bounds.gap_seconds
         late = [r for r in behind_gaps(rows, clients) if r.at is None or r.at.timestamp() < since]
         if late:
@@ -160,18 +198,8 @@ class _Run:
 
     async def rows(self) -> list[Condemned]:
         """What is condemned, by any run."""
-        condemned: Query[Condemned] = self.context.model.rows.condemned.by_content(self.document_id, ANY)
-        return [row async for page in self._pages(condemned) for row in page]
-
-    async def _pages(self, query: Query[R]) -> AsyncIterator[list[R]]:
-        prepared = prepare_query(query.consistent(), self.port.now())
-        position: Key | None = None
-        while True:
-            page = await self.port.send(prepared.operation(position, None))
-            yield page.items
-            position = page.after
-            if position is None:
-                return
+        condemned: Query[Condemned] = self.context.model.rows.condemned.by_content(self.root, ANY)
+        return [row async for page in pages(self.port, condemned) for row in page]
 
     # --- condemning ---------------------------------------------------------------------------------------------------
     async def condemn(self, doomed: set[Content], rows: Sequence[Condemned]) -> set[Content | None]:
@@ -201,13 +229,28 @@ class _Run:
     def _row(self, content: Content) -> Condemned:
         kind = self.context.model.rows.condemned
         sha256 = content.sha256
-        return kind(document_id=self.document_id, folder=content.folder, sha256=sha256, run=self.name, deleting=False)
+        return kind(document_id=self.root, folder=content.folder, sha256=sha256, run=self.name, deleting=False)
 
-    async def raise_epoch(self) -> None:
-        """From now on no commit holds that began before."""
+    async def is_open(self, family: Family) -> bool:
+        """Whether a run before this one has not ended, as one of the epochs says."""
+        epochs = [await self._epoch(row.branch) for row in family.branches if not row.deleted]
+        return any(epoch is not None and epoch.open is not None for epoch in [family.root, *epochs])
+
+    async def raise_epochs(self) -> None:
+        """From now on no commit holds that began before, in any member of the family, and no branch is made of what
+        was looked at before. The root is first: a branch that is made after that is open from its beginning."""
+        await self._raise_epoch(self.root)
+        for document_id in (await self.family()).living:
+            if document_id != self.root:
+                await self._raise_epoch(document_id)
+
+    async def _epoch(self, document_id: str) -> GcEpoch | None:
+        return await any_epoch_row(self.port, self.context, document_id)
+
+    async def _raise_epoch(self, document_id: str) -> None:
         for _ in range(_TRIES):
-            epoch = await epoch_row(self.port, self.context, self.document_id)
-            if epoch.open == self.name:
+            epoch = await self._epoch(document_id)
+            if epoch is None or epoch.open == self.name:
                 return  # an answer was lost
             values = {"epoch": {"N": str(epoch.epoch + 1)}, "open": {"S": self.name}}
             same = _is("epoch", {"N": str(epoch.epoch)})
@@ -222,10 +265,13 @@ class _Run:
 
     async def close(self) -> None:
         """Writers need look at no rows any more, where none is left."""
-        epoch = await epoch_row(self.port, self.context, self.document_id)
-        if epoch.open == self.name and not await self.rows():
-            mine = _is("open", {"S": self.name})
-            await self._changed(epoch, {"open": None}, mine)
+        if await self.rows():
+            return
+        mine = _is("open", {"S": self.name})
+        for document_id in dict.fromkeys([self.root, *(await self.family()).living]):
+            epoch = await self._epoch(document_id)
+            if epoch is not None and epoch.open == self.name:
+                await self._changed(epoch, {"open": None}, mine)
 
     # --- deleting -----------------------------------------------------------------------------------------------------
     async def delete(self, doomed: set[Content]) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from singletable.documents.batches import MAX_MUTATIONS
 from singletable.documents.context import Context
-from singletable.documents.read import client_rows, newest_operation, not_found
+from singletable.documents.read import client_rows, newest_of, newest_operation, not_found
 from singletable.documents.rows import ClientRecord, GcEpoch, InboxRow, Version
 from singletable.flow.port import Port
 from singletable.foundation import ANY, Query, get_operation, prepare_query
@@ -48,7 +48,8 @@ async def read_head_state(port: Port, context: Context[Any], document_id: str, h
         waiting.operation(None, None),
     ]
     version, epoch, page = await port.send_all(first)
-    if not version.items or epoch is None:
+    before = newest_of(context, document_id, version.items)
+    if epoch is None:
         raise not_found(context, document_id)
     clients: dict[str, ClientRecord] = {}
     found: list[InboxRow] = []
@@ -62,7 +63,7 @@ async def read_head_state(port: Port, context: Context[Any], document_id: str, h
         chosen, unknown = interleave(found, clients, lambda row: awaits_mutator(context, row, now), held)
         after: Key | None = page.after
         if after is None or len(chosen) >= MAX_MUTATIONS:
-            return HeadState(version.items[0], epoch, clients, chosen[:MAX_MUTATIONS], dead, unknown)
+            return HeadState(before, epoch, clients, chosen[:MAX_MUTATIONS], dead, unknown)
         page = await port.send(waiting.operation(after, None))
 
 

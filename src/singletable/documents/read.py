@@ -13,7 +13,18 @@ from singletable.documents.rows import ClientRecord, CollectionVersion, GcEpoch,
 from singletable.documents.snapshots import StoredItems, snapshot_of
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, NotFound
 from singletable.flow.port import Port
-from singletable.foundation import ANY, KeyOf, Page, PreparedQuery, Query, get_many, page, prepare_query, ready
+from singletable.foundation import (
+    ANY,
+    KeyOf,
+    Page,
+    PreparedQuery,
+    Query,
+    get_many,
+    get_operation,
+    page,
+    prepare_query,
+    ready,
+)
 from singletable.foundation import get as get_row
 from singletable.operations import Key
 
@@ -73,10 +84,14 @@ async def newest(port: Port, context: Context[Any], document_id: str) -> Version
     """The newest version's item, consistently. One request. NotFound."""
     await ready(port, context.model.table)
     found = await port.send(newest_operation(port, context, document_id).operation(None, 1))
-    if not found.items:
+    return newest_of(context, document_id, found.items)
+
+
+def newest_of(context: Context[Any], document_id: str, rows: Sequence[Version]) -> Version:
+    """The newest version, as `newest_operation` finds it. NotFound where there is none, or the document is deleted."""
+    if not rows or rows[0].deleted:
         raise not_found(context, document_id)
-    version: Version = found.items[0]
-    return version
+    return rows[0]
 
 
 def newest_operation(port: Port, context: Context[Any], document_id: str) -> PreparedQuery:
@@ -86,11 +101,7 @@ def newest_operation(port: Port, context: Context[Any], document_id: str) -> Pre
 
 async def version_row(port: Port, context: Context[Any], document_id: str, number: int) -> Version:
     """One version's item. One request. NotFound."""
-    _check_number(number)
-    key: KeyOf[Version] = context.model.rows.version.by_number(document_id, number)
-    found = await get_row(port, key.consistent())
-    if found is None:
-        raise not_found(context, document_id, f"version {number}")
+    (found,) = await version_rows(port, context, document_id, (number,))
     return found
 
 
@@ -112,16 +123,20 @@ def not_found(context: Context[Any], document_id: str, what: str = "document") -
 
 
 async def version_rows(port: Port, context: Context[Any], document_id: str, numbers: Sequence[int]) -> list[Version]:
-    """Some versions' items, in the order of their numbers. One round trip. NotFound."""
+    """Some versions' items, in the order of the numbers. One round trip. NotFound, also for a deleted document."""
     await ready(port, context.model.table)
     for number in numbers:
         _check_number(number)
-    keys = [context.model.rows.version.by_number(document_id, number) for number in numbers]
-    found: list[Version] = await get_many(port, keys, consistent=True)
-    if [row.number for row in found] != list(numbers):
-        missing = next(number for number in numbers if number not in {row.number for row in found})
-        raise not_found(context, document_id, f"version {missing}")
-    return found
+    rows = context.model.rows
+    keys = [rows.version.by_number(document_id, number) for number in dict.fromkeys(numbers)]
+    epoch, *found = await get_many(port, [rows.epoch.by_document(document_id), *keys], consistent=True) or [None]
+    if not isinstance(epoch, GcEpoch) or epoch.deleted:
+        raise not_found(context, document_id)
+    versions: dict[int, Version] = {row.number: row for row in found}
+    for number in numbers:
+        if number not in versions:
+            raise not_found(context, document_id, f"version {number}")
+    return [versions[number] for number in numbers]
 
 
 async def hashes_of(
@@ -137,10 +152,10 @@ async def hashes_of_all(
     """The same for several versions together."""
     found: list[dict[str, dict[str, bytes]]] = [{name: {} for name in names} for _, names in versions]
     wanted = [
-        (i, name, CollectionKey(version.document_id, name, version.collections[name]))
+        (i, name, key)
         for i, (version, names) in enumerate(versions)
         for name in names
-        if name in version.collections
+        if (key := collection_key(version, name)) is not None
     ]
     parts = await parts_of(port, context, [key for _, _, key in wanted])
     for (i, name, key), own in zip(wanted, parts, strict=True):
@@ -154,6 +169,14 @@ class CollectionKey(NamedTuple):
     document_id: str
     name: str
     number: int
+
+
+def collection_key(version: Version, name: str) -> CollectionKey | None:
+    """Where a version has a collection; None where it was never written. A branch begins with another document's."""
+    source = (version.sources or {}).get(name)
+    if source is not None:
+        return CollectionKey(source.document_id, name, source.number)
+    return CollectionKey(version.document_id, name, version.collections[name]) if name in version.collections else None
 
 
 async def parts_of(port: Port, context: Context[Any], wanted: Sequence[CollectionKey]) -> list[list[CollectionVersion]]:
@@ -195,20 +218,26 @@ async def items_of(port: Port, context: Context[Any], document_id: str, name: st
     (name,) = _known(context, [name])
     model, row = context.model.collections[name], context.model.rows.collections[name]
     query: Query[CollectionVersion] = row.by_number(document_id, ANY)
-    found = await port.send(prepare_query(query.newest_first().consistent(), port.now()).operation(None, 1))
+    first: list[Any] = [
+        prepare_query(query.newest_first().consistent(), port.now()).operation(None, 1),
+        get_operation(context.model.rows.epoch.by_document(document_id), consistent=True),
+    ]
+    found, epoch = await port.send_all(first)
+    if epoch is None or epoch.deleted:
+        raise not_found(context, document_id)
     if not found.items:
         version = await newest(port, context, document_id)
         return await _items(port, context, version, name)
     last: CollectionVersion = found.items[0]
     key = CollectionKey(document_id, name, last.number)
     parts = [last] if last.spills == 1 else (await parts_of(port, context, [key]))[0]
-    contents = context.contents(last.parent, document_id)
+    contents = context.contents_of(last)
     return StoredItems(model, contents, merged(parts, name, last.number), context.is_direct)
 
 
 async def _items(port: Port, context: Context[Any], version: Version, name: str) -> Items[Any]:
     found = await hashes_of(port, context, version, [name])
-    contents = context.contents(version.parent, version.document_id)
+    contents = context.contents_of(version)
     return StoredItems(context.model.collections[name], contents, found[name], context.is_direct)
 
 
@@ -269,7 +298,12 @@ async def history(
 ) -> Page[Version]:
     """Some versions, newest first. One request."""
     versions: Query[Version] = context.model.rows.version.by_number(document_id, ANY)
-    return await page(port, versions.newest_first().consistent(), limit, after, context.seal, principal)
+    if after is not None:  # the first page shows by itself that a document is deleted
+        await epoch_row(port, context, document_id)
+    found = await page(port, versions.newest_first().consistent(), limit, after, context.seal, principal)
+    if found.items and found.items[0].deleted:
+        raise not_found(context, document_id)
+    return found
 
 
 async def page_of_documents(
@@ -286,11 +320,17 @@ async def parent_of(port: Port, context: Context[Any], document_id: str) -> str:
 
 
 async def epoch_row(port: Port, context: Context[Any], document_id: str) -> GcEpoch:
-    """What a commit holds. One request. NotFound."""
-    found: GcEpoch | None = await get_row(port, context.model.rows.epoch.by_document(document_id).consistent())
-    if found is None:
+    """What a commit holds. One request. NotFound, also for a deleted document."""
+    found = await any_epoch_row(port, context, document_id)
+    if found is None or found.deleted:
         raise not_found(context, document_id)
     return found
+
+
+async def any_epoch_row(port: Port, context: Context[Any], document_id: str) -> GcEpoch | None:
+    """The same also for a deleted document; None where there was never one."""
+    key: KeyOf[GcEpoch] = context.model.rows.epoch.by_document(document_id)
+    return await get_row(port, key.consistent())
 
 
 async def last_ids(port: Port, context: Context[Any], document_id: str, clients: Sequence[str]) -> dict[str, int]:

@@ -1,18 +1,16 @@
-"""Time travel that writes: restore a version, branch off a document, replay mutations onto another state."""
+"""Time travel that writes: restore a version, replay mutations onto another state."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from singletable.documents.commit import apply, process
 from singletable.documents.contents import ARGUMENTS, Content, Contents
 from singletable.documents.context import Context
-from singletable.documents.creation import create_with
 from singletable.documents.diff import Diff, diff_of
-from singletable.documents.document import Document
 from singletable.documents.mutations import Mutation, Outcome, Submission
 from singletable.documents.read import (
     hashes_of,
@@ -26,12 +24,9 @@ from singletable.documents.read import (
 )
 from singletable.documents.restore import restoration
 from singletable.documents.rows import MutationRecord, Version
-from singletable.documents.snapshots import scalar_values, scalars_of
 from singletable.documents.submission import refs_in, submit_next
 from singletable.errors import InvalidRequest, NotFound
 from singletable.flow.port import Port
-
-D = TypeVar("D", bound=Document)
 
 AT_ONCE = 40
 """Mutations that are submitted together in a replay."""
@@ -83,29 +78,6 @@ async def restore(
     return stored[0] or Outcome(client, submission.id, mutation.name, "waiting")
 
 
-async def branch(
-    port: Port,
-    context: Context[D],
-    document_id: str,
-    new: str,
-    version: int | None = None,
-    parent: str | None = None,
-) -> D:
-    """A new document that begins as a version of another was. AlreadyExists.
-
-    Its version 0 is that one's state; its contents are copied to its own place among the blobs, side by side.
-    """
-    found = await (
-        newest(port, context, document_id) if version is None else version_row(port, context, document_id, version)
-    )
-    hashes = await hashes_of(port, context, found, tuple(context.model.collections))
-    target = parent or found.parent
-    folders = {name: model.folder for name, model in context.model.collections.items()}
-    wanted = {Content(folders[name], digest) for name, own in hashes.items() for digest in own.values()}
-    await copy(port, context.contents(found.parent, document_id), context.contents(target, new), wanted)
-    return await create_with(port, context, target, new, scalar_values(context, scalars_of(found)), hashes)
-
-
 async def replay(
     port: Port,
     context: Context[Any],
@@ -125,7 +97,7 @@ async def replay(
     last = (await newest(port, context, document_id)).number if until is None else until
     source = await _contents(port, context, document_id)
     begun = await newest(port, context, onto)
-    target = context.contents(begun.parent, onto)
+    target = context.contents_of(begun)
     name = client or f"replay-{document_id}-{since}"
     records, skipped = await _records(port, context, document_id, since, last)
     (done,) = (await last_ids(port, context, onto, [name])).values()
@@ -167,7 +139,7 @@ async def _report(
 
 
 async def _contents(port: Port, context: Context[Any], document_id: str) -> Contents:
-    return context.contents((await newest(port, context, document_id)).parent, document_id)
+    return context.contents_of(await newest(port, context, document_id))
 
 
 async def _records(
@@ -198,9 +170,9 @@ def _arguments(record: MutationRecord, texts: Iterator[bytes]) -> str:
 
 
 async def copy(port: Port, source: Contents, target: Contents, contents: set[Content]) -> None:
-    """Copy blobs between two documents, side by side; what is there already stays."""
+    """Copy blobs between two documents, side by side; what is there already stays. Nothing within a family."""
     calls: list[Callable[[], None]] = [partial(_copy, source, target, content) for content in contents]
-    if calls:
+    if calls and source.prefix != target.prefix:
         await port.call_all(calls)
 
 

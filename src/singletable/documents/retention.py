@@ -12,6 +12,7 @@ from typing import Any
 
 from singletable.documents.contents import Content, Contents
 from singletable.documents.context import Context
+from singletable.documents.families import root_of
 from singletable.documents.rows import Condemned, GcEpoch
 from singletable.errors import NotFound, Unavailable
 from singletable.expressions import Condition, Given, Stored
@@ -32,7 +33,7 @@ async def ensure_contents(
     Puts are side by side. Two round trips more for contents that garbage collection has condemned.
     """
     if epoch.open is not None:
-        await _release_condemned(port, context, epoch.document_id, needed)
+        await _release_condemned(port, context, root_of(epoch), needed)
     calls: list[Callable[[], None]] = [_write_or_require(contents, content, data) for content, data in needed.items()]
     if calls:
         await port.call_all(calls)
@@ -54,16 +55,20 @@ def _require(contents: Contents, content: Content) -> None:
 def epoch_check(context: Context[Any], epoch: GcEpoch) -> CheckItem:
     """The condition of a transaction that nothing was condemned since its processor began."""
     model = model_for(epoch)
-    same = Condition("=", (Stored("epoch"), Given({"N": str(epoch.epoch)})))
-    return CheckItem(context.model.table.name, model.key_item(model.key_of(epoch)), guard(model, same))
+    return CheckItem(context.model.table.name, model.key_item(model.key_of(epoch)), guard(model, same_epoch(epoch)))
+
+
+def same_epoch(epoch: GcEpoch) -> Condition:
+    """The condition that the epoch is what was read."""
+    return Condition("=", (Stored("epoch"), Given({"N": str(epoch.epoch)})))
 
 
 async def _release_condemned(
-    port: Port, context: Context[Any], document_id: str, needed: Mapping[Content, bytes | None]
+    port: Port, context: Context[Any], root: str, needed: Mapping[Content, bytes | None]
 ) -> None:
     """Remove the rows of condemned contents; wait for those that are being deleted until they are gone."""
     kind = context.model.rows.condemned
-    keys = [kind.by_content(document_id, content.folder, content.sha256) for content in needed]
+    keys = [kind.by_content(root, content.folder, content.sha256) for content in needed]
     for tried in range(_TRIES):
         rows: list[Condemned] = await get_many(port, keys, consistent=True)
         for row in rows:

@@ -8,6 +8,8 @@
     Project#<id>                  Inbox#<client>#<12 digits>       a mutation that waits
     Project#<id>                  GcEpoch                          what commits hold while blobs are collected
     Project#<id>                  Condemned#<folder>#<sha256>      a blob that may be deleted
+    Project#<id>                  ProjectTag#<name>                a name of a version
+    Project#<id>                  ProjectBranch#<id>               a document that shares this one's blobs
 
 "#" is the table's separator. Only `Client` and `GcEpoch` are ever updated. All are written by `Documents`; the verbs of
 records refuse them.
@@ -55,6 +57,22 @@ class Applied:
     rejected: bool = field(default=False, name="r")
 
 
+@dataclass(frozen=True)
+class Pool:
+    """Whose blobs a document uses: those of the document that its branches began with."""
+
+    parent: str = field(name="o")
+    document_id: str = field(name="p")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A version of a document, or of a collection of it."""
+
+    document_id: str = field(name="p")
+    number: int = field(name="n")
+
+
 class Version(Row):
     """One version: what does not lie in collections, and where those are."""
 
@@ -66,6 +84,14 @@ class Version(Row):
     """Collection to the version in which it was last written; those never written are left out."""
     mutations: list[Applied]
     """In the order in which they were applied."""
+    pool: Pool | None = None
+    """Of a branch, whose blobs it uses; None where they are the document's own."""
+    origin: Place | None = None
+    """In version 0 of a branch: the version that it began as."""
+    sources: dict[str, Place] | None = None
+    """Of a branch: collections that it has not written yet, and whose version they are."""
+    deleted: bool | None = None
+    """The document is deleted: this version hides those before it."""
 
     by_number: ClassVar[BoundKey[..., Any]]
 
@@ -80,6 +106,7 @@ class CollectionVersion(Row):
     """How many parts there are."""
     items: dict[str, bytes]
     """Item id to the sha256 of its content."""
+    pool: Pool | None = None
 
     by_number: ClassVar[BoundKey[..., Any]]
 
@@ -139,6 +166,9 @@ class GcEpoch(Row):
     epoch: int
     open: str | None = None
     """The run of garbage collection whose condemned blobs may still be there."""
+    pool: Pool | None = None
+    deleted: bool | None = None
+    """The document is deleted. The item stays, so that the id is not used again."""
 
     by_document: ClassVar[BoundKey[..., Any]]
 
@@ -152,6 +182,31 @@ class Condemned(Row):
     deleting: bool
 
     by_content: ClassVar[BoundKey[..., Any]]
+
+
+class Tag(Row):
+    """A name of a version."""
+
+    name: str
+    number: int
+    time: datetime
+    """When the name was given."""
+
+    by_name: ClassVar[BoundKey[..., Any]]
+
+
+class Branch(Row):
+    """A document that uses the blobs of this one. It lies beside the document that its branches began with."""
+
+    branch: str
+    parent: str = field(name="organisation")
+    origin: Place
+    sources: dict[str, Place]
+    """The versions of collections that it began with: they stay when their document is deleted."""
+    created: datetime
+    deleted: bool | None = None
+
+    by_branch: ClassVar[BoundKey[..., Any]]
 
 
 @dataclass(frozen=True)
@@ -188,6 +243,8 @@ class Rows:
     inbox: type[InboxRow]
     epoch: type[GcEpoch]
     condemned: type[Condemned]
+    tag: type[Tag]
+    branch: type[Branch]
 
 
 def make_rows(
@@ -198,7 +255,8 @@ def make_rows(
     parts = {name: _collection(owner, table, words, name, own) for name, own in collections.items()}
     mutation, client, inbox = _mutations(owner, table, words)
     epoch, condemned = _garbage(owner, table, words)
-    return Rows(listing, version, parts, mutation, client, inbox, epoch, condemned)
+    tag, branch = _names(owner, table, words)
+    return Rows(listing, version, parts, mutation, client, inbox, epoch, condemned, tag, branch)
 
 
 def _listing(owner: type[Any], table: Table, index: str | None, words: Words) -> type[Listing]:
@@ -274,6 +332,22 @@ def _garbage(owner: type[Any], table: Table, words: Words) -> tuple[type[GcEpoch
     return (
         _made(owner, GcEpoch, "GcEpoch", epoch, table, f"{words.document}GcEpoch"),
         _made(owner, Condemned, "Condemned", condemned, table, f"{words.document}Condemned"),
+    )
+
+
+def _names(owner: type[Any], table: Table, words: Words) -> tuple[type[Tag], type[Branch]]:
+    def by_name(document_id: str, name: str = ANY) -> KeyParts:
+        """The names of a document's versions."""
+        return (words.document, f"{document_id}"), (f"{words.document}Tag", f"{name}")
+
+    def by_branch(document_id: str, branch: str = ANY) -> KeyParts:
+        """The documents that use a document's blobs."""
+        return (words.document, f"{document_id}"), (f"{words.document}Branch", f"{branch}")
+
+    tag, branch = {"by_name": system_key(table)(by_name)}, {"by_branch": system_key(table)(by_branch)}
+    return (
+        _made(owner, Tag, "Tag", tag, table, f"{words.document}Tag"),
+        _made(owner, Branch, "Branch", branch, table, f"{words.document}Branch"),
     )
 
 

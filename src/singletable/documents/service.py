@@ -87,11 +87,20 @@ class Documents(Generic[D]):
         return self.db.run(flows.restore(self.db.port, self.context, document_id, version, by, principal))
 
     def branch(self, document_id: str, new: str, *, version: int | None = None, parent: str | None = None) -> D:
-        """A new document that begins as the newest, or another, version of this one. AlreadyExists.
+        """A new document that begins as the newest, or another, version of this one. NotFound, AlreadyExists.
 
-        Its blobs are copied, side by side.
+        No content is copied: both use the same blobs, and each keeps what it reaches. Under 2 KB are written, and the
+        scalars, whatever the document's size.
         """
         return self.db.run(flows.branch(self.db.port, self.context, document_id, new, version, parent))
+
+    def delete(self, document_id: str) -> None:
+        """Delete a document and everything in it: hidden at once, deleted when this returns. NotFound.
+
+        Called again, after a crash, it goes on where it stopped. Contents that branches share stay, for as long as one
+        of these documents is there. The id of a deleted document is not used again.
+        """
+        self.db.run(flows.delete(self.db.port, self.context, document_id))
 
     def replay(
         self, document_id: str, *, since: int, onto: str, until: int | None = None, client: str | None = None

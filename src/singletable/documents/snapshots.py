@@ -88,7 +88,7 @@ def _reading(items: StoredItems[T], id: str) -> Any:
 
 def snapshot_of(context: Context[D], version: Version, hashes: Mapping[str, Hashes]) -> D:
     """A version as the application sees it, with those collections of which the hashes are given."""
-    contents = context.contents(version.parent, version.document_id)
+    contents = context.contents_of(version)
     made = object.__new__(context.kind)
     made.__dict__.update(scalar_values(context, scalars_of(version)))
     for name, model in context.model.collections.items():

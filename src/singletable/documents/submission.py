@@ -125,7 +125,7 @@ async def _epoch_and_clients(
     rows = context.model.rows
     keys = [rows.client.by_client(document_id, client) for client in dict.fromkeys(clients)]
     found: list[Any] = await get_many(port, [rows.epoch.by_document(document_id), *keys], consistent=True)
-    if not found or not isinstance(found[0], GcEpoch):
+    if not found or not isinstance(found[0], GcEpoch) or found[0].deleted:
         raise not_found(context, document_id)
     return found[0], {row.client: row for row in found[1:]}
 
@@ -135,7 +135,7 @@ async def _put_inbox_rows(
 ) -> None:
     document_id = epoch.document_id
     for _ in range(TRIES):
-        contents = context.contents(epoch.parent, document_id)
+        contents = context.contents_of(epoch)
         needed: dict[Content, bytes | None] = {}
         rows = [_row(context, contents, document_id, each, needed, own, _instant(port)) for each in new]
         await ensure_contents(port, context, epoch, contents, needed)
@@ -219,7 +219,7 @@ async def submit_next(
     for _ in range(TRIES):
         epoch = await epoch_row(port, context, document_id)
         submission = mutation.by(client, await _next_id(port, context, document_id, client), principal=principal)
-        contents = context.contents(epoch.parent, document_id)
+        contents = context.contents_of(epoch)
         needed: dict[Content, bytes | None] = {}
         row, _ = _row(context, contents, document_id, submission, needed, own, _instant(port))
         await ensure_contents(port, context, epoch, contents, needed)
@@ -284,7 +284,7 @@ async def store(
         data = collection.codec.encode(value)
         named.append(Content(collection.folder, digest_of(data)))
         needed[named[-1]] = data
-    await ensure_contents(port, context, epoch, context.contents(epoch.parent, document_id), needed)
+    await ensure_contents(port, context, epoch, context.contents_of(epoch), needed)
     return [Ref(f"{content.folder}/{content.sha256}") for content in named]
 
 

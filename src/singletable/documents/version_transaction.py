@@ -16,7 +16,7 @@ from singletable.documents.context import Context
 from singletable.documents.drafts import ENTRY_BYTES, WorkingVersion, entries_size
 from singletable.documents.head_state import HeadState
 from singletable.documents.retention import epoch_check
-from singletable.documents.rows import Applied
+from singletable.documents.rows import Applied, Version
 from singletable.expressions import Condition, Given, Stored
 from singletable.foundation import guard, model_of
 from singletable.operations import Action, PutItem
@@ -42,18 +42,20 @@ def actions_of(
             Applied(e.submission.client, e.submission.id, e.submission.mutation.name, e.error is not None)
             for e in ended
         ],
+        pool=before.pool,
+        sources={n: place for n, place in (before.sources or {}).items() if n not in working.changed} or None,
     )
     actions: list[Action] = [put_if_absent(version)]
     for name in working.changed:
         hashes = working.hashes_now(name)
-        actions += collection_actions(context, before.document_id, before.parent, name, numbers[name], hashes)
+        actions += collection_actions(context, before, name, numbers[name], hashes)
     actions += [_record(context, before.document_id, number, each) for each in ended]
     actions += _clients(context, state, number, ended)
     return [*actions, epoch_check(context, state.epoch)]
 
 
 def collection_actions(
-    context: Context[Any], document_id: str, parent: str, name: str, number: int, hashes: dict[str, bytes]
+    context: Context[Any], of: Version, name: str, number: int, hashes: dict[str, bytes]
 ) -> list[Action]:
     """The parts of one version of a collection: as few as its entries need."""
     parts = parts_of(hashes)
@@ -61,12 +63,13 @@ def collection_actions(
     return [
         put_if_absent(
             kind(
-                document_id=document_id,
-                parent=parent,
+                document_id=of.document_id,
+                parent=of.parent,
                 number=number,
                 spill=spill,
                 spills=len(parts),
                 items=part,
+                pool=of.pool,
             )
         )
         for spill, part in enumerate(parts)

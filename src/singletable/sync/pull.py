@@ -28,8 +28,8 @@ from singletable.documents.read import (
     hashes_of_all,
     mutations_after,
     newest,
+    newest_of,
     newest_operation,
-    not_found,
 )
 from singletable.documents.rows import ClientRecord, InboxRow, Version
 from singletable.documents.snapshots import scalar_values, scalars_of
@@ -73,9 +73,7 @@ class Puller:
             prepare_query(inbox.consistent(), port.now()).operation(None, _INBOX_ROWS),
         ]
         versions, waiting = await port.send_all(operations)
-        if not versions.items:
-            raise not_found(self.context, document_id)
-        return HeadView(versions.items[0], {row.client for row in waiting.items})
+        return HeadView(newest_of(self.context, document_id, versions.items), {row.client for row in waiting.items})
 
     async def pull(self, port: Port, asked: Pull, head: Version) -> Pulled:
         """The answer to a pull of the caller's own group, up to `head` or a newer version."""
@@ -140,7 +138,7 @@ class Puller:
             for id, digest in after[name].items()
             if before[name].get(id) != digest
         ]
-        contents = self.context.contents(head.parent, head.document_id)
+        contents = self.context.contents_of(head)
         calls = [partial(_json_of, contents, collection, content) for _, collection, content in new]
         values = await port.call_all(calls) if calls else []
         return [*gone, *(Put(key, msgspec.Raw(value)) for (key, _, _), value in zip(new, values, strict=True))]

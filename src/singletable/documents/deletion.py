@@ -1,0 +1,184 @@
+"""Deleting a document: hidden at once, then taken away; whoever finds it half done calls it again.
+
+    hide      one transaction: the epoch says `deleted`, and is raised, so that no commit and no branch that began
+              before holds; a last version, which says so too, hides the others; its places in its parent's list and
+              in its family go
+    clear     its items, but for the versions of collections that a living branch began with
+    sweep     what deleted members of the family kept for branches that are deleted now; with the last member, all blobs
+    reveal    nothing: the epoch stays, so that the id is not used again
+
+What other members of the family don't reach of its blobs goes with their next collection of garbage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from functools import partial
+from typing import Any
+
+from singletable.documents.conditional_put import put_if_absent
+from singletable.documents.context import Context
+from singletable.documents.families import Family, family_of, pages, root_of
+from singletable.documents.read import any_epoch_row, newest, not_found
+from singletable.documents.retention import same_epoch
+from singletable.documents.rows import Branch, GcEpoch, Version
+from singletable.errors import TransactionConflict
+from singletable.flow.port import Port
+from singletable.foundation import ANY, Query, get, guard, model_for, model_of, ready
+from singletable.operations import (
+    MAX_BATCH_WRITE,
+    Action,
+    BatchWriteItem,
+    Cancelled,
+    DeleteItem,
+    PutItem,
+    TransactWriteItems,
+)
+from singletable.operations.answers import RAW
+
+TRIES = 50
+_CONTENTS_AT_ONCE = 256
+
+
+async def delete(port: Port, context: Context[Any], document_id: str) -> None:
+    """Delete a document: hidden when the first transaction has happened, deleted when this returns. NotFound.
+
+    Called again it goes on where it stopped. Three round trips until it is hidden; then it reads all of its items, and
+    writes a unit or more for each. The contents that branches share with it stay.
+    """
+    await ready(port, context.model.table)
+    epoch = await any_epoch_row(port, context, document_id)
+    if epoch is None:
+        raise not_found(context, document_id)
+    if not epoch.deleted:
+        epoch = await _hide(port, context, epoch)
+    elif await _is_gone(port, context, document_id):
+        raise not_found(context, document_id)
+    await _clear(port, context, document_id)
+    await _sweep(port, context, epoch)
+    await _take_versions(port, context, document_id)
+
+
+async def _is_gone(port: Port, context: Context[Any], document_id: str) -> bool:
+    """Whether its deletion has ended: its last version goes last."""
+    versions: Query[Version] = context.model.rows.version.by_number(document_id, ANY)
+    return not [row async for page in pages(port, versions) for row in page]
+
+
+async def _hide(port: Port, context: Context[Any], epoch: GcEpoch) -> GcEpoch:
+    for _ in range(TRIES):
+        last = await newest(port, context, epoch.document_id)
+        hidden = replace(epoch, epoch=epoch.epoch + 1, deleted=True)
+        actions = [*_hiding(context, epoch, hidden, last, port.now()), *await _leaving(port, context, epoch)]
+        try:
+            await port.send(TransactWriteItems(actions, port.token()))
+        except Cancelled:
+            found = await any_epoch_row(port, context, epoch.document_id)
+            assert found is not None, "an epoch is never deleted"
+            if found.deleted:
+                return found
+            epoch = found
+        else:
+            return hidden
+    raise TransactionConflict(
+        f"others wrote versions between each of {TRIES} tries to delete it",
+        table=context.model.table.name,
+        operation="delete",
+        hint="Nothing was deleted. Delete it when fewer write to it.",
+    )
+
+
+def _hiding(context: Context[Any], epoch: GcEpoch, hidden: GcEpoch, last: Version, now: float) -> list[Action]:
+    """The epoch, if it is what was read; the version that hides the others; and the place in the parent's list."""
+    rows, model = context.model.rows, model_of(context.model.rows.epoch)
+    final = replace(
+        last, number=last.number + 1, time=datetime.fromtimestamp(now, timezone.utc), scalars={}, mutations=[],
+        collections={}, sources=None, origin=None, deleted=True,
+    )  # fmt: skip
+    listing = model_of(rows.listing)
+    place = rows.listing.by_parent(last.parent, last.document_id)
+    return [
+        PutItem(model.table.name, model.item(hidden), guard(model, same_epoch(epoch))),
+        put_if_absent(final),
+        DeleteItem(listing.table.name, listing.key_item(place), guard(listing, None), RAW),
+    ]
+
+
+async def _leaving(port: Port, context: Context[Any], epoch: GcEpoch) -> list[Action]:
+    """Its place in its family, marked: what it began with is needed for it no more."""
+    if epoch.pool is None:
+        return []
+    key = context.model.rows.branch.by_branch(epoch.pool.document_id, epoch.document_id)
+    row: Branch | None = await get(port, key.consistent())
+    if row is None:
+        return []
+    model = model_of(context.model.rows.branch)
+    return [PutItem(model.table.name, model.item(replace(row, deleted=True)))]
+
+
+# --- clearing ---------------------------------------------------------------------------------------------------------
+async def _clear(port: Port, context: Context[Any], document_id: str) -> None:
+    """Everything but collections, which branches may need, the version that hides the document, and its family."""
+    rows = context.model.rows
+    for query in (
+        rows.inbox.by_id(document_id, ANY),
+        rows.mutation.by_id(document_id, ANY),
+        rows.client.by_client(document_id, ANY),
+        rows.tag.by_name(document_id, ANY),
+    ):
+        await _delete_all(port, query)
+
+
+async def _take_versions(port: Port, context: Context[Any], document_id: str) -> None:
+    """The versions, and then the one that hid them."""
+    versions: Query[Version] = context.model.rows.version.by_number(document_id, ANY)
+    last: list[Version] = []
+    async for page in pages(port, versions):
+        await _delete_rows(port, [row for row in page if not row.deleted])
+        last += [row for row in page if row.deleted]
+    await _delete_rows(port, last)
+
+
+async def _delete_all(port: Port, query: Query[Any]) -> None:
+    async for page in pages(port, query):
+        await _delete_rows(port, page)
+
+
+async def _delete_rows(port: Port, rows: Sequence[Any]) -> None:
+    if not rows:
+        return
+    model = model_for(rows[0])
+    keys = [model.key_item(model.key_of(row)) for row in rows]
+    batches = [keys[i : i + MAX_BATCH_WRITE] for i in range(0, len(keys), MAX_BATCH_WRITE)]
+    await port.send_all([BatchWriteItem(model.table.name, deletes=batch) for batch in batches])
+
+
+# --- what a family kept -----------------------------------------------------------------------------------------------
+async def _sweep(port: Port, context: Context[Any], epoch: GcEpoch) -> None:
+    """The items of deleted members that no living branch began with; with the last member everything."""
+    family = await family_of(port, context, root_of(epoch))
+    assert family is not None, "an epoch is never deleted"
+    needed = family.needed
+    for document_id in family.deleted:
+        for name, kind in context.model.rows.collections.items():
+            kept = {key.number for key in needed if (key.document_id, key.name) == (document_id, name)}
+            async for page in pages(port, kind.by_number(document_id, ANY)):
+                await _delete_rows(port, [part for part in page if part.number not in kept])
+    await _delete_rows(port, _forgotten(family, {key.document_id for key in needed}))
+    if not family.living:
+        await _delete_all(port, context.model.rows.condemned.by_content(family.root.document_id, ANY))
+        await _delete_blobs(port, context, family.root)
+
+
+def _forgotten(family: Family, needed: Iterable[str]) -> list[Branch]:
+    """Deleted branches of which nothing is left."""
+    return [row for row in family.branches if row.deleted and row.branch not in needed]
+
+
+async def _delete_blobs(port: Port, context: Context[Any], root: GcEpoch) -> None:
+    contents = context.contents_of(root)
+    (found,) = await port.call_all([lambda: list(contents.list())])
+    for i in range(0, len(found), _CONTENTS_AT_ONCE):
+        await port.call_all([partial(contents.delete, each) for each in found[i : i + _CONTENTS_AT_ONCE]])

@@ -1,0 +1,81 @@
+"""Families: a document and its branches, which all use the blobs of the document that the first was branched from.
+
+    Project#<root>   GcEpoch              of the root, which every collection of garbage of the family raises first
+    Project#<root>   ProjectBranch#<id>   a row for each branch, whatever it was branched from
+    Project#<root>   Condemned#...        blobs of the family that may be deleted
+
+So a branch copies nothing, and garbage collection asks every member what it reaches. The root's rows of branches and
+its epoch stay when the root is deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from singletable.documents.context import Context
+from singletable.documents.read import CollectionKey, any_epoch_row
+from singletable.documents.rows import Branch, GcEpoch, Version
+from singletable.flow.port import Port
+from singletable.foundation import ANY, Query, prepare_query
+from singletable.operations import Key
+
+R = TypeVar("R")
+
+
+def root_of(row: Version | GcEpoch) -> str:
+    """The id of the document whose blobs a document uses."""
+    return row.document_id if row.pool is None else row.pool.document_id
+
+
+@dataclass(frozen=True)
+class Family:
+    """A root and its branches."""
+
+    root: GcEpoch
+    branches: Sequence[Branch]
+
+    @property
+    def living(self) -> list[str]:
+        """The members that are not deleted."""
+        own = [] if self.root.deleted else [self.root.document_id]
+        return own + [row.branch for row in self.branches if not row.deleted]
+
+    @property
+    def deleted(self) -> list[str]:
+        """The deleted members that may have items still, because a branch began with them."""
+        own = [self.root.document_id] if self.root.deleted else []
+        return own + [row.branch for row in self.branches if row.deleted]
+
+    @property
+    def needed(self) -> set[CollectionKey]:
+        """The versions of collections that living branches began with."""
+        return sources_of(row for row in self.branches if not row.deleted)
+
+
+def sources_of(branches: Iterable[Branch]) -> set[CollectionKey]:
+    return {
+        CollectionKey(place.document_id, name, place.number) for row in branches for name, place in row.sources.items()
+    }
+
+
+async def family_of(port: Port, context: Context[Any], root: str) -> Family | None:
+    """A root and its branches; None where there was never such a document. Two requests, in this order."""
+    epoch = await any_epoch_row(port, context, root)
+    if epoch is None:
+        return None
+    rows: Query[Branch] = context.model.rows.branch.by_branch(root, ANY)
+    return Family(epoch, [row async for page in pages(port, rows) for row in page])
+
+
+async def pages(port: Port, query: Query[R]) -> AsyncIterator[list[R]]:
+    """Everything of a query, consistently, a page of up to 1 MB at a time."""
+    prepared = prepare_query(query.consistent(), port.now())
+    position: Key | None = None
+    while True:
+        page = await port.send(prepared.operation(position, None))
+        yield page.items
+        position = page.after
+        if position is None:
+            return
