@@ -4,7 +4,7 @@ Grouped by what a layer does with it:
 
 * declare entities and keys of its own (`Entity`, `Special`, `Template`, `KeyPart`, `Slot`, `capture_sort`,
   `system_key`, `system_index`)
-* look a class up (`Model`, `model_of`, `model_for`) and make a table ready (`ready`)
+* look a class up (`Model`, `model_of`, `model_for`, `models_of`) and make a table ready (`ready`)
 * bind a class to a database (`AwaitingDatabase`, `BlockingDatabase`)
 * read (`get`, `get_many`, `prepare_query`, `page`, `read_page`, `read_all`)
 * write under a condition: a request (`put_if`, `update_if`, `delete_if`, `check_if`), and the same as a part of a
@@ -46,6 +46,7 @@ from singletable.schema.capture import ANY, capture_sort, key_type
 from singletable.schema.catalogue import AccessPattern, captured_of, catalogue, collections_of, entity_name
 from singletable.schema.copies import Copy, copied_version, copies_in
 from singletable.schema.entities import Entity, Special, field, names_around
+from singletable.schema.guard_items import models_of
 from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Template
 from singletable.schema.key_text import Part as KeyPart
 from singletable.schema.key_values import TOP, Slot, Verbatim, enum_text
@@ -126,6 +127,7 @@ __all__ = [
     "key_type",
     "model_for",
     "model_of",
+    "models_of",
     "names_around",
     "open_query",
     "page",

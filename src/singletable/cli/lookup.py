@@ -16,7 +16,17 @@ from typing import Any, NoReturn
 import click
 
 from singletable.errors import SingletableError
-from singletable.foundation import Bound, Captured, Entity, Query, Table, captured_of, collections_of, entity_name
+from singletable.foundation import (
+    Bound,
+    Captured,
+    Entity,
+    Query,
+    Table,
+    captured_of,
+    collections_of,
+    entity_name,
+    models_of,
+)
 from singletable.schema import Whole
 
 
@@ -80,7 +90,7 @@ def pattern_of(spec: str, named: str) -> Pattern:
 
 
 def _patterns(table: Table) -> Iterator[Pattern]:
-    for model in table.models:
+    for model in models_of(table):
         for captured in captured_of(model):
             yield Pattern(entity_name(model.kind), captured, _call_of(model.kind, captured), captured.name)
     for kind, name, bound in collections_of(table):

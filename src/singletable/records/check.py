@@ -16,9 +16,9 @@ from singletable.flow.port import Port
 from singletable.operations import BatchGetItem, Item, Key, Scan, Selection
 from singletable.operations.answers import RAW
 from singletable.records.first_use import ready
-from singletable.records.unique_guards import OWNER, OWNER_SORT, guard_key
-from singletable.schema.models import Model
-from singletable.schema.table import GUARD_TYPE, Table
+from singletable.schema.guard_items import guard_key, guards_of
+from singletable.schema.models import Model, model_of
+from singletable.schema.table import GUARD_TYPE, OWNER, OWNER_SORT, Table
 
 _PAGE = 100
 
@@ -54,9 +54,7 @@ async def check(port: Port, table: Table) -> list[Finding]:
 
 def _findings(table: Table, item: Item) -> Iterator[Finding]:
     place, type_name = _place(table, item), _type(table, item)
-    if type_name == GUARD_TYPE:
-        return
-    model = table.model_of_type(type_name)
+    model = _model(table, type_name)
     if model is None:
         yield Finding("type.unknown", "no entity of this program has its type", type_name, place)
         return
@@ -89,7 +87,8 @@ def _partners(table: Table, item: Item) -> Iterator[Key]:
     """The keys of what must be there with an item: the guards of its unique values, or a guard's owner."""
     partition, sort = table.definition.key
     if _is_guard(table, item):
-        yield {partition: item[OWNER], sort: item[OWNER_SORT]}
+        if OWNER in item and OWNER_SORT in item:  # else the item itself is reported, as item.unreadable
+            yield {partition: item[OWNER], sort: item[OWNER_SORT]}
         return
     model = table.model_of_type(_type(table, item))
     if model is None:
@@ -100,7 +99,7 @@ def _partners(table: Table, item: Item) -> Iterator[Key]:
                 value = unique.plan.load(item[unique.stored])
             except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError):
                 continue  # the item itself is reported, as item.unreadable
-            yield guard_key(model, unique, value)
+            yield model.key_item(guard_key(model, unique.name, value))
 
 
 async def _unmatched(port: Port, table: Table, pairs: list[tuple[Item, Key]]) -> list[Finding]:
@@ -138,6 +137,10 @@ def _owns(table: Table, guard: Item, item: Item) -> bool:
 
 def _same(table: Table, key: Key, item: Item) -> bool:
     return _place(table, key) == _place(table, item)
+
+
+def _model(table: Table, type_name: str) -> Model[Any] | None:
+    return model_of(guards_of(table)) if type_name == GUARD_TYPE else table.model_of_type(type_name)
 
 
 def _is_guard(table: Table, item: Item) -> bool:

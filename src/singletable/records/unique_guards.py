@@ -1,10 +1,4 @@
-"""Guard items: a unique value is held by an item of its own, written in the same transaction as its owner.
-
-    pk  _unique#<type>#<attribute>#<value>      sk  _unique
-    _type "_unique"   owner, owner_sort: the key of the item that has the value   (and the same TTL)
-
-Queries never meet a guard: its partition holds nothing else.
-"""
+"""The writes of guard items, which hold unique values: each in the transaction that writes the value's owner."""
 
 from __future__ import annotations
 
@@ -15,16 +9,13 @@ from msgspec import Struct
 
 from singletable.errors import NotUnique, SingletableError
 from singletable.expressions import Condition, Given, Stored
-from singletable.operations import DeleteItem, Item, Key, PutItem
+from singletable.operations import DeleteItem, Item, PutItem
 from singletable.records.conditions import guard
-from singletable.schema.key_text import MAX_PARTITION_BYTES, Part, Template
-from singletable.schema.key_values import Slot
+from singletable.schema.guard_items import guard_key
 from singletable.schema.models import Model
 from singletable.schema.patterns import KeyOf
-from singletable.schema.table import GUARD_TYPE
+from singletable.schema.table import OWNER, OWNER_SORT
 from singletable.values import Field
-
-OWNER, OWNER_SORT = "owner", "owner_sort"
 
 
 class Claim(Struct, frozen=True):
@@ -40,13 +31,13 @@ class Claim(Struct, frozen=True):
     renew: bool = False
     """Write the guard again though its value stays: its expiry changes."""
 
-    def taken(self) -> Iterator[Key]:
+    def taken(self) -> Iterator[KeyOf[Any]]:
         if self.new is not None and (self.renew or self.new != self.old):
-            yield guard_key(self.model, self.field, self.new)
+            yield guard_key(self.model, self.field.name, self.new)
 
-    def given_up(self) -> Iterator[Key]:
+    def given_up(self) -> Iterator[KeyOf[Any]]:
         if self.old is not None and self.new != self.old:
-            yield guard_key(self.model, self.field, self.old)
+            yield guard_key(self.model, self.field.name, self.old)
 
     def refusal(self, stored: Item | None) -> SingletableError:
         return NotUnique(
@@ -58,21 +49,14 @@ class Claim(Struct, frozen=True):
         )
 
 
-def guard_key(model: Model[Any], field: Field, value: Any) -> Key:
-    """The key of the guard of one value."""
-    partition, sort = model.key_attributes
-    text = _template(model, field).write({"type": model.type, "attribute": field.name, "value": value})
-    return {partition: {"S": text}, sort: {"S": GUARD_TYPE}}
-
-
 def guard_actions(claims: Iterable[Claim], now: float) -> Iterator[tuple[Claim, PutItem | DeleteItem[Any]]]:
     """The writes of all guards of a transaction, one for each guard.
 
     A value that one item gives up and another takes changes its owner in one action. InvalidRequest where two items
     would take the same value.
     """
-    taken: dict[tuple[str, str], tuple[Claim, Key]] = {}
-    given_up: dict[tuple[str, str], tuple[Claim, Key]] = {}
+    taken: dict[tuple[str, str], tuple[Claim, KeyOf[Any]]] = {}
+    given_up: dict[tuple[str, str], tuple[Claim, KeyOf[Any]]] = {}
     for claim in claims:
         given_up |= {_place(claim, key): (claim, key) for key in claim.given_up()}
         for key in claim.taken():
@@ -84,18 +68,12 @@ def guard_actions(claims: Iterable[Claim], now: float) -> Iterator[tuple[Claim, 
         yield claim, _put(claim, key, before[0].owner if before else None, now)
     for claim, key in given_up.values():
         free = _is_free(claim) | _is_owner(claim.owner)
-        yield claim, DeleteItem(claim.model.table.name, key, guard(claim.model, free), claim.model)
+        yield claim, DeleteItem(claim.model.table.name, key.model.key_item(key), guard(claim.model, free), claim.model)
 
 
-def _put(claim: Claim, key: Key, given_up_by: KeyOf[Any] | None, now: float) -> PutItem:
-    definition = claim.model.table.definition
-    item: dict[str, Any] = {
-        **key,
-        definition.type_attribute: {"S": GUARD_TYPE},
-        definition.version_attribute: {"N": "1"},
-        OWNER: {"S": claim.owner.partition},
-        OWNER_SORT: {"S": claim.owner.low},
-    }
+def _put(claim: Claim, key: KeyOf[Any], given_up_by: KeyOf[Any] | None, now: float) -> PutItem:
+    made = key.model.kind(**key.model.key_values(key), owner=claim.owner.partition, owner_sort=claim.owner.low)
+    item = key.model.item(made)
     if claim.expires is not None:
         item[claim.model.table.ttl_name] = claim.expires
     free = _is_free(claim) | _is_owner(claim.owner)
@@ -103,7 +81,7 @@ def _put(claim: Claim, key: Key, given_up_by: KeyOf[Any] | None, now: float) -> 
         free = free | _is_owner(given_up_by)
     if claim.model.expires is not None:
         free = free | Condition("<=", (Stored(claim.model.table.ttl_name), Given({"N": str(int(now))})))
-    return PutItem(definition.name, item, guard(claim.model, free))
+    return PutItem(claim.model.table.name, item, guard(claim.model, free))
 
 
 def _is_free(claim: Claim) -> Condition:
@@ -115,11 +93,5 @@ def _is_owner(owner: KeyOf[Any]) -> Condition:
     return partition & Condition("=", (Stored(OWNER_SORT), Given({"S": owner.low})))
 
 
-def _place(claim: Claim, key: Key) -> tuple[str, str]:
-    return claim.model.table.name, key[claim.model.key_attributes[0]]["S"]
-
-
-def _template(model: Model[Any], field: Field) -> Template:
-    slot = Slot("value", model.unique_types[field.name])
-    parts = (Part(GUARD_TYPE), Part("", Slot("type", str)), Part("", Slot("attribute", str)), Part("", slot))
-    return Template(parts, model.table.separator, identifier=True, limit=MAX_PARTITION_BYTES)
+def _place(claim: Claim, key: KeyOf[Any]) -> tuple[str, str]:
+    return claim.model.table.name, key.partition

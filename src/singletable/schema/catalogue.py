@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from singletable.schema.capture import ANY
 from singletable.schema.collections import BoundCollection, Collection
+from singletable.schema.guard_items import models_of
 from singletable.schema.key_values import TOP, Slot
 from singletable.schema.models import Model
 from singletable.schema.patterns import Captured, Query
@@ -71,7 +72,7 @@ def catalogue(table: Table, *, system: bool = False) -> tuple[AccessPattern, ...
 
     `system`: those of the library's own items as well, such as tasks.
     """
-    models = (model for model in table.models if system or not model.is_system)
+    models = (model for model in models_of(table) if system or not model.is_system)
     of_entities = (_of_entity(model, captured) for model in models for captured in captured_of(model))
     of_collections = (_of_collection(kind, name, bound) for kind, name, bound in collections_of(table))
     return (*of_entities, *of_collections)

@@ -106,6 +106,8 @@ class Special(Struct, frozen=True):
     """The stored attribute that marks an item as being deleted: readers treat the item as missing."""
     is_system: bool = False
     """The layer made the class for items of its own, though their type doesn't begin with an underscore."""
+    is_admitted: bool = True
+    """Whether the table takes the class in. Guards have the keys and the type that it refuses to every class."""
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field, copy_of, dataclasses.field))
@@ -254,7 +256,8 @@ def _make_model(cls: type[Entity], table: Table, type: str, version: int, names:
     )
     cls.__model__ = model
     cls.__patterns__ = {name: _declared(cls, name).bound(captured) for name, captured in found.items()}
-    table.admit(model)
+    if special.is_admitted:
+        table.admit(model)
 
 
 def _field(cls: type[Any], table: Table, declared: dataclasses.Field[Any], kind: Any) -> Field:

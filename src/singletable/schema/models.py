@@ -10,6 +10,7 @@ from typing import Any, Generic, Literal, TypeVar
 from singletable.errors import Corrupt, DeclarationError, InvalidRequest
 from singletable.operations import Item, Key
 from singletable.schema.key_text import Template
+from singletable.schema.key_values import Slot, slot_writer
 from singletable.schema.patterns import Captured, KeyOf
 from singletable.schema.stored_key import StoredKey
 from singletable.schema.table import Table
@@ -87,6 +88,12 @@ class Model(Generic[T]):
     def uniques(self) -> tuple[Field, ...]:
         """The attributes whose values no two items may share."""
         return tuple(f for f in self.fields if f.role == "unique")
+
+    @cached_property
+    def unique_texts(self) -> Mapping[str, Callable[[Any], str]]:
+        """What writes the values of the unique attributes in the keys of their guards."""
+        slots = {name: Slot(name, kind) for name, kind in self.unique_types.items()}
+        return {n: slot_writer(slot, self.table.separator, last=True, identifier=True) for n, slot in slots.items()}
 
     def is_expired(self, entity: T, now: float) -> bool:
         """Whether an entity has expired at a time."""

@@ -20,6 +20,8 @@ P = ParamSpec("P")
 
 GUARD_TYPE = "_unique"
 """The type of the items that hold unique values, the first part of their key, and the whole of their sort key."""
+OWNER, OWNER_SORT = "owner", "owner_sort"
+"""Where such an item has the key of the item that holds the value."""
 _GUARD_SORT = Template((Part(GUARD_TYPE),))
 
 
@@ -134,6 +136,13 @@ class Table:
                 f"{model.kind.__name__} could have the key or the type of a guard of unique values, {GUARD_TYPE!r}",
                 table=self.name,
                 hint="Begin the key with another literal.",
+            )
+        taken = {OWNER, OWNER_SORT} & {*self.definition.reserved, self.ttl_name}
+        if model.unique_types and taken:
+            raise DeclarationError(
+                f"{model.kind.__name__} has unique values, whose guards store {min(taken)!r}: the table's own name",
+                table=self.name,
+                hint="Give the attribute of the table or of its index another name.",
             )
 
     def _refuse_overlap(self, model: Model[Any], other: Model[Any]) -> None:

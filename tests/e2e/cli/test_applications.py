@@ -27,6 +27,7 @@ from singletable.cli.app import app
 from singletable.documents import LocalBlobs
 from singletable.operations import Item
 from singletable.schema.catalogue import AccessPattern, catalogue, collections_of, entity_name
+from singletable.schema.guard_items import models_of
 from singletable.schema.models import Model
 from tests.support.raw import all_items
 
@@ -83,7 +84,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         for module in MODULES.values():
             table = table_of(module)
             items = db.run(all_items(db.port, table.name))
-            typed = ((table.model_of_type(item[table.definition.type_attribute]["S"]), item) for item in items)
+            models = {model.type: model for model in models_of(table)}
+            typed = ((models.get(item[table.definition.type_attribute]["S"]), item) for item in items)
             found[module] = [(model, item, model.load(item)) for model, item in typed if model is not None]
         yield Bench(target, found)
 
@@ -117,6 +119,7 @@ def made_up(pattern: AccessPattern) -> list[str]:
     words = {"str": "x", "int": "1", "date": "2026-01-31", "datetime": "2026-01-31T09:30:00Z", "type[Goal]": "Goal"}
     every = {
         **words,
+        "ValueText": "x",
         "State": "DUE",
         "Status": "ACTIVE",
         "Role": "LEAD",

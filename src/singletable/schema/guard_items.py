@@ -1,0 +1,82 @@
+"""Guard items: a unique value is held by an item of its own, written in the same transaction as its owner.
+
+    pk  _unique#<type>#<attribute>#<value>      sk  _unique
+    _type "_unique"   owner, owner_sort: the key of the item that has the value   (and the same TTL)
+
+Queries never meet a guard: its partition holds nothing else, as no other class is given such a key or type.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, ClassVar
+
+from singletable.schema.entities import Entity, Special
+from singletable.schema.key_values import Verbatim
+from singletable.schema.models import Model, model_of
+from singletable.schema.patterns import KeyOf
+from singletable.schema.system_items import KeyParts, system_key
+from singletable.schema.table import GUARD_TYPE, Table
+from singletable.values import Field
+from singletable.values.plans import TEXT
+
+_IN_KEY = ("type", "attribute", "value")
+_WRITERS = "The guard of a unique value is written with the item that has the value."
+_REFUSED: tuple[str, ...] = ("create", "put", "update", "upsert", "delete", "write_many")
+
+
+class ValueText(str, Verbatim):
+    """A unique value as it stands in a key: of any type, escaped where its type is."""
+
+    wanted: ClassVar[str] = "a value's text in a key"
+
+    @classmethod
+    def to_text(cls, value: Any) -> str:
+        return str(value)
+
+    @classmethod
+    def from_text(cls, text: str) -> ValueText:
+        return cls(text)
+
+
+class Guard(Entity):
+    """The guard of one unique value. What it guards is in its key only, its owner beside it."""
+
+    type: str
+    attribute: str
+    value: ValueText
+    owner: str
+    owner_sort: str
+
+    @classmethod
+    def __special__(cls, table: Table, type: str) -> Special:
+        in_key = {name: Field(name, f"{GUARD_TYPE} {name}", TEXT, is_written=False) for name in _IN_KEY}
+        return Special(fields=in_key, refuses=dict.fromkeys(_REFUSED, _WRITERS), is_admitted=False)
+
+
+@cache
+def guards_of(table: Table) -> type[Any]:
+    """The entity of a table's guards."""
+
+    class UniqueGuard(Guard, table=table, type=GUARD_TYPE):
+        @system_key(table)
+        @staticmethod
+        def by_value(type: str, attribute: str, value: ValueText) -> KeyParts:
+            """The guard of a unique value, with its owner's key."""
+            return (GUARD_TYPE, f"{type}", f"{attribute}", f"{value}"), (GUARD_TYPE,)
+
+    return UniqueGuard
+
+
+def guard_key(model: Model[Any], attribute: str, value: Any) -> KeyOf[Any]:
+    """The key of the guard of one value; InvalidValue for a value that has no place in a key."""
+    key: KeyOf[Any] = guards_of(model.table).by_value(
+        model.type, attribute, ValueText(model.unique_texts[attribute](value))
+    )
+    return key
+
+
+def models_of(table: Table) -> tuple[Model[Any], ...]:
+    """All that a table's items are read by: its entities and, where one has unique values, their guards."""
+    has_guards = any(model.unique_types for model in table.models)
+    return (*table.models, model_of(guards_of(table))) if has_guards else table.models

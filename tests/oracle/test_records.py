@@ -1,0 +1,96 @@
+"""`db.check` sees each fault of records that is planted in an otherwise sound table, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from singletable import Database, Entity, Key, Table, connect, field
+from singletable.schema import KeyOf, model_of
+from singletable.schema.guard_items import guard_key, guards_of
+from tests.oracle.planting import codes, delete, edit, put
+
+app = Table("oracle-records", indexes=["gsi1"])
+
+
+class Person(Entity, table=app, type="person"):
+    id: str
+    email: str = field(unique=True)
+    city: str
+
+    @app.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        return f"person#{id}", "person"
+
+    @app.index("gsi1")
+    @staticmethod
+    def by_city(city: str, id: str) -> Key:
+        return f"city#{city}", f"person#{id}"
+
+
+@pytest.fixture
+def db() -> Iterator[Database]:
+    with connect("local") as made:
+        for id in ("a", "b"):
+            made.create(Person(id=id, email=f"{id}@example.org", city="Oslo"))
+        assert made.check(app) == []
+        yield made
+
+
+A = Person.by_id("a")
+
+
+def guard_of(email: str) -> KeyOf[Any]:
+    return guard_key(model_of(Person), "email", email)
+
+
+def elsewhere(db: Database) -> None:
+    """An item under the key of another, with a guard that names that key."""
+    stray = Person(id="c", email="c@example.org", city="Oslo")
+    put(db, Person, {**model_of(Person).item(stray), "pk": {"S": "person#d"}})
+    guards = model_of(guards_of(app))
+    made = {"type": "person", "attribute": "email", "value": "c@example.org"}
+    put(db, Person, guards.item(guards.kind(**made, owner="person#d", owner_sort="person")))
+
+
+GUARD_OF_NOBODY: dict[str, Any] = {
+    "pk": {"S": "_unique#person#email#z@example.org"},
+    "sk": {"S": "_unique"},
+    "_type": {"S": "_unique"},
+    "_v": {"N": "1"},
+    "owner": {"S": "person#z"},
+    "owner_sort": {"S": "person"},
+}
+PLANTED: dict[str, tuple[str, Callable[[Database], None]]] = {
+    "a type of no class": (
+        "type.unknown",
+        lambda db: put(db, Person, {"pk": {"S": "x"}, "sk": {"S": "x"}, "_type": {"S": "planet"}}),
+    ),
+    "no type": ("type.unknown", lambda db: put(db, Person, {"pk": {"S": "x"}, "sk": {"S": "x"}})),
+    "an attribute of another type": ("item.unreadable", lambda db: edit(db, A, city={"N": "1"})),
+    "a schema version to come": ("item.unreadable", lambda db: edit(db, A, _v={"N": "2"})),
+    "a guard without its owner": (
+        "item.unreadable",
+        lambda db: put(db, Person, {n: v for n, v in GUARD_OF_NOBODY.items() if n != "owner"}),
+    ),
+    "another key than the attributes make": ("key.wrong", elsewhere),
+    "an index key of before": ("index-key.stale", lambda db: edit(db, A, gsi1pk={"S": "city#Rome"})),
+    "no index key": ("index-key.stale", lambda db: edit(db, A, gsi1sk=None)),
+    "a value without its guard": ("guard.missing", lambda db: delete(db, guard_of("a@example.org"))),
+    "a guard without an item": ("guard.orphan", lambda db: put(db, Person, GUARD_OF_NOBODY)),
+    "a second guard of an item": (
+        "guard.orphan",
+        lambda db: put(db, Person, {**GUARD_OF_NOBODY, "owner": {"S": "person#a"}}),
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_a_planted_fault_is_found_and_nothing_else(db: Database, fault: str) -> None:
+    code, plant = PLANTED[fault]
+    plant(db)
+    found = db.check(app)
+    assert codes(found) == [code], [str(finding) for finding in found]
