@@ -2,6 +2,8 @@
 
 PYTHON ?= python3
 WORKERS ?= 2
+SAMPLE ?= 30
+SEED ?= 1
 
 BIN := .venv/bin
 # A folder is checked from the day it holds something.
@@ -17,7 +19,7 @@ QUICK := tests/unit tests/property tests/architecture tests/typing tests/docs/te
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test soak check audit bench format setup pins clean need-python need-npm
+.PHONY: help demo quick test soak check mutants mutants-map audit bench format setup pins clean need-python need-npm
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +49,14 @@ check: setup ## lint, format, generated modules, both type checkers, the import 
 	$(BIN)/mypy $(CODE)
 	node_modules/.bin/pyright
 	$(BIN)/lint-imports
+
+# The map is made once, and again with `make mutants-map`: it takes as long as the tests.
+mutants: setup ## try SAMPLE=30 small changes of the library (SEED=1) against the tests that run them
+	@[ -e .mutants/lines ] || $(MAKE) mutants-map
+	$(BIN)/python -m tools.mutants run --sample $(SAMPLE) --seed $(SEED)
+
+mutants-map: setup
+	$(BIN)/python -m tools.mutants map --workers $(WORKERS)
 
 audit: $(TOOLS_READY) need-npm ## ask for known vulnerabilities of what is pinned
 	.venv-tools/bin/python -m requirements.audit
