@@ -12,7 +12,7 @@ import sys
 import tempfile
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -47,7 +47,7 @@ def verdicts() -> dict[str, str]:
 
 
 @contextmanager
-def copy_of_tree() -> Iterator[Path]:
+def copy_of_tree() -> Generator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder, "tree")
         shutil.copytree(ROOT, root, ignore=_NOT_COPIED, symlinks=True)
