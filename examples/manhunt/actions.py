@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
+from functools import update_wrapper
+from typing import Any
 
 import click
 
 from examples.manhunt.base import WEEK_SECONDS
 from examples.manhunt.errors import Invalid
 from examples.manhunt.messages import DEFAULT_MESSAGE
-from examples.manhunt.model import Kind, Status
+from examples.manhunt.model import Kind, QuietHours, Status
 from examples.manhunt.output import (
     contact_json,
     print_contact,
@@ -18,9 +22,11 @@ from examples.manhunt.output import (
     print_searches,
     search_json,
 )
+from examples.manhunt.queries import Window
 from examples.manhunt.searches import ANSWER_SECONDS
 from examples.manhunt.service import Service
 from examples.manhunt.views import search_view
+from examples.manhunt.words import moment
 from examples.shared.cost import metered
 from examples.shared.opening import pass_opened
 from examples.shared.terminal import print_cost, print_json
@@ -35,6 +41,27 @@ class Operator:
 
 
 SECONDS = click.IntRange(0, WEEK_SECONDS)
+
+
+def since_until(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Two options that together are the argument `window`."""
+
+    def run(*given: Any, since: str | None, until: str | None, **options: Any) -> Any:
+        return function(*given, window=Window(_moment(since), _moment(until)), **options)
+
+    found = update_wrapper(run, function)
+    for name, shown in (("until", "Before this moment."), ("since", "After this moment, as in 2026-01-31T09:30Z.")):
+        found = click.option(f"--{name}", help=shown)(found)
+    return found
+
+
+def _moment(text: str | None) -> datetime | None:
+    return moment(text) if text is not None else None
+
+
+def print_more(cursor: str | None) -> None:
+    if cursor is not None:
+        click.echo(f"more: --after {cursor}")
 
 
 # --- contacts ---------------------------------------------------------------------------------------------------------
@@ -58,17 +85,21 @@ def list_contacts(op: Operator, after: str | None) -> None:
     """By name."""
     page, took = metered(op.service.db, lambda: op.service.contacts_of_domain(op.domain, limit=100, after=after))
     print_contacts(page.items)
-    if page.cursor is not None:
-        click.echo(f"more: --after {page.cursor}")
+    print_more(page.cursor)
     print_cost(took.cost)
 
 
 @contact.command("show")
 @click.argument("contact_id")
 @click.option("--json", "as_json", is_flag=True)
+@click.option("--alone", is_flag=True, help="Without the methods.")
 @pass_opened
-def show_contact(op: Operator, contact_id: str, as_json: bool) -> None:
+def show_contact(op: Operator, contact_id: str, as_json: bool, alone: bool) -> None:
     """A contact with its methods."""
+    if alone:
+        only, took = metered(op.service.db, lambda: op.service.contact_by_id(op.domain, contact_id))
+        print_contacts([only])
+        return print_cost(took.cost)
     found, took = metered(op.service.db, lambda: op.service.contact_with_methods(op.domain, contact_id))
     if as_json:
         return print_json(contact_json(found))
@@ -83,6 +114,18 @@ def show_contact(op: Operator, contact_id: str, as_json: bool) -> None:
 def rename_contact(op: Operator, contact_id: str, name: str) -> None:
     """Searches that are open keep the name they began with."""
     op.service.rename_contact(op.domain, contact_id, name)
+
+
+@contact.command("quiet")
+@click.argument("contact_id")
+@click.argument("hours", metavar="FROM TO", nargs=-1)
+@click.option("--zone", default="UTC", show_default=True, help="As in Europe/Berlin.")
+@pass_opened
+def quiet(op: Operator, contact_id: str, hours: tuple[str, ...], zone: str) -> None:
+    """What is not urgent waits from FROM until TO, as in 22:00 07:00; without them there are no quiet hours."""
+    if len(hours) not in (0, 2):
+        raise Invalid("say both times, as in 22:00 07:00, or none")
+    op.service.set_quiet_hours(op.domain, contact_id, QuietHours(hours[0], hours[1], zone) if hours else None)
 
 
 @contact.command("delete")
@@ -174,13 +217,18 @@ def search() -> None:
 @click.option("--message", default=DEFAULT_MESSAGE, show_default=True, help="$name stands for a value of --meta.")
 @click.option("--meta", "pairs", metavar="NAME=TEXT", multiple=True)
 @click.option("--answer-seconds", type=SECONDS, default=ANSWER_SECONDS, show_default=True)
+@click.option("--urgent/--not-urgent", default=True, help="What is not urgent waits for the end of quiet hours.")
 @pass_opened
-def open_search(op: Operator, contact_id: str, message: str, pairs: tuple[str, ...], answer_seconds: int) -> None:
+def open_search(
+    op: Operator, contact_id: str, message: str, pairs: tuple[str, ...], answer_seconds: int, urgent: bool
+) -> None:
     """Begin to look for a contact; print the search's id."""
     if any("=" not in pair for pair in pairs):
         raise Invalid("--meta is NAME=TEXT")
     metadata = {name: text for name, _, text in (pair.partition("=") for pair in pairs)}
-    opened = op.service.open_search(op.domain, contact_id, metadata, message=message, answer_seconds=answer_seconds)
+    opened = op.service.open_search(
+        op.domain, contact_id, metadata, message=message, answer_seconds=answer_seconds, urgent=urgent
+    )
     click.echo(opened.search_id)
     if opened.resolution is not None:
         click.echo(f"{opened.status.value}: {opened.resolution.how}", err=True)
@@ -189,27 +237,39 @@ def open_search(op: Operator, contact_id: str, message: str, pairs: tuple[str, .
 @search.command("list")
 @click.argument("contact_id")
 @click.option("--status", type=click.Choice([status.value for status in Status]))
+@since_until
 @click.option("--after", help="The cursor that the page before gave.")
 @pass_opened
-def list_searches(op: Operator, contact_id: str, status: str | None, after: str | None) -> None:
-    """The newest first."""
-    app, domain = op.service, op.domain
-    if status is None:
-        page = app.searches_of_contact(domain, contact_id, newest_first=True, limit=100, after=after)
-    else:
-        asked = Status(status)
-        page = app.searches_with_status(domain, contact_id, asked, newest_first=True, limit=100, after=after)
+def list_searches(op: Operator, contact_id: str, status: str | None, window: Window, after: str | None) -> None:
+    """The newest first: all or of a status, at any time or between two moments."""
+    page, took = metered(
+        op.service.db,
+        lambda: op.service.some_searches(
+            op.domain,
+            contact_id,
+            Status(status) if status is not None else None,
+            window=window,
+            newest_first=True,
+            limit=100,
+            after=after,
+        ),
+    )
     print_searches(page.items)
-    if page.cursor is not None:
-        click.echo(f"more: --after {page.cursor}")
+    print_more(page.cursor)
+    print_cost(took.cost)
 
 
 @search.command("show")
 @click.argument("search_id")
 @click.option("--json", "as_json", is_flag=True)
+@click.option("--alone", is_flag=True, help="Without its attempts.")
 @pass_opened
-def show_search(op: Operator, search_id: str, as_json: bool) -> None:
+def show_search(op: Operator, search_id: str, as_json: bool, alone: bool) -> None:
     """A search with its attempts."""
+    if alone:
+        only, took = metered(op.service.db, lambda: op.service.search_by_id(op.domain, search_id))
+        print_searches([only])
+        return print_cost(took.cost)
     found, took = metered(op.service.db, lambda: op.service.search_with_attempts(op.domain, search_id))
     if as_json:
         return print_json(search_json(found))

@@ -15,7 +15,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.staticfiles import StaticFiles
 
-from examples.manhunt import pages, telephone
+from examples.manhunt import api_incidents, pages, telephone
 from examples.manhunt.errors import ApplicationError, Invalid, Missing, Refused
 from examples.manhunt.model import Status
 from examples.manhunt.queries import Window
@@ -67,7 +67,7 @@ def create_app(web: Web, hosts: Sequence[str] = LOCAL_HOSTS) -> FastAPI:
     app.state.web = web
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
     app.middleware("http")(_with_headers)
-    for router in (routes, telephone.routes, pages.routes):
+    for router in (routes, api_incidents.routes, telephone.routes, pages.routes):
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=FOLDER / "static"), name="static")
     for kind, status in STATUS.items():
@@ -116,7 +116,12 @@ def create_contact(app: App, domain: Domain, given: ContactIn) -> ContactOut:
 
 
 @routes.get("/contacts/{contact_id}")
-def contact_with_methods(app: App, domain: Domain, contact_id: str) -> ContactDetailsOut:
+def contact_with_methods(
+    app: App, domain: Domain, contact_id: str, methods: bool = True
+) -> ContactDetailsOut | ContactOut:
+    """With `methods=false`, the contact alone."""
+    if not methods:
+        return ContactOut.of(app.contact_by_id(domain, contact_id))
     return ContactDetailsOut.details(app.contact_with_methods(domain, contact_id))
 
 
@@ -152,7 +157,12 @@ def delete_method(app: App, domain: Domain, contact_id: str, method_id: str) -> 
 def open_search(app: App, domain: Domain, contact_id: str, given: SearchIn) -> SearchOut:
     """Look for a contact. Without an enabled method the search has failed at once, and says so."""
     opened = app.open_search(
-        domain, contact_id, given.metadata, message=given.message, answer_seconds=given.answer_seconds
+        domain,
+        contact_id,
+        given.metadata,
+        message=given.message,
+        answer_seconds=given.answer_seconds,
+        urgent=given.urgent,
     )
     return SearchOut.of(opened)
 
@@ -171,19 +181,20 @@ def searches_of_contact(
 ) -> SearchesOut:
     """A page of a contact's searches by time: all or of a status, after `since` and before `until`."""
     window = Window(since, until)
-    if status is None:
-        found = app.searches_of_contact(
-            domain, contact_id, window=window, newest_first=newest_first, limit=limit, after=after
-        )
-    else:
-        found = app.searches_with_status(
+    return SearchesOut.of(
+        app.some_searches(
             domain, contact_id, status, window=window, newest_first=newest_first, limit=limit, after=after
         )
-    return SearchesOut.of(found)
+    )
 
 
 @routes.get("/searches/{search_id}")
-def search_with_attempts(app: App, domain: Domain, search_id: str) -> SearchDetailsOut:
+def search_with_attempts(
+    app: App, domain: Domain, search_id: str, attempts: bool = True
+) -> SearchDetailsOut | SearchOut:
+    """With `attempts=false`, the search alone."""
+    if not attempts:
+        return SearchOut.of(app.search_by_id(domain, search_id))
     return SearchDetailsOut.details(app.search_with_attempts(domain, search_id))
 
 

@@ -13,8 +13,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import click
+from click.core import ParameterSource
 
-from examples.manhunt.actions import Operator, groups
+from examples.manhunt import actions, actions_incidents
+from examples.manhunt.actions import Operator
 from examples.manhunt.check import check
 from examples.manhunt.escalation import Escalation
 from examples.manhunt.links import Links
@@ -51,7 +53,10 @@ LOCAL_HOSTS = ("127.0.0.1", "localhost")
 @click.option("--domain", default="harbour", show_default=True, envvar="MANHUNT_DOMAIN", help="The tenant.")
 @click.pass_context
 def main(context: click.Context, target: str, domain: str) -> None:
-    """Contacts, their methods, and the searches for them, in one DynamoDB table."""
+    """Incidents, and the contacts that are hunted for until one answers, in one DynamoDB table."""
+    is_said = context.get_parameter_source("target") is not ParameterSource.DEFAULT
+    if context.invoked_subcommand == "demo" and not is_said:
+        target = "local"  # in memory: a demonstration leaves no file behind
     context.obj = Opening(context, target, manhunt, lambda db: Operator(Service(db), domain))
 
 
@@ -209,5 +214,5 @@ def _worker_name() -> str:
     return f"{socket.gethostname()[:60]}-{os.getpid()}"
 
 
-for group in groups:
+for group in (*actions.groups, *actions_incidents.groups):
     main.add_command(group)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
-from examples.manhunt.model import Contact, ContactDetails, Search
+from examples.manhunt.model import Contact, ContactDetails, Incident, IncidentDetails, Policy, Rota, Search
 from examples.manhunt.times import day, duration
 from examples.manhunt.views import SearchView
+from examples.manhunt.zones import OnCall, on_call
 from examples.shared.terminal import print_table
 
 
@@ -62,3 +64,70 @@ def _ending(search: Search) -> str:
     if search.resolution is None:
         return ""
     return ", ".join(part for part in (search.resolution.by, search.resolution.how, search.resolution.reason) if part)
+
+
+# --- rotas, policies, incidents ---------------------------------------------------------------------------------------
+def incident_json(found: IncidentDetails, searches: Sequence[Search]) -> Any:
+    from examples.manhunt.schemas_incidents import IncidentDetailsOut  # noqa: PLC0415
+
+    return IncidentDetailsOut.details(found, list(searches)).model_dump(mode="json")
+
+
+def print_rotas(rotas: Sequence[Rota], now: datetime) -> None:
+    turns = [on_call(rota, now) for rota in rotas]
+    lines = [
+        (rota.rota_id, rota.name, turn.contact_id if turn is not None else "nobody")
+        for rota, turn in zip(rotas, turns, strict=True)
+    ]
+    print_table("", ("rota", "name", "on call"), lines)
+
+
+def print_rota(rota: Rota) -> None:
+    turns = f"{rota.name}: turns of {duration(rota.turn_seconds)} since {day(rota.starts_at)}, {rota.zone}"
+    print_table(turns, ("turn", "contact"), [(str(number), id) for number, id in enumerate(rota.members, start=1)])
+    lines = [(each.override_id, each.contact_id, day(each.starts_at), day(each.ends_at)) for each in rota.overrides]
+    print_table("", ("override", "contact", "from", "to"), lines)
+
+
+def print_calendar(turns: Sequence[OnCall]) -> None:
+    lines = [
+        (day(turn.starts_at), day(turn.ends_at), turn.contact_id, "override" if turn.override_id else "")
+        for turn in turns
+    ]
+    print_table("", ("from", "to", "contact", ""), lines)
+
+
+def print_policies(policies: Sequence[Policy]) -> None:
+    lines = [(each.policy_id, each.name, str(len(each.stages)), str(each.repeats)) for each in policies]
+    print_table("", ("policy", "name", "stages", "repeats"), lines)
+
+
+def print_policy(policy: Policy) -> None:
+    lines = [
+        (str(number), ", ".join(f"{who.kind.value}:{who.id}" for who in stage.targets), duration(stage.wait_seconds))
+        for number, stage in enumerate(policy.stages)
+    ]
+    print_table(f"{policy.name}, repeated {policy.repeats} times", ("stage", "who", "waits"), lines)
+    if policy.links:
+        print_table("", ("link", "address"), [(link.title, link.url) for link in policy.links])
+
+
+def print_incidents(incidents: Sequence[Incident]) -> None:
+    lines = [
+        (each.incident_id, day(each.opened_at), each.status.value, each.held_by, str(each.alarms), each.summary)
+        for each in incidents
+    ]
+    print_table("", ("incident", "opened", "status", "by", "alarms", "summary"), lines)
+
+
+def print_incident(found: IncidentDetails, searches: Sequence[Search]) -> None:
+    incident, links = found.incident, {link.search_id: link for link in found.searches}
+    lines = [
+        (str(links[search.search_id].stage), search.contact_name, search.status.value, search.search_id)
+        for search in searches
+    ]
+    print_table(f"{incident.summary}: {incident.status.value}", ("stage", "contact", "status", "search"), lines)
+    reactions = [(day(each.at), each.kind.value, each.by, each.said) for each in found.reactions]
+    print_table("", ("at", "reaction", "by", ""), reactions)
+    if found.resources:
+        print_table("", ("resource", "address"), [(each.title, each.url) for each in found.resources])

@@ -104,6 +104,26 @@ class Queries(Base):
         query = Search.by_status(status, contact_id, started_at=window.range)
         return self._page(domain_id, contact_id, query.newest_first() if newest_first else query, limit, after)
 
+    def some_searches(
+        self,
+        domain_id: str,
+        contact_id: str,
+        status: Status | None,
+        *,
+        window: Window = EVER,
+        newest_first: bool = False,
+        limit: int = 25,
+        after: str | None = None,
+    ) -> Page[Search]:
+        """Those with a status, or all where it is None: one of the two queries above."""
+        if status is None:
+            return self.searches_of_contact(
+                domain_id, contact_id, window=window, newest_first=newest_first, limit=limit, after=after
+            )
+        return self.searches_with_status(
+            domain_id, contact_id, status, window=window, newest_first=newest_first, limit=limit, after=after
+        )
+
     def _page(
         self, domain_id: str, contact_id: str, query: Query[Search], limit: int, after: str | None
     ) -> Page[Search]:

@@ -64,6 +64,8 @@ class SearchIn(Input):
     metadata: Annotated[dict[Text, Text], Field(max_length=MAX_METADATA)] = {}
     message: Text = DEFAULT_MESSAGE
     answer_seconds: Seconds = ANSWER_SECONDS
+    urgent: bool = True
+    """What is not urgent waits for the end of the contact's quiet hours."""
 
 
 class CancelIn(Input):
@@ -78,13 +80,21 @@ class AnswerIn(Input):
     said: Reason = ""
 
 
+class QuietOut(BaseModel):
+    starts: str
+    ends: str
+    zone: str
+
+
 class ContactOut(BaseModel):
     contact_id: str
     name: str
+    quiet: QuietOut | None
 
     @classmethod
     def of(cls, contact: Contact) -> ContactOut:
-        return cls(contact_id=contact.contact_id, name=contact.name)
+        quiet = QuietOut(**vars(contact.quiet)) if contact.quiet is not None else None
+        return cls(contact_id=contact.contact_id, name=contact.name, quiet=quiet)
 
 
 class MethodOut(BaseModel):

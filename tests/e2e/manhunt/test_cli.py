@@ -8,19 +8,21 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from click.testing import CliRunner
 
+from examples.manhunt.cli import main
 from examples.manhunt.simulate import LONGEST_WAIT_SECONDS, DueAnswer, Signs, Stuck
 from tests.e2e.manhunt.receivers import http_server
 from tests.e2e.manhunt.support import SECRET
 from tests.support.busy import busy_loops
-from tests.support.commandline import ROOT, CommandLine
+from tests.support.commandline import ROOT, CommandLine, Ran
 
 MODULE = "examples.manhunt"
 KEYS = [
@@ -143,7 +145,20 @@ def test_a_simulation_is_stuck_when_nothing_happens_not_when_it_takes_long() -> 
 
 
 # --- the operator -----------------------------------------------------------------------------------------------------
-def test_contacts_methods_and_searches(run: CommandLine) -> None:
+def in_this_process(target: str) -> Callable[..., Ran]:
+    """The same commands, without a process for each."""
+
+    def run(*arguments: str) -> Ran:
+        done = CliRunner().invoke(main, ["--db", target, *arguments], catch_exceptions=False)
+        assert done.exit_code == 0, done.stderr
+        return Ran(done.stdout, done.stderr, done.exit_code)
+
+    return run
+
+
+def test_contacts_methods_and_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    run = in_this_process(f"local:{tmp_path}/manhunt.db")
     contact = run("contact", "add", "Ada").last_line
     method = run("method", "add", contact, "email", "ada@example.org", "--wait", "5").last_line
     run("method", "change", contact, method, "--to", "ada@example.net", "--disable")
@@ -163,6 +178,53 @@ def test_contacts_methods_and_searches(run: CommandLine) -> None:
     run("contact", "delete", contact)
 
 
+def test_rotas_policies_and_incidents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    run = in_this_process(f"local:{tmp_path}/manhunt.db")
+    ada, grace = (run("contact", "add", name).last_line for name in ("Ada", "Grace"))
+    for contact in (ada, grace):
+        run("method", "add", contact, "email", "somebody@example.org")
+    run("contact", "quiet", ada, "22:00", "07:00", "--zone", "Europe/Berlin")
+    rota = run("rota", "add", "nights", ada, grace, "--turn", "1d", "--zone", "Europe/Berlin").last_line
+    assert ada in run("rota", "list").out
+    run("rota", "override", rota, grace, "2026-01-01T00:00Z", "2099-01-01T00:00Z")
+    assert grace in run("rota", "calendar", rota).out
+    policy = run("policy", "add", "lights", "--stage", f"rota:{rota}@300", "--stage", f"contact:{ada}@300").last_line
+    assert f"rota:{rota}" in run("policy", "show", policy).out
+    incident = run("incident", "open", policy, "the lamp is out", "--key", "lamp").last_line
+    again = run("incident", "open", policy, "the lamp is out", "--key", "lamp")
+    assert (again.last_line, "alarm 2" in again.err) == (incident, True)
+    shown = run("incident", "show", incident, "--json").json
+    assert [(each["contact_name"], each["status"]) for each in shown["searches"]] == [("Grace", "active")]
+    run("incident", "reassign", incident, f"contact:{ada}", "--by", "Grace")
+    run("incident", "snooze", incident, "8h", "--by", "Ada")
+    run("incident", "acknowledge", incident, "--by", "Ada", "--said", "mine")
+    run("incident", "add-resource", incident, "Notes=https://notes.example.org/1")
+    run("incident", "resolve", incident, "--by", "Ada")
+    assert "Notes" in run("incident", "show", incident).out
+    assert incident in run("incident", "list", "--status", "resolved", "--since", "2026-01-01").out
+    assert incident not in run("incident", "list", "--until", "2026-01-01").out
+    found = run("search", "list", grace, "--status", "active", "--since", "2026-01-01", "--until", "2099-01-01")
+    assert (shown["searches"][0]["search_id"] in found.out, "1 requests" in found.err) == (True, True)
+    assert "0.5 read units" in run("search", "show", shown["searches"][0]["search_id"], "--alone").err
+    assert run("check").out == "nothing is wrong\n"
+
+
+def test_the_demonstration_leaves_no_file(tmp_path: Path) -> None:
+    port = free_port()
+    paths = os.pathsep.join((str(ROOT / "src"), str(ROOT)))
+    environ = {k: v for k, v in os.environ.items() if not k.startswith("MANHUNT_")} | {"PYTHONPATH": paths}
+    command = [sys.executable, "-m", MODULE, "demo", "--port", str(port)]
+    log, folder = tmp_path / "log", tmp_path / "checkout"
+    folder.mkdir()
+    with log.open("wb") as out, subprocess.Popen(command, cwd=folder, env=environ, stdout=out, stderr=out) as demo:
+        until(lambda: "Uvicorn running" in log.read_text(), log)
+        assert "Ada Lovelace" in httpx.get(f"http://127.0.0.1:{port}/").text
+        demo.terminate()
+        demo.wait(30)
+    assert list(folder.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -171,6 +233,13 @@ def test_contacts_methods_and_searches(run: CommandLine) -> None:
         (("method", "add", "nobody", "email", "ada"), "an e-mail address looks like"),
         (("contact", "add", ""), "a name has"),
         (("token", "harbour", "--secret", "short"), "at least 32 characters"),
+        (("rota", "show", "nobody"), "there is no rota 'nobody'"),
+        (("policy", "add", "x", "--stage", "ada@300"), "say contact:ID or rota:ID"),
+        (("policy", "add", "x", "--stage", "contact:x"), "as in rota:ID,contact:ID@300"),
+        (("incident", "open", "nobody", "x"), "there is no policy 'nobody'"),
+        (("incident", "snooze", "x", "soon", "--by", "ada"), "'soon' is no length of time"),
+        (("incident", "list", "--since", "yesterday"), "'yesterday' is no moment"),
+        (("contact", "quiet", "x", "22:00"), "say both times"),
     ],
 )
 def test_refusals_are_a_line(run: CommandLine, arguments: tuple[str, ...], said: str) -> None:

@@ -1,0 +1,50 @@
+"""What people type on a command line or in a form: moments, targets, stages, links."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+from examples.manhunt.errors import Invalid
+from examples.manhunt.model import Link, Stage, Target, TargetKind
+
+
+def moment(text: str) -> datetime:
+    """`2026-01-31T09:30Z`, or with another offset; without one it is UTC."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise Invalid(f"{text!r} is no moment: say one as in 2026-01-31T09:30Z") from error
+    return found if found.tzinfo is not None else found.replace(tzinfo=timezone.utc)
+
+
+def target(text: str) -> Target:
+    """`contact:ID` or `rota:ID`."""
+    kind, colon, id = text.strip().partition(":")
+    if not colon or not id or kind not in {each.value for each in TargetKind}:
+        raise Invalid(f"{text!r} is nobody to look for: say contact:ID or rota:ID")
+    return Target(TargetKind(kind), id)
+
+
+def stage(text: str) -> Stage:
+    """`rota:ID,contact:ID@300`: who is looked for, and how many seconds before the next stage."""
+    targets, _, seconds = text.rpartition("@")
+    if not targets or not seconds.isdecimal():
+        raise Invalid(f"{text!r} is no stage: say whom and for how many seconds, as in rota:ID,contact:ID@300")
+    return Stage([target(part) for part in targets.split(",")], int(seconds))
+
+
+def link(text: str) -> Link:
+    """`TITLE=URL`."""
+    title, equals, url = text.partition("=")
+    if not equals:
+        raise Invalid(f"{text!r} is no link: say TITLE=URL")
+    return Link(title.strip(), url.strip())
+
+
+def seconds_of(text: str) -> int:
+    """`90`, `15m`, `8h`, `7d`: seconds, minutes, hours or days."""
+    units = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
+    number, unit = (text[:-1], text[-1:]) if text[-1:] in units else (text, "s")
+    if not number.isdecimal() or len(number) > 9:
+        raise Invalid(f"{text!r} is no length of time: say one as in 90, 15m, 8h or 7d")
+    return int(number) * units[unit]
