@@ -17,6 +17,9 @@ from singletable.records import flows as records
 from singletable.schema import ANY
 from tests.documents.models import Comment, Project, Shape, fail, link_shape, note, put_comment, put_shape
 from tests.documents.stepping import Stepped, SteppingPort, at_random
+from tests.faults.actions import NotThereYet, PartialPage
+from tests.faults.port import make_faulty
+from tests.faults.rules import Faults, Match, Rule
 
 GARBAGE = [Shape(n, n, "garbage") for n in range(3)]
 LONG = 2000
@@ -121,6 +124,29 @@ def test_an_idle_run_writes_nothing(memory: Documents[Project]) -> None:
     with memory.db.meter() as meter:  # type: ignore[attr-defined]
         memory.collect_garbage("p1")
     assert meter.write_units == 0
+
+
+def test_it_keeps_what_a_slow_replica_lacks_and_what_lies_on_later_pages(
+    db: Database, memory: Documents[Project], faults: Faults
+) -> None:
+    """Reached by versions, by a record's arguments, by what waits, and by what that refers to."""
+    memory.create("o1", "p1")
+    for n in range(4):
+        memory.apply("p1", [put_shape(id=f"s{n}", shape=Shape(n, n)).by("c", n + 1)])
+    memory.apply("p1", [put_shape(id="large", shape=LARGE).by("d", 1)])
+    (ref,) = memory.store("p1", Project.shapes, [Shape(7, 7, "referred to")])
+    memory.submit("p1", [put_shape(id="w", shape=Shape(5, 5, "y" * 2000)).by("c", 6)])  # waits for 5
+    memory.submit("p1", [link_shape(id="l", shape=ref).by("d", 3)])  # waits for 2
+    memory.store("p1", Project.shapes, GARBAGE)
+    faults.add(Rule(Match("Query", key='"ConsistentRead":true'), PartialPage(1)), Rule(Match(), NotThereYet()))
+    make_faulty(db.port, faults)
+    assert memory.collect_garbage("p1").deleted == len(GARBAGE)
+    assert faults.actions.count(PartialPage(1)) > 10
+    faults.clear()
+    memory.apply("p1", [note(word="5").by("c", 5), note(word="2").by("d", 2)])
+    memory.process("p1")
+    assert {"w", "l", "large"} <= set(memory.head("p1").shapes.all())
+    assert memory.check("p1") == []
 
 
 # --- interleaved ------------------------------------------------------------------------------------------------------

@@ -125,6 +125,11 @@ class IndexFrozen:
 
 
 @dataclass(frozen=True)
+class NotThereYet:
+    """A read of the table that is not consistent is answered by a replica that has none of the items yet."""
+
+
+@dataclass(frozen=True)
 class Refuse:
     """The service answers an error of this code, before the engine saw the request."""
 
@@ -151,6 +156,7 @@ Action = (
     | StaleRead
     | IndexLag
     | IndexFrozen
+    | NotThereYet
     | Refuse
 )
 

@@ -23,6 +23,7 @@ from tests.faults.actions import (
     DropBefore,
     IndexFrozen,
     IndexLag,
+    NotThereYet,
     PartialPage,
     Refuse,
     StaleRead,
@@ -114,6 +115,8 @@ class Carrier:
                 return await self._lagging(call, action.writes, answer, ask)
             case IndexFrozen():
                 return self._frozen(call, answer)
+            case NotThereYet():
+                return _without_found(call, answer)
             case _:
                 return answer
 
@@ -206,6 +209,25 @@ class Carrier:
         indexes = said.json["Table"].get("GlobalSecondaryIndexes", [])
         wanted = next(index for index in indexes if index["IndexName"] == call.json["IndexName"])
         return [part["AttributeName"] for part in wanted["KeySchema"]]
+
+
+def _without_found(call: Call, answer: Reply) -> Reply:
+    """The answer to a read that is not consistent, where nothing is there; any other as it is."""
+    body = call.json
+    if answer.status != _OK or "IndexName" in body or body.get("ConsistentRead"):
+        return answer
+    match call.operation:
+        case "GetItem":
+            return Reply.of({name: value for name, value in answer.json.items() if name != "Item"})
+        case "Query" | "Scan":
+            kept = {name: value for name, value in answer.json.items() if name != "LastEvaluatedKey"}
+            return Reply.of({**kept, "Items": [], "Count": 0, "ScannedCount": 0})
+        case "BatchGetItem":
+            strong = {table for table, asked in body["RequestItems"].items() if asked.get("ConsistentRead")}
+            found = answer.json.get("Responses", {})
+            return Reply.of({**answer.json, "Responses": {t: found[t] if t in strong else [] for t in found}})
+        case _:
+            return answer
 
 
 def _conflict(call: Call, conflict: Conflict) -> Reply:

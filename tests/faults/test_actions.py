@@ -22,6 +22,7 @@ from tests.faults.actions import (
     Delay,
     DropBefore,
     IndexLag,
+    NotThereYet,
     PartialPage,
     Refuse,
     StaleRead,
@@ -195,6 +196,18 @@ async def test_an_index_lags_behind_the_last_writes(shell: Shell, faults: Faults
     assert await shell.all(User.by_phone("12")) == [replace(ADA, name="second")]
     await shell.update(KEY, attr(User.phone).set("34"))
     assert await shell.all(User.by_phone("34")) == []
+
+
+async def test_a_read_that_is_not_consistent_finds_nothing_yet(shell: Shell, faults: Faults) -> None:
+    await shell.put(ADA)
+    await shell.put(membership(1))
+    faults.add(Rule(Match(), NotThereYet()))
+    memberships = Membership.of_user(ADA.email)
+    assert (await shell.get(KEY), await shell.get_many([KEY]), await shell.all(memberships)) == (None, [], [])
+    assert await shell.get(STRONG) == ADA
+    assert await shell.get_many([KEY], consistent=True) == [ADA]
+    assert await shell.all(memberships.consistent()) == [membership(1)]
+    assert await shell.all(User.by_phone("12")) == [ADA], "an index is another fault's"
 
 
 async def test_a_delay_is_only_a_delay(shell: Shell, faults: Faults) -> None:

@@ -18,6 +18,9 @@ from singletable.schema import model_of
 from singletable.sync import Limits
 from singletable.sync.protocol import Pull, read_push
 from singletable.sync.push import PushResult
+from tests.faults.actions import NotThereYet
+from tests.faults.port import make_faulty
+from tests.faults.rules import Faults, Match, Rule
 from tests.sync.interrupted import Interrupted
 from tests.sync.simulated import Client
 from tests.sync.world import World
@@ -260,6 +263,26 @@ async def test_a_head_that_is_outdated_meanwhile_is_read_again(blobs: BlobStore,
         answer = await puller.pull(port, Pull("ga", "1", cookie), outdated)
         assert late.pulled(asked, json.loads(msgspec.json.encode(answer)))
         assert late.last_ids["ca"] == late.cookie == sum(key.startswith("shapes/") for key in late.base)
+
+
+async def test_a_cookie_never_goes_back_whatever_a_slow_replica_lacks(world: World, faults: Faults) -> None:
+    """Neither a head nor last ids come from a replica that has not got them: a client refuses a smaller cookie."""
+    ada, ben, late = Client("ga", "ca"), Client("gb", "cb"), Client("gc", "cc")
+    faults.add(Rule(Match(), NotThereYet()))
+    make_faulty(world.db.port, faults)
+    for number in range(3):
+        for client, user in ((ada, "ada"), (ben, "ben")):
+            client.mutate("put_shape", id=f"{user}{number}", shape=SHAPE)
+            assert (await world.push(client, user=user)).status == 200
+        seen = ben.cookie
+        for client, user in ((ada, "ada"), (ben, "ben")):
+            answer = await world.pull(client, user=user)
+            assert (answer.json["patch"][0] == {"op": "clear"}) == (number == 0), "only at first is it the whole"
+        assert ada.cookie == ben.cookie == 2 * (number + 1)
+        assert seen is None or ben.cookie > seen
+        assert (ada.last_ids, ben.last_ids) == ({"ca": number + 1}, {"cb": number + 1})
+    await world.pull(late, user="cyd")
+    assert late.base == ada.base == await world.view()
 
 
 @pytest.mark.parametrize("limit", [500, 1])

@@ -26,7 +26,10 @@ class BlobStore(Protocol):
     """Contents under paths of `/` and plain characters. Failures are Unavailable or Denied."""
 
     def put(self, path: str, data: bytes) -> bool:
-        """Write once, durable when it returns; False where there is something already, which stays."""
+        """Write once, durable when it returns; False where there is something already, which stays.
+
+        Also False where another request for the path is under way: whoever gets False looks what is there.
+        """
         ...
 
     def get(self, path: str, most: int) -> bytes | None:

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from singletable.documents.blobs import BlobStore
 from singletable.documents.canonical_json import digest_of
-from singletable.errors import Corrupt, InvalidValue, TooLarge
+from singletable.errors import Corrupt, InvalidValue, TooLarge, Unavailable
 
 ARGUMENTS = "mutations"
 """The folder of the arguments of mutations that are too large for an item."""
@@ -29,6 +29,8 @@ _DIGEST_BYTES = 32
 _MAX_SEGMENT_BYTES = 255
 _GZIP = 31
 _OVERHEAD = 1024
+_PUTS = 5
+"""Of one content, where the store refuses it and does not have it."""
 
 
 @dataclass(frozen=True)
@@ -58,14 +60,28 @@ class Contents:
         """Write once. One that is there already is read and held against its name. TooLarge, Corrupt, Unavailable."""
         check_size(data, self.most)
         packed = gzip.compress(data, _LEVEL, mtime=0)
-        if not self.store.put(self.path(content), packed):
-            self.read(content)
+        for _ in range(_PUTS):
+            # S3 refuses a put with 409 while another request for the same name is under way, and a store says "there is
+            # one" for that too. So only a content that was read is there.
+            if self.store.put(self.path(content), packed) or self._find(content) is not None:
+                return
+        raise Unavailable(
+            f"the blob store refused to put the content {content.sha256}, and does not have it",
+            operation="blob put",
+            hint="Nothing was committed with it; call again when the store works.",
+        )
 
     def read(self, content: Content) -> bytes:
         """The uncompressed bytes; Corrupt where they are not those of the name, or not there."""
+        data = self._find(content)
+        if data is None:
+            raise self._corrupt(content, "is not there")
+        return data
+
+    def _find(self, content: Content) -> bytes | None:
         packed = self.store.get(self.path(content), self.most + _OVERHEAD)
         if packed is None:
-            raise self._corrupt(content, "is not there")
+            return None
         data = self._unpacked(content, packed)
         if digest_of(data) != content.digest:
             raise self._corrupt(content, "holds another content than its name says")
