@@ -1,4 +1,4 @@
-"""The command line: the operator's front door, who may do everything.
+"""The command line: what reads, imports and serves. The commands that change something are in `cli_actions`.
 
 python -m examples.goals --db local:goals.db import enhancements.jsonl
 python -m examples.goals --db local:goals.db team sig-auth --json
@@ -12,17 +12,19 @@ from typing import Any
 
 import click
 
+from examples.goals.cli_actions import COMMANDS
 from examples.goals.enhancements import MAX_BYTES, read
 from examples.goals.import_enhancements import import_enhancements
 from examples.goals.model import Role, Team, records
-from examples.goals.output import goal_json, list_json, print_goal, print_list
+from examples.goals.output import goal_json, list_json, print_activity, print_goal, print_list, print_tree
 from examples.goals.queries import Order
 from examples.goals.sample import load_sample
 from examples.goals.service import Service
 from examples.goals.views import GoalList
+from examples.goals.words import ROLES, role_of
 from examples.shared.cost import metered
 from examples.shared.opening import Opening, pass_opened
-from examples.shared.terminal import Commands, print_cost, print_json, progress_bar, stopwatch
+from examples.shared.terminal import Commands, print_cost, print_json, print_table, progress_bar, stopwatch
 from examples.shared.textfile import name_of, read_text
 
 MOST = 1000
@@ -31,10 +33,15 @@ MOST = 1000
 
 @click.group(cls=Commands)
 @click.option("--db", "target", required=True, envvar="GOALS_DB", help="local, local:FILE, aws, or an address.")
+@click.option("--as", "as_user", metavar="USER", envvar="GOALS_AS", help="Act as this user, by their roles.")
 @click.pass_context
-def main(context: click.Context, target: str) -> None:
+def main(context: click.Context, target: str, as_user: str | None) -> None:
     """Goals, users and teams as a graph in one DynamoDB table."""
     context.obj = Opening(context, target, records, Service)
+
+
+for each in COMMANDS:
+    main.add_command(each)
 
 
 @main.command()
@@ -86,13 +93,16 @@ def team(app: Service, team_id: str, by: str, as_json: bool, limit: int, after: 
 
 @main.command()
 @click.argument("user_id", metavar="USER")
-@click.option("--role", type=click.Choice(["lead", "contributor"]), required=True, help="Exactly this one.")
+@click.option("--role", type=click.Choice(ROLES[:2]), help="Exactly this one.")
+@click.option("--at-least", type=click.Choice(ROLES[:2]), default="contributor", show_default=True)
 @list_options
 @pass_opened
-def user(app: Service, user_id: str, role: str, as_json: bool, limit: int, after: str | None) -> None:
-    """A page of the goals in which a user has a role."""
-    asked = Role(role.upper())
-    _show(app, user_id, as_json, lambda: app.goals_of_user(user_id, asked, limit=limit, after=after))
+def user(
+    app: Service, user_id: str, role: str | None, at_least: str, as_json: bool, limit: int, after: str | None
+) -> None:
+    """A page of the goals in which a user has one role, or at least one."""
+    asked, minimum = role_of(Role, role) if role else None, role_of(Role, at_least)
+    _show(app, user_id, as_json, lambda: app.goals_of_user(user_id, asked, minimum=minimum, limit=limit, after=after))
 
 
 @main.command()
@@ -106,6 +116,86 @@ def goal(app: Service, goal_id: str, as_json: bool) -> None:
         return print_json(goal_json(view) | {"links": links})
     print_goal(view, links)
     return print_cost(took.cost)
+
+
+@main.command()
+@click.argument("goal_id", metavar="GOAL")
+@click.option("--json", "as_json", is_flag=True)
+@pass_opened
+def tree(app: Service, goal_id: str, as_json: bool) -> None:
+    """The whole tree that a goal is in, from its topmost objective."""
+    found, took = metered(app.db, lambda: app.tree_of(goal_id))
+    if as_json:
+        from examples.goals.schemas import TreeOut  # noqa: PLC0415 pydantic is slow to load
+
+        return print_json(TreeOut.of(found).model_dump())
+    print_tree(found)
+    return print_cost(took.cost)
+
+
+@main.command()
+@click.argument("goal_id", metavar="GOAL")
+@list_options
+@pass_opened
+def activity(app: Service, goal_id: str, as_json: bool, limit: int, after: str | None) -> None:
+    """A page of a goal's check-ins and comments, newest first."""
+    found, took = metered(app.db, lambda: app.activity_of(goal_id, limit=limit, after=after))
+    if as_json:
+        from examples.goals.schemas import ActivityOut  # noqa: PLC0415 pydantic is slow to load
+
+        return print_json(ActivityOut.of(found, took.cost).model_dump(mode="json"))
+    print_activity(found)
+    return print_cost(took.cost)
+
+
+@main.command("team-people")
+@click.argument("team_id", metavar="TEAM")
+@list_options
+@pass_opened
+def team_people(app: Service, team_id: str, as_json: bool, limit: int, after: str | None) -> None:
+    """A page of a team's people, managers first."""
+    found, took = metered(app.db, lambda: app.people_of(team_id, limit=limit, after=after))
+    if as_json:
+        from examples.goals.schemas import PartsOut  # noqa: PLC0415 as above
+
+        return print_json(PartsOut.of_team(found, took.cost).model_dump())
+    print_table(found.team.name, ("id", "name", "role"), [(m.user.id, m.user.name, m.role.word) for m in found.members])
+    return print_cost(took.cost)
+
+
+@main.command("goal-people")
+@click.argument("goal_id", metavar="GOAL")
+@list_options
+@pass_opened
+def goal_people(app: Service, goal_id: str, as_json: bool, limit: int, after: str | None) -> None:
+    """A page of all who have a part in a goal."""
+    found, took = metered(app.db, lambda: app.parts_of(goal_id, limit=limit, after=after))
+    if as_json:
+        from examples.goals.schemas import PartsOut  # noqa: PLC0415 as above
+
+        return print_json(PartsOut.of_goal(found, took.cost).model_dump())
+    print_table(found.goal.title, ("id", "name", "role"), [(p.who.id, p.who.name, p.role.word) for p in found.parts])
+    return print_cost(took.cost)
+
+
+@main.command("goal-rights")
+@click.argument("goal_id", metavar="GOAL")
+@click.argument("user_id", metavar="USER")
+@pass_opened
+def goal_rights(app: Service, goal_id: str, user_id: str) -> None:
+    """What a user may do on a goal, one a line."""
+    for word in app.rights_on_goal(goal_id, user_id).words:
+        click.echo(word)
+
+
+@main.command("team-rights")
+@click.argument("team_id", metavar="TEAM")
+@click.argument("user_id", metavar="USER")
+@pass_opened
+def team_rights(app: Service, team_id: str, user_id: str) -> None:
+    """What a user may do in a team, one a line."""
+    for word in app.rights_on_team(team_id, user_id).words:
+        click.echo(word)
 
 
 def _show(app: Service, title: str, as_json: bool, ask: Callable[[], GoalList]) -> None:

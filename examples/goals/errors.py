@@ -3,16 +3,23 @@
 ApplicationError
 ├── Invalid      the input: a file, a role, a number                           (also ValueError; HTTP 422)
 ├── Missing      there is none                                                 (HTTP 404)
-├── NotALead     somebody asks for what the leads of a goal do                 (HTTP 403)
+├── NotAllowed   the caller's roles don't give the capability                  (HTTP 403)
 └── Refused      the graph as it stands says no                                (HTTP 409)
+    ├── AlreadyThere
+    └── Changed  somebody else changed the same meanwhile
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from examples.goals.capabilities import Capability, holders
 from examples.shared import errors
 from examples.shared.errors import ApplicationError, Invalid, Refused
 
-__all__ = ["AlreadyThere", "ApplicationError", "Invalid", "Missing", "NotALead", "Refused"]
+__all__ = ["AlreadyThere", "ApplicationError", "Changed", "Difference", "Invalid", "Missing", "NotAllowed", "Refused"]
 
 
 class Missing(errors.Missing):
@@ -22,10 +29,33 @@ class Missing(errors.Missing):
         super().__init__(f"there is no {what} {id!r}")
 
 
-class NotALead(ApplicationError):
-    def __init__(self, goal_id: str, user_id: str) -> None:
-        super().__init__(f"{user_id!r} does not lead goal {goal_id!r}")
+class NotAllowed(ApplicationError):
+    """It takes another role, or another user."""
+
+    @classmethod
+    def without(cls, user_id: str, capability: Capability, id: str) -> NotAllowed:
+        return cls(f"{user_id!r} may not {capability.value} {id!r}: it takes {holders(capability)}")
 
 
 class AlreadyThere(Refused):
     """The edge or node is there: change it instead."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One attribute that two people changed."""
+
+    base: Any
+    """As the caller read it."""
+    stored: Any
+    """As somebody else left it."""
+    yours: Any
+
+
+class Changed(Refused):
+    """Somebody else changed the same attributes meanwhile; nothing was written."""
+
+    def __init__(self, what: str, id: str, differences: Mapping[str, Difference]) -> None:
+        said = ", ".join(f"{name} is {d.stored!r}, you wanted {d.yours!r}" for name, d in differences.items())
+        super().__init__(f"{what} {id!r} was changed meanwhile: {said}")
+        self.differences = differences

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import date, datetime
 from enum import Enum
 
-from singletable import ANY, KeyOf, attr, field
+from singletable import ANY, Entity, Key, KeyOf, attr, field
 from singletable.graph import Edge, GraphTable, Linked, Node
 
 records = GraphTable("records", indexes=["gsi0", "gsi1"])
@@ -32,6 +32,9 @@ class Goal(Node, table=records, type="GOAL"):
     created: date | None = None
     due: str = ""
     """When it is to be reached: a date, a quarter, a release."""
+    check_ins: int = 0
+    """How many it has: the transaction that writes one counts it."""
+    comments: int = 0
 
 
 class User(Node, table=records, type="USER"):
@@ -67,6 +70,11 @@ class Role(Enum):
     @property
     def rank(self) -> int:
         return _RANKS[self.value]
+
+    @property
+    def word(self) -> str:
+        """As people type it and JSON has it: lead."""
+        return self.value.lower()
 
     def key_text(self) -> str:
         return f"{self.rank}-{self.value}"
@@ -108,6 +116,11 @@ class KeyResultMembership(
     def by_rank(role: Role = ANY) -> str:
         """The key results of a person, team or organisation, by rank."""
         return f"{role}"
+
+
+def membership_of(goal: Goal) -> type[GoalMembership] | type[KeyResultMembership]:
+    """The type of the edges to those who have a part in a goal."""
+    return KeyResultMembership if goal.kind is GoalKind.KEY_RESULT else GoalMembership
 
 
 class Subscriber(Edge[Goal, User], table=records, type="SUBSCRIBER", mirrors=None):
@@ -194,6 +207,11 @@ class TeamRole(Enum):
     def rank(self) -> int:
         return {TeamRole.MANAGER: 300, TeamRole.MEMBER: 200, TeamRole.OBSERVER: 100}[self]
 
+    @property
+    def word(self) -> str:
+        """As people type it and JSON has it: manager."""
+        return self.value.lower()
+
     def key_text(self) -> str:
         return f"{self.rank}-{self.value}"
 
@@ -226,6 +244,36 @@ class TeamOrganisation(Edge[Team, Organisation], table=records, type="TEAMORGANI
 
 EVERYBODY = "everybody"
 """The id of the organisation whose teams the start page lists."""
+
+
+# --- what people say of a goal ----------------------------------------------------------------------------------------
+class EntryKind(Enum):
+    CHECK_IN = "check-in"
+    COMMENT = "comment"
+
+
+class Entry(Entity, table=records, type="ENTRY"):
+    """A check-in or a comment. A goal may have thousands: they are in a partition of their own, and the goal counts
+    them."""
+
+    goal_id: str
+    id: str
+    """Begins with the time, so that they sort by it."""
+    kind: EntryKind
+    by: str
+    """The id of the user who wrote it."""
+    at: datetime
+    text: str
+    progress: int | None = None
+    """What a check-in set."""
+    before: int | None = None
+    status: str | None = None
+
+    @records.key
+    @staticmethod
+    def of_goal(goal_id: str, id: str = ANY) -> Key:
+        """What was said of a goal, oldest first."""
+        return f"ACTIVITY-{goal_id:rest}", f"ENTRY-{id}"
 
 
 # --- neighbours that pages read with goals ----------------------------------------------------------------------------

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from examples.goals.views import GoalList, GoalView
+from examples.goals.views import ActivityPage, GoalList, GoalView, Said, Tree
 from examples.shared.cost import Cost
-from examples.shared.terminal import print_table
+from examples.shared.terminal import clean, print_table
 
 
 def goal_json(view: GoalView) -> dict[str, Any]:
@@ -55,3 +55,26 @@ def _details(view: GoalView, links: Sequence[str]) -> list[tuple[str, Sequence[s
         ("teams", [team.name for team in view.teams]),
         ("links", links),
     ]
+
+
+def print_tree(tree: Tree, depth: int = 0) -> None:
+    """A goal a line, each level further in."""
+    goal = tree.goal
+    click.echo(f"{'  ' * depth}{goal.progress:3} %  {clean(goal.title)}  ({clean(goal.id)})")
+    for each in tree.below:
+        print_tree(each, depth + 1)
+    if tree.is_cut:
+        click.echo(f"{'  ' * (depth + 1)}and more")
+
+
+def print_activity(found: ActivityPage) -> None:
+    title = f"{found.goal.title}: {found.goal.check_ins} check-ins, {found.goal.comments} comments"
+    print_table(title, ("at", "who", "progress", "text", "id"), [_said(each) for each in found.said])
+    if found.after is not None:
+        click.echo(f"more: --after {found.after}")
+
+
+def _said(said: Said) -> Sequence[str]:
+    entry = said.entry
+    step = "" if entry.progress is None else f"{entry.before} to {entry.progress} %"
+    return f"{entry.at:%Y-%m-%d %H:%M}", said.by.name, step, entry.text, entry.id

@@ -6,26 +6,21 @@ eventually consistent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import Any, TypeGuard, TypeVar
 
-from examples.goals.errors import Missing
+from examples.goals.context import Context
+from examples.goals.errors import Invalid, Missing
 from examples.goals.model import (
-    AROUND,
     EVERYBODY,
-    KEY_LEADS,
     KEY_PEOPLE,
-    KEY_RESULTS,
     KEY_RESULTS_IN_FULL,
-    LEADS,
     ORGANISATIONS,
     PARENTS,
     PEOPLE,
     REPLACED,
     SEE_ALSO,
-    SUB_GOALS,
     SUB_GOALS_IN_FULL,
     TEAMS,
     USER_TEAMS,
@@ -33,33 +28,30 @@ from examples.goals.model import (
     GoalKind,
     GoalMembership,
     Holder,
-    KeyResultMembership,
     Organisation,
     Role,
-    Subscriber,
     Team,
     TeamMembership,
     TeamOrganisation,
     User,
     id_of,
+    membership_of,
 )
+from examples.goals.rights import rights_on
 from examples.goals.views import (
     GoalList,
-    GoalPage,
     GoalView,
     HolderPage,
     Member,
     Part,
     Parts,
     Profile,
-    Subscription,
     TeamPeople,
     Teams,
     by_rank,
-    placed,
     view_of,
 )
-from singletable import Database, KeyOf, Page, key_of
+from singletable import Database, KeyOf, Page, at_least, key_of
 from singletable.graph import Graph, Linked, NodeQuery, Row, neighbours_of
 
 T = TypeVar("T")
@@ -77,11 +69,8 @@ class Order(Enum):
 
 
 # --- the queries ------------------------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class Queries:
+class Queries(Context):
     """The queries over a database."""
-
-    db: Database
 
     def goals_of(
         self, holder: HolderKey, *, limit: int, after: str | None = None, order: Order = Order.RANK
@@ -105,21 +94,36 @@ class Queries:
             raise _missing(holder)
         return HolderPage(node, _list(page, order))
 
-    def goals_of_user(self, user_id: str, role: Role, *, limit: int, after: str | None = None) -> GoalList:
-        """The objectives in which a user has exactly that role. 3 round trips, as goals_of."""
+    def goals_of_user(
+        self,
+        user_id: str,
+        role: Role | None = None,
+        *,
+        minimum: Role = Role.CONTRIBUTOR,
+        limit: int,
+        after: str | None = None,
+    ) -> GoalList:
+        """The objectives in which a user has exactly one role, or at least one. 3 round trips, as goals_of."""
         user = User.by_id(user_id)
-        page = Graph(self.db).page(
-            GoalMembership.by_rank(user, role=role).sources().including(*PEOPLE), limit=limit, after=after
-        )
+        mine = GoalMembership.by_rank(user, role=at_least(minimum) if role is None else role)
+        page = Graph(self.db).page(mine.sources().newest_first().including(*PEOPLE), limit=limit, after=after)
         if not page:
             _there(self.db.get(user), user)
         return _list(page, Order.RANK)
 
-    def profile(self, user_id: str, *, role: Role | None = None, limit: int, after: str | None = None) -> Profile:
-        """A user, their teams, and their objectives, led ones first. 3 round trips: the index; goals and user; people,
-        teams, and the user's own teams."""
+    def profile(
+        self,
+        user_id: str,
+        *,
+        role: Role | None = None,
+        minimum: Role = Role.CONTRIBUTOR,
+        limit: int,
+        after: str | None = None,
+    ) -> Profile:
+        """A user, their teams, and their objectives, led ones first: those of one role, or of at least one. 3 round
+        trips: the index; goals and user; people, teams, and the user's own teams."""
         user_key = User.by_id(user_id)
-        mine = GoalMembership.by_rank(user_key) if role is None else GoalMembership.by_rank(user_key, role=role)
+        mine = GoalMembership.by_rank(user_key, role=at_least(minimum) if role is None else role)
         edges = self.db.page(mine.newest_first(), limit=limit, after=after)
         nodes = self.db.get_many([user_key, *(edge.source for edge in edges)])
         user = next((node for node in nodes if isinstance(node, User)), None)
@@ -131,21 +135,6 @@ class Queries:
         teams = {team.id: team for row in rows for team in row.linked(USER_TEAMS)}
         return Profile(user, tuple(sorted(teams.values(), key=lambda team: team.name)), GoalList(goals, edges.cursor))
 
-    def goal_page(self, goal_id: str, *, limit: int, after: str | None = None) -> GoalPage:
-        """A goal with all that is around it, and a page of its subscribers. 3 round trips: the subscribers' edges; the
-        goal and the subscribers; its people, teams, key results, sub-goals, links."""
-        key = Goal.by_id(goal_id)
-        edges = self.db.page(Subscriber.of(key), limit=limit, after=after)
-        nodes = self.db.get_many([key, *(edge.target for edge in edges)])
-        goal = next((node for node in nodes if isinstance(node, Goal)), None)
-        if goal is None:
-            raise Missing("goal", goal_id)
-        (row,) = Graph(self.db).including([goal], *_people_of(goal), *AROUND)
-        users = {key_of(node): node for node in nodes if isinstance(node, User)}
-        parents, see_also, replaced = (tuple(row.linked(linked)) for linked in (PARENTS, SEE_ALSO, REPLACED))
-        subscriptions = tuple(Subscription(users[e.target], e) for e in edges if e.target in users)
-        return GoalPage(_with_parts(row, users), parents, see_also, replaced, subscriptions, edges.cursor)
-
     def goal(self, goal_id: str) -> GoalView:
         """A goal with its people. 2 round trips; where its edge set is not complete, 4."""
         return self.goal_with_links(goal_id)[0]
@@ -153,28 +142,37 @@ class Queries:
     def goal_with_links(self, goal_id: str) -> tuple[GoalView, list[str]]:
         """The same, and the ids of the goals that it sees also or replaces, for nothing: they are in its edge set."""
         found = _there(self.db.get(Goal.by_id(goal_id)), Goal.by_id(goal_id))
-        (row,) = Graph(self.db).including([found], *_people_of(found), complete=True)
+        (row,) = Graph(self.db).including([found], *people_links(found), complete=True)
         links = {id_of(key) for linked in (SEE_ALSO, REPLACED) for key in neighbours_of(found, linked)}
         return replace(view_of(row), is_cut=False), sorted(links)
 
-    def parts_of(self, goal_id: str, *, limit: int, after: str | None = None) -> Parts:
-        """A page of all who have a part in a goal, however many. 3 round trips: the goal, edges, nodes."""
-        found = _there(self.db.get(Goal.by_id(goal_id)), Goal.by_id(goal_id))
+    def parts_of(self, goal_id: str, *, limit: int, after: str | None = None, viewer: str | None = None) -> Parts:
+        """A page of all who have a part in a goal, however many, and what the viewer may do. 3 round trips: the goal
+        and viewer; edges; nodes. For the viewer of a key result 1 more: its objective."""
+        seen = [] if viewer is None else [User.by_id(viewer)]
+        nodes = {key_of(node): node for node in self.db.get_many([Goal.by_id(goal_id), *seen])}
+        found: Any = _there(nodes.get(Goal.by_id(goal_id)), Goal.by_id(goal_id))
+        user: Any = nodes.get(seen[0]) if seen else None
         page = Graph(self.db).page(membership_of(found).of(found).targets(), limit=limit, after=after)
-        return Parts(found, tuple(Part(row.node, row.edge.role) for row in page), page.cursor)
+        above = neighbours_of(found, PARENTS) if user is not None and found.kind is GoalKind.KEY_RESULT else []
+        rights = rights_on(self.db, found, user, self.db.get_many(above) if above else ())
+        return Parts(found, tuple(Part(row.node, row.edge.role) for row in page), page.cursor, rights)
 
-    def people_of(self, team_id: str, *, limit: int, after: str | None = None) -> TeamPeople:
-        """A page of a team's people, managers first. 2 round trips: the index; team and people."""
+    def people_of(self, team_id: str, *, limit: int, after: str | None = None, viewer: str | None = None) -> TeamPeople:
+        """A page of a team's people, managers first, and what the viewer may do. 2 round trips: the index; team, people
+        and viewer."""
         key = Team.by_id(team_id)
         edges = self.db.page(TeamMembership.by_rank(key).newest_first(), limit=limit, after=after)
-        nodes = self.db.get_many([key, *(edge.source for edge in edges)])
+        seen = [] if viewer is None else [User.by_id(viewer)]
+        nodes = self.db.get_many([key, *seen, *(edge.source for edge in edges)])
         team = next((node for node in nodes if isinstance(node, Team)), None)
         if team is None:
             raise Missing("team", team_id)
         users = {key_of(node): node for node in nodes if isinstance(node, User)}
         members = [Member(users[e.source], e.role) for e in edges if e.source in users]
         ordered = sorted(members, key=lambda member: (-member.role.rank, member.user.name))
-        return TeamPeople(team, tuple(ordered), edges.cursor)
+        rights = rights_on(self.db, team, users.get(seen[0]) if seen else None)
+        return TeamPeople(team, tuple(ordered), edges.cursor, rights)
 
     def teams_of(self, organisation_id: str = EVERYBODY, *, limit: int, after: str | None = None) -> Teams:
         """A page of an organisation's teams, by name. 2 round trips: the index; the teams."""
@@ -185,12 +183,16 @@ class Queries:
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------
-def membership_of(goal: Goal) -> type[GoalMembership] | type[KeyResultMembership]:
-    """The type of the edges to those who have a part in a goal."""
-    return KeyResultMembership if goal.kind is GoalKind.KEY_RESULT else GoalMembership
+def person_key(kind: str, id: str) -> PersonKey:
+    """By the word of the kind: user, team, organisation. Invalid."""
+    kinds: dict[str, Any] = {"user": User.by_id, "team": Team.by_id, "organisation": Organisation.by_id}
+    if kind not in kinds or not id:
+        raise Invalid("say who: the id of a user, team or organisation")
+    key: PersonKey = kinds[kind](id)
+    return key
 
 
-def _people_of(goal: Goal) -> tuple[Linked[Any], ...]:
+def people_links(goal: Goal) -> tuple[Linked[Any], ...]:
     return KEY_PEOPLE if goal.kind is GoalKind.KEY_RESULT else PEOPLE
 
 
@@ -220,21 +222,6 @@ def _holder(db: Database, key: HolderKey) -> Holder | None:
 def _list(page: Page[Row[Goal]], order: Order) -> GoalList:
     views = [view_of(row, row.edge.role) for row in page]
     return GoalList(by_rank(views) if order is Order.RANK else tuple(views), page.cursor)
-
-
-def _with_parts(row: Row[Goal], users: Mapping[KeyOf[User], User]) -> GoalView:
-    """A goal with its key results and sub-goals, and their leads as their edge sets name them: for nothing. The goal's
-    own people and subscribers were read; others go by their ids, as names would take a fourth round trip."""
-    known = {**users, **{key_of(user): user for user in row.linked(User)}}
-    key_results = [_with_leads(part, KEY_LEADS, known) for part in placed(row, KEY_RESULTS)]
-    sub_goals = [_with_leads(part, LEADS, known) for part in placed(row, SUB_GOALS)]
-    return replace(view_of(row), key_results=tuple(key_results), sub_goals=tuple(sub_goals))
-
-
-def _with_leads(part: GoalView, linked: Linked[User], known: Mapping[KeyOf[User], User]) -> GoalView:
-    keys = neighbours_of(part.goal, linked)
-    leads = [known.get(key) or User(id=id_of(key), name=id_of(key)) for key in keys]
-    return replace(part, leads=tuple(leads))
 
 
 def _is_goal(row: Row[Any]) -> TypeGuard[Row[Goal]]:

@@ -13,6 +13,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from examples.goals.model import Goal, Organisation, Team, User
+from examples.goals.words import TEAM_ROLES
 
 COLOURS = 8
 
@@ -36,6 +37,20 @@ def render(template: str, status: int = 200, **values: Any) -> HTMLResponse:
 def link_to(node: User | Team | Organisation | Goal, **asked: str | None) -> str:
     """The path of a node's page."""
     return f"/{_FOLDERS[type(node)]}/{quoted(node.id)}{query(**asked)}"
+
+
+def user_path(id: str) -> str:
+    return path("users", id)
+
+
+def path(first: str, id: str) -> str:
+    """A path of two parts: a page's, or where a form goes."""
+    return f"/{first}/{quoted(id)}"
+
+
+def kind_of(node: User | Team | Organisation) -> str:
+    """As forms and JSON have it: user."""
+    return type(node).__name__.lower()
 
 
 def quoted(id: str) -> str:
@@ -74,7 +89,7 @@ def _environment() -> Environment:
     # Type checkers see in them the types of Jinja's own helpers alone.
     helpers: Any = made.globals
     filters: Any = made.filters
-    helpers.update(link_to=link_to, query=query)
+    helpers.update(link_to=link_to, query=query, path=path, user_path=user_path, kind_of=kind_of, team_roles=TEAM_ROLES)
     filters.update(initials=initials, colour=colour)
     return made
 

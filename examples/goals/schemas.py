@@ -3,17 +3,43 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 
-from examples.goals.model import Goal, Organisation, Role, Team, User
-from examples.goals.queries import PersonKey
-from examples.goals.views import GoalList, GoalPage, GoalView, Parts, Profile, TeamPeople
+from examples.goals.activity import MOST_TEXT_CHARACTERS
+from examples.goals.model import Goal, Organisation, Role, Team, TeamRole, User
+from examples.goals.queries import PersonKey, person_key
+from examples.goals.rights import Rights
+from examples.goals.views import (
+    ActivityPage,
+    GoalList,
+    GoalPage,
+    GoalView,
+    Parts,
+    Profile,
+    Said,
+    Subscribers,
+    TeamPeople,
+    Tree,
+)
+from examples.goals.words import ROLES, TEAM_ROLES, role_of
 from examples.shared.cost import Cost
+
+
+def _reader(kind: Any) -> BeforeValidator:
+    def read(said: Any) -> Any:
+        return said if said is None or isinstance(said, kind) else role_of(kind, str(said))
+
+    return BeforeValidator(read)
+
+
+RoleWord = Annotated[Role, _reader(Role), WithJsonSchema({"type": "string", "enum": list(ROLES)})]
+TeamRoleWord = Annotated[TeamRole, _reader(TeamRole), WithJsonSchema({"type": "string", "enum": list(TEAM_ROLES)})]
 
 Kind = Literal["user", "team", "organisation"]
 Text = Field(min_length=1, max_length=500)
+Short = Field(default="", max_length=100)
 
 
 class Named(BaseModel):
@@ -39,6 +65,8 @@ class GoalOut(BaseModel):
     progress: int
     created: date | None
     due: str
+    check_ins: int
+    comments: int
 
     @classmethod
     def of(cls, goal: Goal) -> GoalOut:
@@ -50,6 +78,8 @@ class GoalOut(BaseModel):
             progress=goal.progress,
             created=goal.created,
             due=goal.due,
+            check_ins=goal.check_ins,
+            comments=goal.comments,
         )
 
 
@@ -69,7 +99,7 @@ class GoalViewOut(GoalOut):
     def view(cls, view: GoalView) -> GoalViewOut:
         return cls(
             **GoalOut.of(view.goal).model_dump(),
-            role=view.role.value if view.role else None,
+            role=view.role.word if view.role else None,
             leads=[Named.of(user) for user in view.leads],
             contributors=[Named.of(user) for user in view.contributors],
             teams=[Named.of(team) for team in view.teams],
@@ -117,19 +147,59 @@ class ProfileOut(GoalsOut):
         return cls(**goals.model_dump(), user=Named.of(found.user), teams=[Named.of(team) for team in found.teams])
 
 
-class SubscriberOut(BaseModel):
-    user: Named
-    since: datetime
+class EntryOut(BaseModel):
+    """A check-in or a comment."""
+
+    id: str
+    kind: Literal["check-in", "comment"]
+    by: Named
+    at: datetime
+    text: str
+    progress: int | None
+    before: int | None
+    status: str | None
+
+    @classmethod
+    def of(cls, said: Said) -> EntryOut:
+        e = said.entry
+        return cls(
+            id=e.id,
+            kind=e.kind.value,
+            by=Named.of(said.by),
+            at=e.at,
+            text=e.text,
+            progress=e.progress,
+            before=e.before,
+            status=e.status,
+        )
+
+
+class ActivityOut(PageOut):
+    """A page of what was said of a goal, newest first, and how much there is in all."""
+
+    check_ins: int
+    comments: int
+    entries: list[EntryOut]
+
+    @classmethod
+    def of(cls, found: ActivityPage, cost: Cost) -> ActivityOut:
+        return cls(
+            check_ins=found.goal.check_ins,
+            comments=found.goal.comments,
+            entries=[EntryOut.of(said) for said in found.said],
+            after=found.after,
+            cost=CostOut.of(cost),
+        )
 
 
 class GoalPageOut(PageOut):
-    """A goal, what is around it, and a page of its subscribers."""
+    """A goal, what is around it, and a page of what was said of it."""
 
     goal: GoalViewOut
     part_of: list[GoalOut]
     see_also: list[GoalOut]
     replaces: list[GoalOut]
-    subscribers: list[SubscriberOut]
+    entries: list[EntryOut]
 
     @classmethod
     def of(cls, page: GoalPage, cost: Cost) -> GoalPageOut:
@@ -138,10 +208,59 @@ class GoalPageOut(PageOut):
             part_of=[GoalOut.of(goal) for goal in page.parents],
             see_also=[GoalOut.of(goal) for goal in page.see_also],
             replaces=[GoalOut.of(goal) for goal in page.replaced],
-            subscribers=[SubscriberOut(user=Named.of(s.user), since=s.edge.since) for s in page.subscribers],
+            entries=[EntryOut.of(said) for said in page.said],
             after=page.after,
             cost=CostOut.of(cost),
         )
+
+
+class SubscriberOut(BaseModel):
+    user: Named
+    since: datetime
+
+
+class SubscribersOut(PageOut):
+    subscribers: list[SubscriberOut]
+
+    @classmethod
+    def of(cls, found: Subscribers, cost: Cost) -> SubscribersOut:
+        users = [SubscriberOut(user=Named.of(s.user), since=s.edge.since) for s in found.subscribers]
+        return cls(subscribers=users, after=found.after, cost=CostOut.of(cost))
+
+
+class TreeOut(BaseModel):
+    """A goal with all below it; `more` where there is more than is shown."""
+
+    id: str
+    title: str
+    kind: Literal["objective", "key result"]
+    status: str
+    progress: int
+    below: list[TreeOut]
+    more: bool
+
+    @classmethod
+    def of(cls, tree: Tree) -> TreeOut:
+        goal = tree.goal
+        return cls(
+            id=goal.id,
+            title=goal.title,
+            kind=goal.kind.value,
+            status=goal.status,
+            progress=goal.progress,
+            below=[cls.of(each) for each in tree.below],
+            more=tree.is_cut,
+        )
+
+
+class RightsOut(BaseModel):
+    """What the caller may do."""
+
+    capabilities: list[str]
+
+    @classmethod
+    def of(cls, rights: Rights) -> RightsOut:
+        return cls(capabilities=rights.words)
 
 
 class PartOut(BaseModel):
@@ -156,12 +275,12 @@ class PartsOut(PageOut):
 
     @classmethod
     def of_goal(cls, found: Parts, cost: Cost) -> PartsOut:
-        parts = [PartOut(who=Named.of(part.who), role=part.role.value) for part in found.parts]
+        parts = [PartOut(who=Named.of(part.who), role=part.role.word) for part in found.parts]
         return cls(parts=parts, after=found.after, cost=CostOut.of(cost))
 
     @classmethod
     def of_team(cls, found: TeamPeople, cost: Cost) -> PartsOut:
-        parts = [PartOut(who=Named.of(member.user), role=member.role.value) for member in found.members]
+        parts = [PartOut(who=Named.of(member.user), role=member.role.word) for member in found.members]
         return cls(parts=parts, after=found.after, cost=CostOut.of(cost))
 
 
@@ -173,32 +292,80 @@ class Who(BaseModel):
 
     @property
     def key(self) -> PersonKey:
-        if self.kind == "user":
-            return User.by_id(self.id)
-        return Team.by_id(self.id) if self.kind == "team" else Organisation.by_id(self.id)
+        return person_key(self.kind, self.id)
 
 
 class PartIn(BaseModel):
+    """`was`: the role that the caller saw; refused where it is another by now."""
+
     who: Who
-    role: Role
+    role: RoleWord
+    was: RoleWord | None = None
+
+
+class TeamPartIn(BaseModel):
+    user: str = Text
+    role: TeamRoleWord
+    was: TeamRoleWord | None = None
+
+
+class UserIn(BaseModel):
+    id: str = Text
+    name: str = Text
+
+
+class TeamIn(BaseModel):
+    """Without an id it gets one."""
+
+    id: str | None = Field(default=None, min_length=1, max_length=500)
+    name: str = Text
+
+
+class NameIn(BaseModel):
+    name: str = Text
+    was: str | None = None
 
 
 class GoalIn(BaseModel):
+    """The caller leads it, unless somebody else is named."""
+
     title: str = Text
-    team_id: str = Text
-    due: str = Field(default="", max_length=100)
+    team: str = Text
+    lead: str | None = Field(default=None, min_length=1, max_length=500)
+    due: str = Short
 
 
-class KeyResultIn(BaseModel):
+class GoalPartIn(BaseModel):
+    """A key result or sub-goal; the caller leads it, unless somebody else is named."""
+
     title: str = Text
-    lead_id: str = Text
-    position: str = Field(min_length=1, max_length=100)
+    lead: str | None = Field(default=None, min_length=1, max_length=500)
+    teams: list[str] = Field(default=[], max_length=50)
+    due: str = Short
+    position: str = Short
 
 
-class GoalChangeIn(BaseModel):
+class GoalData(BaseModel):
     """What is left out stays as it is."""
 
     title: str | None = Field(default=None, min_length=1, max_length=500)
     status: str | None = Field(default=None, max_length=100)
     progress: int | None = Field(default=None, ge=0, le=100)
     due: str | None = Field(default=None, max_length=100)
+
+
+class GoalChangeIn(GoalData):
+    """`was`: the values that the caller saw; refused, with both, where somebody else has changed the same."""
+
+    was: GoalData = GoalData()
+
+
+class CommentIn(BaseModel):
+    text: str = Field(min_length=1, max_length=MOST_TEXT_CHARACTERS)
+
+
+class CheckInIn(BaseModel):
+    progress: int = Field(ge=0, le=100)
+    status: str | None = Field(default=None, max_length=100)
+    text: str = Field(default="", max_length=MOST_TEXT_CHARACTERS)
+    was: GoalData = GoalData()

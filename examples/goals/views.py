@@ -18,6 +18,7 @@ from examples.goals.model import (
     ORGANISATIONS,
     SUB_GOALS_IN_FULL,
     TEAMS,
+    Entry,
     Goal,
     GoalKind,
     GoalMembership,
@@ -32,6 +33,7 @@ from examples.goals.model import (
     TeamRole,
     User,
 )
+from examples.goals.rights import Rights
 from singletable.graph import Linked, Row
 
 
@@ -92,20 +94,58 @@ class Subscription:
 
 
 @dataclass(frozen=True)
+class Subscribers:
+    """A page of a goal's subscribers."""
+
+    goal: Goal
+    subscribers: tuple[Subscription, ...]
+    after: str | None
+
+
+@dataclass(frozen=True)
+class Said:
+    """A check-in or a comment, and who wrote it."""
+
+    entry: Entry
+    by: User
+
+
+@dataclass(frozen=True)
+class ActivityPage:
+    """A page of what was said of a goal, newest first; the goal says how much there is."""
+
+    goal: Goal
+    said: tuple[Said, ...]
+    after: str | None
+
+
+@dataclass(frozen=True)
 class GoalPage:
-    """A goal, what is around it, and a page of its subscribers."""
+    """A goal, what is around it, a page of what was said of it, and what the viewer may do."""
 
     view: GoalView
     parents: tuple[Goal, ...]
     see_also: tuple[Goal, ...]
     replaced: tuple[Goal, ...]
-    subscribers: tuple[Subscription, ...]
+    said: tuple[Said, ...]
     after: str | None
+    rights: Rights
+    is_subscribed: bool
 
     @property
     def links(self) -> list[str]:
         """The ids of the goals that it sees also or replaces, sorted, each once."""
         return sorted({goal.id for goal in (*self.see_also, *self.replaced)})
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A goal with its key results and sub-goals, all the way down."""
+
+    goal: Goal
+    below: tuple[Tree, ...]
+    is_cut: bool
+    """It has more parts than its edge set holds, or than a tree shows."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +163,7 @@ class Parts:
     goal: Goal
     parts: tuple[Part, ...]
     after: str | None
+    rights: Rights
 
 
 @dataclass(frozen=True)
@@ -146,6 +187,7 @@ class TeamPeople:
     team: Team
     members: tuple[Member, ...]
     after: str | None
+    rights: Rights
 
 
 def by_rank(views: Iterable[GoalView]) -> tuple[GoalView, ...]:

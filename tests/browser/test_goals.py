@@ -119,11 +119,12 @@ def test_through_the_pages_of_a_list(page: Page) -> None:
 
 def test_subscribers_by_pages(page: Page) -> None:
     page.goto("/goals/G000000")
+    follow(page, page.get_by_role("link", name="Subscribers"))
     seen: list[str] = page.locator("#subscribers .name").all_inner_texts()
     while page.get_by_role("link", name="More subscribers").count():
         follow(page, page.get_by_role("link", name="More subscribers"))
         assert re.search(r"after=", page.url)
-        assert round_trips(page) == 3
+        assert round_trips(page) == 2
         seen += page.locator("#subscribers .name").all_inner_texts()
     assert sorted(seen) == sorted(f"User {number}" for number in range(30))
 

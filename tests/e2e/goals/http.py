@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import httpx
+from fastapi import FastAPI
 
 from examples.goals import Service
 from examples.goals.api import create_app
@@ -13,6 +15,11 @@ from examples.goals.principal import SessionTokens
 
 SECRET = "a secret of the tests, long enough to sign"
 TOKENS = SessionTokens([SECRET])
+
+
+@lru_cache(maxsize=4)
+def application(service: Service) -> FastAPI:
+    return create_app(service, TOKENS)
 
 
 @dataclass(frozen=True)
@@ -26,7 +33,7 @@ class Client:
         self, method: str, path: str, json: Any = None, headers: dict[str, str] | None = None
     ) -> httpx.Response:
         signed = {"Authorization": f"Bearer {TOKENS.issue(self.caller)}"} if self.caller is not None else {}
-        transport = httpx.ASGITransport(create_app(self.service, TOKENS))
+        transport = httpx.ASGITransport(application(self.service))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             return await client.request(method, path, json=json, headers=signed | (headers or {}))
 

@@ -15,7 +15,7 @@ from examples.goals.model import Goal, GoalKind, Role, Subscriber, Team, User, r
 from examples.goals.output import goal_json
 from examples.goals.queries import Order
 from examples.goals.views import GoalList
-from singletable import Database, attr
+from singletable import Database
 from singletable.flow import Traits
 from tests.e2e.goals.file import FILE, NEEDS_FILE, expected
 from tests.e2e.goals.support import enhancement, text_of, whole
@@ -136,8 +136,8 @@ def test_a_changed_file_changes_the_goals_and_nothing_else(db: Database) -> None
     take(db, enhancement("1-a", authors=["ada", "linus"], milestone={"alpha": "v1", "beta": "v2"}), enhancement("2-b"))
     app = Service(db)
     app.subscribe("1-a", "ada")
-    own = app.add_part("1-a", GoalKind.KEY_RESULT, "A party", lead=User.by_id("ada"), position="9")
-    app.change_goal("2-b", attr(Goal.title).set("Changed here"))
+    own = app.create_key_result("1-a", "A party", lead=User.by_id("ada"), position="9")
+    app.change_goal("2-b", {"title": "Changed here"})
     changed = enhancement(
         "1-a",
         title="Another title",
@@ -155,7 +155,7 @@ def test_a_changed_file_changes_the_goals_and_nothing_else(db: Database) -> None
     assert found["links"] == ["2-b"]
     page = app.goal_page("1-a", limit=10)
     assert [part.id for part in page.view.key_results] == ["1-a-beta", "1-a-stable", own.id]
-    assert [s.user.id for s in page.subscribers] == ["ada"]
+    assert [s.user.id for s in app.subscribers_of("1-a", limit=5).subscribers] == ["ada"]
     assert app.goal("2-b").goal.title == "The title of 2-b"
     dates = app.goals_of(Team.by_id("sig-two"), limit=10, order=Order.DATE)
     assert [view.id for view in dates.goals] == ["1-a"]

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from examples.goals import Service
-from examples.goals.model import Goal, GoalKind, Role, Subscriber, Team, TeamRole, User
+from examples.goals.model import Goal, Role, Subscriber, Team, TeamRole, User
 from examples.goals.rendering import initials
 from examples.goals.sample import load_sample
 from singletable.graph import Graph
@@ -47,7 +47,9 @@ def round_trips(html: str) -> int:
         ("/organisations/everybody", ["Port Authority", "Ships find the harbour"], 4),
         ("/users/U1", ["Ada Lovelace", "Leads", "Ships find the harbour", 'href="/teams/T1"'], 3),
         ("/users/U2?role=contributor", ["Grace Hopper", "Contributes to"], 3),
-        ("/goals/G1", ["Key results", "Sub-goals", "The quay is dry", "Subscribers", "Frances Allen"], 3),
+        ("/goals/G1", ["Key results", "Sub-goals", "The quay is dry", "Subscribers"], 3),
+        ("/goals/G1?show=subscribers", ["Frances Allen", "since"], 2),
+        ("/goals/G3?show=tree", ["Ships find the harbour", "The quay is dry", "The wall is a foot higher"], 4),
         ("/goals/G1-K1", ["key result of", 'of <a href="/goals/G1">'], 3),
         ("/goals/G1?show=people", ["Ada Lovelace", "contributor"], 3),
     ],
@@ -97,8 +99,8 @@ async def test_nothing_that_people_write_is_markup(app: Service) -> None:
     app.create(Team(id=EVIL, name=EVIL))
     who, team = User.by_id(EVIL), Team.by_id(EVIL)
     goal = app.create_goal(EVIL, lead=who, holder=team, goal_id=EVIL, due=EVIL)
-    app.add_part(goal.id, GoalKind.KEY_RESULT, EVIL, lead=who, position="1")
-    app.join_team(EVIL, EVIL, TeamRole.MEMBER)
+    app.create_key_result(goal.id, EVIL, lead=who, position="1")
+    app.set_team_role(EVIL, EVIL, TeamRole.MEMBER)
     app.subscribe(EVIL, EVIL)
     quoted = "%3Cscript%3Ealert%28%27x%27%29%3C%2Fscript%3E%22%26"
     paths = [f"/{kind}/{quoted}{asked}" for kind in ("teams", "goals") for asked in ("", "?show=people")]
@@ -147,7 +149,7 @@ async def test_a_page_says_what_it_leaves_out(app: Service) -> None:
     goal = app.create_goal("Crowded", lead=User.by_id("ada"), holder=Team.by_id("engine"))
     Graph(app.db).load([User(id=f"u{n:03}", name=f"U {n}") for n in range(100)])
     for n in range(100):
-        app.join(goal.id, User.by_id(f"u{n:03}"), Role.CONTRIBUTOR)
+        app.set_role(goal.id, User.by_id(f"u{n:03}"), Role.CONTRIBUTOR)
     for path in ("/teams/engine", f"/goals/{goal.id}"):
         html = await shown(app, path)
         assert "There are more people" in html
