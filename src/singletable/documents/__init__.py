@@ -24,9 +24,11 @@ from singletable.documents.context import Context
 from singletable.documents.diff import CollectionDiff, Diff
 from singletable.documents.document import Document, Draft, Items, collection
 from singletable.documents.garbage import Collected
+from singletable.documents.item_history import Changer, ItemChange
+from singletable.documents.merge import Conflict, Merge
 from singletable.documents.mutations import Mutation, Outcome, Ref, Submission
 from singletable.documents.replay import Replay, Replayed
-from singletable.documents.rows import InboxRow, Listing, Version
+from singletable.documents.rows import InboxRow, Listing, Place, Tag, Version
 from singletable.documents.service import Documents
 from singletable.documents.service_async import AsyncDocuments
 
@@ -34,24 +36,30 @@ __all__ = [
     "AsyncDocuments",
     "BlobStore",
     "Bounds",
+    "Changer",
     "Collected",
     "CollectionDiff",
+    "Conflict",
     "Context",
     "Diff",
     "Document",
     "Documents",
     "Draft",
     "InboxRow",
+    "ItemChange",
     "Items",
     "Listing",
     "LocalBlobs",
+    "Merge",
     "Mutation",
     "ObjectBlobs",
     "Outcome",
+    "Place",
     "Ref",
     "Replay",
     "Replayed",
     "Submission",
+    "Tag",
     "Version",
     "collection",
     "flows",

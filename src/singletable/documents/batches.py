@@ -16,6 +16,7 @@ from typing import Any
 from singletable.documents.bounded_calls import Overrun, Runner, TimeLimitExceeded, Watch
 from singletable.documents.bounds import UNBOUNDED, Bounds
 from singletable.documents.drafts import ENTRY_BYTES, Attempt, Undecided, WorkingVersion, run_on_draft
+from singletable.documents.merge_state import MERGE, merge_draft
 from singletable.documents.mutations import Mutation, Submission
 from singletable.documents.restore import RESTORE, restore_draft
 from singletable.documents.rows import InboxRow
@@ -43,6 +44,8 @@ MAX_FRESH_BYTES = 64 * 1024 * 1024
 """Of the contents that a batch holds until it is committed."""
 _SECONDS_HINT = "Make several of it, or raise Bounds(seconds=)."
 _ARGUMENTS_HINT = "Store large contents first and refer to them, or raise Bounds(argument_bytes=)."
+_OWN = {RESTORE: restore_draft, MERGE: merge_draft}
+"""The library's own mutations, which only it submits."""
 _FAULTS = (Unavailable, OutcomeUnknown, Denied)
 
 
@@ -130,8 +133,9 @@ class Batch:
                     context.authorise(submission, draft)
             except (*_FAULTS, Corrupt) as fault:
                 raise Undecided(fault) from None
-        if mutation.name == RESTORE and row.own:
-            restore_draft(context.model, draft, mutation.arguments)
+        own = _OWN.get(mutation.name) if row.own else None
+        if own is not None:
+            own(context.model, draft, mutation.arguments)
         else:
             mutator_named(context.model, mutation).run(draft, mutation.arguments)
 

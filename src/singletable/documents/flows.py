@@ -8,6 +8,8 @@ from singletable.documents.deletion import delete
 from singletable.documents.diff import diff, diff_hashes, diff_of
 from singletable.documents.garbage import collect_garbage
 from singletable.documents.head_state import read_head_state
+from singletable.documents.item_history import item_history
+from singletable.documents.merge import merge
 from singletable.documents.read import (
     at,
     client_rows,
@@ -28,6 +30,7 @@ from singletable.documents.read import (
 )
 from singletable.documents.replay import replay, restore
 from singletable.documents.submission import store, submit, submit_in_order, submit_next
+from singletable.documents.tags import tag, tags, untag
 
 __all__ = [
     "apply",
@@ -44,9 +47,11 @@ __all__ = [
     "hashes_of",
     "head",
     "history",
+    "item_history",
     "items_of",
     "last_ids",
     "load",
+    "merge",
     "mutations_after",
     "newest",
     "next_version",
@@ -62,6 +67,9 @@ __all__ = [
     "submit",
     "submit_in_order",
     "submit_next",
+    "tag",
+    "tags",
+    "untag",
     "version_row",
     "versions_since",
 ]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from singletable.documents.context import Context
 from singletable.documents.document import Document, Items
 from singletable.documents.mutations import Outcome
-from singletable.documents.rows import ClientRecord, CollectionVersion, GcEpoch, Listing, MutationRecord, Version
+from singletable.documents.rows import ClientRecord, CollectionVersion, GcEpoch, Listing, MutationRecord, Tag, Version
 from singletable.documents.snapshots import StoredItems, snapshot_of
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, NotFound
 from singletable.flow.port import Port
@@ -51,17 +51,20 @@ async def at(
     document_id: str,
     version: int | None = None,
     time: datetime | None = None,
+    tag: str | None = None,
     collections: Sequence[str] | None = None,
 ) -> D:
-    """A version by its number, or the one that was the newest at a time. NotFound.
+    """A version by its number, by its tag, or the one that was the newest at a time. NotFound.
 
     A time takes a round trip for each four bits of the number of versions, and those of `head`.
     """
-    if (version is None) == (time is None):
-        raise InvalidRequest("at() takes a version or a time", operation="at")
+    if [version, time, tag].count(None) != 2:
+        raise InvalidRequest("at() takes a version, a time or a tag", operation="at")
     if time is not None and time.tzinfo is None:
         raise InvalidValue("a time without its zone is none", attribute="time", operation="at")
     found = await _at_time(port, context, document_id, time) if time is not None else None
+    if tag is not None:
+        version = await tagged(port, context, document_id, tag)
     if version is not None:
         found = await version_row(port, context, document_id, version)
     assert found is not None
@@ -290,6 +293,15 @@ async def _versions(port: Port, context: Context[Any], document_id: str, numbers
     if len(found) < len(numbers):
         raise Corrupt(f"a version before the newest of {context.kind.__name__} is not there", operation="at")
     return found
+
+
+async def tagged(port: Port, context: Context[Any], document_id: str, name: str) -> int:
+    """The number of the version that has a name. One request. NotFound."""
+    key: KeyOf[Tag] = context.model.rows.tag.by_name(document_id, name)
+    found = await get_row(port, key.consistent())
+    if found is None:
+        raise not_found(context, document_id, f"version with the tag {name!r}")
+    return found.number
 
 
 # --- lists ------------------------------------------------------------------------------------------------------------

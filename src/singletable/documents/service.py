@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
@@ -14,9 +14,11 @@ from singletable.documents.context import Authoriser, Context, context_of
 from singletable.documents.diff import Diff
 from singletable.documents.document import Document, Items
 from singletable.documents.garbage import Collected
+from singletable.documents.item_history import ItemChange
+from singletable.documents.merge import Merge, Side
 from singletable.documents.mutations import Mutation, Outcome, Ref, Submission
 from singletable.documents.replay import Replay
-from singletable.documents.rows import Listing, Version
+from singletable.documents.rows import Listing, Tag, Version
 from singletable.documents.snapshots import collection_model, names_of
 from singletable.flow.shells import check_blocking
 from singletable.foundation import DEFAULT_LIMIT, BlockingDatabase, Finding, Page
@@ -94,6 +96,31 @@ class Documents(Generic[D]):
         """
         return self.db.run(flows.branch(self.db.port, self.context, document_id, new, version, parent))
 
+    def merge(
+        self,
+        document_id: str,
+        *,
+        onto: str,
+        prefer: Side | None = None,
+        choose: Mapping[tuple[str, str], Side] | None = None,
+        principal: str | None = None,
+    ) -> Merge:
+        """Merge what was changed in a document, since both were the same, into another one, item by item.
+
+        A conflict is what both changed, and not to the same: `prefer="ours"` or `"theirs"` says which to keep in all,
+        `choose={("shapes", "s1"): "theirs"}` in one. With one that is left open nothing is written. NotFound;
+        InvalidRequest for documents that are of no family.
+        """
+        return self.db.run(flows.merge(self.db.port, self.context, document_id, onto, prefer, choose, principal))
+
+    def tag(self, document_id: str, name: str, *, version: int | None = None) -> Tag:
+        """Name a version, the newest by default: `at("p1", tag="v1")`. Three requests. NotFound, AlreadyExists."""
+        return self.db.run(flows.tag(self.db.port, self.context, document_id, name, version))
+
+    def untag(self, document_id: str, name: str) -> None:
+        """Take a name away, if it is there; its version stays. Two requests. NotFound without the document."""
+        self.db.run(flows.untag(self.db.port, self.context, document_id, name))
+
     def delete(self, document_id: str) -> None:
         """Delete a document and everything in it: hidden at once, deleted when this returns. NotFound.
 
@@ -141,14 +168,15 @@ class Documents(Generic[D]):
         *,
         version: int | None = None,
         time: datetime | None = None,
+        tag: str | None = None,
         collections: Sequence[Items[Any]] | None = None,
     ) -> D:
-        """A version by its number, or the one that was the newest at a time. NotFound.
+        """A version by its number, by its tag, or the one that was the newest at a time. NotFound.
 
         Round trips as for `head`; a time takes one more for each four bits of the number of versions.
         """
         return self.db.run(
-            flows.at(self.db.port, self.context, document_id, version, time, names_of(self.context, collections))
+            flows.at(self.db.port, self.context, document_id, version, time, tag, names_of(self.context, collections))
         )
 
     def items(self, document_id: str, collection: Items[T]) -> Items[T]:
@@ -165,6 +193,29 @@ class Documents(Generic[D]):
     ) -> Page[Version]:
         """Some versions, newest first: number, time, scalars, and the mutations that made each. One request."""
         return self.db.run(flows.history(self.db.port, self.context, document_id, limit, after, principal))
+
+    def item_history(
+        self,
+        document_id: str,
+        collection: Items[Any],
+        id: str,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        before: int | None = None,
+    ) -> list[ItemChange]:
+        """The versions that changed an item, newest first, each with the mutations that did and who made them.
+
+        As in `item_history("p1", Project.shapes, "s1")`; `before` goes on from the last one's version. Goes on in the
+        document that this one was branched from. Reads each version, and all hashes of the collection. NotFound.
+        """
+        name = collection_model(self.context, collection).name
+        return self.db.run(flows.item_history(self.db.port, self.context, document_id, name, id, limit, before))
+
+    def tags(
+        self, document_id: str, *, limit: int = DEFAULT_LIMIT, after: str | None = None, principal: str | None = None
+    ) -> Page[Tag]:
+        """Some tags of a document, in the order of their names. Two requests. NotFound."""
+        return self.db.run(flows.tags(self.db.port, self.context, document_id, limit, after, principal))
 
     def diff(self, document_id: str, before: int, after: int) -> Diff:
         """What differs between two versions: scalars, and items added, changed, removed. No content is read."""

@@ -1,0 +1,184 @@
+"""The history of one item: the versions that changed it, and the mutations, clients and users that did.
+
+A version holds up to 40 mutations. Which of them changed the item is found by running them again, on the version
+before, as they were run then: they are deterministic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from singletable.documents.batches import Batch
+from singletable.documents.contents import ARGUMENTS, Content
+from singletable.documents.context import Context
+from singletable.documents.drafts import WorkingVersion
+from singletable.documents.mutations import Mutation, Submission
+from singletable.documents.read import (
+    collection_key,
+    hashes_of,
+    merged,
+    newest,
+    parts_of,
+    record_rows,
+    version_row,
+    version_rows,
+)
+from singletable.documents.rows import InboxRow, MutationRecord, Version
+from singletable.documents.snapshots import scalars_of
+from singletable.documents.submission import refs_in
+from singletable.errors import NotFound
+from singletable.flow.port import Port
+
+AT_ONCE = 16
+"""Versions whose hashes are read side by side."""
+
+
+@dataclass(frozen=True)
+class Changer:
+    """A mutation that changed an item."""
+
+    client: str
+    id: int
+    name: str
+    principal: str | None
+    """Who answers for it."""
+
+
+@dataclass(frozen=True)
+class ItemChange:
+    """One version that added, changed or removed an item."""
+
+    document_id: str
+    """The document's, or that of the one that it was branched from."""
+    version: int
+    time: datetime
+    before: str | None
+    """The sha256 of the content; None for no item."""
+    after: str | None
+    mutations: tuple[Changer, ...]
+    """In their order; usually one."""
+    is_certain: bool
+    """False where running them again gave another result, as with other code: then all of the version are listed."""
+
+
+async def item_history(
+    port: Port, context: Context[Any], document_id: str, name: str, id: str, limit: int, before: int | None = None
+) -> list[ItemChange]:
+    """The changes of an item, newest first, up to a limit; of those before a version.
+
+    It goes on in the document that this one was branched from. It reads each version, and the hashes of each version of
+    the collection: 1 unit for each 4 KB. Where a version has several mutations, also what they read. NotFound.
+    """
+    found: list[ItemChange] = []
+    after = await (
+        newest(port, context, document_id)
+        if before is None
+        else version_row(port, context, document_id, max(0, before - 1))
+    )
+    while True:
+        first = max(0, after.number - AT_ONCE)
+        versions = [*await version_rows(port, context, after.document_id, range(first, after.number)), after]
+        digests = await _digests(port, context, versions, name, id)
+        for k in range(len(versions) - 1, 0, -1):
+            if digests[k] != digests[k - 1]:
+                found.append(
+                    await _change(port, context, versions[k - 1], versions[k], name, id, digests[k - 1 : k + 1])
+                )
+                if len(found) >= limit:
+                    return found
+        after = versions[0]
+        if after.number == 0:
+            if after.origin is None:
+                return found
+            try:
+                after = await version_row(port, context, after.origin.document_id, after.origin.number)
+            except NotFound:  # the origin is deleted, and its history with it
+                return found
+
+
+async def _digests(
+    port: Port, context: Context[Any], versions: Sequence[Version], name: str, id: str
+) -> list[bytes | None]:
+    """The item's hash in each version."""
+    keys = [collection_key(version, name) for version in versions]
+    wanted = list(dict.fromkeys(key for key in keys if key is not None))
+    parts = dict(zip(wanted, await parts_of(port, context, wanted), strict=True))
+    known = {key: merged(own, name, key.number).get(id) for key, own in parts.items()}
+    return [None if key is None else known[key] for key in keys]
+
+
+async def _change(
+    port: Port,
+    context: Context[Any],
+    before: Version,
+    after: Version,
+    name: str,
+    id: str,
+    digests: Sequence[bytes | None],
+) -> ItemChange:
+    places = [(each.client, each.id) for each in after.mutations if not each.rejected]
+    records = await record_rows(port, context, after.document_id, places)
+    changers = [Changer(row.client, row.id, row.name, row.principal) for row in records]
+    is_certain = True
+    if len(records) > 1:
+        which = await _run_again(port, context, before, records, name, id, digests[1])
+        is_certain = which is not None
+        changers = changers if which is None else [changers[k] for k in which]
+    was, now = (None if digest is None else digest.hex() for digest in digests)
+    return ItemChange(after.document_id, after.number, after.time, was, now, tuple(changers), is_certain)
+
+
+async def _run_again(
+    port: Port,
+    context: Context[Any],
+    before: Version,
+    records: Sequence[MutationRecord],
+    name: str,
+    id: str,
+    expected: bytes | None,
+) -> list[int] | None:
+    """Which of a version's mutations changed an item; None where they don't give what they gave then."""
+    contents = context.contents_of(before)
+    hashes = await hashes_of(port, context, before, tuple(context.model.collections))
+    calls: list[Callable[[], bytes]] = [
+        partial(contents.read, Content(ARGUMENTS, row.arguments_blob or b""))
+        for row in records
+        if row.arguments is None
+    ]
+    texts = iter(await port.call_all(calls) if calls else [])
+    given = [row.arguments if row.arguments is not None else next(texts).decode() for row in records]
+    refs = frozenset(ref for text in given for ref in refs_in(text))
+    working = WorkingVersion(
+        replace(context, authorise=None), contents, before.parent, before.document_id, scalars_of(before), hashes, refs
+    )
+    batch = Batch(working)
+    found: list[int] = []
+
+    def run() -> None:
+        for k, (row, text) in enumerate(zip(records, given, strict=True)):
+            was = working.hash_of(name, id)
+            batch.run(
+                [_as_row(context, row, text)], [Submission(Mutation(row.name, text), row.client, row.id, row.principal)]
+            )
+            if working.hash_of(name, id) != was:
+                found.append(k)
+
+    await port.call_all([run])
+    return found if working.hash_of(name, id) == expected and not batch.held else None
+
+
+def _as_row(context: Context[Any], record: MutationRecord, text: str) -> InboxRow:
+    """A record as it stood in the inbox."""
+    return context.model.rows.inbox(
+        document_id=record.document_id,
+        client=record.client,
+        id=record.id,
+        name=record.name,
+        arguments=text,
+        principal=record.principal,
+        own=record.name.startswith("$") or None,
+    )

@@ -1,0 +1,290 @@
+"""Merging: what was changed in one document since both were the same is changed in the other, item by item.
+
+    base     what both have in common: the newest of the versions in which they parted, or in which one was merged
+             into the other
+    ours     the newest version of the document that is merged into
+    theirs   the newest version of the document that is merged
+
+An item that only they changed becomes theirs. One that both changed, and not to the same, is a conflict: it is listed,
+and nothing at all is written until the call says which to keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any, Literal
+
+from singletable.documents.commit import process
+from singletable.documents.contents import ARGUMENTS, Content
+from singletable.documents.context import Context
+from singletable.documents.merge_state import (
+    CHANGED,
+    MERGE,
+    ItemMerge,
+    MergeState,
+    ScalarMerge,
+    merge_mutation,
+    read_merge,
+)
+from singletable.documents.mutations import MAX_TEXT_BYTES, Outcome, Ref
+from singletable.documents.read import hashes_of_all, newest, outcomes, version_row
+from singletable.documents.replay import copy
+from singletable.documents.rows import MutationRecord, Place, Version
+from singletable.documents.snapshots import scalar_values, scalars_of
+from singletable.documents.submission import submit_next
+from singletable.errors import InvalidRequest, NotFound, TransactionConflict
+from singletable.flow.port import Port
+from singletable.foundation import ANY, Query, prepare_query
+
+Side = Literal["ours", "theirs"]
+TRIES = 20
+_PAGE = 20
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Something that both changed, and not to the same."""
+
+    collection: str
+    """Empty for a scalar."""
+    id: str
+    """The item's, or the name of the scalar."""
+    base: Any
+    """The content's sha256, None for no item; the value of a scalar."""
+    ours: Any
+    theirs: Any
+
+
+@dataclass(frozen=True)
+class Merge:
+    """What a merge found, and did. Contents of conflicts are read by `at()` of the three versions."""
+
+    base: Place
+    ours: Place
+    theirs: Place
+    taken: tuple[tuple[str, str], ...]
+    """What became theirs, by collection and id; scalars by "" and name."""
+    conflicts: tuple[Conflict, ...]
+    """All of them, also those of which the call said which side to keep."""
+    outcome: Outcome | None
+    """Of the mutation that merged; None where nothing was written: see `is_merged`."""
+    is_merged: bool
+    """False where conflicts were left open. Then nothing was written."""
+
+
+@dataclass(frozen=True)
+class _Decided:
+    """What is to be done, and what stands against it."""
+
+    state: MergeState
+    taken: tuple[tuple[str, str], ...]
+    conflicts: tuple[Conflict, ...]
+    open: tuple[Conflict, ...]
+
+
+async def merge(
+    port: Port,
+    context: Context[Any],
+    document_id: str,
+    onto: str,
+    prefer: Side | None = None,
+    choose: Mapping[tuple[str, str], Side] | None = None,
+    principal: str | None = None,
+) -> Merge:
+    """Merge a document's changes into another. NotFound; InvalidRequest where they have no version in common.
+
+    `prefer` says which side to keep in every conflict, `choose` in those of a collection and an id. With a conflict of
+    which neither says it, nothing is written. No content is written: within a family none is read either.
+    Reads three versions and the hashes that differ, then the round trips of a restored version.
+    """
+    if onto == document_id:
+        raise InvalidRequest("a document is merged into another one", operation="merge")
+    chosen = choose or {}
+    for _ in range(TRIES):
+        theirs, ours = await newest(port, context, document_id), await newest(port, context, onto)
+        base = await _base(port, context, ours, theirs)
+        decided = await _decide(port, context, base, ours, theirs, prefer, chosen)
+        found = _found(base, ours, theirs, decided)
+        if decided.open:
+            return replace(found, taken=(), is_merged=False)
+        if not decided.taken and not decided.conflicts:
+            return found
+        outcome = await _submit(port, context, ours, theirs, decided, principal)
+        if outcome is not None:
+            return replace(found, outcome=outcome, is_merged=outcome.status == "applied")
+    raise TransactionConflict(
+        f"what is merged was changed at each of {TRIES} tries",
+        table=context.model.table.name,
+        operation="merge",
+        hint="Nothing was merged. Merge again when fewer write to the document.",
+    )
+
+
+def _found(base: Version, ours: Version, theirs: Version, decided: _Decided) -> Merge:
+    first, second, third = (Place(version.document_id, version.number) for version in (base, ours, theirs))
+    return Merge(first, second, third, decided.taken, decided.conflicts, None, True)
+
+
+# --- the common version -----------------------------------------------------------------------------------------------
+async def _base(port: Port, context: Context[Any], ours: Version, theirs: Version) -> Version:
+    """The newest version that both have in common, of those that are known."""
+    places = [
+        await _last_merge(port, context, theirs.document_id, ours),
+        await _last_merge(port, context, ours.document_id, theirs),
+        await _parting(port, context, ours, theirs),
+    ]
+    found = [await version_row(port, context, place.document_id, place.number) for place in places if place]
+    if not found:
+        raise InvalidRequest(
+            "the two documents have no version in common",
+            table=context.model.table.name,
+            operation="merge",
+            hint="A branch and its origin have one, or two branches. For others: replay().",
+        )
+    return max(found, key=lambda version: version.time)
+
+
+async def _last_merge(port: Port, context: Context[Any], source: str, into: Version) -> Place | None:
+    """The version of one document that was merged into another last."""
+    client = client_of(source)
+    records: Query[MutationRecord] = context.model.rows.mutation.by_id(into.document_id, client, ANY)
+    prepared = prepare_query(records.newest_first().consistent(), port.now())
+    page = await port.send(prepared.operation(None, _PAGE))
+    while True:
+        for record in page.items:
+            if record.name == MERGE and record.error is None:
+                state = read_merge(await _arguments(port, context, into, record))
+                return Place(source, state.version)
+        if page.after is None:
+            return None
+        page = await port.send(prepared.operation(page.after, _PAGE))
+
+
+async def _arguments(port: Port, context: Context[Any], into: Version, record: MutationRecord) -> str:
+    if record.arguments is not None:
+        return record.arguments
+    contents, content = context.contents_of(into), Content(ARGUMENTS, record.arguments_blob or b"")
+    (data,) = await port.call_all([lambda: contents.read(content)])
+    return data.decode()
+
+
+async def _parting(port: Port, context: Context[Any], ours: Version, theirs: Version) -> Place | None:
+    """Where the two parted, as a version of a document that is there: version 0 of a branch is what it began as."""
+    mine, other = await _lineage(port, context, ours), await _lineage(port, context, theirs)
+    numbers = {place.document_id: (i, place.number) for i, place in enumerate(other)}
+    for i, place in enumerate(mine):
+        if place.document_id in numbers:
+            k, number = numbers[place.document_id]
+            chain, at = (mine, i) if place.number <= number else (other, k)
+            return chain[at] if at == 0 else Place(chain[at - 1].document_id, 0)
+    return None
+
+
+async def _lineage(port: Port, context: Context[Any], version: Version) -> list[Place]:
+    """A version, the one that its document began as, and so on, as far as the documents are there."""
+    found = [Place(version.document_id, version.number)]
+    while True:
+        try:
+            first = await version_row(port, context, found[-1].document_id, 0)
+        except NotFound:
+            return found
+        if first.origin is None:
+            return found
+        found.append(first.origin)
+
+
+def client_of(source: str) -> str:
+    """Whose mutations the merges of a document are."""
+    name = f"merge-{source}"
+    return name if len(name.encode()) <= MAX_TEXT_BYTES else f"merge-{sha256(source.encode()).hexdigest()}"
+
+
+# --- deciding ---------------------------------------------------------------------------------------------------------
+async def _decide(
+    port: Port,
+    context: Context[Any],
+    base: Version,
+    ours: Version,
+    theirs: Version,
+    prefer: Side | None,
+    choose: Mapping[tuple[str, str], Side],
+) -> _Decided:
+    names = tuple(context.model.collections)
+    hashes = await hashes_of_all(port, context, [(version, names) for version in (base, ours, theirs)])
+    values = [scalar_values(context, scalars_of(version)) for version in (base, ours, theirs)]
+    items: dict[str, dict[str, ItemMerge]] = {}
+    taken: list[tuple[str, str]] = []
+    conflicts: list[Conflict] = []
+    for name in names:
+        folder = context.model.collections[name].folder
+        for id, mine, other, conflict in _differences(name, [own[name] for own in hashes], prefer, choose):
+            conflicts += [conflict] if conflict is not None else []
+            if mine != other:
+                to = None if other is None else Ref[Any](f"{folder}/{other.hex()}")
+                items.setdefault(name, {})[id] = ItemMerge(None if mine is None else mine.hex(), to)
+                taken.append((name, id))
+    own, wanted = (context.model.scalars.dump(_Values(side)) for side in values[1:])
+    scalars: dict[str, ScalarMerge] = {}
+    for name, mine, other, conflict in _differences("", values, prefer, choose):
+        conflicts += [conflict] if conflict is not None else []
+        if mine != other:
+            scalars[name] = ScalarMerge(own.get(name), wanted[name])
+            taken.append(("", name))
+    state = MergeState(theirs.document_id, theirs.number, scalars, items)
+    left = tuple(c for c in conflicts if prefer is None and (c.collection, c.id) not in choose)
+    return _Decided(state, tuple(taken), tuple(conflicts), left)
+
+
+class _Values:
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.__dict__.update(values)
+
+
+def _differences(
+    collection: str,
+    sides: Sequence[Mapping[str, Any]],
+    prefer: Side | None,
+    choose: Mapping[tuple[str, str], Side],
+) -> list[tuple[str, Any, Any, Conflict | None]]:
+    """What they changed and we have otherwise: the id, what it is, what it becomes, and the conflict if it is one."""
+    base, ours, theirs = sides
+    found: list[tuple[str, Any, Any, Conflict | None]] = []
+    for id in sorted({*base, *theirs}):
+        was, mine, other = base.get(id), ours.get(id), theirs.get(id)
+        if other in (was, mine):
+            continue
+        if mine == was:
+            found.append((id, mine, other, None))
+            continue
+        side = choose.get((collection, id), prefer)
+        conflict = Conflict(collection, id, *map(_shown, (was, mine, other)))
+        found.append((id, mine, other if side == "theirs" else mine, conflict))
+    return found
+
+
+def _shown(value: Any) -> Any:
+    return value.hex() if isinstance(value, bytes) else value
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+async def _submit(
+    port: Port, context: Context[Any], ours: Version, theirs: Version, decided: _Decided, principal: str | None
+) -> Outcome | None:
+    """The outcome of the merge; None where something of it was changed meanwhile."""
+    mutation, client, onto = merge_mutation(decided.state), client_of(theirs.document_id), ours.document_id
+    wanted = {
+        Content(folder, bytes.fromhex(digest))
+        for own in decided.state.items.values()
+        for change in own.values()
+        if change.to is not None
+        for folder, _, digest in [change.to.blob.partition("/")]
+    }
+    await copy(port, context.contents_of(theirs), context.contents_of(ours), wanted)
+    submission = await submit_next(port, context, onto, client, mutation, principal, own=True)
+    place = submission.client, submission.id
+    done = {(o.client, o.id): o for o in await process(port, context, onto)}
+    stored = [done[place]] if place in done else await outcomes(port, context, onto, [place])
+    outcome = stored[0] or Outcome(client, submission.id, mutation.name, "waiting")
+    return None if outcome.error is not None and CHANGED in outcome.error else outcome

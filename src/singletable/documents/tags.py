@@ -1,0 +1,64 @@
+"""Tags: names of versions. A name is given once; it is taken away to be given again."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+from singletable.documents.conditional_put import put_if_absent
+from singletable.documents.context import Context
+from singletable.documents.mutations import MAX_TEXT_BYTES
+from singletable.documents.read import epoch_row, newest, version_row
+from singletable.documents.retention import epoch_check
+from singletable.documents.rows import Tag
+from singletable.errors import AlreadyExists, InvalidValue, TransactionConflict
+from singletable.flow.port import Port
+from singletable.foundation import ANY, KeyOf, Page, Query, delete_if, page
+from singletable.operations import Cancelled, TransactWriteItems
+
+TRIES = 20
+
+
+async def tag(port: Port, context: Context[Any], document_id: str, name: str, version: int | None = None) -> Tag:
+    """Name a version, the newest by default. Three requests, which write four units. NotFound, AlreadyExists."""
+    if not 0 < len(name.encode(errors="replace")) <= MAX_TEXT_BYTES:
+        raise InvalidValue(f"a tag has 1 to {MAX_TEXT_BYTES} bytes", attribute="name", operation="tag")
+    found = await (
+        newest(port, context, document_id) if version is None else version_row(port, context, document_id, version)
+    )
+    at = datetime.fromtimestamp(int(port.now()), timezone.utc)
+    row = context.model.rows.tag(document_id=document_id, name=name, number=found.number, time=at)
+    for _ in range(TRIES):
+        epoch = await epoch_row(port, context, document_id)
+        try:
+            await port.send(TransactWriteItems([put_if_absent(row), epoch_check(context, epoch)], port.token()))
+        except Cancelled as cancelled:
+            if cancelled.reasons[0].code == "ConditionalCheckFailed":
+                raise AlreadyExists(
+                    f"there is a tag {name!r} already",
+                    table=context.model.table.name,
+                    key=context.model.rows.tag.by_name(document_id, name),
+                    operation="tag",
+                    hint="untag() takes it away.",
+                ) from None
+            continue
+        return row
+    raise TransactionConflict(
+        f"garbage was collected between each of {TRIES} tries", table=context.model.table.name, operation="tag"
+    )
+
+
+async def untag(port: Port, context: Context[Any], document_id: str, name: str) -> None:
+    """Take a name away, if it is there. The version stays. NotFound without the document. Two requests."""
+    await epoch_row(port, context, document_id)
+    key: KeyOf[Tag] = context.model.rows.tag.by_name(document_id, name)
+    await port.send(delete_if(key, None))
+
+
+async def tags(
+    port: Port, context: Context[Any], document_id: str, limit: int, after: str | None, principal: str | None = None
+) -> Page[Tag]:
+    """Some names of a document's versions, in the order of the names. Two requests. NotFound."""
+    await epoch_row(port, context, document_id)
+    named: Query[Tag] = context.model.rows.tag.by_name(document_id, ANY)
+    return await page(port, named.consistent(), limit, after, context.seal, principal)

@@ -1,0 +1,91 @@
+"""Who changed an item: version, mutation, client and user; through restored versions, branches and merges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from singletable import NotFound
+from singletable.documents import Changer, Document, Documents, Draft, Items
+from tests.documents.models import Project, Shape, app, delete_shape, move_shape, put_shape, rename
+from tests.documents.shells import World
+
+OLD = Shape(1, 1, "old")
+
+
+async def written(docs: Any) -> None:
+    await docs.create("o1", "p1")
+    await docs.apply("p1", [put_shape(id="s1", shape=OLD).by("ada", 1, principal="a@x"), rename(name="A").by("ada", 2)])
+    await docs.apply("p1", [rename(name="B").by("ada", 3)])
+    together = [
+        move_shape(id="s1", x=5, y=5).by("ben", 1, principal="b@x"),
+        put_shape(id="s2", shape=OLD).by("cem", 1),
+        rename(name="C").by("dan", 1),
+        move_shape(id="s9", x=1, y=1).by("eve", 1),  # rejected
+    ]
+    await docs.apply("p1", together)
+    await docs.apply("p1", [delete_shape(id="s1").by("cem", 2)])
+
+
+async def test_each_change_names_its_mutation_also_where_a_version_has_several(world: World) -> None:
+    await written(world.docs)
+    found = await world.docs.item_history("p1", Project.shapes, "s1")
+    assert [(c.version, c.mutations, c.is_certain) for c in found] == [
+        (4, (Changer("cem", 2, "delete_shape", None),), True),
+        (3, (Changer("ben", 1, "move_shape", "b@x"),), True),
+        (1, (Changer("ada", 1, "put_shape", "a@x"),), True),
+    ]
+    assert [(c.before is None, c.after is None) for c in found] == [(False, True), (False, False), (True, False)]
+    assert found[1].after == (await world.docs.at("p1", version=3)).shapes.hash_of("s1")
+    assert [c.version for c in await world.docs.item_history("p1", Project.shapes, "s1", limit=2)] == [4, 3]
+    assert [c.version for c in await world.docs.item_history("p1", Project.shapes, "s1", before=3)] == [1]
+    assert await world.docs.item_history("p1", Project.shapes, "never") == []
+    with pytest.raises(NotFound):
+        await world.docs.item_history("p9", Project.shapes, "s1")
+
+
+async def test_it_goes_on_in_what_was_branched_from_and_through_merges(world: World) -> None:
+    await written(world.docs)
+    await world.docs.branch("p1", "p2", version=3)
+    await world.docs.apply("p2", [move_shape(id="s1", x=7, y=7).by("fay", 1)])
+    assert [(c.document_id, c.version) for c in await world.docs.item_history("p2", Project.shapes, "s1")] == [
+        ("p2", 1),
+        ("p1", 3),
+        ("p1", 1),
+    ]
+    await world.docs.merge("p2", onto="p1", prefer="theirs", principal="m@x")
+    newest = (await world.docs.item_history("p1", Project.shapes, "s1"))[0]
+    assert [(m.name, m.client, m.principal) for m in newest.mutations] == [("$merge", "merge-p2", "m@x")]
+    await world.docs.delete("p1")
+    assert [(c.document_id, c.version) for c in await world.docs.item_history("p2", Project.shapes, "s1")] == [
+        ("p2", 1)
+    ]
+
+
+async def test_many_versions_are_read_in_pieces(world: World) -> None:
+    await world.docs.create("o1", "p1")
+    for n in range(1, 41):
+        edit = put_shape(id="s", shape=Shape(n, 0)) if n % 10 == 0 else rename(name=str(n))
+        await world.docs.apply("p1", [edit.by("c", n)])
+    assert [c.version for c in await world.docs.item_history("p1", Project.shapes, "s")] == [40, 30, 20, 10]
+
+
+def test_it_says_where_the_program_gives_another_result_than_it_gave(docs: Documents[Project]) -> None:
+    class Board(Document, table=app):
+        notes: Items[str]
+
+    factor = ["old"]
+
+    @Board.mutation
+    def put(draft: Draft[Board], *, id: str) -> None:
+        draft.notes[id] = factor[0]
+
+    boards = Documents(docs.db, Board, blobs=docs.context.store)
+    boards.create("o1", "b1")
+    boards.apply("b1", [put(id="n").by("c", 1), put(id="m").by("d", 1)])
+    assert [c.is_certain for c in boards.item_history("b1", Board.notes, "n")] == [True]
+    factor[0] = "new"
+    (change,) = boards.item_history("b1", Board.notes, "n")
+    assert not change.is_certain
+    assert [m.client for m in change.mutations] == ["c", "d"]
