@@ -42,7 +42,7 @@ WORDS = (
     (r"\basyncio_port\b", "blocking_port"),
     (r"\bcheck_awaiting\b", "check_blocking"),
     (r"\bthe awaiting shell\b", "the blocking shell"),
-    (r"\bShare it between tasks\b", "Share it between threads"),
+    (r"\b([Ss]hared?) (it )?between tasks\b", r"\1 \2between threads"),
     (r"\bis_direct=False\b", "is_direct=True"),
 )
 SENTENCES = {
@@ -50,10 +50,10 @@ SENTENCES = {
         "The blocking shell: a database whose verbs return when the answer is there."
     ),
     """
-    Blobs and mutations run in threads, so that the event loop goes on.
+    Blobs and mutations run in threads, off the event loop.
 """: "",
-    "Contents are read by `await documents.load(head.shapes)`, or of some ids.": (
-        'Contents are read when they are asked for: `head.shapes["s1"]`, or side by side `head.shapes.all()`.'
+    "Read contents with `await documents.load(head.shapes)`, all or by ids.": (
+        'Contents are read on access: `head.shapes["s1"]`, or all together `head.shapes.all()`.'
     ),
 }
 FUTURE = "from __future__ import annotations\n"

@@ -13,8 +13,8 @@
     documents.apply("p1", [move_shape(id="s1", x=3, y=4).by("client", 1)])
     documents.head("p1").shapes["s1"]
 
-Begin with `document` (a declaration) and `rows` (what it is in the table), then `committing` (how mutations become a
-version: the one commit point), `keeping` (why a blob is there when it is reached) and `reading`.
+Begin with `document` (a declaration) and `rows` (its items in the table), then `commit` (how mutations become a
+version: the one commit point), `retention` (why every reachable blob exists) and `read`.
 """
 
 from singletable.documents import flows

@@ -1,9 +1,8 @@
-"""A batch: the mutations that go into one version, run one after the other on a draft of it.
+"""A batch: the mutations of one version, run one after the other on a draft of it.
 
-A mutation that raises, whatever it raises, that runs too long, whose arguments are wrong or whose result is over a
-limit is rejected: the batch goes on as it was before it, and the reason is stored. Where the blob store or `authorise`
-can't be asked now, the batch ends. A content that this program can't read holds back the client that needs it, and
-nobody else.
+A mutation is rejected if it raises any error, runs too long, has wrong arguments, or produces a result over a limit.
+The batch then continues without its changes, and the reason is stored. If the blob store or `authorise` is unavailable,
+the batch ends. A content that this program can't read delays only the client that needs it.
 """
 
 from __future__ import annotations
@@ -35,13 +34,13 @@ from singletable.values import MAX_TRANSACTION_BYTES
 from singletable.values.sizes import text_size
 
 MAX_MUTATIONS = 40
-"""In one version: a record and a client each, beside the parts of the collections, the version and a check."""
+"""In one version. Each takes a record and a client; the collections' parts, the version and a check come on top."""
 SPILL_BYTES = 400_000
-"""Of the entries in one part of a collection, of DynamoDB's 409,600 for an item."""
+"""The most bytes of entries in one part of a collection. DynamoDB's limit for an item is 409,600."""
 ROW_BYTES = 1024
-"""At most, of an item without its entries, its arguments and its scalars."""
+"""The most bytes of an item without its entries, arguments and scalars."""
 MAX_FRESH_BYTES = 64 * 1024 * 1024
-"""Of the contents that a batch holds until it is committed."""
+"""The most bytes of contents that a batch keeps in memory until it is committed."""
 _SECONDS_HINT = "Make several of it, or raise Bounds(seconds=)."
 _ARGUMENTS_HINT = "Store large contents first and refer to them, or raise Bounds(argument_bytes=)."
 _OWN = {RESTORE: restore_draft, MERGE: merge_draft}
@@ -51,7 +50,7 @@ _FAULTS = (Unavailable, OutcomeUnknown, Denied)
 
 @dataclass(frozen=True)
 class Ended:
-    """A mutation that was run, and why it was rejected; None for one that was applied."""
+    """A mutation that was run. `error` is the reason why it was rejected; None if it was applied."""
 
     submission: Submission
     error: str | None
@@ -66,11 +65,11 @@ class Batch:
     working: WorkingVersion
     ended: list[Ended] = field(default_factory=list[Ended])
     held: dict[str, Corrupt] = field(default_factory=dict[str, Corrupt])
-    """Clients whose next mutation needs a content that can't be read here. Nothing of it is decided."""
+    """Clients whose next mutation needs a content that can't be read here. That mutation has no outcome yet."""
     _bytes: int = 4 * ROW_BYTES
 
     def run(self, rows: Sequence[InboxRow], submissions: Sequence[Submission]) -> None:
-        """Those that fit into one version; the first always does, rejected where it is too large by itself."""
+        """Run those that fit into one version. The first always fits: if it is too large by itself, it is rejected."""
         with Runner() as runner:
             self._run_all(runner, list(zip(rows, submissions, strict=True))[:MAX_MUTATIONS])
 
@@ -97,7 +96,7 @@ class Batch:
             self.ended.append(Ended(submission, error, row.arguments_blob, row.refers))
 
     def _attempt(self, runner: Runner, row: InboxRow, submission: Submission) -> str | None:
-        """The reason for which a mutation is rejected; None where its changes are in the batch."""
+        """Run a mutation. Returns the reason why it was rejected; None if its changes are in the batch."""
         bounds = self.working.context.model.bounds if row.own is None else UNBOUNDED
         try:
             outcome = runner.run(partial(self._outcome, row, submission, bounds), bounds.seconds)
@@ -109,7 +108,7 @@ class Batch:
         return None
 
     def _outcome(self, row: InboxRow, submission: Submission, bounds: Bounds, watch: Watch) -> Attempt | str:
-        """In the runner's thread, where also the text of an error is bounded in time: it is the application's."""
+        """Runs in the runner's thread, so that an error's own code, which makes its text, is limited in time too."""
         try:
             return run_on_draft(
                 self.working, submission, watch, bounds, partial(self._mutate, row, submission, bounds, watch)
@@ -140,7 +139,7 @@ class Batch:
             mutator_named(context.model, mutation).run(draft, mutation.arguments)
 
     def _fits(self, more: int) -> bool:
-        """Whether what would be written is within a transaction's limits, and the contents within memory's."""
+        """Whether the writes are within the limits of a transaction, and the contents within that of memory."""
         working = self.working
         maps = {name: map_bytes(working, name) for name in working.changed}
         parts = sum(spills_of(size) for size in maps.values())
@@ -151,7 +150,7 @@ class Batch:
 
 
 def record_bytes(row: InboxRow, error: str | None) -> int:
-    """What a mutation adds to a transaction, at most: its record, its client, its place in the version."""
+    """The most bytes that a mutation adds to a transaction: its record, its client, its entry in the version."""
     names = 4 * text_size(row.document_id) + 5 * text_size(row.client) + 2 * text_size(row.name)
     return ROW_BYTES + names + sum(map(text_size, (row.principal or "", row.arguments or "", error or "")))
 
@@ -164,7 +163,7 @@ def mutator_named(model: Any, mutation: Mutation) -> Any:
 
 
 def map_bytes(working: WorkingVersion, name: str) -> int:
-    """What the entries of a collection take, with the changes."""
+    """The bytes of a collection's entries, after the changes."""
     size = working.bytes_of(name)
     for id, digest in working.changed.get(name, {}).items():
         entry = text_size(id) + ENTRY_BYTES
@@ -174,7 +173,7 @@ def map_bytes(working: WorkingVersion, name: str) -> int:
 
 
 def spills_of(size: int) -> int:
-    """In how many parts a collection of that size lies, at most."""
+    """The most parts that a collection of this size is stored in."""
     return 1 + size // (SPILL_BYTES - 2 * ROW_BYTES)
 
 
@@ -187,5 +186,5 @@ def too_large() -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """An error as it is stored with the mutation that it rejected."""
+    """The text of an error, as it is stored with the rejected mutation."""
     return error_text(error, name=error.code if isinstance(error, SingletableError) else "")

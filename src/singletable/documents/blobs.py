@@ -1,7 +1,7 @@
 """Blob stores: contents under paths, each written once and never changed.
 
-Two of ours: `LocalBlobs` on a directory, durable when `put` returns, and `ObjectBlobs` on any object store of obstore,
-in memory or S3. Any object with these verbs is another. They are called from several threads.
+The library has two: `LocalBlobs` on a directory, durable when `put` returns, and `ObjectBlobs` on any object store of
+obstore, in memory or S3. Any object with these verbs works too. They are called from several threads.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Any, Protocol
 from singletable.errors import Denied, NotConfigured, SingletableError, Unavailable
 
 _WRITING = ".writing"
-"""Where files are written before they are linked under their names; not listed."""
+"""The directory in which files are written before they are linked under their names. It is not listed."""
 _DIRECTORIES = 10_000
-"""Remembered as durable."""
+"""How many directories are remembered as durable."""
 
 
 class BlobStore(Protocol):
-    """Contents under paths of `/` and plain characters. Failures are Unavailable or Denied."""
+    """Contents under paths of `/` and plain characters. Failures raise Unavailable or Denied."""
 
     def put(self, path: str, data: bytes) -> bool:
         """Write once, durable when it returns; False where there is something already, which stays.
@@ -33,7 +33,7 @@ class BlobStore(Protocol):
         ...
 
     def get(self, path: str, most: int) -> bytes | None:
-        """The content, of which at most `most` bytes and one more are read; None where there is none."""
+        """The content; None if it is missing. At most `most` + 1 bytes are read."""
         ...
 
     def has(self, path: str) -> bool: ...
@@ -43,15 +43,15 @@ class BlobStore(Protocol):
         ...
 
     def delete(self, path: str) -> None:
-        """Remove a content; one that is not there is no error."""
+        """Delete a content. A missing one is no error."""
         ...
 
 
 class LocalBlobs:
-    """A directory. A file is written and synced under another name, linked under its own, and the directory synced:
-    after a power cut it is there whole, or not at all.
+    """A directory. A file is written and synced under a temporary name, linked under its own, and the directory is
+    synced. After a power failure it is complete or missing.
 
-    A process that is killed can leave a file below `.writing`, which nothing reads: empty it while nobody writes.
+    A killed process can leave a file in `.writing`, which nothing reads. Empty that directory while no process writes.
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
@@ -67,7 +67,7 @@ class LocalBlobs:
             target = self.directory / path
             self._make_directory(target.parent)
             is_new = not target.exists() and self._link(target, data)
-            # One that another process has just linked is as durable as ours when we say that it is there.
+            # Another process may have just linked the file: sync the directory before reporting that it exists.
             _sync_directory(target.parent)
             return is_new
 
@@ -113,7 +113,7 @@ class LocalBlobs:
                 draft.unlink()
 
     def _make_directory(self, directory: Path) -> None:
-        """Each is synced into its parent once, though it is there: who made it may not have done so yet."""
+        """Create directories and sync each into its parent once, also an existing one: it may not be synced yet."""
         if directory.is_dir() and (directory in self._durable or self.directory not in directory.parents):
             return
         self._make_directory(directory.parent)
@@ -128,8 +128,8 @@ class LocalBlobs:
 class ObjectBlobs:
     """An object store of obstore, as in `ObjectBlobs(obstore.store.MemoryStore())` or `ObjectBlobs(S3Store(...))`.
 
-    A content is created only where there is none (S3: If-None-Match). How durable it is, is the store's promise;
-    obstore's own local store makes none, which `LocalBlobs` does.
+    A content is created only if it is missing (S3: If-None-Match). Durability is the store's own: obstore's local
+    store doesn't promise it; use `LocalBlobs`.
     """
 
     def __init__(self, store: Any) -> None:

@@ -1,19 +1,19 @@
-"""Functions of the application run one after the other in a thread of their own, each for a bounded time.
+"""Runs functions of the application one after the other in a separate thread, each for a limited time.
 
-Whoever waits for one sees how long it runs. One that runs too long is ended by an exception in its thread, which stops
-any Python code; what doesn't end by that, as it catches everything or hangs in a single call of C code that gives other
-threads a turn, is left alone with its thread, and has no effect any more. Nothing in a process ends a call of C code
-that lets no other thread run: a regular expression, a power of integers.
+The caller measures how long a function runs. A function that runs too long is ended by an exception in its thread,
+which stops any Python code. If it doesn't end, because it catches everything or is blocked in one call of C code that
+releases the GIL, its thread is abandoned and has no further effect. A call of C code that holds the GIL can't be ended:
+a regular expression, a power of integers.
 
-A thread of their own also tells whose an exit is: signals are handled in the main thread, so that SystemExit in this
-one is the function's, while an interrupt reaches whoever waits.
+A separate thread also shows where an exit comes from: signals are handled in the main thread, so a SystemExit in this
+thread comes from the function, and an interrupt reaches the caller.
 """
 
 from __future__ import annotations
 
 import ctypes
 import logging
-import threading  # noqa: TID251 a function that has to be ended runs in a thread that can be left
+import threading  # noqa: TID251 a function that must be ended runs in a thread that can be abandoned
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ from typing import Any, TypeVar, cast
 T = TypeVar("T")
 
 GRACE_SECONDS = 1.0
-"""For a function to end after it was told to."""
+"""The time in which a function has to end after the exception was raised in it."""
 _SLICE_SECONDS = 0.02
 _PAUSED_SECONDS = 0.2
 
@@ -33,16 +33,16 @@ log = logging.getLogger("singletable.documents")
 
 
 class Overrun(BaseException):
-    """Raised in a function that has run too long; no `except Exception` of its own holds it."""
+    """Raised in a function that has run too long. `except Exception` doesn't catch it."""
 
 
 class TimeLimitExceeded(Exception):
-    """Raised to the caller that waited for the function."""
+    """Raised in the caller that waited for the function."""
 
 
 @dataclass(eq=False)
 class Watch:
-    """How long a function has run, without the time in which it waited for the library."""
+    """How long a function has run, not counting the time in which it waited for the library."""
 
     seconds: float
     began: float = field(default_factory=time.monotonic)
@@ -54,7 +54,7 @@ class Watch:
 
     @contextmanager
     def paused(self) -> Generator[None, None, None]:
-        """The block doesn't count, and is not ended. It may be in several threads at once."""
+        """The time of this block doesn't count, and the block is not ended. Several threads may be in it at once."""
         with self._lock:
             if self._is_over:
                 raise Overrun
@@ -70,12 +70,12 @@ class Watch:
                     self._paused += time.monotonic() - self._paused_at
 
     def left(self) -> float:
-        """Seconds until it may be over."""
+        """The fewest seconds until the time can be over."""
         with self._lock:
             return _PAUSED_SECONDS if self._pauses else self.seconds - self._spent()
 
     def end(self) -> bool:
-        """Whether the time is over; from then on the block of a pause is not entered."""
+        """Whether the time is over. From then on no pause begins."""
         with self._lock:
             self._is_over = self._is_over or (self._pauses == 0 and self._spent() >= self.seconds)
             return self._is_over
@@ -141,7 +141,7 @@ class Runner:
         return self._thread, self._calls
 
     def _leave(self) -> None:
-        """Let the thread end when it has done what it does."""
+        """Let the thread end after its current call."""
         if self._calls is not None:
             self._calls.put(None)
         self._calls = self._thread = None
@@ -160,9 +160,9 @@ def _work(calls: SimpleQueue[_Call | None]) -> None:
         while (call := calls.get()) is not None:
             call.run()
     except Overrun:
-        return  # it came when the call had just ended
+        return  # the exception arrived when the call had just ended
 
 
 def _raise_in(thread: threading.Thread) -> None:
-    """An Overrun at the thread's next step of Python code."""
+    """Raise Overrun at the thread's next step of Python code."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(Overrun))

@@ -1,8 +1,8 @@
-"""Canonical JSON: one text for one value, so that its sha256 can name it.
+"""Canonical JSON: one text for one value, so that its sha256 can be its name.
 
-Keys sorted, nothing between them, UTF-8; bytes as base64, times as ISO 8601; NaN and infinities are refused. Two equal
-values of a type give equal bytes, in every process and on every machine: what is written is the value as it will be
-read, so that 1 and 1.0 are one text where a float is declared. Only 0.0 and -0.0 are two.
+Keys are sorted, without whitespace, in UTF-8; bytes are base64, times ISO 8601; NaN and infinities are refused. Equal
+values of a type have equal bytes, in every process and on every machine: a value is written in the form in which it is
+read, so where a float is declared, 1 and 1.0 have the same text. Only 0.0 and -0.0 differ.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 def canonical(value: object) -> bytes:
-    """The canonical JSON of a value; InvalidValue where it has none."""
+    """The canonical JSON of a value. Raises InvalidValue if it has none."""
     try:
         data = _encode(value)
     except (TypeError, ValueError, OverflowError) as error:
@@ -43,7 +43,8 @@ def digest_of(data: bytes) -> bytes:
 
 
 class JsonCodec(Generic[T]):
-    """Values of one declared type as canonical JSON, and back. What is written can be read: that is tried at once."""
+    """Encodes values of one declared type as canonical JSON, and decodes them. Each value is decoded once when it is
+    encoded, so that whatever is written can be read."""
 
     def __init__(self, kind: Any, where: str) -> None:
         self.kind, self.where = kind, where
@@ -60,7 +61,7 @@ class JsonCodec(Generic[T]):
             ) from None
 
     def encode(self, value: T) -> bytes:
-        """InvalidValue if the value does not fit the type, or has no JSON."""
+        """Raises InvalidValue if the value is not of the type, or has no JSON."""
         data = canonical(value)
         try:
             return canonical(self._read(data))
@@ -69,7 +70,7 @@ class JsonCodec(Generic[T]):
             raise InvalidValue(f"the value is not of its declared type{said}", attribute=self.where) from None
 
     def decode(self, data: bytes) -> T:
-        """Corrupt if the JSON does not fit the type."""
+        """Raises Corrupt if the JSON is not of the type."""
         try:
             value: T = self._read(data)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
@@ -88,7 +89,7 @@ class JsonCodec(Generic[T]):
 
     @cached_property
     def _may_lack_fields(self) -> bool:
-        """msgspec gives a dataclass's object no attribute for a field that the JSON leaves to its default."""
+        """msgspec sets no attribute of a dataclass for a field that the JSON leaves to its default."""
         return any(
             isinstance(each, inspect.DataclassType) and not all(field.required for field in each.fields)
             for each in _types_in(inspect.type_info(self.kind), set())
@@ -96,7 +97,7 @@ class JsonCodec(Generic[T]):
 
 
 def _types_in(info: Any, seen: set[int]) -> Iterator[Any]:
-    """A type as msgspec describes it, and all that it is made of."""
+    """A type as msgspec describes it, with all types inside it."""
     if is_array(info):
         for each in info:
             yield from _types_in(each, seen)
@@ -108,7 +109,7 @@ def _types_in(info: Any, seen: set[int]) -> Iterator[Any]:
 
 
 def _complete(value: Any) -> None:
-    """Give every dataclass's object in a value the defaults that stand on its class alone."""
+    """Set the defaults that are only on the class, on every dataclass instance in a value."""
     parts: Iterable[Any] = ()
     if is_object(value):
         parts = value.values()
@@ -117,7 +118,7 @@ def _complete(value: Any) -> None:
     elif is_dataclass(value):
         names = [field.name for field in fields(value)]
         own: dict[str, Any] | None = getattr(value, "__dict__", None)
-        if own is not None:  # with slots there is no default on the class, and msgspec sets them all
+        if own is not None:  # a class with slots has no defaults on itself, and msgspec sets them all
             own |= {name: getattr(value, name) for name in names if name not in own}
         parts = [getattr(value, name) for name in names]
     for part in parts:
@@ -125,7 +126,7 @@ def _complete(value: Any) -> None:
 
 
 def _holds_no_number(value: object) -> bool:
-    """Whether a float without JSON stands anywhere: msgspec writes it as null."""
+    """Whether the value contains a float without JSON, which msgspec would write as null."""
     return _any_not_finite(msgspec.to_builtins(value))
 
 
@@ -138,7 +139,7 @@ def _any_not_finite(value: Any) -> bool:
 
 
 def is_object(value: object) -> TypeGuard[Mapping[str, Any]]:
-    """An object of JSON that was decoded."""
+    """Whether a decoded JSON value is an object."""
     return isinstance(value, dict)
 
 
@@ -147,13 +148,13 @@ def is_array(value: object) -> TypeGuard[Sequence[Any]]:
 
 
 def _kind_of(error: Exception) -> str:
-    """Our own words: the library's quote the value."""
+    """The library's own text, because msgspec's quotes the value."""
     if isinstance(error, UnicodeEncodeError):
         return "a text holds a lone surrogate"
     return "it holds a number that is too large" if isinstance(error, OverflowError) else "a type that JSON can't say"
 
 
 def _path_of(error: Exception) -> str:
-    """Where in the value, as msgspec says it: `$.points[0]`. The rest of its message may quote."""
+    """The path in the value, as in msgspec's message: `$.points[0]`. The rest of that message may quote the value."""
     _, found, path = str(error).partition(" - at `")
     return f", at {path.partition('`')[0]}" if found else ""

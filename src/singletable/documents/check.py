@@ -1,4 +1,4 @@
-"""Check: the invariants of a document, as a flow over all of its items and blobs. It changes nothing.
+"""Checks the invariants of a document. The flow reads all of its items and blobs and changes nothing.
 
 * versions are gapless from 0, their times rise, and each names collection versions that are there in all their parts
 * a collection's versions are gapless from 1, and each belongs to a version of the document
@@ -43,13 +43,13 @@ R = TypeVar("R", bound=Row)
 
 READ_AT_ONCE = 256
 GAP_SECONDS = 60.0
-"""For a mutation to wait for one before it that is on its way still."""
+"""How long a mutation may wait for one before it, which may still arrive."""
 
 
 async def check(port: Port, context: Context[Any], document_id: str) -> list[Finding]:
-    """Everything of a document that is not as it should be; nothing for a sound one. Reads all of it, blobs too.
+    """Findings for everything in a document that violates an invariant; [] for a sound one. Reads all items and blobs.
 
-    Not beside writers: what is written while it reads can look wrong.
+    Run it without concurrent writers: their writes can cause false findings.
     """
     await ready(port, context.model.table)
     rows = context.model.rows
@@ -179,7 +179,7 @@ def _mutations(
 def _waiting(
     context: Context[Any], inbox: Sequence[InboxRow], clients: Sequence[ClientRecord], now: float
 ) -> Iterator[Finding]:
-    """What of the inbox is not applied by the next processor that comes."""
+    """Findings for the mutations in the inbox that the next processor will not apply."""
     last = {client.client: client.last_id for client in clients}
     for client, rows in groupby(inbox, key=lambda row: row.client):
         wanted = last.get(client, 0) + 1

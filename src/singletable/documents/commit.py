@@ -1,4 +1,4 @@
-"""Processing: mutations of the inbox become a version, in one transaction, which is the only commit point.
+"""Processes the inbox: its mutations become a version, in one transaction, which is the only commit point.
 
     read        the newest version, the epoch of garbage collection, the inbox; then the clients and the collections
     run         up to 40 mutations on a draft, each client's in the order of its ids
@@ -7,8 +7,8 @@
                 absent), each client's last id (only if it is what was read), and check the epoch
     clear       delete the rows of the inbox
 
-Reads are consistent and hang on the version's number, so a lost race is a fresh start, never a merge. Any number of
-processors may work on one document: they are only slower.
+Reads are consistent and depend on the version's number, so a processor that loses a race starts again and never merges.
+Any number of processors may work on one document: they only slow each other down.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from singletable.foundation import ready
 from singletable.operations import Cancelled, TransactWriteItems
 
 TRIES = 60
-"""Fresh starts of one version before the document is said to be contended."""
+"""How often a version is attempted before TransactionConflict is raised."""
 _LONGEST_WAIT_SECONDS = 0.5
 _SETTLED = frozenset({"None", "ConditionalCheckFailed", "TransactionConflict", "ThrottlingError"})
 
@@ -44,10 +44,10 @@ _SETTLED = frozenset({"None", "ConditionalCheckFailed", "TransactionConflict", "
 async def process(port: Port, context: Context[Any], document_id: str) -> list[Outcome]:
     """Apply waiting mutations until none can be applied; returns those that this call applied or rejected.
 
-    For each version of up to 40 mutations two round trips of reads, one of blobs, and one transaction: two units for
+    Each version of up to 40 mutations takes two round trips of reads, one of blobs, and one transaction: two units for
     each KB of a changed collection's hashes, and two for each mutation, client, the version and the check; then a unit
-    for each row of the inbox. NotFound; Unavailable leaves everything in the inbox.
-    Corrupt is raised last, when nothing waits but what needs the contents that can't be read.
+    for each row of the inbox. Raises NotFound; Unavailable, which leaves everything in the inbox; and at the end
+    Corrupt, if some mutations need contents that can't be read.
     """
     return await _process(port, context, document_id, None)
 
@@ -55,7 +55,7 @@ async def process(port: Port, context: Context[Any], document_id: str) -> list[O
 async def _process(
     port: Port, context: Context[Any], document_id: str, wanted: set[tuple[str, int]] | None
 ) -> list[Outcome]:
-    """Version after version, until nothing can be applied or, where some are wanted, all of those are done."""
+    """Make versions until nothing can be applied or, if some mutations are wanted, until those have an outcome."""
     done: list[Outcome] = []
     while wanted is None or wanted:
         more = await next_version(port, context, document_id)
@@ -78,7 +78,7 @@ async def apply(
     known = {(o.client, o.id): o for o in await _process(port, context, document_id, wanted)}
     places = [(o.client, o.id) for o in first]
     rest = [place for place, o in zip(places, first, strict=True) if o.status == "waiting" and place not in known]
-    if rest:  # another processor was first, or an id before it is missing
+    if rest:  # another processor applied it, or an id before it is missing
         known |= {(o.client, o.id): o for o in await outcomes(port, context, document_id, rest) if o is not None}
     return [known.get(place, o) for place, o in zip(places, first, strict=True)]
 
@@ -86,9 +86,9 @@ async def apply(
 async def next_version(
     port: Port, context: Context[Any], document_id: str, on_unknown: Callable[[InboxRow], object] | None = None
 ) -> list[Outcome]:
-    """One version of what waits; nothing where nothing can be applied.
+    """Make one version of the waiting mutations; returns [] if none can be applied.
 
-    `on_unknown` is called with each mutation that waits for a program which has one of its name.
+    `on_unknown` is called with each mutation that waits for a program that knows its name.
     """
     await ready(port, context.model.table)
     unknown: OutcomeUnknown | None = None
@@ -131,7 +131,7 @@ async def next_version(
 async def _settled(
     port: Port, context: Context[Any], document_id: str, attempted: Sequence[Ended], unknown: OutcomeUnknown
 ) -> list[Outcome] | None:
-    """Whether a commit whose answer was lost has happened: its records tell. None where it has not, so far."""
+    """The outcomes of a commit whose answer was lost, from its records. None if it has not taken effect so far."""
     try:
         found = await outcomes(port, context, document_id, [(e.submission.client, e.submission.id) for e in attempted])
     except Unavailable:
@@ -143,7 +143,7 @@ async def _settled(
 async def _run_waiting(
     port: Port, context: Context[Any], document_id: str, held: dict[str, Corrupt]
 ) -> tuple[HeadState, list[Ended], WorkingVersion | None]:
-    """What could be run of what waits, and on what. Clients that are held back are added to those that were."""
+    """Run the waiting mutations that can be run. Clients with unreadable contents are added to `held`."""
     while True:
         state = await read_head_state(port, context, document_id, held)
         await clear(port, context, state.dead)
@@ -183,7 +183,7 @@ async def _run(
 async def _texts(
     port: Port, contents: Contents, rows: Sequence[InboxRow]
 ) -> tuple[dict[bytes, bytes], dict[str, Corrupt]]:
-    """Arguments that lie in blobs, read side by side, and the clients of those that can't be read."""
+    """The arguments that are stored in blobs, read concurrently, and the clients whose arguments can't be read."""
     wanted = sorted({row.arguments_blob for row in rows if row.arguments_blob is not None})
     calls = [_reading(contents, Content(ARGUMENTS, each)) for each in wanted]
     read: Sequence[bytes | Corrupt] = await port.call_all(calls) if calls else []
@@ -219,7 +219,7 @@ async def _stored_references(
     submissions: Sequence[Submission],
     hashes: Mapping[str, Mapping[str, bytes]],
 ) -> set[Content]:
-    """Which of the contents that arguments refer to are in the store; those of the newest version are."""
+    """Which of the contents that arguments refer to are in the store. Those of the newest version always are."""
     refs = {ref for each in submissions for ref in refs_in(each.mutation.arguments)}
     if not refs:
         return set()
@@ -258,7 +258,7 @@ def _outcomes(state: HeadState, ended: Sequence[Ended]) -> list[Outcome]:
 
 
 def _check_refusal(context: Context[Any], lost: Cancelled) -> None:
-    """A lost race is no error; anything else that DynamoDB says of the transaction is."""
+    """Raises InvalidRequest for any cancellation reason other than a lost race."""
     wrong = {reason.code for reason in lost.reasons} - _SETTLED
     if wrong:
         raise InvalidRequest(

@@ -1,4 +1,4 @@
-"""Putting rows: only where there is none, and where being refused is no error. And taking them out of the inbox."""
+"""Puts that apply only if the row is missing, puts for which a refusal is no error, and deletes of inbox rows."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from singletable.operations import MAX_BATCH_WRITE, BatchWriteItem, PutItem, Ref
 
 
 def put_if_absent(row: Any) -> PutItem:
-    """The put of a row that must not be there yet."""
+    """The put of a row, on condition that it is missing."""
     model = model_for(row)
     return PutItem(model.table.name, model.item(row), plain_guard(model, is_absent))
 
 
 class TolerantPut:
-    """A put that gives way: what stands there and refuses it stays, and is no error."""
+    """A put whose refusal is no error: the existing row stays."""
 
     def __init__(self, put: PutItem) -> None:
         self.put = put
@@ -36,7 +36,7 @@ class TolerantPut:
 
 
 async def clear(port: Port, context: Context[Any], rows: Sequence[InboxRow]) -> None:
-    """Take rows out of the inbox. What is left, for the table's rate or a crash, is dead and goes the next time."""
+    """Delete rows of the inbox. Rows left by throttling or a crash have no effect; the next call deletes them."""
     model = model_of(context.model.rows.inbox)
     keys = [model.key_item(model.key_of(row)) for row in rows]
     batches = [keys[i : i + MAX_BATCH_WRITE] for i in range(0, len(keys), MAX_BATCH_WRITE)]

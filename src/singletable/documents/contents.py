@@ -1,9 +1,9 @@
-"""A document's blobs: where they lie, and that what is read is what was written.
+"""A document's blobs: their paths, and the check that a read returns what was written.
 
     <parent>/documents/<document>/<collection>/<sha256>.json.gz
 
-The name is the sha256 of the uncompressed bytes; every read is held against it. Decompression stops at a limit, and
-takes one gzip member with nothing behind it.
+The name is the sha256 of the uncompressed bytes; every read is verified against it. Decompression stops at a limit, and
+accepts exactly one gzip member.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from singletable.documents.canonical_json import digest_of
 from singletable.errors import Corrupt, InvalidValue, TooLarge, Unavailable
 
 ARGUMENTS = "mutations"
-"""The folder of the arguments of mutations that are too large for an item."""
+"""The folder of arguments of mutations that are too large for an item."""
 MAX_CONTENT_BYTES = 16 * 1024 * 1024
 """Uncompressed, by default."""
 _LEVEL = 6
@@ -47,7 +47,7 @@ class Content:
 
 @dataclass(frozen=True)
 class Contents:
-    """The blobs of one document in a store. Its functions block: they are called through the port, side by side."""
+    """The blobs of one document in a store. Its functions block: they are called through the port, concurrently."""
 
     store: BlobStore
     prefix: str
@@ -57,7 +57,7 @@ class Contents:
         return f"{self.prefix}{content.folder}/{content.sha256}{_SUFFIX}"
 
     def write(self, content: Content, data: bytes) -> None:
-        """Write once. One that is there already is read and held against its name. TooLarge, Corrupt, Unavailable."""
+        """Write a blob. If it exists, it is read and verified instead. Raises TooLarge, Corrupt, Unavailable."""
         check_size(data, self.most)
         packed = gzip.compress(data, _LEVEL, mtime=0)
         for _ in range(_PUTS):
@@ -94,7 +94,7 @@ class Contents:
         self.store.delete(self.path(content))
 
     def list(self) -> Iterator[Content]:
-        """Every blob of the document; other files below its prefix are left out."""
+        """Every blob of the document. Other files below its prefix are left out."""
         for path in self.store.list(self.prefix):
             folder, _, name = path.removeprefix(self.prefix).partition("/")
             content = content_of(folder, name.removesuffix(_SUFFIX))
@@ -131,7 +131,7 @@ def check_size(data: bytes, most: int) -> None:
 
 
 def content_of(folder: str, sha256: str) -> Content | None:
-    """The content of a name in hexadecimal digits; None where it is no such name."""
+    """The content with this hexadecimal name; None if the name is malformed."""
     try:
         digest = bytes.fromhex(sha256)
     except ValueError:
@@ -141,12 +141,12 @@ def content_of(folder: str, sha256: str) -> Content | None:
 
 @lru_cache(maxsize=1024)
 def prefix_of(parent: str, plural: str, document_id: str) -> str:
-    """Where a document's blobs lie; InvalidValue for an id that no path can hold."""
+    """The path of a document's blobs. Raises InvalidValue for an id that can't be part of a path."""
     return f"{_segment(parent, 'parent')}/{plural}/{_segment(document_id, 'document_id')}/"
 
 
 def _segment(text: str, name: str) -> str:
-    """One part of a path, whatever the text holds: all but letters, digits and `_-.~` as %XX, and dots alone too."""
+    """One part of a path, for any text: all but letters, digits and `_-.~` becomes %XX, and so do lone dots."""
     quoted = quote(text, safe="")
     if not quoted.strip("."):
         quoted = quoted.replace(".", "%2E")

@@ -1,4 +1,4 @@
-"""Where the documents of one class are at home: what every flow over them needs to know, besides a port."""
+"""The context of a document class: what every flow over its documents needs besides a port."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ D = TypeVar("D", bound=Document)
 Pooled = Version | CollectionVersion | GcEpoch
 """The rows that say whose blobs their document uses."""
 Authoriser = Callable[[Submission, Any], None]
-"""Called before a mutation is run, with it and the draft; raising rejects it."""
+"""Called before each mutation, with the submission and the draft. It rejects the mutation by raising an error."""
 _VERBS = ("put", "get", "has", "list", "delete")
 """Of a blob store."""
 
 
 @dataclass(frozen=True)
 class Context(Generic[D]):
-    """A document class, its blob store and what the application has chosen."""
+    """A document class, its blob store and the application's settings."""
 
     kind: type[D]
     store: BlobStore
     seal: CursorSeal
     most: int = MAX_CONTENT_BYTES
-    """Bytes of one content, uncompressed."""
+    """The size limit of one content, uncompressed, in bytes."""
     authorise: Authoriser | None = None
     is_direct: bool = True
-    """A snapshot reads contents itself. Not in an event loop, which that would hold up."""
+    """Whether a snapshot reads contents by itself. It doesn't in an event loop, which that would block."""
 
     @cached_property
     def model(self) -> DocumentModel:
@@ -61,7 +61,7 @@ def context_of(
     authorise: Authoriser | None = None,
     is_direct: bool = True,
 ) -> Context[D]:
-    """NotConfigured without a blob store on the class or here; InvalidRequest for what is none."""
+    """Raises NotConfigured without a blob store here or on the class, InvalidRequest for an object that is none."""
     model = document_model(kind)
     store = blobs if blobs is not None else model.blobs
     if store is None:

@@ -1,4 +1,4 @@
-"""Creating a document: its place in its parent's list, version 0, and its epoch, in one transaction."""
+"""Creates a document in one transaction: its entry in the parent's list, version 0, and its epoch."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ D = TypeVar("D", bound=Document)
 
 
 async def create(port: Port, context: Context[D], parent: str, document_id: str, scalars: Mapping[str, Any]) -> D:
-    """A new document of a parent, as version 0: its scalars, and empty collections. AlreadyExists.
+    """Create a document of a parent, as version 0: its scalars, and empty collections. Raises AlreadyExists.
 
-    One request, of six units, and one more for each KB of the index that lists it.
+    One request of six units, and one more for each KB of the index that lists it.
     """
-    context.contents(parent, document_id)  # InvalidValue for ids that no path can hold
+    context.contents(parent, document_id)  # raises InvalidValue for ids that can't be part of a path
     await ready(port, context.model.table)
     version = _first(port, context, parent, document_id, scalars)
     rows = context.model.rows

@@ -27,27 +27,27 @@ class CollectionDiff:
 
 @dataclass(frozen=True)
 class Diff:
-    """What differs from one version to another; false where nothing does."""
+    """The differences between two versions. False if there are none."""
 
     before: int
     after: int
     scalars: Mapping[str, tuple[Any, Any]]
-    """Name to the two values."""
+    """By name: the two values."""
     collections: Mapping[str, CollectionDiff]
-    """Only those that differ."""
+    """Only the collections that differ."""
 
     def __bool__(self) -> bool:
         return bool(self.scalars or self.collections)
 
 
 async def diff(port: Port, context: Context[Any], document_id: str, before: int, after: int) -> Diff:
-    """What differs between two versions of a document. Two round trips; collections of the same version aren't read."""
+    """The differences between two versions of a document. Two round trips; unchanged collections are not read."""
     one, other = await version_rows(port, context, document_id, (before, after))
     return await diff_of(port, context, one, other)
 
 
 async def diff_of(port: Port, context: Context[Any], one: Version, other: Version) -> Diff:
-    """The same for versions that were read, which may be of two documents."""
+    """The same for versions that were read, possibly of two documents."""
     names = [name for name in context.model.collections if collection_key(one, name) != collection_key(other, name)]
     old, new = await hashes_of_all(port, context, ((one, names), (other, names)))
     changes = {name: diff_hashes(old[name], new[name]) for name in names}
@@ -57,7 +57,7 @@ async def diff_of(port: Port, context: Context[Any], one: Version, other: Versio
 
 
 def diff_hashes(before: Hashes, after: Hashes) -> CollectionDiff:
-    """What differs between two maps of item ids to hashes."""
+    """The differences between two maps of item ids to hashes."""
     return CollectionDiff(
         tuple(sorted(id for id in after if id not in before)),
         tuple(sorted(id for id, digest in after.items() if before.get(id, digest) != digest)),

@@ -2,7 +2,7 @@
 
 class Project(Document, table=app, index="gsi1"):
     name: str = ""                  # scalars: together at most 1,536 bytes
-    shapes: Items[Shape]            # a collection: item id to a content of its own
+    shapes: Items[Shape]            # a collection: each item id has a content
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ D = TypeVar("D", bound="Document")
 P = ParamSpec("P")
 
 Draft = Annotated[D, "a version in the making, which a mutation changes"]
-"""What a mutation is written on: to a type checker `Draft[Project]` is a Project."""
+"""The type of a mutation's first parameter. To a type checker `Draft[Project]` is a Project."""
 
 MAX_ITEM_ID_BYTES = 1024
 RESERVED = ("id", "document_id", "parent", "version", "time", "principal", "mutation")
@@ -42,26 +42,26 @@ _COLLECTION = re.compile(r"(?:\w+\.)*Items\[.+\]", re.DOTALL)
 class Items(MutableMapping[str, T], Generic[T]):
     """A collection of a document: item id to content, in the order of the ids.
 
-    Ids, lengths and hashes are there at once; a content is read from the blob store when it is asked for. On a draft
-    it can be changed; what is assigned is taken as it is then.
+    Ids, lengths and hashes are loaded with the version; a content is read from the blob store on access. The collection
+    of a draft can be changed; an assigned value is encoded at once, so later changes of the object have no effect.
     """
 
     @abstractmethod
     def hash_of(self, id: str) -> str:
-        """The sha256 of an item's content, in hexadecimal digits; KeyError where there is no such item."""
+        """The sha256 of an item's content, in hexadecimal digits. Raises KeyError if the item is missing."""
 
     @abstractmethod
     def all(self) -> dict[str, T]:
-        """Every item with its content, read side by side."""
+        """All items with their contents, read concurrently."""
 
     @abstractmethod
     def refer(self, id: str, content: Ref[T]) -> None:
-        """Give an item a content that lies in the blob store already."""
+        """Give an item a content that is in the blob store already."""
 
     def upcast(self, version: int) -> Callable[[Upcaster], Upcaster]:
-        """`@Project.shapes.upcast(1)` over a pure function from what JSON says of version 1's contents to version 2's.
+        """`@Project.shapes.upcast(1)` on a pure function that turns the JSON of a version 1 content into version 2's.
 
-        It runs on read; what is stored stays as it is. It stands on the class's collection, `collection(version=2)`.
+        It runs on read and changes nothing that is stored. It needs a collection declared as `collection(version=2)`.
         """
         raise InvalidRequest(
             f"upcast({version}) is declared on the class's collection, as in @Project.shapes.upcast(1)"
@@ -70,7 +70,7 @@ class Items(MutableMapping[str, T], Generic[T]):
 
 @dataclasses.dataclass(frozen=True)
 class _Declared:
-    """What `collection(...)` leaves in the class body."""
+    """The object that `collection(...)` leaves in the class body."""
 
     word: str | None
     prefix: str | None
@@ -78,11 +78,11 @@ class _Declared:
 
 
 def collection(*, word: str | None = None, prefix: str | None = None, version: int = 1) -> Any:
-    """A collection with words of its own in keys: `comments: Items[Comment] = collection(word="Comments")`.
+    """A collection with its own words in keys: `comments: Items[Comment] = collection(word="Comments")`.
 
-    `word` is the first part of the sort key and, in lower case, the folder of its blobs; `prefix` stands before the
-    number of a version. Without them they are made of the attribute's name. `version` is that of the contents' type:
-    one more where older contents don't fit it any more, with an upcaster for each version before it.
+    `word` is the first part of the sort key and, in lower case, the folder of its blobs; `prefix` precedes the number
+    of a version. By default both are made from the attribute's name. `version` is the version of the contents' type:
+    raise it by one when older contents no longer fit the type, and declare an upcaster for each earlier version.
     """
     if version < 1:
         raise DeclarationError(f"collection(version={version}): the first version is 1")
@@ -90,7 +90,7 @@ def collection(*, word: str | None = None, prefix: str | None = None, version: i
 
 
 class CollectionModel(Generic[T]):
-    """What is known of one collection; on the class, `Project.shapes`."""
+    """The declaration of one collection; on the class, `Project.shapes`."""
 
     def __init__(
         self, owner: type[Any], name: str, words: CollectionWords, version: int, evaluate: Callable[[], Any]
@@ -107,7 +107,7 @@ class CollectionModel(Generic[T]):
         return ContentCodec(JsonCodec(self._evaluate(), self._where), self.version, self._upcasters)
 
     def upcast(self, version: int) -> Callable[[Upcaster], Upcaster]:
-        """As `Items.upcast` says."""
+        """See `Items.upcast`."""
         return register(self._where, self.version, self._upcasters, version)
 
     @property
@@ -119,7 +119,7 @@ class CollectionModel(Generic[T]):
         return self.words.folder
 
     def check_id(self, id: object) -> str:
-        """InvalidValue for what can't be the id of an item."""
+        """Raises InvalidValue for a value that can't be the id of an item."""
         if not isinstance(id, str):
             raise InvalidValue(f"an item's id is a str, not {type(id).__name__}", attribute=self.name)
         try:
@@ -132,7 +132,7 @@ class CollectionModel(Generic[T]):
 
 
 class DocumentModel:
-    """All that the library knows of one document class."""
+    """The declaration of one document class."""
 
     def __init__(
         self,
@@ -153,37 +153,38 @@ class DocumentModel:
 
     @cached_property
     def scalars(self) -> Codec[Any]:
-        """Made at first use, when classes named later in the module are there."""
+        """Computed at first use, when classes that the module defines later exist."""
         return Codec(Scalars, self._make_scalars())
 
 
 class Scalars:
-    """A document's values outside its collections, in `vars`."""
+    """A document's scalars, as attributes."""
 
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)
 
 
 class Document:
-    """A versioned document. Declared by subclassing; read through `Documents`, changed by mutations.
+    """A versioned document. Declare it by subclassing, read it through `Documents`, change it by mutations.
 
-    `index` names an index of the table for the inverse, from a document to its parent. `word` begins its keys,
-    `prefix` the number of a version, `parent` is the word of what documents are listed by, `plural` its folder of
-    blobs: by default `Project`, `pv_`, `Organisation`, `documents`. `blobs` is where contents lie, unless `Documents`
-    is given another store. `bounds` says what one mutation may take, and what may wait.
+    `index` names an index of the table for the inverse, from a document to its parent. Words in keys and paths: `word`
+    begins the document's keys, `prefix` precedes the number of a version, `parent` is the word of the parent by which
+    documents are listed, `plural` is the folder of blobs. The defaults are `Project`, `pv_`, `Organisation` and
+    `documents`. `blobs` is the store of contents, unless `Documents` is given another. `bounds` are the limits of one
+    mutation and of the mutations that wait.
 
-    What is read is a snapshot: its attributes, `id`, `parent`, `version` and `time`. It never changes.
+    Reading returns an immutable snapshot: the document's attributes, `id`, `parent`, `version` and `time`.
     """
 
     id: str
     parent: str
     version: int
-    """0 as it was created, then one more with each commit."""
+    """0 at creation, then one more with each commit."""
     time: datetime
-    """When the version was committed: later than that of the version before."""
+    """When the version was committed. It is later than the time of the version before."""
 
     Inbox: ClassVar[type[InboxRow]]
-    """The entity of mutations that wait, for `changes.on(Project.Inbox)`."""
+    """The entity of waiting mutations, for `changes.on(Project.Inbox)`."""
     Version: ClassVar[type[Version]]
     __document__: ClassVar[DocumentModel | None] = None
 
@@ -241,10 +242,11 @@ class Document:
     def mutation(cls: type[D], /, *, name: str) -> Callable[[Callable[Concatenate[D, P], None]], Mutator[P, D]]: ...
     @classmethod
     def mutation(cls, function: Any = None, /, *, name: str | None = None) -> Any:
-        """A named change, over a draft: `@Project.mutation`, or `@Project.mutation(name="moveShape")`.
+        """Declares a mutation, a function over a draft: `@Project.mutation`, or `@Project.mutation(name="moveShape")`.
 
-        It is deterministic: the same draft and arguments give the same result, wherever and whenever it runs. Raising
-        rejects the mutation. Its arguments are JSON, typed by its parameters. DeclarationError for a name taken.
+        It must be deterministic: the same draft and arguments have the same result, wherever and whenever it runs. It
+        rejects the mutation by raising an error. Its arguments are JSON, typed by its parameters. Raises
+        DeclarationError for a name in use.
         """
         frame = inspect.currentframe()
         around = dict(frame.f_back.f_locals) if frame is not None and frame.f_back is not None else {}
@@ -257,7 +259,7 @@ class Document:
 
 
 def document_model(kind: type[Any]) -> DocumentModel:
-    """The model of a document class; DeclarationError for any other."""
+    """The model of a document class. Raises DeclarationError for any other class."""
     model = getattr(kind, "__document__", None)
     if not isinstance(model, DocumentModel):
         raise DeclarationError(
@@ -273,7 +275,7 @@ def _check_words(cls: type[Any], words: Words) -> None:
 
 
 def _annotations(cls: type[Any]) -> dict[str, tuple[type[Any], Any]]:
-    """Each annotated attribute of a document class, with the class that says so."""
+    """Each annotated attribute of a document class, with the class that annotates it."""
     found: dict[str, tuple[type[Any], Any]] = {}
     for base in reversed(cls.__mro__):
         if base is not Document and issubclass(base, Document):

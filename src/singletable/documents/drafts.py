@@ -1,7 +1,7 @@
-"""Drafts: what mutations change, one after the other, before any of it is written.
+"""Drafts: mutations change them, one after the other, before anything is written.
 
-A batch works on the newest version. Each mutation has a draft of its own over it: what it assigns is turned into
-canonical JSON at once, and joins the batch only when the mutation has ended well.
+A batch works on the newest version. Each mutation has its own draft over it. An assigned value is encoded as canonical
+JSON at once, and joins the batch only when the mutation succeeds.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ T = TypeVar("T")
 
 MAX_SCALAR_BYTES = 1536
 MAX_READ_BYTES = 64 * 1024 * 1024
-"""Of contents that a batch has read and keeps, as a later mutation may want them too."""
+"""The most bytes of contents that a batch caches for later mutations."""
 ENTRY_BYTES = 33
-"""What an entry of a map takes besides its id: the hash, and one byte."""
+"""The bytes of a map's entry besides its id: the hash, and one byte."""
 
 Changes = dict[str, bytes | None]
-"""Item id to the new hash; None for an item that goes."""
+"""By item id: the new hash, or None for a deleted item."""
 
 
 def entries_size(ids: Collection[str]) -> int:
-    """What the entries of a map with these ids take."""
+    """The bytes of a map's entries with these ids."""
     return texts_size(ids) + len(ids) * ENTRY_BYTES
 
 
@@ -45,7 +45,7 @@ Savepoint = tuple[Mapping[str, AttributeValue], dict[Content, bytes], set[Conten
 
 @dataclass
 class WorkingVersion:
-    """A version in the making: the newest version with the changes of the mutations so far."""
+    """The version being made: the newest version with the changes of the mutations so far."""
 
     context: Context[Any]
     contents: Contents
@@ -54,29 +54,29 @@ class WorkingVersion:
     scalars: Mapping[str, AttributeValue]
     hashes: dict[str, dict[str, bytes]]
     present: frozenset[Content] = frozenset()
-    """What the arguments refer to and the store has."""
+    """The contents that arguments refer to and the store has."""
     fresh: dict[Content, bytes] = field(default_factory=dict[Content, bytes])
-    """Contents that were assigned, as canonical JSON."""
+    """The contents that were assigned, as canonical JSON."""
     referred: set[Content] = field(default_factory=set[Content])
-    """Contents that were referred to: they lie in the store already."""
+    """The contents that were referred to. They are in the store already."""
     changed: dict[str, Changes] = field(default_factory=dict[str, Changes])
-    """What differs from the version that the batch began with."""
+    """The changes since the version with which the batch began."""
     read: dict[Content, bytes] = field(default_factory=dict[Content, bytes])
     _read_bytes: int = 0
     _bytes: dict[str, int] = field(default_factory=dict[str, int])
 
     def bytes_of(self, name: str) -> int:
-        """What the entries of a collection take in the version that the batch began with."""
+        """The bytes of a collection's entries in the version with which the batch began."""
         if name not in self._bytes:
             self._bytes[name] = entries_size(self.hashes[name])
         return self._bytes[name]
 
     def cached(self, content: Content) -> bytes | None:
-        """From the batch itself, or read before."""
+        """A content of the batch itself, or one that was read before; else None."""
         return self.fresh.get(content) or self.read.get(content)
 
     def fetch(self, content: Content) -> bytes:
-        """From the store, to be known from then on, for as long as there is room."""
+        """Read a content from the store, and cache it."""
         data = self.contents.read(content)
         self._read_bytes += len(data)
         if self._read_bytes > MAX_READ_BYTES:
@@ -90,7 +90,7 @@ class WorkingVersion:
         return changes[id] if id in changes else self.hashes[name].get(id)
 
     def hashes_now(self, name: str) -> dict[str, bytes]:
-        """A collection with the changes."""
+        """The hashes of a collection, with the changes."""
         found = dict(self.hashes[name])
         for id, digest in self.changed.get(name, {}).items():
             if digest is not None:
@@ -100,7 +100,7 @@ class WorkingVersion:
         return found
 
     def needed(self) -> dict[Content, bytes | None]:
-        """The contents that the version will reach and the one before did not; None for those in the store already."""
+        """The contents that this version reaches and the one before did not; None for those in the store already."""
         found: dict[Content, bytes | None] = {}
         for name, changes in self.changed.items():
             folder, before = self.context.model.collections[name].folder, set(self.hashes[name].values())
@@ -111,7 +111,7 @@ class WorkingVersion:
         return found
 
     def savepoint(self) -> Savepoint:
-        """What to go back to, when a mutation turns out not to fit."""
+        """A savepoint, to roll back a mutation that doesn't fit."""
         changed = {name: dict(changes) for name, changes in self.changed.items()}
         return self.scalars, dict(self.fresh), set(self.referred), changed
 
@@ -119,7 +119,7 @@ class WorkingVersion:
         self.scalars, self.fresh, self.referred, self.changed = savepoint
 
     def merge(self, attempt: Attempt) -> None:
-        """Take the changes of a mutation that ended well into the batch."""
+        """Merge the changes of a successful mutation into the batch."""
         self.scalars = attempt.scalars
         self.fresh |= attempt.fresh
         self.referred |= attempt.referred
@@ -134,7 +134,7 @@ class WorkingVersion:
 
 
 class Undecided(Exception):
-    """Something that a mutation needs could not be read or asked: nothing is said about the mutation."""
+    """The mutation has no outcome yet, because something that it needs could not be read or called."""
 
     def __init__(self, error: SingletableError) -> None:
         super().__init__(error.what)
@@ -143,7 +143,7 @@ class Undecided(Exception):
 
 @dataclass
 class Attempt:
-    """One mutation on its draft."""
+    """One run of a mutation on its draft."""
 
     working: WorkingVersion
     watch: Watch
@@ -153,9 +153,9 @@ class Attempt:
     referred: set[Content] = field(default_factory=set[Content])
     scalars: Mapping[str, AttributeValue] = field(default_factory=dict[str, AttributeValue])
     fault: SingletableError | None = None
-    """A content could not be read under the mutation: whatever it made of that, it has no outcome."""
+    """A content could not be read for the mutation: it has no outcome, however the function handled the error."""
     exceeded: TooLarge | None = None
-    """It has passed a bound: whatever it made of that, it is rejected."""
+    """The mutation exceeded a bound: it is rejected, however the function handled the error."""
     is_open: bool = True
     _changed: int = 0
     _result_bytes: int = 0
@@ -165,7 +165,7 @@ class Attempt:
         return changes[id] if id in changes else self.working.hash_of(name, id)
 
     def value(self, model: CollectionModel[T], content: Content) -> T:
-        """A content as a value of its collection."""
+        """A content, decoded as a value of its collection."""
         try:
             return model.codec.decode(self._content(content))
         except Corrupt as fault:
@@ -183,7 +183,7 @@ class Attempt:
             self.fault = fault
             raise
         except Exception as error:
-            # A store may raise anything, or this process may lack memory or threads: no fault of the mutation.
+            # A store may raise anything, or this process may lack memory or threads. The mutation is not at fault.
             self.fault = Unavailable(
                 f"a content could not be read: {type(error).__name__}",
                 operation="blob get",
@@ -216,9 +216,9 @@ class Attempt:
 def run_on_draft(
     working: WorkingVersion, submission: Submission, watch: Watch, bounds: Bounds, mutate: Callable[[Any], None]
 ) -> Attempt:
-    """Run one mutation on a draft of its own; what it raises comes out, and its changes are in nothing yet.
+    """Run one mutation on its own draft. Its errors are raised; its changes are not merged yet.
 
-    Undecided where a content could not be read, TooLarge where a bound was passed, whatever the mutation made of it.
+    Raises Undecided if a content could not be read, TooLarge if a bound was exceeded, however the function handled it.
     """
     attempt = Attempt(working, watch, bounds)
     context = working.context
@@ -251,7 +251,7 @@ def _raise_overriding(attempt: Attempt) -> None:
 
 
 def checked_scalars(context: Context[Any], values: Mapping[str, Any]) -> Mapping[str, AttributeValue]:
-    """Scalars as they are stored. InvalidValue; TooLarge, with the largest named, over 1,536 bytes."""
+    """Scalars in their stored form. Raises InvalidValue; TooLarge over 1,536 bytes, which names the largest."""
     codec = context.model.scalars
     stored = codec.dump(_Values(values, codec.by_name))
     size = item_size(stored)
@@ -266,14 +266,14 @@ def checked_scalars(context: Context[Any], values: Mapping[str, Any]) -> Mapping
 
 
 class _Values:
-    """The scalars among some values, as attributes."""
+    """The scalars of a dictionary of values, as attributes."""
 
     def __init__(self, values: Mapping[str, Any], names: Mapping[str, Any]) -> None:
         self.__dict__.update({name: values[name] for name in names if name in values})
 
 
 class DraftItems(Items[T]):
-    """A collection as a mutation sees it: the version before, the batch's changes, its own."""
+    """A collection of a draft: the version before, with the batch's changes and the mutation's own."""
 
     def __init__(self, model: CollectionModel[T], attempt: Attempt) -> None:
         self._model, self._attempt = model, attempt

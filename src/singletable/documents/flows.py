@@ -1,4 +1,4 @@
-"""The flows of documents by their verbs: what the two shells run, and what sync and other layers above stand on."""
+"""The flows of documents by their verbs. The two shells run them, and sync uses them."""
 
 from singletable.documents.branches import branch
 from singletable.documents.check import check

@@ -1,14 +1,13 @@
-"""Garbage: contents in the blob store that no version, no record of a mutation and no row of the inbox reaches.
+"""Garbage: contents in the blob store that no version, no record of a mutation and no row of the inbox refers to.
 
-They come from lost races, rejected mutations and contents that were stored and never submitted. Collecting them needs
+They come from lost races, rejected mutations, and contents that were stored and never submitted. Collecting them needs
 no clock, and no writer has to stop:
 
-    list      the store's contents, then everything that reaches one; the rest is doomed
-    condemn   a row for each doomed content, with the name of this run
-    raise     the epoch: whoever began in an older one can't commit any more, and starts afresh
-    look      again at what was committed meanwhile, and take the rows of what is reached now away
-    delete    a row becomes `deleting` under the condition that it is this run's still, then the content goes, then
-              the row
+    list      the store's contents, then everything that refers to one; the unreachable rest is doomed
+    condemn   put a row for each doomed content, with the name of this run
+    raise     the epoch: a processor that began in an older one can't commit, and starts again
+    look      again at what was committed in between, and delete the rows of contents that are reachable now
+    delete    mark the row as `deleting` on condition that it is still this run's; delete the content; delete the row
 
 A document shares its contents with its branches: the run looks at what each of them reaches, and raises the epoch of
 each, the root's first. A branch that is made after that looks at the rows too, and reaches nothing that its origin does
@@ -60,17 +59,17 @@ _TRIES = 20
 
 @dataclass(frozen=True)
 class Collected:
-    """What a collection of garbage did."""
+    """The result of a garbage collection."""
 
     stored: int
-    """Contents in the store when it began, of the collections that the class has."""
+    """Contents in the store at the beginning, of the collections that the class has."""
     deleted: int
     kept: int
-    """Condemned, and reached after all."""
+    """Contents that were condemned and then found reachable."""
     left: int
-    """Rows of an earlier run that are at `deleting`, and contents that could not be deleted."""
+    """Rows of an earlier run that are marked `deleting`, and contents that could not be deleted."""
     dropped: int = 0
-    """Mutations that waited too long for a missing id before them. Their clients can submit them again."""
+    """Mutations that were deleted because they waited too long for a missing id. Clients can submit them again."""
 
 
 @dataclass
@@ -86,7 +85,7 @@ async def collect_garbage(port: Port, context: Context[Any], document_id: str, *
 
     Safe beside any number of writers and other collections.
 
-    First it takes out of the inbox what has waited for a missing id for longer than the document's bounds say.
+    First it deletes mutations of the inbox that have waited for a missing id for longer than the document's bounds.
 
     It reads every item of these documents but their versions', lists the blobs, and for each doomed one writes a unit
     three times. `take_over` also finishes what a run left at `deleting`: only when no other run of this document lives.
@@ -96,7 +95,7 @@ async def collect_garbage(port: Port, context: Context[Any], document_id: str, *
     own = await epoch_row(port, context, document_id)
     contents, root = context.contents_of(own), root_of(own)
     known = {ARGUMENTS, *(model.folder for model in context.model.collections.values())}
-    # The contents of a collection that the class has no more stay: versions that are kept can reach them.
+    # The contents of a collection that the class no longer has stay: stored versions can refer to them.
     (stored,) = await port.call_all([lambda: {content for content in contents.list() if content.folder in known}])
     run = _Run(port, context, root, contents, port.token(), take_over)
     family, reached = await run.family(), _Reached()
@@ -151,7 +150,7 @@ class _Run:
 
     async def _look_at(self, document_id: str, reached: _Reached, since: Version | None) -> None:
         rows = self.context.model.rows
-        # What waits first: a row that is gone by then has become a record, which is read afterwards.
+        # The inbox first: a row that leaves it after this read has become a record, which is read next.
         inbox: Query[InboxRow] = rows.inbox.by_id(document_id, ANY)
         async for waiting in pages(self.port, inbox):
             reached.contents |= await self._of_mutations(waiting)
@@ -173,7 +172,7 @@ class _Run:
                 reached.contents |= {Content(folder, digest) for part in page for digest in part.items.values()}
 
     async def _of_mutations(self, rows: Sequence[InboxRow] | Sequence[MutationRecord]) -> set[Content]:
-        """Arguments in blobs, and what arguments refer to."""
+        """The blobs of arguments, and the contents that arguments refer to."""
         blobs = {Content(ARGUMENTS, row.arguments_blob) for row in rows if row.arguments_blob is not None}
         wanted = [row.arguments_blob for row in rows if row.arguments_blob is not None and row.refers]
         calls: list[Callable[[], bytes]] = [partial(self.contents.read, Content(ARGUMENTS, d)) for d in wanted]
@@ -197,13 +196,13 @@ class _Run:
         return len(late)
 
     async def rows(self) -> list[Condemned]:
-        """What is condemned, by any run."""
+        """The rows of condemned contents, of any run."""
         condemned: Query[Condemned] = self.context.model.rows.condemned.by_content(self.root, ANY)
         return [row async for page in pages(self.port, condemned) for row in page]
 
     # --- condemning ---------------------------------------------------------------------------------------------------
     async def condemn(self, doomed: set[Content], rows: Sequence[Condemned]) -> set[Content | None]:
-        """Rows of this run for what is doomed; those of other runs become ours. Gives what is left to others."""
+        """Put this run's rows for doomed contents, and take over other runs' rows. Returns the rows left to others."""
         left: set[Content | None] = set()
         for row in rows:
             content = content_of(row.folder, row.sha256)
@@ -251,7 +250,7 @@ class _Run:
         for _ in range(_TRIES):
             epoch = await self._epoch(document_id)
             if epoch is None or epoch.open == self.name:
-                return  # an answer was lost
+                return  # the answer of an earlier try was lost
             values = {"epoch": {"N": str(epoch.epoch + 1)}, "open": {"S": self.name}}
             same = _is("epoch", {"N": str(epoch.epoch)})
             if await self._changed(epoch, values, same):
@@ -264,7 +263,7 @@ class _Run:
         )
 
     async def close(self) -> None:
-        """Writers need look at no rows any more, where none is left."""
+        """Close the epoch if no row is left. Writers then skip the rows."""
         if await self.rows():
             return
         mine = _is("open", {"S": self.name})
@@ -275,7 +274,7 @@ class _Run:
 
     # --- deleting -----------------------------------------------------------------------------------------------------
     async def delete(self, doomed: set[Content]) -> tuple[int, int]:
-        """Delete what is still ours; returns the numbers deleted and not deletable."""
+        """Delete contents whose rows are still this run's. Returns how many were deleted, and how many could not be."""
         mine = _is("run", {"S": self.name})
         deleted = failed = 0
         for content in sorted(doomed, key=_order):
@@ -285,14 +284,14 @@ class _Run:
             try:
                 await self.port.call_all([partial(self.contents.delete, content)])
             except (Unavailable, Denied):
-                failed += 1  # it may be deleted yet: the row stays
+                failed += 1  # the delete may still take effect: the row stays
                 continue
             await self._remove(row, mine)
             deleted += 1
         return deleted, failed
 
     async def release(self, reached: set[Content]) -> None:
-        """Take the rows of what is reached after all away."""
+        """Delete the rows of contents that are reachable after all."""
         held = _is("run", {"S": self.name}) & _is("deleting", {"BOOL": False})
         for content in sorted(reached, key=_order):
             await self._remove(self._row(content), held)
@@ -307,7 +306,7 @@ class _Run:
             return  # a writer or another run was first
 
     async def _changed(self, row: Any, values: Mapping[str, AttributeValue | None], held: Condition) -> bool:
-        """One update of constants, None for one that goes, under a condition; False where that does not hold."""
+        """Update attributes to constants (None removes one) under a condition. Returns False if the condition fails."""
         model = model_of(row.__class__)
         expressions = Expressions()
         text = expressions.update((), [AttributeChange(name, value) for name, value in values.items()])

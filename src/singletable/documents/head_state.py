@@ -1,7 +1,7 @@
-"""What a version is made from: the newest version, the epoch, the clients, and what can be applied now.
+"""The inputs of a new version: the newest version, the epoch, the clients, and the mutations that can be applied now.
 
-All reads are consistent. They are no snapshot: whatever was committed between them makes the transaction that is built
-on them fail.
+All reads are consistent, but not a snapshot: if anything was committed between them, the transaction that is built on
+them fails.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from singletable.operations import Key
 
 @dataclass(frozen=True)
 class HeadState:
-    """What a version is made from."""
+    """The inputs of a new version."""
 
     version: Version
     epoch: GcEpoch
     clients: dict[str, ClientRecord]
     waiting: list[InboxRow]
-    """Those that can be applied now, in the order in which they will be."""
+    """The mutations that can be applied now, in the order in which they are applied."""
     dead: list[InboxRow]
-    """Those that a version has already."""
+    """The rows whose mutation is in a version already."""
     unknown: list[InboxRow]
-    """Those that wait for a program that knows their names."""
+    """The mutations that wait for a program that knows their names."""
 
 
 async def read_head_state(port: Port, context: Context[Any], document_id: str, held: Collection[str] = ()) -> HeadState:
-    """The newest version, and what can be applied to it, of all clients but those that are held back.
+    """Read the newest version and the mutations that can be applied to it. The clients in `held` are skipped.
 
-    Two round trips, more where much can't be applied yet.
+    Two round trips; more if the inbox has many mutations that can't be applied yet.
     """
     rows, now = context.model.rows, port.now()
     inbox: Query[InboxRow] = rows.inbox.by_id(document_id, ANY)
@@ -73,9 +73,9 @@ def interleave(
     is_unknown: Callable[[InboxRow], bool] = lambda row: False,
     held: Collection[str] = (),
 ) -> tuple[list[InboxRow], list[InboxRow]]:
-    """Those without a gap before them: every client's first, then every client's second, and so on.
+    """The rows without a gap before them: every client's first, then every client's second, and so on.
 
-    And those of unknown names, at which their clients stop.
+    The second list is the rows with unknown names. A client's rows after such a row wait too.
     """
     turns: list[tuple[int, str, InboxRow]] = []
     unknown: list[InboxRow] = []
@@ -93,7 +93,7 @@ def interleave(
 
 
 def behind_gaps(rows: Sequence[InboxRow], clients: dict[str, ClientRecord]) -> list[InboxRow]:
-    """Those that wait for an id that is missing."""
+    """The rows that wait for a missing id."""
     found: list[InboxRow] = []
     expected: dict[str, int] = {}
     for row in rows:
@@ -105,9 +105,9 @@ def behind_gaps(rows: Sequence[InboxRow], clients: dict[str, ClientRecord]) -> l
 
 
 def awaits_mutator(context: Context[Any], row: InboxRow, now: float) -> bool:
-    """Whether another program may know the mutation, and there is time for it still.
+    """Whether the mutation waits for another program that may know its name, and its time is not over.
 
-    Not where the name is the library's own, which no program can have, or the row is a replay's or an older library's.
+    False for a name that is reserved for the library, and for a row of a replay or of an older library.
     """
     if row.name in context.model.mutators or row.name.startswith("$") or row.own or row.at is None:
         return False

@@ -1,7 +1,8 @@
-"""What may wait in an inbox and can't be applied: after a missing id, of an unknown name, far ahead of what is.
+"""Limits for mutations that wait in an inbox because they can't be applied: a missing id is before them, their name is
+unknown, or their id is far ahead.
 
-Nobody can apply those now, and every processor reads past them, so they are counted where one more comes. What only
-waits for the next processor is not.
+No processor can apply them now, and every processor reads them, so their number is checked when one more arrives.
+Mutations that only wait for the next processor are not limited.
 """
 
 from __future__ import annotations
@@ -24,24 +25,24 @@ _Place = tuple[str, int]
 async def first_missing(
     port: Port, context: Context[Any], document_id: str, new: Sequence[Submission], known: Known
 ) -> dict[str, int]:
-    """Of each client that leaves a gap, the first id that is neither given, nor in the inbox, nor applied.
+    """For each client with a gap, the first id that is neither submitted now, nor in the inbox, nor applied.
 
-    No request where each client goes on from its last id; else one, and one more where something is missing.
+    No request if each client continues from its last id; otherwise one, and one more if an id is missing.
     """
     wanted = _before(new, known)
     if not wanted:
         return {}
     keys = [context.model.rows.inbox.by_id(document_id, client, id) for client, id in wanted]
     found: list[InboxRow] = await get_many(port, keys, consistent=True)
-    # The inbox first: a row that is gone from it by then is counted by the record that is read afterwards.
+    # The inbox first: a row that leaves it after this read is covered by the record, which is read next.
     missing = wanted - {(row.client, row.id) for row in found}
     if missing:
         missing &= _before(new, await client_rows(port, context, document_id, [client for client, _ in missing]))
-    return dict(sorted(missing, reverse=True))  # of one client's several the first
+    return dict(sorted(missing, reverse=True))  # the first of each client
 
 
 def _before(new: Sequence[Submission], known: Known) -> set[_Place]:
-    """The ids right before those that are given, without those given and those applied."""
+    """The ids directly before the submitted ones, except those that are submitted or applied themselves."""
     given = {(each.client, each.id) for each in new}
     return {
         (client, id - 1) for client, id in given if id - 1 > last_of(known, client) and (client, id - 1) not in given
@@ -53,7 +54,7 @@ def last_of(known: Known, client: str) -> int:
 
 
 def check_ahead(context: Context[Any], new: Sequence[Submission], known: Known) -> None:
-    """InvalidRequest for ids that are too far ahead of their client's last one."""
+    """Raises InvalidRequest for an id that is too far ahead of its client's last one."""
     for each in new:
         if each.id - last_of(known, each.client) > context.model.bounds.ahead:
             raise InvalidRequest(
@@ -67,7 +68,7 @@ def check_ahead(context: Context[Any], new: Sequence[Submission], known: Known) 
 async def check_room(
     port: Port, context: Context[Any], document_id: str, new: Sequence[Submission], *, has_gap: bool
 ) -> None:
-    """Unavailable where mutations come that can't be applied now, and too many wait already. One request for those."""
+    """Raises Unavailable if some mutations can't be applied now and too many wait already. One request in that case."""
     names = {each.mutation.name for each in new}
     if not has_gap and all(name in context.model.mutators or name.startswith("$") for name in names):
         return

@@ -1,4 +1,4 @@
-"""Log lines about what waits in inboxes: each once in a process, however often it is met."""
+"""Warnings about mutations that wait in inboxes. Each is logged once in a process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _warned: OrderedDict[Hashable, None] = OrderedDict()
 
 
 def warn_once(place: Hashable, what: str) -> None:
-    """A warning, unless this process gave it before, of late."""
+    """Log a warning, unless this process has logged it recently."""
     if place in _warned:
         return
     log.warning("%s", what)

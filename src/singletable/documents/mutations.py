@@ -28,14 +28,14 @@ D = TypeVar("D")
 
 MAX_ID = 10**12 - 1
 MAX_TEXT_BYTES = 256
-"""Of a mutation's name, a client's id and a principal."""
+"""The limit of a mutation's name, a client's id and a principal."""
 Status = Literal["applied", "rejected", "waiting"]
 
 
 class Ref(Struct, Generic[T], frozen=True):
-    """A content that lies in a document's blob store: `documents.store()` gives it, `items.refer()` takes it.
+    """A reference to a content in a document's blob store: `documents.store()` returns it, `items.refer()` takes it.
 
-    As an argument of a mutation it stands for the content, which then is written once.
+    As an argument of a mutation it replaces the content, which is then written only once.
     """
 
     blob: str = msgspec.field(name="$blob")
@@ -51,11 +51,12 @@ class Mutation:
 
     @classmethod
     def of(cls, name: str, arguments: object) -> Mutation:
-        """From what a client sent: any name, any JSON. What can't be run is rejected when it is processed."""
+        """A mutation from a client, with any name and any JSON. One that can't be run is rejected when processed."""
         return cls(name, canonical(arguments).decode())
 
     def by(self, client: str, id: int, *, principal: str | None = None) -> Submission:
-        """As a client's mutation of that number, counted from 1 without gaps. `principal`: who answers for it."""
+        """This mutation as a client's submission. A client's ids count from 1 without gaps. `principal` is the user who
+        is responsible for it."""
         return Submission(self, client, id, principal)
 
 
@@ -79,13 +80,13 @@ class Submission:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a mutation."""
+    """The outcome of a mutation."""
 
     client: str
     id: int
     name: str
     status: Status
-    """`waiting`: accepted, and an id before it is missing still, or nobody has processed it yet."""
+    """`waiting`: it is in the inbox; an id before it is missing, or no processor has run yet."""
     version: int | None = None
     error: str | None = None
     """Why it was rejected."""
@@ -101,7 +102,7 @@ def _check_text(what: str, text: str, attribute: str) -> None:
 
 
 class Mutator(Generic[P, D]):
-    """A mutation's function. Called with its arguments it gives a `Mutation`; nothing is run."""
+    """A mutation's function. A call with its arguments returns a `Mutation`; the function is not run."""
 
     def __init__(self, function: Callable[..., None], name: str, where: str, around: Mapping[str, Any]) -> None:
         self.function, self.name, self.where = function, name, where
@@ -118,7 +119,7 @@ class Mutator(Generic[P, D]):
         return f"<mutation {self.name}>"
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Mutation:
-        """The call as a value; InvalidValue for arguments of another type, TypeError for missing or unknown ones."""
+        """The call as a value. InvalidValue for arguments of a wrong type, TypeError for missing or extra ones."""
         try:
             bound = self.__signature__.bind(*args, **kwargs)
         except TypeError as error:
@@ -127,7 +128,7 @@ class Mutator(Generic[P, D]):
         return Mutation(self.name, self._codec.encode(dict(bound.arguments)).decode())
 
     def run(self, draft: Any, arguments: str) -> None:
-        """Run the function on a draft. InvalidValue for arguments that are not of its parameters' types."""
+        """Run the function on a draft. Raises InvalidValue for arguments of a wrong type."""
         self.function(draft, **self.read(arguments))
 
     def read(self, arguments: str) -> Mapping[str, Any]:
@@ -139,7 +140,7 @@ class Mutator(Generic[P, D]):
 
     @cached_property
     def _struct(self) -> Any:
-        """Made at first use, when the types of the parameters are there."""
+        """Computed at first use, when the types of the parameters exist."""
         fields: list[Any] = []
         for name, parameter in self.__signature__.parameters.items():
             kind = self._type_of(name, parameter)
@@ -178,7 +179,7 @@ def make_mutator(
     name: str | None,
     around: Mapping[str, Any],
 ) -> Mutator[..., Any]:
-    """The mutator of a function, entered among those of its class. `around` has the names where it is defined."""
+    """The mutator of a function, registered with its class. `around` has the local names where it is defined."""
     own = name or getattr(function, "__name__", "")
     where = f"{kind.__name__}, mutation {own}"
     if inspect.iscoroutinefunction(function):

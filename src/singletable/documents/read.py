@@ -1,4 +1,4 @@
-"""Flows that read documents: versions, collections, contents, history. Nothing here changes anything."""
+"""Flows that read documents: versions, collections, contents, history. They change nothing."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ R = TypeVar("R")
 D = TypeVar("D", bound=Document)
 
 PROBES = 15
-"""Versions looked at side by side in the search for a time."""
+"""How many versions are read concurrently in the search for a time."""
 
 
 # --- snapshots --------------------------------------------------------------------------------------------------------
 async def head(port: Port, context: Context[D], document_id: str, collections: Sequence[str] | None = None) -> D:
     """The newest version. Two round trips: its item, and the hashes of its collections; one without collections.
 
-    NotFound where there is no such document.
+    Raises NotFound if the document is missing.
     """
     return await _snapshot(port, context, await newest(port, context, document_id), collections)
 
@@ -56,7 +56,7 @@ async def at(
 ) -> D:
     """A version by its number, by its tag, or the one that was the newest at a time. NotFound.
 
-    A time takes a round trip for each four bits of the number of versions, and those of `head`.
+    A time takes a round trip for each four bits of the number of versions, besides those of `head`.
     """
     if [version, time, tag].count(None) != 2:
         raise InvalidRequest("at() takes a version, a time or a tag", operation="at")
@@ -84,7 +84,7 @@ def _known(context: Context[Any], names: Sequence[str]) -> Sequence[str]:
 
 
 async def newest(port: Port, context: Context[Any], document_id: str) -> Version:
-    """The newest version's item, consistently. One request. NotFound."""
+    """The newest version's item, read consistently. One request. Raises NotFound."""
     await ready(port, context.model.table)
     found = await port.send(newest_operation(port, context, document_id).operation(None, 1))
     return newest_of(context, document_id, found.items)
@@ -103,7 +103,7 @@ def newest_operation(port: Port, context: Context[Any], document_id: str) -> Pre
 
 
 async def version_row(port: Port, context: Context[Any], document_id: str, number: int) -> Version:
-    """One version's item. One request. NotFound."""
+    """One version's item. One request. Raises NotFound."""
     (found,) = await version_rows(port, context, document_id, (number,))
     return found
 
@@ -145,14 +145,14 @@ async def version_rows(port: Port, context: Context[Any], document_id: str, numb
 async def hashes_of(
     port: Port, context: Context[Any], version: Version, names: Sequence[str]
 ) -> dict[str, dict[str, bytes]]:
-    """The hashes of some collections as a version has them. One round trip for up to 1 MB of each."""
+    """The hashes of some collections of a version. One round trip for up to 1 MB of each."""
     return (await hashes_of_all(port, context, [(version, names)]))[0]
 
 
 async def hashes_of_all(
     port: Port, context: Context[Any], versions: Sequence[tuple[Version, Sequence[str]]]
 ) -> list[dict[str, dict[str, bytes]]]:
-    """The same for several versions together."""
+    """The same for several versions, concurrently."""
     found: list[dict[str, dict[str, bytes]]] = [{name: {} for name in names} for _, names in versions]
     wanted = [
         (i, name, key)
@@ -199,7 +199,7 @@ async def parts_of(port: Port, context: Context[Any], wanted: Sequence[Collectio
 
 
 def merged(parts: Sequence[CollectionVersion], name: str, number: int) -> dict[str, bytes]:
-    """The hashes of a collection version; Corrupt where a part is not there."""
+    """The hashes of a collection version. Raises Corrupt if a part is missing."""
     if not parts or [part.spill for part in parts] != list(range(parts[0].spills)):
         raise Corrupt(
             f"version {number} of {name} has {len(parts)} of its parts",
@@ -213,9 +213,9 @@ def merged(parts: Sequence[CollectionVersion], name: str, number: int) -> dict[s
 
 
 async def items_of(port: Port, context: Context[Any], document_id: str, name: str) -> Items[Any]:
-    """The newest version of one collection, without its document's. One request for up to 1 MB.
+    """The newest version of one collection, without reading the document's. One request for up to 1 MB.
 
-    Right because a collection's version is only written in the transaction that makes it visible.
+    Correct because a collection's version is written only in the transaction that makes it visible.
     """
     await ready(port, context.model.table)
     (name,) = _known(context, [name])
@@ -245,7 +245,7 @@ async def _items(port: Port, context: Context[Any], version: Version, name: str)
 
 
 async def load(port: Port, items: Items[T], ids: Sequence[str] | None = None) -> dict[str, T]:
-    """Contents of a collection that was read, side by side: all of them, or those of some ids. KeyError."""
+    """Contents of a collection that was read, concurrently: all, or those of some ids. Raises KeyError."""
     stored = _stored(items)
     wanted = list(stored) if ids is None else list(ids)
     for id in wanted:
@@ -266,12 +266,12 @@ def _reading(items: StoredItems[T], id: str) -> Callable[[], T]:
 
 
 async def _at_time(port: Port, context: Context[Any], document_id: str, time: datetime) -> Version:
-    """The newest version that is not later than a time: versions' times rise with their numbers."""
+    """The newest version that is not later than a time. The times of versions increase with their numbers."""
     last = await newest(port, context, document_id)
     if last.time <= time:
         return last
     low, high, found = 0, last.number, None
-    while low < high:  # what is wanted lies in low..high - 1, if anywhere
+    while low < high:  # the wanted version is in low..high - 1, if it exists
         step = max(1, (high - low) // (PROBES + 1))
         numbers = list(range(low, high, step))[: PROBES + 2]
         rows = await _versions(port, context, document_id, numbers)
@@ -327,7 +327,7 @@ async def page_of_documents(
 
 
 async def parent_of(port: Port, context: Context[Any], document_id: str) -> str:
-    """The parent of a document. One request. NotFound."""
+    """The parent of a document. One request. Raises NotFound."""
     return (await epoch_row(port, context, document_id)).parent
 
 
@@ -346,7 +346,7 @@ async def any_epoch_row(port: Port, context: Context[Any], document_id: str) -> 
 
 
 async def last_ids(port: Port, context: Context[Any], document_id: str, clients: Sequence[str]) -> dict[str, int]:
-    """The last id of each client, 0 for one that is not known. One round trip."""
+    """The last id of each client; 0 for an unknown one. One round trip."""
     known = await client_rows(port, context, document_id, clients)
     return {client: known[client].last_id if client in known else 0 for client in clients}
 
@@ -362,7 +362,7 @@ async def client_rows(
 async def outcomes(
     port: Port, context: Context[Any], document_id: str, ids: Sequence[tuple[str, int]]
 ) -> list[Outcome | None]:
-    """What became of some mutations, from their records; None for those without one. One round trip."""
+    """The outcomes of some mutations, from their records; None for those without one. One round trip."""
     found = await record_rows(port, context, document_id, ids)
     known = {(row.client, row.id): outcome_of(row) for row in found}
     return [known.get(id) for id in ids]
@@ -371,7 +371,7 @@ async def outcomes(
 async def record_rows(
     port: Port, context: Context[Any], document_id: str, ids: Sequence[tuple[str, int]]
 ) -> list[MutationRecord]:
-    """The records of some mutations, in order; those that have none are left out. One round trip."""
+    """The records of some mutations, in order; missing ones are left out. One round trip."""
     keys = [context.model.rows.mutation.by_id(document_id, client, id) for client, id in ids]
     found: list[MutationRecord] = await get_many(port, keys, consistent=True) if keys else []
     return found
@@ -385,7 +385,7 @@ def outcome_of(row: MutationRecord) -> Outcome:
 async def versions_since(
     port: Port, context: Context[Any], document_id: str, version: int, until: int
 ) -> list[Version]:
-    """Every version after one, up to another, in order. One request for each MB."""
+    """The versions after one, up to another, in order. One request for each MB."""
     return await _range(port, context, document_id, version + 1, until)
 
 
@@ -397,5 +397,5 @@ async def _range(port: Port, context: Context[Any], document_id: str, first: int
 
 
 def mutations_after(versions: Sequence[Version]) -> Mapping[str, int]:
-    """The last id of each client that some versions applied."""
+    """The last id of each client in some versions."""
     return {applied.client: applied.id for version in versions for applied in version.mutations}

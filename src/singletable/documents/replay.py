@@ -29,15 +29,15 @@ from singletable.errors import InvalidRequest, NotFound
 from singletable.flow.port import Port
 
 AT_ONCE = 40
-"""Mutations that are submitted together in a replay."""
+"""How many mutations a replay submits together."""
 VERSIONS_AT_ONCE = 100
 COPIES = 5
-"""How often contents are copied, where garbage collection takes them before they are submitted."""
+"""How often contents are copied again if garbage collection deletes them before they are submitted."""
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """A mutation in its own document, and what became of it on the other."""
+    """A mutation of the source document, and its outcome in the other."""
 
     original: Outcome
     outcome: Outcome
@@ -45,16 +45,16 @@ class Replayed:
 
 @dataclass(frozen=True)
 class Replay:
-    """What a replay did: every mutation that was applied in the one document, with its outcome on the other."""
+    """The result of a replay: every mutation that was applied in the source document, with its outcome in the other."""
 
     onto: str
     before: int
     after: int
     mutations: tuple[Replayed, ...]
     skipped: int
-    """Mutations that had been rejected already."""
+    """Mutations that were already rejected in the source document."""
     diff: Diff
-    """What the replay changed, from the version before it to the one after it."""
+    """The differences between the version before the replay and the one after it."""
 
     @property
     def rejected(self) -> tuple[Replayed, ...]:
@@ -64,9 +64,9 @@ class Replay:
 async def restore(
     port: Port, context: Context[Any], document_id: str, version: int, client: str, principal: str | None = None
 ) -> Outcome:
-    """Make a document what it was in a version, as the client's next mutation; returns its outcome.
+    """Restore a document to a version, as the client's next mutation; returns its outcome.
 
-    Its arguments refer to every item's content: a blob of some 45 bytes an item. No content is written.
+    Its arguments refer to every item's content, in a blob of about 45 bytes for each item. No content is written.
     """
     found = await version_row(port, context, document_id, version)
     hashes = await hashes_of(port, context, found, tuple(context.model.collections))
@@ -87,10 +87,10 @@ async def replay(
     until: int | None = None,
     client: str | None = None,
 ) -> Replay:
-    """Apply to another document the mutations that a document's versions after one applied, in the same order.
+    """Apply to another document the mutations of a document's versions after `since`, in the same order.
 
-    Each is submitted under a client of the replay's own, numbered by its place: called again, after a crash or when
-    there are more versions, it goes on where it stopped. Contents that arguments refer to are copied.
+    They are submitted under a client of the replay's own, numbered by position. So a second call, after a crash or
+    when there are more versions, continues where the first stopped. Contents that arguments refer to are copied.
     """
     if onto == document_id:
         raise InvalidRequest("a replay goes onto another document", operation="replay", hint="branch() it first.")
@@ -120,7 +120,7 @@ async def _applied(
     numbered: Sequence[Submission],
     copy_contents: Callable[[], Awaitable[None]],
 ) -> list[Outcome]:
-    """Nothing keeps what was copied until it is submitted: where garbage was collected in between, once more."""
+    """Copy contents and submit mutations. If a garbage collection deletes the copies first, do both again."""
     for _ in range(COPIES - 1):
         await copy_contents()
         try:
@@ -145,7 +145,7 @@ async def _contents(port: Port, context: Context[Any], document_id: str) -> Cont
 async def _records(
     port: Port, context: Context[Any], document_id: str, since: int, last: int
 ) -> tuple[list[MutationRecord], int]:
-    """The records of what was applied in some versions, in order; and how many others there are."""
+    """The records of the mutations applied in some versions, in order, and how many were rejected."""
     found: list[MutationRecord] = []
     skipped = 0
     for first in range(since, last, VERSIONS_AT_ONCE):
@@ -158,7 +158,7 @@ async def _records(
 
 
 async def _mutations(port: Port, source: Contents, records: Sequence[MutationRecord]) -> list[Mutation]:
-    """The calls again; arguments that lie in blobs are read side by side."""
+    """The mutations of some records. Arguments that are stored in blobs are read concurrently."""
     blobs = [Content(ARGUMENTS, r.arguments_blob) for r in records if r.arguments_blob is not None]
     calls: list[Callable[[], bytes]] = [partial(source.read, content) for content in blobs]
     texts = iter(await port.call_all(calls) if calls else [])
@@ -170,7 +170,7 @@ def _arguments(record: MutationRecord, texts: Iterator[bytes]) -> str:
 
 
 async def copy(port: Port, source: Contents, target: Contents, contents: set[Content]) -> None:
-    """Copy blobs between two documents, side by side; what is there already stays. Nothing within a family."""
+    """Copy blobs between two documents, concurrently. Existing blobs stay. No copies within a family."""
     calls: list[Callable[[], None]] = [partial(_copy, source, target, content) for content in contents]
     if calls and source.prefix != target.prefix:
         await port.call_all(calls)

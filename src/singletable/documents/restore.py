@@ -1,8 +1,8 @@
-"""The library's own mutation: a document becomes what it was in some version.
+"""The library's own mutation, which restores a document to a version.
 
-Its arguments hold the whole state: scalars as they are stored, and a reference to each item's content. So it is data
-like any other mutation: it is applied once, in its client's order, and can be replayed onto another document. Only the
-library submits it: under its name, a client's JSON is a mutation that nobody knows.
+Its arguments contain the whole state: the stored scalars, and a reference to each item's content. So it is data like
+any other mutation: it is applied once, in its client's order, and can be replayed onto another document. Only the
+library may submit it; from a client, its name counts as unknown.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ RESTORE = "$restore"
 
 
 class State(Struct, frozen=True):
-    """A version's whole content, as arguments."""
+    """The whole state of a version, as arguments."""
 
     version: int
-    """Which it was: for people who read the history."""
+    """The restored version's number, for readers of the history."""
     scalars: dict[str, AttributeValue]
     items: dict[str, dict[str, Ref[Any]]]
 
@@ -38,7 +38,7 @@ _decoder = json_decoder(State)
 
 
 def restoration(model: DocumentModel, version: Version, hashes: Mapping[str, Hashes]) -> Mutation:
-    """The mutation that makes a document what a version was."""
+    """The mutation that restores a version."""
     items = {
         name: {id: Ref[Any](f"{model.collections[name].folder}/{digest.hex()}") for id, digest in own.items()}
         for name, own in hashes.items()
@@ -47,7 +47,7 @@ def restoration(model: DocumentModel, version: Version, hashes: Mapping[str, Has
 
 
 def restore_draft(model: DocumentModel, draft: Any, arguments: str) -> None:
-    """Run it. What the class does not know any more is left out; what it knows newly gets its default."""
+    """Run it. Attributes that the class no longer has are left out; new ones get their defaults."""
     try:
         state: State = _decoder.decode(arguments)
     except (msgspec.DecodeError, RecursionError, UnicodeError):

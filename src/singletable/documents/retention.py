@@ -1,7 +1,8 @@
-"""Keeping blobs: what a commit will reach is in the store, and no garbage collection can take it before the commit.
+"""Ensures that every blob that a commit refers to exists, and that no garbage collection deletes it before the commit.
 
-A commit holds the `GcEpoch` that its processor began in. In an epoch that garbage collection has opened, a blob may be
-condemned: then its row is removed under the condition that nobody is deleting it, and the blob is put again.
+A commit has the `GcEpoch` in which its processor began as a condition. In an epoch that a garbage collection has
+opened, a blob may be condemned. Then its row is deleted on condition that the blob is not being deleted, and the blob
+is put again.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ _LONGEST_WAIT_SECONDS = 1.0
 async def ensure_contents(
     port: Port, context: Context[Any], epoch: GcEpoch, contents: Contents, needed: Mapping[Content, bytes | None]
 ) -> None:
-    """Put every content that is given; one that is None must be there already: NotFound.
+    """Put every content that has data. One whose data is None must exist already; otherwise NotFound is raised.
 
-    Puts are side by side. Two round trips more for contents that garbage collection has condemned.
+    Puts run concurrently. Two more round trips for contents that a garbage collection has condemned.
     """
     if epoch.open is not None:
         await _release_condemned(port, context, root_of(epoch), needed)
@@ -53,7 +54,7 @@ def _require(contents: Contents, content: Content) -> None:
 
 
 def epoch_check(context: Context[Any], epoch: GcEpoch) -> CheckItem:
-    """The condition of a transaction that nothing was condemned since its processor began."""
+    """The check of a transaction that no garbage collection raised the epoch since its processor began."""
     model = model_for(epoch)
     return CheckItem(context.model.table.name, model.key_item(model.key_of(epoch)), guard(model, same_epoch(epoch)))
 
@@ -66,7 +67,7 @@ def same_epoch(epoch: GcEpoch) -> Condition:
 async def _release_condemned(
     port: Port, context: Context[Any], root: str, needed: Mapping[Content, bytes | None]
 ) -> None:
-    """Remove the rows of condemned contents; wait for those that are being deleted until they are gone."""
+    """Delete the rows of condemned contents. Wait for those that are being deleted until their rows are missing."""
     kind = context.model.rows.condemned
     keys = [kind.by_content(root, content.folder, content.sha256) for content in needed]
     for tried in range(_TRIES):
@@ -87,7 +88,7 @@ async def _release_condemned(
 
 
 async def _remove(port: Port, context: Context[Any], row: Condemned) -> None:
-    """Unless somebody began to delete it meanwhile: the caller looks again."""
+    """Delete a row, unless its content is being deleted by now. The caller reads it again."""
     model = model_of(type(row))
     undisturbed = guard(model, Condition("=", (Stored("deleting"), Given({"BOOL": False}))))
     operation = DeleteItem(context.model.table.name, model.key_item(model.key_of(row)), undisturbed, RAW)

@@ -1,12 +1,12 @@
-"""The items of a document in the table, as entities: application code can read them, and name them for changes.
+"""The items of a document in the table, as entities. Applications can read them, and handle their changes.
 
-    Organisation#<parent>   Project#<id>                     its place in the list of a parent
+    Organisation#<parent>   Project#<id>                     its entry in the list of a parent
     Project#<id>                  ProjectVersion#pv_<12 digits>    scalars, each collection's version, its mutations
     Project#<id>                  Shapes#shapes_v_<12 digits>#<4>  a part of a collection: item id to sha256
     Project#<id>                  Mutation#<client>#<12 digits>    name, arguments, outcome
     Project#<id>                  Client#<client>                  its last id
-    Project#<id>                  Inbox#<client>#<12 digits>       a mutation that waits
-    Project#<id>                  GcEpoch                          what commits hold while blobs are collected
+    Project#<id>                  Inbox#<client>#<12 digits>       a waiting mutation
+    Project#<id>                  GcEpoch                          the condition of commits during garbage collection
     Project#<id>                  Condemned#<folder>#<sha256>      a blob that may be deleted
     Project#<id>                  ProjectTag#<name>                a name of a version
     Project#<id>                  ProjectBranch#<id>               a document that shares this one's blobs
@@ -39,7 +39,7 @@ class Row(Entity):
 
 
 class Listing(Row):
-    """A document's place in the list of its parent."""
+    """A document's entry in the list of its parent."""
 
     parent: str = field(name="organisation")
     created: datetime
@@ -49,7 +49,7 @@ class Listing(Row):
 
 @dataclass(frozen=True)
 class Applied:
-    """A mutation as its version names it."""
+    """A mutation, as its version lists it."""
 
     client: str = field(name="c")
     id: int = field(name="i")
@@ -74,14 +74,14 @@ class Place:
 
 
 class Version(Row):
-    """One version: what does not lie in collections, and where those are."""
+    """One version: its scalars, and the versions of its collections."""
 
     parent: str = field(name="organisation")
     number: int
     time: datetime
     scalars: dict[str, Any]
     collections: dict[str, int]
-    """Collection to the version in which it was last written; those never written are left out."""
+    """By collection: the version in which it was last written. Collections that were never written are left out."""
     mutations: list[Applied]
     """In the order in which they were applied."""
     pool: Pool | None = None
@@ -103,9 +103,9 @@ class CollectionVersion(Row):
     number: int
     spill: int
     spills: int
-    """How many parts there are."""
+    """The number of parts."""
     items: dict[str, bytes]
-    """Item id to the sha256 of its content."""
+    """By item id: the sha256 of its content."""
     pool: Pool | None = None
 
     by_number: ClassVar[BoundKey[..., Any]]
@@ -118,7 +118,7 @@ class MutationRecord(Row):
     id: int
     name: str
     arguments: str | None = None
-    """Canonical JSON, or None where it lies in a blob."""
+    """Canonical JSON; None if it is stored in a blob."""
     arguments_blob: bytes | None = None
     refers: bool | None = None
     """Whether arguments in a blob refer to contents."""
@@ -131,18 +131,18 @@ class MutationRecord(Row):
 
 
 class ClientRecord(Row):
-    """How far a client's mutations have come."""
+    """The last processed mutation of a client."""
 
     client: str
     last_id: int
     version: int
-    """In which its last mutation was applied or rejected."""
+    """The version in which it was applied or rejected."""
 
     by_client: ClassVar[BoundKey[..., Any]]
 
 
 class InboxRow(Row):
-    """A mutation that was accepted and is not in a version yet."""
+    """A mutation that was submitted and is not in a version yet."""
 
     client: str
     id: int
@@ -152,7 +152,7 @@ class InboxRow(Row):
     refers: bool | None = None
     principal: str | None = None
     own: bool | None = None
-    """The library itself submitted it: only then it may be one of the library's own mutations."""
+    """Whether the library submitted it. Only then may it be one of the library's own mutations."""
     at: datetime | None = None
     """When it was submitted, by the submitter's clock; None in rows of an older library."""
 
@@ -160,12 +160,12 @@ class InboxRow(Row):
 
 
 class GcEpoch(Row):
-    """What each commit holds: it is raised when blobs have been condemned."""
+    """The condition of each commit. It is raised when blobs have been condemned."""
 
     parent: str = field(name="organisation")
     epoch: int
     open: str | None = None
-    """The run of garbage collection whose condemned blobs may still be there."""
+    """The run of garbage collection whose condemned blobs may still exist."""
     pool: Pool | None = None
     deleted: bool | None = None
     """The document is deleted. The item stays, so that the id is not used again."""
@@ -174,7 +174,7 @@ class GcEpoch(Row):
 
 
 class Condemned(Row):
-    """A blob that no version reached when it was looked at."""
+    """A blob that was unreachable when it was checked."""
 
     folder: str
     sha256: str
@@ -250,7 +250,7 @@ class Rows:
 def make_rows(
     owner: type[Any], table: Table, index: str | None, words: Words, collections: Mapping[str, CollectionWords]
 ) -> Rows:
-    """The entities of a document class, admitted to its table. DeclarationError where keys or types are taken."""
+    """The entities of a document class, registered with its table. DeclarationError if keys or types are in use."""
     listing, version = _listing(owner, table, index, words), _version(owner, table, words)
     parts = {name: _collection(owner, table, words, name, own) for name, own in collections.items()}
     mutation, client, inbox = _mutations(owner, table, words)
@@ -354,7 +354,7 @@ def _names(owner: type[Any], table: Table, words: Words) -> tuple[type[Tag], typ
 def _made(
     owner: type[Any], base: type[Any], name: str, body: Mapping[str, Any], table: Table, type_name: str
 ) -> type[Any]:
-    """A subclass of a row for one document class, named as an attribute of it."""
+    """A subclass of a row for one document class, with the qualified name of an attribute of that class."""
     names = {"__module__": owner.__module__, "__qualname__": f"{owner.__qualname__}.{name}", "__doc__": base.__doc__}
     metaclass: Any = type(base)
     made: type[Any] = metaclass(name, (base,), {**names, **body}, table=table, type=type_name)

@@ -28,11 +28,11 @@ D = TypeVar("D", bound=Document)
 
 
 class Documents(Generic[D]):
-    """The documents of one class in a database, their contents in a blob store. Share it between threads.
+    """The documents of one class in a database, with their contents in a blob store. Can be shared between threads.
 
-    `blobs` is where contents lie, unless the class says; NotConfigured without. `authorise` is called before each
-    mutation is run, with it and the draft, and rejects it by raising. `max_content_bytes` is the limit of one item,
-    uncompressed.
+    `blobs` is the store of contents, unless the class has one; without either, NotConfigured is raised. `authorise` is
+    called before each mutation, with the submission and the draft, and rejects it by raising an error.
+    `max_content_bytes` is the limit of one item, uncompressed.
     """
 
     def __init__(
@@ -53,21 +53,22 @@ class Documents(Generic[D]):
 
     # --- writes -------------------------------------------------------------------------------------------------------
     def create(self, parent: str, document_id: str, **scalars: Any) -> D:
-        """A new document of a parent, as version 0. One request. AlreadyExists."""
+        """Create a document of a parent, as version 0. One request. Raises AlreadyExists."""
         return self.db.run(flows.create(self.db.port, self.context, parent, document_id, scalars))
 
     def submit(self, document_id: str, mutations: Sequence[Submission]) -> list[Outcome]:
-        """Take clients' mutations into the inbox, in any order; durable when it returns. NotFound.
+        """Put clients' mutations into the inbox, in any order. They are durable when it returns. Raises NotFound.
 
         Returns the status of each: `waiting`, or its outcome if it was processed before. Two round trips.
         """
         return self.db.run(flows.submit(self.db.port, self.context, document_id, mutations))
 
     def process(self, document_id: str) -> list[Outcome]:
-        """Apply waiting mutations until none can be applied. Returns those that this call ended, in order.
+        """Apply waiting mutations until none can be applied. Returns the outcomes that this call produced, in order.
 
-        Each client's mutations in the order of its ids, up to 40 in a version; an id that is missing is waited for.
-        Any number of processors may work on a document at once. Four round trips a version and one of blobs.
+        Each client's mutations are applied in the order of its ids, up to 40 in a version. Those after a missing id
+        wait. Any number of processors may work on a document concurrently. Four round trips for each version, and one
+        of blobs.
         """
         return self.db.run(flows.process(self.db.port, self.context, document_id))
 
@@ -78,9 +79,9 @@ class Documents(Generic[D]):
     def submit_next(
         self, document_id: str, client: str, mutation: Mutation, *, principal: str | None = None
     ) -> Submission:
-        """Take a mutation into the inbox under the client's next free id, for clients that keep no count. NotFound.
+        """Put a mutation into the inbox under the client's next free id, for clients that keep no count.
 
-        Four round trips. Call `process` to have it applied.
+        Four round trips. Call `process` to have it applied. Raises NotFound.
         """
         return self.db.run(flows.submit_next(self.db.port, self.context, document_id, client, mutation, principal))
 
@@ -132,9 +133,9 @@ class Documents(Generic[D]):
     def replay(
         self, document_id: str, *, since: int, onto: str, until: int | None = None, client: str | None = None
     ) -> Replay:
-        """Apply to another document the mutations that this one's versions after `since` applied, in their order.
+        """Apply to another document the mutations of this one's versions after `since`, in their order.
 
-        They are submitted under a client of the replay's own: called again, it goes on where it stopped.
+        They are submitted under a client of the replay's own, so a second call continues where the first stopped.
         """
         return self.db.run(flows.replay(self.db.port, self.context, document_id, since, onto, until, client))
 
@@ -146,9 +147,9 @@ class Documents(Generic[D]):
         return self.db.run(flows.collect_garbage(self.db.port, self.context, document_id, take_over=take_over))
 
     def store(self, document_id: str, collection: Items[T], values: Sequence[T]) -> list[Ref[T]]:
-        """Put contents that mutations will refer to, as in `store("p1", Project.shapes, [shape])`, side by side.
+        """Put contents that mutations will refer to, as in `store("p1", Project.shapes, [shape])`, concurrently.
 
-        Nothing keeps them until a mutation that refers to them is submitted, which has to be soon.
+        Submit the mutation that refers to them soon: until then a garbage collection may delete them.
         """
         return self.db.run(
             flows.store(self.db.port, self.context, document_id, collection_model(self.context, collection), values)
@@ -156,9 +157,10 @@ class Documents(Generic[D]):
 
     # --- reads --------------------------------------------------------------------------------------------------------
     def head(self, document_id: str, *, collections: Sequence[Items[Any]] | None = None) -> D:
-        """The newest version. Two round trips, for all collections' hashes or those named; one without any. NotFound.
+        """The newest version, with the hashes of all collections or of those named. Raises NotFound.
 
-        Contents are read when they are asked for: `head.shapes["s1"]`, or side by side `head.shapes.all()`.
+        Two round trips; one without collections.
+        Contents are read on access: `head.shapes["s1"]`, or all together `head.shapes.all()`.
         """
         return self.db.run(flows.head(self.db.port, self.context, document_id, names_of(self.context, collections)))
 
@@ -185,7 +187,7 @@ class Documents(Generic[D]):
         return self.db.run(flows.items_of(self.db.port, self.context, document_id, model.name))
 
     def load(self, items: Items[T], ids: Sequence[str] | None = None) -> dict[str, T]:
-        """Contents of a collection that was read, side by side: all, or those of some ids. KeyError."""
+        """Contents of a collection that was read, concurrently: all, or those of some ids. Raises KeyError."""
         return self.db.run(flows.load(self.db.port, items, ids))
 
     def history(
@@ -218,7 +220,7 @@ class Documents(Generic[D]):
         return self.db.run(flows.tags(self.db.port, self.context, document_id, limit, after, principal))
 
     def diff(self, document_id: str, before: int, after: int) -> Diff:
-        """What differs between two versions: scalars, and items added, changed, removed. No content is read."""
+        """The differences between two versions: scalars, and items added, changed, removed. No content is read."""
         return self.db.run(flows.diff(self.db.port, self.context, document_id, before, after))
 
     def page(
@@ -228,7 +230,7 @@ class Documents(Generic[D]):
         return self.db.run(flows.page_of_documents(self.db.port, self.context, parent, limit, after, principal))
 
     def parent(self, document_id: str) -> str:
-        """The parent of a document. One request. NotFound."""
+        """The parent of a document. One request. Raises NotFound."""
         return self.db.run(flows.parent_of(self.db.port, self.context, document_id))
 
     def last_ids(self, document_id: str, clients: Sequence[str]) -> dict[str, int]:
@@ -240,5 +242,5 @@ class Documents(Generic[D]):
         return self.db.run(flows.outcomes(self.db.port, self.context, document_id, mutations))
 
     def check(self, document_id: str) -> list[Finding]:
-        """What is wrong in a document: versions, collections, mutations, blobs. Reads all of it."""
+        """Findings in a document's versions, collections, mutations and blobs; [] for a sound one. Reads all of it."""
         return self.db.run(flows.check(self.db.port, self.context, document_id))

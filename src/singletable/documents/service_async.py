@@ -27,13 +27,13 @@ D = TypeVar("D", bound=Document)
 
 
 class AsyncDocuments(Generic[D]):
-    """The documents of one class in a database, their contents in a blob store. Share it between tasks.
+    """The documents of one class in a database, with their contents in a blob store. Can be shared between tasks.
 
-    Blobs and mutations run in threads, so that the event loop goes on.
+    Blobs and mutations run in threads, off the event loop.
 
-    `blobs` is where contents lie, unless the class says; NotConfigured without. `authorise` is called before each
-    mutation is run, with it and the draft, and rejects it by raising. `max_content_bytes` is the limit of one item,
-    uncompressed.
+    `blobs` is the store of contents, unless the class has one; without either, NotConfigured is raised. `authorise` is
+    called before each mutation, with the submission and the draft, and rejects it by raising an error.
+    `max_content_bytes` is the limit of one item, uncompressed.
     """
 
     def __init__(
@@ -56,21 +56,22 @@ class AsyncDocuments(Generic[D]):
 
     # --- writes -------------------------------------------------------------------------------------------------------
     async def create(self, parent: str, document_id: str, **scalars: Any) -> D:
-        """A new document of a parent, as version 0. One request. AlreadyExists."""
+        """Create a document of a parent, as version 0. One request. Raises AlreadyExists."""
         return await self.db.run(flows.create(self.db.port, self.context, parent, document_id, scalars))
 
     async def submit(self, document_id: str, mutations: Sequence[Submission]) -> list[Outcome]:
-        """Take clients' mutations into the inbox, in any order; durable when it returns. NotFound.
+        """Put clients' mutations into the inbox, in any order. They are durable when it returns. Raises NotFound.
 
         Returns the status of each: `waiting`, or its outcome if it was processed before. Two round trips.
         """
         return await self.db.run(flows.submit(self.db.port, self.context, document_id, mutations))
 
     async def process(self, document_id: str) -> list[Outcome]:
-        """Apply waiting mutations until none can be applied. Returns those that this call ended, in order.
+        """Apply waiting mutations until none can be applied. Returns the outcomes that this call produced, in order.
 
-        Each client's mutations in the order of its ids, up to 40 in a version; an id that is missing is waited for.
-        Any number of processors may work on a document at once. Four round trips a version and one of blobs.
+        Each client's mutations are applied in the order of its ids, up to 40 in a version. Those after a missing id
+        wait. Any number of processors may work on a document concurrently. Four round trips for each version, and one
+        of blobs.
         """
         return await self.db.run(flows.process(self.db.port, self.context, document_id))
 
@@ -81,9 +82,9 @@ class AsyncDocuments(Generic[D]):
     async def submit_next(
         self, document_id: str, client: str, mutation: Mutation, *, principal: str | None = None
     ) -> Submission:
-        """Take a mutation into the inbox under the client's next free id, for clients that keep no count. NotFound.
+        """Put a mutation into the inbox under the client's next free id, for clients that keep no count.
 
-        Four round trips. Call `process` to have it applied.
+        Four round trips. Call `process` to have it applied. Raises NotFound.
         """
         return await self.db.run(
             flows.submit_next(self.db.port, self.context, document_id, client, mutation, principal)
@@ -137,9 +138,9 @@ class AsyncDocuments(Generic[D]):
     async def replay(
         self, document_id: str, *, since: int, onto: str, until: int | None = None, client: str | None = None
     ) -> Replay:
-        """Apply to another document the mutations that this one's versions after `since` applied, in their order.
+        """Apply to another document the mutations of this one's versions after `since`, in their order.
 
-        They are submitted under a client of the replay's own: called again, it goes on where it stopped.
+        They are submitted under a client of the replay's own, so a second call continues where the first stopped.
         """
         return await self.db.run(flows.replay(self.db.port, self.context, document_id, since, onto, until, client))
 
@@ -151,9 +152,9 @@ class AsyncDocuments(Generic[D]):
         return await self.db.run(flows.collect_garbage(self.db.port, self.context, document_id, take_over=take_over))
 
     async def store(self, document_id: str, collection: Items[T], values: Sequence[T]) -> list[Ref[T]]:
-        """Put contents that mutations will refer to, as in `store("p1", Project.shapes, [shape])`, side by side.
+        """Put contents that mutations will refer to, as in `store("p1", Project.shapes, [shape])`, concurrently.
 
-        Nothing keeps them until a mutation that refers to them is submitted, which has to be soon.
+        Submit the mutation that refers to them soon: until then a garbage collection may delete them.
         """
         return await self.db.run(
             flows.store(self.db.port, self.context, document_id, collection_model(self.context, collection), values)
@@ -161,9 +162,10 @@ class AsyncDocuments(Generic[D]):
 
     # --- reads --------------------------------------------------------------------------------------------------------
     async def head(self, document_id: str, *, collections: Sequence[Items[Any]] | None = None) -> D:
-        """The newest version. Two round trips, for all collections' hashes or those named; one without any. NotFound.
+        """The newest version, with the hashes of all collections or of those named. Raises NotFound.
 
-        Contents are read by `await documents.load(head.shapes)`, or of some ids.
+        Two round trips; one without collections.
+        Read contents with `await documents.load(head.shapes)`, all or by ids.
         """
         return await self.db.run(
             flows.head(self.db.port, self.context, document_id, names_of(self.context, collections))
@@ -192,7 +194,7 @@ class AsyncDocuments(Generic[D]):
         return await self.db.run(flows.items_of(self.db.port, self.context, document_id, model.name))
 
     async def load(self, items: Items[T], ids: Sequence[str] | None = None) -> dict[str, T]:
-        """Contents of a collection that was read, side by side: all, or those of some ids. KeyError."""
+        """Contents of a collection that was read, concurrently: all, or those of some ids. Raises KeyError."""
         return await self.db.run(flows.load(self.db.port, items, ids))
 
     async def history(
@@ -225,7 +227,7 @@ class AsyncDocuments(Generic[D]):
         return await self.db.run(flows.tags(self.db.port, self.context, document_id, limit, after, principal))
 
     async def diff(self, document_id: str, before: int, after: int) -> Diff:
-        """What differs between two versions: scalars, and items added, changed, removed. No content is read."""
+        """The differences between two versions: scalars, and items added, changed, removed. No content is read."""
         return await self.db.run(flows.diff(self.db.port, self.context, document_id, before, after))
 
     async def page(
@@ -235,7 +237,7 @@ class AsyncDocuments(Generic[D]):
         return await self.db.run(flows.page_of_documents(self.db.port, self.context, parent, limit, after, principal))
 
     async def parent(self, document_id: str) -> str:
-        """The parent of a document. One request. NotFound."""
+        """The parent of a document. One request. Raises NotFound."""
         return await self.db.run(flows.parent_of(self.db.port, self.context, document_id))
 
     async def last_ids(self, document_id: str, clients: Sequence[str]) -> dict[str, int]:
@@ -247,5 +249,5 @@ class AsyncDocuments(Generic[D]):
         return await self.db.run(flows.outcomes(self.db.port, self.context, document_id, mutations))
 
     async def check(self, document_id: str) -> list[Finding]:
-        """What is wrong in a document: versions, collections, mutations, blobs. Reads all of it."""
+        """Findings in a document's versions, collections, mutations and blobs; [] for a sound one. Reads all of it."""
         return await self.db.run(flows.check(self.db.port, self.context, document_id))

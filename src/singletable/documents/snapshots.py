@@ -1,4 +1,4 @@
-"""Snapshots: one version of a document, its collections as mappings that read contents when they are asked for."""
+"""Snapshots: one version of a document. Its collections are mappings that read contents on access."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ D = TypeVar("D", bound=Document)
 SIDE_BY_SIDE = 16
 
 Hashes = Mapping[str, bytes]
-"""Item id to the sha256 of its content."""
+"""By item id: the sha256 of its content."""
 
 
 class StoredItems(Items[T]):
-    """A collection as one version has it."""
+    """A collection of one version."""
 
     def __init__(self, model: CollectionModel[T], contents: Contents, hashes: Hashes, is_direct: bool = True) -> None:
         self.model, self.contents, self.hashes, self.is_direct = model, contents, hashes, is_direct
 
     @cached_property
     def _ids(self) -> list[str]:
-        """In order; of a head, most readers ask for some contents only."""
+        """The ids, sorted at first use: most readers of a head access only some contents."""
         return sorted(self.hashes)
 
     def __repr__(self) -> str:
@@ -57,7 +57,7 @@ class StoredItems(Items[T]):
         return self.hashes[id].hex()
 
     def read(self, id: str) -> T:
-        """One content, from the store; this blocks."""
+        """Read one content from the store. Blocks."""
         return self.model.codec.decode(self.contents.read(Content(self.model.folder, self.hashes[id])))
 
     def __setitem__(self, id: str, value: T) -> None:
@@ -87,7 +87,7 @@ def _reading(items: StoredItems[T], id: str) -> Any:
 
 
 def snapshot_of(context: Context[D], version: Version, hashes: Mapping[str, Hashes]) -> D:
-    """A version as the application sees it, with those collections of which the hashes are given."""
+    """A version as the application sees it, with those collections whose hashes are given."""
     contents = context.contents_of(version)
     made = object.__new__(context.kind)
     made.__dict__.update(scalar_values(context, scalars_of(version)))
@@ -99,17 +99,17 @@ def snapshot_of(context: Context[D], version: Version, hashes: Mapping[str, Hash
 
 
 def scalars_of(version: Version) -> dict[str, AttributeValue]:
-    """A version's scalars as they are stored."""
+    """A version's stored scalars."""
     return {name: to_attribute_value(value) for name, value in version.scalars.items()}
 
 
 def scalar_values(context: Context[Any], stored: Mapping[str, AttributeValue]) -> dict[str, Any]:
-    """Fresh values each time: what a mutation does to a list in one version can't reach another."""
+    """New values for each call, so that a change of a list in one version can't affect another."""
     return dict(context.model.scalars.load(stored).__dict__)
 
 
 def collection_model(context: Context[Any], collection: object) -> CollectionModel[Any]:
-    """The collection that `Project.shapes` names, of this class of documents; InvalidRequest for anything else."""
+    """The collection that `Project.shapes` names, of this document class. Raises InvalidRequest for anything else."""
     found = next((model for model in context.model.collections.values() if model is collection), None)
     if found is not None:
         return found

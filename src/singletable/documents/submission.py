@@ -1,7 +1,8 @@
-"""Submitting: a mutation becomes a row of the inbox, durable when the call returns.
+"""Submits mutations: each becomes a row of the inbox, durable when the call returns.
 
-A row is put only if absent and only above the client's last id; what is at or below it is answered from the record.
-Arguments that are too large for a row lie in a blob, and rows that need blobs hold the epoch of garbage collection.
+A row is put only if it is absent and its id is above the client's last one; for other ids the record has the outcome.
+Arguments that are too large for a row are stored in a blob. Rows that need blobs have the epoch of garbage collection
+as a condition.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from singletable.operations import Cancelled, TransactWriteItems
 T = TypeVar("T")
 
 MAX_INLINE_BYTES = 512
-"""Arguments over this lie in a blob, compressed: they are written twice otherwise, as a row of the inbox and as a
-record, each of which stays within one write unit with these."""
+"""Larger arguments are stored in a blob, compressed. Otherwise they are written twice, in a row of the inbox and in a
+record, each of which stays within one write unit up to this size."""
 TRIES = 50
 _EXAMPLE = 'rename(name="x").by("client", 1)'
 
@@ -39,16 +40,16 @@ _EXAMPLE = 'rename(name="x").by("client", 1)'
 async def submit(
     port: Port, context: Context[Any], document_id: str, submissions: Sequence[Submission], *, own: bool = False
 ) -> list[Outcome]:
-    """Take mutations into the inbox; returns the status of each, in order. NotFound without a document.
+    """Put mutations into the inbox; returns the status of each, in order. Raises NotFound if the document is missing.
 
-    A name of the library's own, `$restore`, is taken like any name that nobody knows, and rejected when it is its turn:
-    refused at once, it would hold up its client's next. `own`: it is the library that submits.
+    A name that is reserved for the library, `$restore`, is accepted like any unknown name, and rejected when it is
+    processed. If it were refused here, it would block its client's next mutation. `own`: the library submits.
 
-    Nothing is taken where one is too far ahead of its client's last (InvalidRequest), or could not be applied now and
-    too many of those wait already (Unavailable).
+    Nothing is submitted if one id is too far ahead of its client's last one (InvalidRequest), or if one mutation can't
+    be applied now and too many wait already (Unavailable).
 
-    Durable when it returns: `waiting` for those that are in the inbox now, the stored outcome for those that are past.
-    Two round trips, and one of blobs for large arguments. A unit for each KB of a row; with blobs, it is a transaction.
+    They are durable when it returns: the status is `waiting` for those in the inbox, or the stored outcome. Two round
+    trips, and one of blobs for large arguments. One unit for each KB of a row; rows with blobs take a transaction.
     """
     done, _ = await _submit(port, context, document_id, submissions, own=own, takes_gaps=True)
     return [done.get((s.client, s.id)) or Outcome(s.client, s.id, s.mutation.name, "waiting") for s in submissions]
@@ -57,7 +58,7 @@ async def submit(
 async def submit_in_order(
     port: Port, context: Context[Any], document_id: str, submissions: Sequence[Submission]
 ) -> list[Submission]:
-    """As `submit`, and gives those that were left out: after an id that is missing, or too far ahead."""
+    """Like `submit`, but mutations after a missing id, or too far ahead, are left out. Returns those."""
     _, left = await _submit(port, context, document_id, submissions, own=False, takes_gaps=False)
     return left
 
@@ -71,7 +72,7 @@ async def _submit(
     own: bool,
     takes_gaps: bool,
 ) -> tuple[dict[tuple[str, int], Outcome], list[Submission]]:
-    """The outcomes of what is past, and what was left out."""
+    """Returns the outcomes of those processed before, and those left out."""
     _check_submissions(submissions)
     await ready(port, context.model.table)
     given = {(each.client, each.id): each for each in submissions}
@@ -121,7 +122,7 @@ def _is_list(given: object) -> TypeGuard[Sequence[Any]]:
 async def _epoch_and_clients(
     port: Port, context: Context[Any], document_id: str, clients: Sequence[str]
 ) -> tuple[GcEpoch, dict[str, ClientRecord]]:
-    """The document's epoch and how far its clients have come. One request for up to 99 clients. NotFound."""
+    """The document's epoch and its clients' records. One request for up to 99 clients. Raises NotFound."""
     rows = context.model.rows
     keys = [rows.client.by_client(document_id, client) for client in dict.fromkeys(clients)]
     found: list[Any] = await get_many(port, [rows.epoch.by_document(document_id), *keys], consistent=True)
@@ -160,7 +161,7 @@ def _row(
     own: bool,
     at: datetime,
 ) -> tuple[InboxRow, bool]:
-    """The row of a mutation, and whether it needs blobs; those are added to what is needed."""
+    """The row of a mutation, and whether it needs blobs, which are added to `needed`."""
     mutation = each.mutation
     refs = refs_in(mutation.arguments)
     needed.update(dict.fromkeys(refs))
@@ -186,7 +187,7 @@ def _row(
 
 
 async def _put(port: Port, context: Context[Any], epoch: GcEpoch, rows: Sequence[tuple[InboxRow, bool]]) -> bool:
-    """Put the rows that are not there, side by side; False where the epoch has passed for one that needs blobs."""
+    """Put the missing rows, concurrently. Returns False if a row needs blobs and the epoch has been raised."""
     plain = [put_if_absent(row) for row, needs_blobs in rows if not needs_blobs]
     held = [
         TransactWriteItems([put_if_absent(row), epoch_check(context, epoch)], port.token())
@@ -210,9 +211,9 @@ async def submit_next(
     *,
     own: bool = False,
 ) -> Submission:
-    """Take a mutation into the inbox under the client's next free id. NotFound without a document.
+    """Put a mutation into the inbox under the client's next free id. Raises NotFound if the document is missing.
 
-    Four round trips. For clients that keep no count of their own: two that submit at once get two ids.
+    Four round trips. For clients that keep no count: two concurrent calls get two ids.
     """
     _check_mutation(mutation)
     await ready(port, context.model.table)
@@ -224,7 +225,7 @@ async def submit_next(
         row, _ = _row(context, contents, document_id, submission, needed, own, _instant(port))
         await ensure_contents(port, context, epoch, contents, needed)
         try:
-            # As a transaction, whose token settles a lost answer: an id that is taken is another's.
+            # A transaction, because its token settles a lost answer: an id in use is another call's.
             await port.send(TransactWriteItems([put_if_absent(row), epoch_check(context, epoch)], port.token()))
         except Cancelled:
             continue
@@ -247,8 +248,8 @@ def _check_mutation(given: Any) -> None:
 
 
 async def _next_id(port: Port, context: Context[Any], document_id: str, client: str) -> int:
-    """One after the last of a client that is applied or waits."""
-    # The inbox first: a row that is gone from it by then is counted by the record that is read afterwards.
+    """One more than the last id of a client that is applied or waits."""
+    # The inbox first: a row that leaves it after this read is covered by the record, which is read next.
     waiting: Query[InboxRow] = context.model.rows.inbox.by_id(document_id, client, ANY)
     newest = await port.send(prepare_query(waiting.newest_first().consistent(), port.now()).operation(None, 1))
     known = await client_rows(port, context, document_id, [client])
@@ -257,7 +258,7 @@ async def _next_id(port: Port, context: Context[Any], document_id: str, client: 
 
 
 class _PutInEpoch:
-    """A put with a check of the epoch: True where the row is there afterwards, False where the epoch has passed."""
+    """A put with a check of the epoch: True if the row exists afterwards, False if the epoch has been raised."""
 
     def __init__(self, transaction: TransactWriteItems) -> None:
         self._transaction = transaction
@@ -275,7 +276,7 @@ class _PutInEpoch:
 async def store(
     port: Port, context: Context[Any], document_id: str, collection: CollectionModel[T], values: Sequence[T]
 ) -> list[Ref[T]]:
-    """Put contents that mutations will refer to, side by side. Until one that does is submitted, nothing keeps them."""
+    """Put contents that mutations will refer to, concurrently. A garbage collection may delete them until one does."""
     await ready(port, context.model.table)
     epoch = await epoch_row(port, context, document_id)
     named: list[Content] = []
@@ -301,7 +302,7 @@ def _named(blob: str) -> Content | None:
 
 
 def _refs(value: Any) -> Iterator[str]:
-    """Without recursion: how deep the arguments may be must not hang on who asks."""
+    """Without recursion, so that the allowed depth of arguments doesn't depend on the caller's stack."""
     rest = [value]
     while rest:
         each = rest.pop()

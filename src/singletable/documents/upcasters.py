@@ -1,12 +1,12 @@
-"""Contents of a collection whose type has changed: each says of which version it is, older ones are brought up on read.
+"""Versions of the contents of a collection whose type has changed. Older contents are upcast on read.
 
     shapes: Items[Shape] = collection(version=2)
 
     @Project.shapes.upcast(1)
     def with_colour(stored): return {**stored, "colour": "black"}
 
-A content of version 1 is its JSON alone, as of a collection that never had another. One of a later version stands in an
-envelope, `{"$":<the content>,"$v":2}`, so that a program that doesn't know the version sees that it doesn't.
+A content of version 1 is plain JSON, as in a collection without versions. A content of a later version is in an
+envelope, `{"$":<the content>,"$v":2}`, so that a program that doesn't know the version can detect it.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from singletable.errors import Corrupt, DeclarationError, InvalidValue
 
 T = TypeVar("T")
 Upcaster = Callable[[Any], Any]
-"""From what JSON says of a content of one version to what it says of the next."""
+"""Turns the JSON of a content of one version into that of the next."""
 
 _BEGINS = b'{"$":'
 _ENVELOPE = re.compile(rb',"\$v":([1-9][0-9]{0,8})\}\Z')
 
 
 class ContentCodec(Generic[T]):
-    """The contents of one collection: values of its type to the bytes of blobs, and back."""
+    """Encodes the values of one collection as the bytes of blobs, and decodes them."""
 
     def __init__(self, json: JsonCodec[T], version: int, upcasters: dict[int, Upcaster]) -> None:
         self._json, self._version, self._upcasters = json, version, upcasters
 
     def encode(self, value: T) -> bytes:
-        """InvalidValue if the value does not fit the type, or has no JSON."""
+        """Raises InvalidValue if the value is not of the type, or has no JSON."""
         data = self._json.encode(value)
         if self._version > 1:
             return b'%s%s,"$v":%d}' % (_BEGINS, data, self._version)
@@ -48,11 +48,11 @@ class ContentCodec(Generic[T]):
         return data
 
     def decode(self, data: bytes) -> T:
-        """Corrupt if it does not fit the type, is of an unknown version, or can't be upcast."""
+        """Raises Corrupt if the content is not of the type, has an unknown version, or can't be upcast."""
         return self._json.decode(self.json_of(data))
 
     def json_of(self, data: bytes) -> bytes:
-        """The JSON of a content as the current version has it."""
+        """The JSON of a content, in the current version."""
         version, inner = _opened(data)
         if version == self._version:
             return inner
@@ -78,7 +78,7 @@ class ContentCodec(Generic[T]):
 
 
 def register(where: str, version: int, upcasters: dict[int, Upcaster], step: int) -> Callable[[Upcaster], Upcaster]:
-    """The decorator of the upcaster from one version to the next; DeclarationError where there can be none."""
+    """The decorator of the upcaster from one version to the next. Raises DeclarationError for a wrong version."""
 
     def enter(upcaster: Upcaster) -> Upcaster:
         if not 1 <= step < version or step in upcasters:
@@ -101,7 +101,7 @@ def _opened(data: bytes) -> tuple[int, bytes]:
 
 
 def _is_json(data: bytes) -> bool:
-    """Whether what stands in an envelope is one value: of a larger object, the first of several attributes would do."""
+    """Whether the text in an envelope is one JSON value. The pattern also matches objects with more attributes."""
     try:
         msgspec.json.decode(data, type=msgspec.Raw)
     except (msgspec.DecodeError, RecursionError):

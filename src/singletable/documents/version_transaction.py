@@ -1,7 +1,7 @@
 """The transaction that makes a version: the one commit point.
 
-The version, every changed collection in all its parts and a record for each mutation, each only if absent; each
-client's last id, only if it is what was read; and a check of the epoch of garbage collection.
+It puts the version, all parts of every changed collection and a record for each mutation, each only if absent. It
+writes each client's last id, only if it is the one that was read. And it checks the epoch of garbage collection.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from singletable.values.sizes import text_size
 def actions_of(
     context: Context[Any], state: HeadState, working: WorkingVersion, ended: Sequence[Ended], now: float
 ) -> list[Action]:
-    """Everything of the transaction. At most 100 actions and 4 MB, which the batch has seen to."""
+    """The actions of the transaction. The batch ensures that they are at most 100 actions and 4 MB."""
     before = state.version
     number = before.number + 1
     numbers = {**before.collections, **{name: before.collections.get(name, 0) + 1 for name in working.changed}}
@@ -57,7 +57,7 @@ def actions_of(
 def collection_actions(
     context: Context[Any], of: Version, name: str, number: int, hashes: dict[str, bytes]
 ) -> list[Action]:
-    """The parts of one version of a collection: as few as its entries need."""
+    """The parts of one version of a collection: as few as possible."""
     parts = parts_of(hashes)
     kind = context.model.rows.collections[name]
     return [
@@ -77,7 +77,7 @@ def collection_actions(
 
 
 def parts_of(hashes: dict[str, bytes]) -> list[dict[str, bytes]]:
-    """A map in pieces that fit an item each, in the order of the ids; as it is where it fits into one."""
+    """Splits a map into parts that each fit into an item, in the order of the ids."""
     if entries_size(hashes) <= SPILL_BYTES:
         return [hashes]
     parts: list[dict[str, bytes]] = [{}]
@@ -110,7 +110,7 @@ def _record(context: Context[Any], document_id: str, number: int, ended: Ended) 
 
 
 def _clients(context: Context[Any], state: HeadState, number: int, ended: Sequence[Ended]) -> list[Action]:
-    """Each client's last id, under the one that was read."""
+    """The writes of each client's last id, on condition of the one that was read."""
     last = {each.submission.client: each.submission.id for each in ended}
     document_id, model = state.version.document_id, model_of(context.model.rows.client)
     found: list[Action] = []
@@ -126,7 +126,7 @@ def _clients(context: Context[Any], state: HeadState, number: int, ended: Sequen
 
 
 def _time_after(before: datetime, now: float) -> datetime:
-    """Now, to the millisecond, or a millisecond after the version before where the clock is behind that."""
+    """The current time, to the millisecond; one millisecond after the version before if the clock is behind it."""
     at = datetime.fromtimestamp(now, timezone.utc)
     at = at.replace(microsecond=at.microsecond // 1000 * 1000)
     return max(at, before + timedelta(milliseconds=1))

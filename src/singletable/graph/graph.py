@@ -22,7 +22,7 @@ D = TypeVar("D", bound=Edge[Any, Any])
 
 
 class Graph:
-    """Writes edges, reads nodes with their neighbours, and walks the graph. Can be shared between tasks.
+    """Writes edges, reads nodes with their neighbours, and walks the graph. Can be shared between threads.
 
     Nodes themselves are created, read and updated by the database; `tx.add(link(edge))` links in a transaction.
     """

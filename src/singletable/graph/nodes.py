@@ -133,7 +133,7 @@ def end_type(name: str, kinds: Sequence[type[Node]], edge_word: str = "") -> typ
 
         @classmethod
         def from_words(cls, text: str) -> KeyOf[Any]:
-            """From the command line: `USER-ada`, or `ada` if the end is always a user. Raises ValueError."""
+            """From the command line: `USER-ada`, or `ada` if the end is a user. Raises ValueError, InvalidValue."""
             word, dash, id = text.partition("-")
             kind = by_word.get(word) if dash else None
             if kind is None and len(kinds) == 1:
