@@ -167,7 +167,7 @@ class Twin:
             ),
             put_if_absent(record),
             self._counted(rows.client(document_id=TWIN, client=EDITOR, last_id=waiting.id, version=number), clients),
-            epoch_check(self._home, epoch),
+            epoch_check(epoch),
         ]
         self._db.run(self._db.port.send(TransactWriteItems(actions, self._db.port.token())))
 

@@ -69,7 +69,7 @@ async def _try_branch(port: Port, context: Context[Any], found: Version, new: st
     if new in (own.document_id, root.document_id):  # a transaction would be refused that checks what it puts
         raise _taken(context, new)
     puts = _puts(port, context, found, root, new, parent)
-    checks = [epoch_check(context, epoch) for epoch in {epoch.document_id: epoch for epoch in (own, root)}.values()]
+    checks = [epoch_check(epoch) for epoch in {epoch.document_id: epoch for epoch in (own, root)}.values()]
     actions: list[Action] = [*map(put_if_absent, puts), *checks]
     try:
         await port.send(TransactWriteItems(actions, port.token()))

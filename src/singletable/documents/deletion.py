@@ -18,7 +18,7 @@ from datetime import datetime, timezone
 from functools import partial
 from typing import Any
 
-from singletable.documents.conditional_put import put_if_absent
+from singletable.documents.conditional_put import put_if_absent, put_row_if
 from singletable.documents.context import Context
 from singletable.documents.families import Family, family_of, pages, root_of
 from singletable.documents.read import any_epoch_row, newest, not_found
@@ -26,17 +26,14 @@ from singletable.documents.retention import same_epoch
 from singletable.documents.rows import Branch, GcEpoch, Version
 from singletable.errors import TransactionConflict
 from singletable.flow.port import Port
-from singletable.foundation import ANY, Query, get, guard, model_for, model_of, ready
+from singletable.foundation import ANY, Query, delete_if, get, model_for, ready
 from singletable.operations import (
     MAX_BATCH_WRITE,
     Action,
     BatchWriteItem,
     Cancelled,
-    DeleteItem,
-    PutItem,
     TransactWriteItems,
 )
-from singletable.operations.answers import RAW
 
 TRIES = 50
 _CONTENTS_AT_ONCE = 256
@@ -92,17 +89,15 @@ async def _hide(port: Port, context: Context[Any], epoch: GcEpoch) -> GcEpoch:
 
 def _hiding(context: Context[Any], epoch: GcEpoch, hidden: GcEpoch, last: Version, now: float) -> list[Action]:
     """The epoch, if it is what was read; the version that hides the others; and the place in the parent's list."""
-    rows, model = context.model.rows, model_of(context.model.rows.epoch)
+    rows = context.model.rows
     final = replace(
         last, number=last.number + 1, time=datetime.fromtimestamp(now, timezone.utc), scalars={}, mutations=[],
         collections={}, sources=None, origin=None, deleted=True,
     )  # fmt: skip
-    listing = model_of(rows.listing)
-    place = rows.listing.by_parent(last.parent, last.document_id)
     return [
-        PutItem(model.table.name, model.item(hidden), guard(model, same_epoch(epoch))),
+        put_row_if(hidden, same_epoch(epoch)),
         put_if_absent(final),
-        DeleteItem(listing.table.name, listing.key_item(place), guard(listing, None), RAW),
+        delete_if(rows.listing.by_parent(last.parent, last.document_id), None),
     ]
 
 
@@ -114,8 +109,7 @@ async def _leaving(port: Port, context: Context[Any], epoch: GcEpoch) -> list[Ac
     row: Branch | None = await get(port, key.consistent())
     if row is None:
         return []
-    model = model_of(context.model.rows.branch)
-    return [PutItem(model.table.name, model.item(replace(row, deleted=True)))]
+    return [put_row_if(replace(row, deleted=True), None)]
 
 
 # --- clearing ---------------------------------------------------------------------------------------------------------

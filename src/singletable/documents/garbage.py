@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from singletable.documents.conditional_put import TolerantPut, clear
+from singletable.documents.conditional_put import TolerantPut, clear, put_row_if
 from singletable.documents.contents import ARGUMENTS, Content, Contents, content_of
 from singletable.documents.context import Context
 from singletable.documents.families import Family, family_of, pages, root_of, sources_of
@@ -42,14 +42,14 @@ from singletable.documents.read import (
     record_rows,
     versions_since,
 )
-from singletable.documents.rows import CollectionVersion, Condemned, GcEpoch, InboxRow, MutationRecord, Version
+from singletable.documents.rows import CollectionVersion, Condemned, GcEpoch, InboxRow, MutationRecord, Row, Version
 from singletable.documents.submission import refs_in
 from singletable.errors import Denied, NotFound, TransactionConflict, Unavailable
-from singletable.expressions import AttributeChange, Condition, Expressions, Given, Stored
+from singletable.expressions import AttributeChange, Condition, Given, Stored
 from singletable.flow.port import Port
-from singletable.foundation import ANY, Query, after, guard, is_absent, model_of, ready
-from singletable.operations import DeleteItem, Guard, PutItem, Refused, UpdateItem
-from singletable.operations.answers import RAW
+from singletable.foundation import ANY, Query, after, delete_if, is_absent, model_of, ready, update_if
+from singletable.operations import PutItem, Refused
+from singletable.schema import key_of
 from singletable.values import AttributeValue
 
 log = logging.getLogger("singletable.documents")
@@ -220,10 +220,8 @@ class _Run:
         return left
 
     def _put(self, content: Content) -> PutItem:
-        model = model_of(self.context.model.rows.condemned)
-        row = self._row(content)
-        undisturbed = is_absent(model) | _is("deleting", {"BOOL": False})
-        return PutItem(model.table.name, model.item(row), guard(model, undisturbed))
+        undisturbed = is_absent(model_of(self.context.model.rows.condemned)) | _is("deleting", {"BOOL": False})
+        return put_row_if(self._row(content), undisturbed)
 
     def _row(self, content: Content) -> Condemned:
         kind = self.context.model.rows.condemned
@@ -297,23 +295,16 @@ class _Run:
             await self._remove(self._row(content), held)
 
     async def _remove(self, row: Condemned, held: Condition) -> None:
-        model = model_of(self.context.model.rows.condemned)
         try:
-            await self.port.send(
-                DeleteItem(model.table.name, model.key_item(model.key_of(row)), guard(model, held), RAW)
-            )
+            await self.port.send(delete_if(key_of(row), held))
         except Refused:
             return  # a writer or another run was first
 
-    async def _changed(self, row: Any, values: Mapping[str, AttributeValue | None], held: Condition) -> bool:
+    async def _changed(self, row: Row, values: Mapping[str, AttributeValue | None], held: Condition) -> bool:
         """Update attributes to constants (None removes one) under a condition. Returns False if the condition fails."""
-        model = model_of(row.__class__)
-        expressions = Expressions()
-        text = expressions.update((), [AttributeChange(name, value) for name, value in values.items()])
-        under = Guard(expressions.condition(held), expressions.names, expressions.values)
-        key = model.key_item(model.key_of(row))
+        changes = [AttributeChange(name, value) for name, value in values.items()]
         try:
-            await self.port.send(UpdateItem(model.table.name, key, text, under, RAW, repeatable=True))
+            await self.port.send(update_if(key_of(row), changes, held))
         except Refused:
             return False
         return True

@@ -18,9 +18,9 @@ from singletable.documents.rows import Condemned, GcEpoch
 from singletable.errors import NotFound, Unavailable
 from singletable.expressions import Condition, Given, Stored
 from singletable.flow.port import Port
-from singletable.foundation import get_many, guard, model_for, model_of
-from singletable.operations import CheckItem, DeleteItem, Refused
-from singletable.operations.answers import RAW
+from singletable.foundation import check_if, delete_if, get_many
+from singletable.operations import CheckItem, Refused
+from singletable.schema import key_of
 
 _TRIES = 40
 _LONGEST_WAIT_SECONDS = 1.0
@@ -53,10 +53,9 @@ def _require(contents: Contents, content: Content) -> None:
         )
 
 
-def epoch_check(context: Context[Any], epoch: GcEpoch) -> CheckItem:
+def epoch_check(epoch: GcEpoch) -> CheckItem:
     """The check of a transaction that no garbage collection raised the epoch since its processor began."""
-    model = model_for(epoch)
-    return CheckItem(context.model.table.name, model.key_item(model.key_of(epoch)), guard(model, same_epoch(epoch)))
+    return check_if(key_of(epoch), same_epoch(epoch))
 
 
 def same_epoch(epoch: GcEpoch) -> Condition:
@@ -74,7 +73,7 @@ async def _release_condemned(
         rows: list[Condemned] = await get_many(port, keys, consistent=True)
         for row in rows:
             if not row.deleting:
-                await _remove(port, context, row)
+                await _remove(port, row)
         if not rows:
             return
         if any(row.deleting for row in rows):
@@ -87,12 +86,10 @@ async def _release_condemned(
     )
 
 
-async def _remove(port: Port, context: Context[Any], row: Condemned) -> None:
+async def _remove(port: Port, row: Condemned) -> None:
     """Delete a row, unless its content is being deleted by now. The caller reads it again."""
-    model = model_of(type(row))
-    undisturbed = guard(model, Condition("=", (Stored("deleting"), Given({"BOOL": False}))))
-    operation = DeleteItem(context.model.table.name, model.key_item(model.key_of(row)), undisturbed, RAW)
+    undisturbed = Condition("=", (Stored("deleting"), Given({"BOOL": False})))
     try:
-        await port.send(operation)
+        await port.send(delete_if(key_of(row), undisturbed))
     except Refused:
         return

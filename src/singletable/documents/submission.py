@@ -190,7 +190,7 @@ async def _put(port: Port, context: Context[Any], epoch: GcEpoch, rows: Sequence
     """Put the missing rows, concurrently. Returns False if a row needs blobs and the epoch has been raised."""
     plain = [put_if_absent(row) for row, needs_blobs in rows if not needs_blobs]
     held = [
-        TransactWriteItems([put_if_absent(row), epoch_check(context, epoch)], port.token())
+        TransactWriteItems([put_if_absent(row), epoch_check(epoch)], port.token())
         for row, needs_blobs in rows
         if needs_blobs
     ]
@@ -226,7 +226,7 @@ async def submit_next(
         await ensure_contents(port, context, epoch, contents, needed)
         try:
             # A transaction, because its token settles a lost answer: an id in use is another call's.
-            await port.send(TransactWriteItems([put_if_absent(row), epoch_check(context, epoch)], port.token()))
+            await port.send(TransactWriteItems([put_if_absent(row), epoch_check(epoch)], port.token()))
         except Cancelled:
             continue
         return submission

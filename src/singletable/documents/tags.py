@@ -31,7 +31,7 @@ async def tag(port: Port, context: Context[Any], document_id: str, name: str, ve
     for _ in range(TRIES):
         epoch = await epoch_row(port, context, document_id)
         try:
-            await port.send(TransactWriteItems([put_if_absent(row), epoch_check(context, epoch)], port.token()))
+            await port.send(TransactWriteItems([put_if_absent(row), epoch_check(epoch)], port.token()))
         except Cancelled as cancelled:
             if cancelled.reasons[0].code == "ConditionalCheckFailed":
                 raise AlreadyExists(

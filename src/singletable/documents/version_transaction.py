@@ -11,15 +11,14 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from singletable.documents.batches import SPILL_BYTES, Ended
-from singletable.documents.conditional_put import put_if_absent
+from singletable.documents.conditional_put import put_if_absent, put_row_if
 from singletable.documents.context import Context
 from singletable.documents.drafts import ENTRY_BYTES, WorkingVersion, entries_size
 from singletable.documents.head_state import HeadState
 from singletable.documents.retention import epoch_check
 from singletable.documents.rows import Applied, Version
 from singletable.expressions import Condition, Given, Stored
-from singletable.foundation import guard, model_of
-from singletable.operations import Action, PutItem
+from singletable.operations import Action
 from singletable.values import from_attribute_value
 from singletable.values.sizes import text_size
 
@@ -51,7 +50,7 @@ def actions_of(
         actions += collection_actions(context, before, name, numbers[name], hashes)
     actions += [_record(context, before.document_id, number, each) for each in ended]
     actions += _clients(context, state, number, ended)
-    return [*actions, epoch_check(context, state.epoch)]
+    return [*actions, epoch_check(state.epoch)]
 
 
 def collection_actions(
@@ -112,14 +111,13 @@ def _record(context: Context[Any], document_id: str, number: int, ended: Ended) 
 def _clients(context: Context[Any], state: HeadState, number: int, ended: Sequence[Ended]) -> list[Action]:
     """The writes of each client's last id, on condition of the one that was read."""
     last = {each.submission.client: each.submission.id for each in ended}
-    document_id, model = state.version.document_id, model_of(context.model.rows.client)
+    document_id = state.version.document_id
     found: list[Action] = []
     for client, id in last.items():
         row = context.model.rows.client(document_id=document_id, client=client, last_id=id, version=number)
         if client in state.clients:
             expected = Given({"N": str(state.clients[client].last_id)})
-            held = guard(model, Condition("=", (Stored("last_id"), expected)))
-            found.append(PutItem(model.table.name, model.item(row), held))
+            found.append(put_row_if(row, Condition("=", (Stored("last_id"), expected))))
         else:
             found.append(put_if_absent(row))
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -99,7 +99,8 @@ class Expressions:
             if change.value is None:
                 clauses["REMOVE"].append(self.name(change.name))
             else:
-                clauses["SET"].append(f"{self.name(change.name)} = {change.text(self)}")
+                between = " = " if change.clause == "SET" else " "
+                clauses[change.clause].append(f"{self.name(change.name)}{between}{change.text(self)}")
         text = " ".join(f"{verb} {', '.join(parts)}" for verb, parts in clauses.items() if parts)
         self._count(text.count(" + ") + text.count("("))  # and functions: if_not_exists, list_append
         return _checked(text, "an update")
@@ -262,6 +263,8 @@ class AttributeChange(Struct, frozen=True):
     """Added to the stored number, or to `value` if the attribute is missing."""
     keep: bool = False
     """Only where the attribute is not there yet."""
+    clause: Literal["SET", "ADD", "DELETE"] = "SET"
+    """ADD: to the stored number or set. DELETE: from the stored set."""
 
     def text(self, expressions: Expressions) -> str:
         assert self.value is not None

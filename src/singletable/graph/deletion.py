@@ -35,7 +35,7 @@ async def delete_node(port: Port, node: Any) -> bool:
         raise InvalidRequest("a node or its key is wanted", operation="delete_node", hint="unlink() takes edges away.")
     model = key.model
     await ready(port, model.table)
-    item = await set_tombstone(port, model, key)
+    item = await set_tombstone(port, key)
     if item is None:
         return False
     try:

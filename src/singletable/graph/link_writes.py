@@ -83,12 +83,6 @@ class _Moving(UpdateEdgeSet):
 
     verb: ClassVar[str] = "relink"
 
-    def _counts(self) -> dict[type[Edge[Any, Any]], int]:
-        return {edge: step for edge, step in super()._counts().items() if step}
-
-    def _update_text(self, counted: dict[type[Edge[Any, Any]], int]) -> bool:
-        return True
-
 
 def link(edge: D, *, target: Target = "checked") -> Link[D]:
     """A link to a new edge. `target="unchecked"` omits the check of the target, for nodes that are never deleted.

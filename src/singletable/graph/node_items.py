@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from msgspec import structs
 
 from singletable.errors import InvalidRequest, NotFound, SingletableError
-from singletable.expressions import Condition, Expressions, Given, Stored
-from singletable.foundation import CreateWrite, KeyOf, Moment, Part, Write, both, guard, is_type, model_of
+from singletable.expressions import AttributeChange, Condition, Given, Stored
+from singletable.foundation import CreateWrite, KeyOf, Moment, Part, Write, check_if, is_type, model_of, update_if
 from singletable.graph.edge_items import Listing, counter_of
 from singletable.graph.edges import Edge
 from singletable.graph.nodes import EDGE_SETS, OVERFLOW, TOMBSTONE
-from singletable.operations import CheckItem, Guard, Item, PutItem, UpdateItem
-from singletable.operations.answers import RAW
+from singletable.operations import Item, PutItem
 
 CAP = 100
 """Most members of one edge type in an edge set. With 100 a link costs 20 write units, with 1,000 it would cost 140."""
@@ -61,22 +61,10 @@ class UpdateEdgeSet(Write):
                 )
 
     def main(self, current: Any, moment: Moment) -> Part:
-        name, key = self.model.table.name, self.model.key_item(self.key)
-        counted = self._counts()
-        conditions: Condition | None = is_type(self.model)
-        if self.must_exist:
-            conditions = both(conditions, Condition("attribute_not_exists", (Stored(TOMBSTONE),)))
-        for edge, more in counted.items():
-            if more > 0:
-                conditions = both(conditions, is_under_cap(edge, more))
-        text = self._update_text(counted)
-        if not text:
-            return Part(CheckItem(name, key, guard(self.model, conditions)), self._refusal)
-        expressions = Expressions((self.model.kind,))
-        update = self._rendered(expressions, counted)
-        assert conditions is not None
-        held = Guard(expressions.condition(conditions), expressions.names, expressions.values)
-        return Part(UpdateItem(name, key, update, held, RAW), self._refusal)
+        changes, condition = list(self._changes()), self._condition()
+        if not changes:
+            return Part(check_if(self.key, condition), self._refusal)
+        return Part(update_if(self.key, changes, condition, repeatable=False), self._refusal)
 
     def contents(self) -> dict[str, Any]:
         """The sets and counters of a new node with these edges. A transaction has fewer edges than the cap."""
@@ -108,26 +96,31 @@ class UpdateEdgeSet(Write):
                     counts[type(listing.edge)] = counts.get(type(listing.edge), 0) + step
         return counts
 
-    def _update_text(self, counted: dict[type[Edge[Any, Any]], int]) -> bool:
-        return bool(counted or any(not new.listed for new in self.added))
+    def _condition(self) -> Condition:
+        condition = is_type(self.model)
+        if self.must_exist:
+            condition = condition & Condition("attribute_not_exists", (Stored(TOMBSTONE),))
+        for edge, more in self._counts().items():
+            if more > 0:
+                condition = condition & is_under_cap(edge, more)
+        return condition
 
-    def _rendered(self, expressions: Expressions, counted: dict[type[Edge[Any, Any]], int]) -> str:
-        adds, deletes = list[str](), list[str]()
-        for attribute in EDGE_SETS:
-            new = sorted({x.member for x in self.added if x.listed and x.attribute == attribute})
-            gone = sorted({x.member for x in self.removed if x.listed and x.attribute == attribute})
-            if new:
-                adds.append(f"{expressions.name(attribute)} {expressions.value({'SS': new})}")
-            if gone:
-                deletes.append(f"{expressions.name(attribute)} {expressions.value({'SS': gone})}")
-        for edge, step in counted.items():
+    def _changes(self) -> Iterator[AttributeChange]:
+        """Members and counters that are added, edge types that overflow, and members that are removed."""
+        yield from self._members(self.added, "ADD")
+        for edge, step in self._counts().items():
             if step:
-                adds.append(f"{expressions.name(counter_of(edge))} {expressions.value({'N': str(step)})}")
-        unlisted = sorted({model_of(type(x.edge)).type for x in self.added if not x.listed})
+                yield AttributeChange(counter_of(edge), {"N": str(step)}, clause="ADD")
+        unlisted = sorted({model_of(type(new.edge)).type for new in self.added if not new.listed})
         if unlisted:
-            adds.append(f"{expressions.name(OVERFLOW)} {expressions.value({'SS': unlisted})}")
-        clauses = (("ADD", adds), ("DELETE", deletes))
-        return " ".join(f"{verb} {', '.join(parts)}" for verb, parts in clauses if parts)
+            yield AttributeChange(OVERFLOW, {"SS": unlisted}, clause="ADD")
+        yield from self._members(self.removed, "DELETE")
+
+    def _members(self, listings: Iterable[Listing], clause: Literal["ADD", "DELETE"]) -> Iterator[AttributeChange]:
+        for attribute in EDGE_SETS:
+            members = sorted({x.member for x in listings if x.listed and x.attribute == attribute})
+            if members:
+                yield AttributeChange(attribute, {"SS": members}, clause=clause)
 
     def _refusal(self, stored: Item | None) -> SingletableError:
         kind, table = self.model.kind.__name__, self.model.table.name

@@ -18,25 +18,33 @@ from os import urandom
 from typing import Any, ClassVar
 
 from singletable.errors import Corrupt, NotFound, SingletableError, TransactionCancelled
-from singletable.expressions import Condition, Given, Stored
+from singletable.expressions import AttributeChange, Condition, Given, Stored
 from singletable.flow.port import Port
-from singletable.foundation import Claim, KeyOf, Model, Moment, Part, Write, check_if, delete_if, is_type, put_if
+from singletable.foundation import (
+    Claim,
+    KeyOf,
+    Model,
+    Moment,
+    Part,
+    Write,
+    check_if,
+    delete_if,
+    is_type,
+    put_if,
+    update_if,
+)
 from singletable.graph.nodes import RETAINED, TOMBSTONE
-from singletable.operations import Guard, Item, Refused, UpdateItem
-from singletable.operations.answers import RAW
+from singletable.operations import Item, Refused
 
 _log = logging.getLogger("singletable.graph")
 
 
-async def set_tombstone(port: Port, model: Model[Any], key: KeyOf[Any]) -> Item | None:
+async def set_tombstone(port: Port, key: KeyOf[Any]) -> Item | None:
     """Set the tombstone unless it is set. Returns the node's item, None if the node is missing. One request."""
-    there = Guard("#0 = :0", {"#0": model.table.definition.type_attribute, "#1": TOMBSTONE}, {
-        ":0": {"S": model.type}, ":1": {"N": f"{port.now():.3f}{int.from_bytes(urandom(5)):013}"},
-    })  # fmt: skip
-    text = "SET #1 = if_not_exists(#1, :1)"
-    operation = UpdateItem(model.table.name, model.key_item(key), text, there, RAW, repeatable=True)
+    mark = f"{port.now():.3f}{int.from_bytes(urandom(5)):013}"
+    change = AttributeChange(TOMBSTONE, {"N": mark}, keep=True)
     try:
-        item: Any = await port.send(operation)
+        item: Any = await port.send(update_if(key, [change], is_type(key.model)))
     except Refused:
         return None
     return dict(item)
