@@ -51,7 +51,7 @@ class GoalActions(Context):
         position: str = "",
     ) -> Goal:
         """A new key result of an objective, with its lead and teams, in one transaction; behind the others, unless a
-        position is given. 1 request, 1 more where the objective is named by its id. Missing, Invalid."""
+        position is given. 1 request for an objective as it was read, 1 more for its id. Missing, Invalid."""
         return self._create_part(GoalKind.KEY_RESULT, objective, title, lead, teams, due, position)
 
     def create_sub_goal(

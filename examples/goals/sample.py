@@ -43,11 +43,17 @@ OBJECTIVES = {
 
 
 def load_sample(app: Service) -> None:
-    """Write the sample in bulk: 1 W for each of its nodes and edges. AlreadyExists where it is there already."""
+    """Write the sample in bulk: 1 W for each of its nodes and edges; then what people say of its first goal.
+    AlreadyExists where it is there already."""
     graph = _Sample(app)
     for number, (title, results) in enumerate(OBJECTIVES.items(), start=1):
         graph.add_objective(number, title, results)
     Graph(app.db).load(graph.nodes, graph.edges)
+    app.check_in(
+        "G1", "U2", progress=45, status="under way", text="The first lamp burns. The second waits for its glass."
+    )
+    app.comment("G1", "U3", "The pilots ask for a chart that folds.")
+    app.check_in("G1", "U1", progress=60, text="The glass is here.")
 
 
 class _Sample:
@@ -67,7 +73,7 @@ class _Sample:
             self.edges.append(TeamMembership(source=user, target=self.teams[0], role=role, since=SINCE))
 
     def add_objective(self, number: int, title: str, results: tuple[str, ...]) -> None:
-        progress = (60, 25, 100)[number - 1]
+        progress = (30, 25, 100)[number - 1]
         goal = Goal(
             id=f"G{number}", title=title, status="under way", progress=progress, created=SINCE, due="2026-12-31"
         )

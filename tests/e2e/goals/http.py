@@ -30,12 +30,13 @@ class Client:
     caller: str | None = None
 
     async def ask(
-        self, method: str, path: str, json: Any = None, headers: dict[str, str] | None = None
+        self, method: str, path: str, json: Any = None, headers: dict[str, str] | None = None, content: str = ""
     ) -> httpx.Response:
         signed = {"Authorization": f"Bearer {TOKENS.issue(self.caller)}"} if self.caller is not None else {}
         transport = httpx.ASGITransport(application(self.service))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            return await client.request(method, path, json=json, headers=signed | (headers or {}))
+            body: dict[str, Any] = {"content": content} if content else {"json": json}
+            return await client.request(method, path, headers=signed | (headers or {}), **body)
 
     async def get(self, path: str) -> httpx.Response:
         return await self.ask("GET", path)

@@ -16,15 +16,16 @@ from tests.support.commandline import ROOT
 
 
 @contextmanager
-def served(target: str, log: Path, user_id: str) -> Generator[str, None, None]:
-    """The address of `serve`, while it runs; every request is that user's."""
+def served(target: str, log: Path, user_id: str | None = None, secret: str = "") -> Generator[str, None, None]:
+    """The address of `serve`, while it runs; every request is that user's, or theirs whose token it has."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "examples.goals", "--db", target, "serve", "--port", str(port)]
     url = f"http://127.0.0.1:{port}"
     with log.open("w") as out:
-        process = subprocess.Popen([*command, "--insecure-user", user_id], cwd=ROOT, stdout=out, stderr=out)
+        who = ["--secret", secret] if user_id is None else ["--insecure-user", user_id]
+        process = subprocess.Popen([*command, *who], cwd=ROOT, stdout=out, stderr=out)
         try:
             _wait(url, process, log)
             yield url

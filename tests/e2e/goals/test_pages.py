@@ -7,12 +7,12 @@ import re
 import pytest
 
 from examples.goals import Service
-from examples.goals.model import Goal, Role, Subscriber, Team, TeamRole, User
+from examples.goals.model import Goal, PartOf, Role, SubGoal, Subscriber, Team, TeamRole, User
 from examples.goals.rendering import initials
 from examples.goals.sample import load_sample
 from singletable.graph import Graph
 from tests.e2e.goals.file import NEEDS_FILE
-from tests.e2e.goals.http import Client
+from tests.e2e.goals.http import TOKENS, Client
 from tests.e2e.goals.support import Generated
 
 EVIL = "<script>alert('x')</script>\"&"
@@ -163,3 +163,85 @@ async def test_a_page_says_what_it_leaves_out(app: Service) -> None:
 )
 def test_initials(name: str, said: str) -> None:
     assert initials(name) == said
+
+
+# --- forms ------------------------------------------------------------------------------------------------------------
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+FOREIGN = [
+    {"Origin": "https://evil.example"},
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Origin": "null"},
+]
+
+
+@pytest.mark.parametrize("headers", FOREIGN)
+@pytest.mark.parametrize(("method", "path"), [("POST", "/delete-goal/g"), ("PUT", "/api/subscriptions/g")])
+async def test_what_another_sites_page_sends_is_refused(
+    app: Service, headers: dict[str, str], method: str, path: str
+) -> None:
+    app.create_goal("Fly", lead=User.by_id("ada"), holder=Team.by_id("engine"), goal_id="g")
+    answer = await Client(app, "ada").ask(method, path, content="sure=yes", headers=FORM | headers)
+    assert (answer.status_code, answer.json()["detail"]) == (403, "this request comes from another site's page")
+    assert app.goal("g").goal.title == "Fly"
+    assert app.subscribers_of("g", limit=1).subscribers == ()
+
+
+async def test_a_cookie_is_for_pages_alone(app: Service) -> None:
+    cookie = {"Cookie": f"goals={TOKENS.issue('ada')}"}
+    client = Client(app)
+    made = await client.ask("POST", "/create-team", content="name=Docks", headers=FORM | cookie)
+    assert (made.status_code, made.headers["location"]) == (303, "/teams/docks")
+    assert (await client.ask("POST", "/api/teams", {"name": "Docks"}, headers=cookie)).status_code == 401
+    signed = await client.ask("POST", "/sign-in", content=f"token={TOKENS.issue('ada')}", headers=FORM)
+    assert "HttpOnly" in signed.headers["set-cookie"]
+    assert "SameSite=strict" in signed.headers["set-cookie"]
+
+
+@pytest.mark.parametrize(
+    ("path", "form", "status", "said"),
+    [
+        ("/change-goal/g", "title=&progress=5", 422, "A goal has a title"),
+        ("/change-goal/g", "title=x&progress=101", 422, "0 to 100 percent"),
+        ("/change-goal/nope", "title=x&progress=1", 404, "There is no goal"),
+        ("/set-role/g", "id=grace&role=LEAD", 422, "is no role"),
+        ("/set-role/g", "kind=robot&id=grace&role=lead", 422, "Say who"),
+        ("/set-role/g", "id=grace&role=lead&was_role=contributor", 409, "nothing"),
+        ("/delete-goal/g", "sure=no", 422, "Tick the box"),
+        ("/comment/g", "text=+", 422, "A comment says something"),
+        ("/delete-entry/g", "entry=nope", 404, "There is no entry"),
+        ("/create-team", "name=", 422, "is no name"),
+        ("/comment/g", "text=" + "x" * 70_000, 413, "The form is too large"),
+    ],
+)
+async def test_wrong_forms_say_what_is_wrong(app: Service, path: str, form: str, status: int, said: str) -> None:
+    app.create_goal("Fly", lead=User.by_id("ada"), holder=Team.by_id("engine"), goal_id="g")
+    answer = await Client(app, "ada").ask("POST", path, content=form, headers=FORM)
+    assert (answer.status_code, said in answer.text) == (status, True)
+
+
+async def test_who_is_nobody_is_asked_to_sign_in(app: Service) -> None:
+    answer = await Client(app).ask("POST", "/create-team", content="name=x", headers=FORM)
+    assert (answer.status_code, "Sign in" in answer.text) == (401, True)
+
+
+# --- the tree ---------------------------------------------------------------------------------------------------------
+async def test_a_tree_of_many_levels_is_a_round_trip_each(app: Service) -> None:
+    goal = app.create_goal("Level 0", lead=User.by_id("ada"), holder=Team.by_id("engine"))
+    for level in range(1, 6):
+        below = app.create_sub_goal(goal.id, f"Level {level}", lead=User.by_id("ada"))
+        app.create_key_result(below.id, f"Measured {level}", lead=User.by_id("ada"))
+        goal = below
+    html = await shown(app, f"/goals/{goal.id}?show=tree")
+    titles = re.findall(r'<a href="/goals/[^"]+">([^<]+)</a>', html)
+    assert sorted(titles) == sorted(["Level 0", *(f"{w} {n}" for n in range(1, 6) for w in ("Level", "Measured"))])
+    assert round_trips(html) == 1 + 5 + 6  # the goal, five above it, six levels below the topmost
+
+
+async def test_a_goal_that_is_part_of_itself_is_shown_once(app: Service) -> None:
+    lead = User.by_id("ada")
+    top = app.create_goal("Top", lead=lead, holder=Team.by_id("engine"))
+    below = app.create_sub_goal(top.id, "Below", lead=lead)
+    Graph(app.db).link(SubGoal(source=below, target=top, position="1"))
+    Graph(app.db).link(PartOf(source=top, target=below, since=app.now().date()))
+    tree = (await Client(app).get(f"/api/tree/{top.id}")).json()
+    assert (tree["title"], [one["title"] for one in tree["below"]], tree["below"][0]["below"]) == ("Below", ["Top"], [])
