@@ -1,0 +1,84 @@
+"""Histories of many clients under every fault are strictly serializable, and a seed gives the same one again."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from singletable import attr, connect
+from singletable.connection import Target
+from singletable.flow import drive
+from singletable.records.first_use import ready
+from singletable.wire import BlockingPort, PortOptions, RetryPolicy
+from tests.faults.clock import Clock
+from tests.faults.fixtures import seed_of
+from tests.faults.rules import Faults
+from tests.faults.storms import everything_goes_wrong
+from tests.histories.checker import anomalies
+from tests.histories.history import Append, Read, Status, Transaction
+from tests.histories.simulation import Scheduler, make_turning
+from tests.histories.workload import Client, Values, World, lists, read_all
+
+CLIENTS = 16
+SHORT, LONG = 2_000, 100_000
+
+
+class Careless(Client):
+    """Reads a list and writes it whole, whoever wrote it meanwhile."""
+
+    async def read_then_write(self, tx: Transaction) -> None:
+        [key] = self.world.keys(1)
+        value = await self._there(key)
+        found = await self.db.get(Values.by_id(key).consistent())
+        assert found is not None
+        tx.operations = [Read(key, tuple(found.values)), Append(key, value)]
+        await self.db.update(Values.by_id(key), attr(Values.values).set([*found.values, value]))
+
+
+def histories(seed: int, operations: int, kind: type[Client] = Client) -> list[Transaction]:
+    with connect("local") as db:
+        return history_on(db.target, seed, operations, kind)
+
+
+def history_on(target: Target, seed: int, operations: int, kind: type[Client]) -> list[Transaction]:
+    clock, faults, scheduler = Clock(), Faults(seed), Scheduler(seed)
+    options = PortOptions(
+        policy=RetryPolicy(attempts=40),
+        traits=target.traits,
+        now=clock.now,
+        monotonic=clock.monotonic,
+        random=random.Random(seed).random,
+    )
+    faults.add(*everything_goes_wrong(hangs=True))
+    with BlockingPort(target.endpoint, target.credentials, options, sleep=clock.sleep) as port:
+        drive(ready(port, lists))  # holds a lock, for which no client may wait on this one thread
+        world = World(make_turning(port, target, faults), scheduler, random.Random(seed), operations)
+        scheduler.run([kind(f"c{number}", world).live() for number in range(CLIENTS)])
+        faults.clear()
+        scheduler.run([read_all(world)])
+    return world.history
+
+
+def test_a_history_under_faults_is_strictly_serializable(request: pytest.FixtureRequest) -> None:
+    history = histories(seed_of(request.node.nodeid, is_soak=False), SHORT)
+    assert anomalies(history) == []
+    counts = {status: sum(tx.status is status for tx in history) for status in Status}
+    assert all(count > SHORT // 50 for count in counts.values()), counts
+
+
+def test_updates_that_are_lost_are_found() -> None:
+    found = anomalies(histories(1, 200, Careless))
+    assert any(text.startswith(("lost", "two orders", "G-single")) for text in found), found
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+def test_a_long_history_is_too(request: pytest.FixtureRequest) -> None:
+    seed = seed_of(request.node.nodeid, is_soak=True)
+    print(f"seed {seed}")  # noqa: T201
+    assert anomalies(histories(seed, LONG)) == []
+
+
+def test_a_seed_gives_the_same_history_again() -> None:
+    assert [str(tx) for tx in histories(3, 300)] == [str(tx) for tx in histories(3, 300)]
