@@ -15,7 +15,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.staticfiles import StaticFiles
 
-from examples.manhunt import api_incidents, pages, telephone
+from examples.manhunt import api_incidents, pages, pages_contacts, pages_incidents, pages_rotas, telephone
 from examples.manhunt.errors import ApplicationError, Invalid, Missing, Refused
 from examples.manhunt.model import Status
 from examples.manhunt.queries import Window
@@ -60,6 +60,16 @@ Limit = Annotated[int, Query(ge=1, le=100)]
 routes = APIRouter(prefix="/api")
 
 
+PARTS = (
+    api_incidents.routes,
+    telephone.routes,
+    pages.routes,
+    pages_contacts.routes,
+    pages_rotas.routes,
+    pages_incidents.routes,
+)
+
+
 def create_app(web: Web, hosts: Sequence[str] = LOCAL_HOSTS) -> FastAPI:
     """The application. `hosts` are the names it answers to: a page of another site can't reach it by a name of its own
     that leads here."""
@@ -67,7 +77,7 @@ def create_app(web: Web, hosts: Sequence[str] = LOCAL_HOSTS) -> FastAPI:
     app.state.web = web
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
     app.middleware("http")(_with_headers)
-    for router in (routes, api_incidents.routes, telephone.routes, pages.routes):
+    for router in (routes, *PARTS):
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=FOLDER / "static"), name="static")
     for kind, status in STATUS.items():

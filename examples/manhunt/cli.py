@@ -21,6 +21,8 @@ from examples.manhunt.check import check
 from examples.manhunt.escalation import Escalation
 from examples.manhunt.links import Links
 from examples.manhunt.model import manhunt, tasks
+from examples.manhunt.output import print_picture
+from examples.manhunt.picture import picture
 from examples.manhunt.providers import echoing
 from examples.manhunt.sample import load_sample
 from examples.manhunt.service import Service
@@ -32,10 +34,12 @@ from examples.manhunt.settings import (
     telephone_of,
     telephone_options,
 )
-from examples.manhunt.simulate import simulate
+from examples.manhunt.simulate import Outcome, simulate
+from examples.manhunt.storm import STAGE_SECONDS, storm
 from examples.manhunt.worker import WorkerSettings, work
+from examples.shared.cost import metered
 from examples.shared.opening import Opening, pass_opened
-from examples.shared.terminal import Commands, print_json
+from examples.shared.terminal import Commands, print_cost, print_json
 from singletable.tasks import TaskWorker
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost")
@@ -86,6 +90,15 @@ def check_all(op: Operator) -> None:
     if found:
         raise click.ClickException(f"{len(found)} findings")
     click.echo("nothing is wrong")
+
+
+@main.command("table")
+@pass_opened
+def table_(op: Operator) -> None:
+    """Some of the domain's items as the table has them: in each row the field over its value."""
+    rows, took = metered(op.service.db, lambda: picture(op.service, op.domain))
+    print_picture(rows)
+    print_cost(took.cost)
 
 
 @main.command()
@@ -179,7 +192,22 @@ def demo(op: Operator, port: int) -> None:
 def simulate_(context: click.Context, count: int, as_json: bool, seed: int | None) -> None:
     """Open searches, answer some, kill the worker again and again meanwhile; then count what became of them."""
     target: str = context.find_root().params["target"]  # whose databases are its own
-    outcome = simulate(target, count, seed, lambda line: click.echo(line, err=True))
+    _show(simulate(target, count, seed, lambda line: click.echo(line, err=True)), as_json)
+
+
+@main.command("storm")
+@click.option("--incidents", "count", type=click.IntRange(1), default=50, show_default=True)
+@click.option("--json", "as_json", is_flag=True)
+@click.option("--seed", type=int, help="Of what people do, the rotas' changes and the kills.")
+@click.option("--stage-seconds", type=click.IntRange(1), default=STAGE_SECONDS, show_default=True)
+@click.pass_context
+def storm_(context: click.Context, count: int, as_json: bool, seed: int | None, stage_seconds: int) -> None:
+    """Open incidents while rotas change and workers are killed; then count what became of them."""
+    target: str = context.find_root().params["target"]  # whose databases are its own
+    _show(storm(target, count, seed, lambda line: click.echo(line, err=True), stage_seconds), as_json)
+
+
+def _show(outcome: Outcome, as_json: bool) -> None:
     if as_json:
         print_json(outcome.counts)
     else:

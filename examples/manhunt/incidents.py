@@ -300,7 +300,7 @@ class Incidents(Policies):
         """In a task, whose end is a part of the transaction; nothing where the incident is past it."""
         try:
             self.change(None, incident_id, told, decide, in_task=True)
-        except (_Past, NoSuchIncident):
+        except (_Past, NotNow, NoSuchIncident):
             return
 
     def _stand_down(self, incident_id: str, hunt: int) -> None:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from examples.manhunt.model import Contact, ContactDetails, Incident, IncidentDetails, Policy, Rota, Search
+from examples.manhunt.picture import COLUMNS, Row
 from examples.manhunt.times import day, duration
 from examples.manhunt.views import SearchView
 from examples.manhunt.zones import OnCall, on_call
@@ -64,6 +65,16 @@ def _ending(search: Search) -> str:
     if search.resolution is None:
         return ""
     return ", ".join(part for part in (search.resolution.by, search.resolution.how, search.resolution.reason) if part)
+
+
+def print_picture(rows: Sequence[Row]) -> None:
+    """The name of the field over the value."""
+    cells = [[row.cells.get(column) for column in COLUMNS] for row in rows]
+    lines = [
+        (str(number), row.kind, *(f"{cell.field}\n{cell.value}" if cell is not None else "" for cell in of_row))
+        for number, (row, of_row) in enumerate(zip(rows, cells, strict=True), start=1)
+    ]
+    print_table("", ("#", "entityType", *COLUMNS), lines, ruled=True)
 
 
 # --- rotas, policies, incidents ---------------------------------------------------------------------------------------

@@ -5,16 +5,18 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from examples.manhunt import searches
 from examples.manhunt.errors import AlreadyEnded
-from examples.manhunt.model import Status
+from examples.manhunt.model import Kind, Status
+from examples.manhunt.pages_incidents import window_of
+from examples.manhunt.picture import COLUMNS, picture
 from examples.manhunt.rendering import path_to, render
 from examples.manhunt.searches import MAX_REASON
 from examples.manhunt.views import search_view
-from examples.manhunt.web import COOKIE, OUR_PAGES, App, Form, domain_of, web_of
+from examples.manhunt.web import COOKIE, OUR_PAGES, App, Form, domain_of, signed_in, web_of
 from examples.shared.cost import metered
 
 Limit = Annotated[int, Query(ge=1, le=100)]
@@ -51,29 +53,50 @@ def sign_out() -> Response:
 
 
 @routes.get("/contacts/{contact_id}")
-def contact(request: Request, app: App, contact_id: str, limit: Limit = 25, after: str | None = None) -> Response:
-    domain = _signed_in(request)
+def contact(
+    request: Request,
+    app: App,
+    contact_id: str,
+    status: str = "",
+    since: str = "",
+    until: str = "",
+    limit: Limit = 25,
+    after: str | None = None,
+) -> Response:
+    """With its methods, and its searches: all or of a status, between two moments."""
+    domain = signed_in(request)
+    asked = next((each for each in Status if each.value == status), None)
+    window = window_of(since, until)
     found, took = metered(
         app.db,
         lambda: (
             app.contact_with_methods(domain, contact_id),
-            app.searches_of_contact(domain, contact_id, newest_first=True, limit=limit, after=after),
+            app.some_searches(domain, contact_id, asked, window=window, newest_first=True, limit=limit, after=after),
         ),
     )
-    return render("contact.html", details=found[0], searches=found[1], took=took, after=after)
+    return render(
+        "contact.html",
+        details=found[0],
+        searches=found[1],
+        took=took,
+        after=after,
+        asked={"status": status, "since": since, "until": until},
+        statuses=list(Status),
+        kinds=list(Kind),
+    )
 
 
 @routes.post("/contacts/{contact_id}/searches", dependencies=[OUR_PAGES])
 def open_search(request: Request, app: App, form: Form, contact_id: str) -> Response:
-    metadata = {"summary": form.get("summary", "").strip() or "please get in touch"}
-    opened = app.open_search(_signed_in(request), contact_id, metadata)
+    metadata = {"summary": form.text("summary") or "please get in touch"}
+    opened = app.open_search(signed_in(request), contact_id, metadata, urgent="later" not in form)
     return RedirectResponse(path_to("searches", opened.search_id), 303)
 
 
 @routes.get("/searches/{search_id}")
 def search(request: Request, app: App, search_id: str) -> Response:
     """It goes on before one's eyes: the script asks for this page again, and takes over what changed."""
-    domain = _signed_in(request)
+    domain = signed_in(request)
     found, took = metered(app.db, lambda: app.search_with_attempts(domain, search_id))
     return render("search.html", view=search_view(found), now=app.now(), took=took)
 
@@ -83,8 +106,16 @@ def cancel(request: Request, app: App, form: Form, search_id: str) -> Response:
     by = form.get("by", "").strip()[:MAX_REASON] or "somebody at the page"
     reason = form.get("reason", "").strip()[:MAX_REASON]
     with suppress(AlreadyEnded):  # which the page shows
-        app.cancel(_signed_in(request), search_id, by=by, reason=reason)
+        app.cancel(signed_in(request), search_id, by=by, reason=reason)
     return RedirectResponse(path_to("searches", search_id), 303)
+
+
+@routes.get("/table")
+def table(request: Request, app: App) -> Response:
+    """The published picture, drawn from the live table."""
+    domain = signed_in(request)
+    rows, took = metered(app.db, lambda: picture(app, domain))
+    return render("table.html", rows=rows, columns=COLUMNS, took=took)
 
 
 @routes.get("/answer/{token}")
@@ -109,10 +140,3 @@ def answer(request: Request, app: App, token: str, form: Form) -> Response:
 
 def error_page(status: int, said: str) -> HTMLResponse:
     return render("error.html", status, code=status, said=said)
-
-
-def _signed_in(request: Request) -> str:
-    domain = domain_of(request)
-    if domain is None:
-        raise HTTPException(401, "sign in first")
-    return domain

@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from examples.manhunt.messages import text_of
 from examples.manhunt.model import Search
 from examples.manhunt.times import clock, day, duration, iso
+from examples.manhunt.words import length
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -52,7 +53,7 @@ def _environment() -> Environment:
     helpers: Any = made.globals
     filters: Any = made.filters
     helpers.update(path_to=path_to)
-    filters.update(duration=duration, clock=clock, day=day, iso=iso, text=text)
+    filters.update(duration=duration, clock=clock, day=day, iso=iso, length_of=length, text=text)
     return made
 
 

@@ -9,7 +9,8 @@ def duration(seconds: int) -> str:
     """90: 1 min 30 s."""
     minutes, rest = divmod(seconds, 60)
     hours, minutes = divmod(minutes, 60)
-    parts = [f"{n} {unit}" for n, unit in ((hours, "h"), (minutes, "min"), (rest, "s")) if n]
+    days, hours = divmod(hours, 24)
+    parts = [f"{n} {unit}" for n, unit in ((days, "d"), (hours, "h"), (minutes, "min"), (rest, "s")) if n]
     return " ".join(parts) or "0 s"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, cast
 from urllib.parse import parse_qsl, urlsplit
@@ -15,6 +16,7 @@ from examples.shared.principal import Principal
 
 COOKIE = "manhunt"
 MAX_FORM_BYTES = 64 * 1024
+MAX_FIELDS = 1000
 
 
 @dataclass(frozen=True)
@@ -53,14 +55,29 @@ def _domain(request: Request) -> str:
     return found
 
 
-async def _form(request: Request) -> dict[str, str]:
-    """The fields of a form, the last of each name."""
+class Fields(dict[str, str]):
+    """The fields of a form, the last of each name; `all` has each of a name."""
+
+    def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+    def text(self, name: str) -> str:
+        return self.get(name, "").strip()
+
+    def all(self, name: str) -> list[str]:
+        return [value for key, value in self.pairs if key == name]
+
+
+async def _form(request: Request) -> Fields:
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > MAX_FORM_BYTES:
             raise HTTPException(413, "the form is too large")
-    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
+    if body.count(b"&") >= MAX_FIELDS:
+        raise HTTPException(413, "the form has too many fields")
+    return Fields(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
 
 
 def _from_our_pages(request: Request) -> None:
@@ -72,7 +89,16 @@ def _from_our_pages(request: Request) -> None:
         raise HTTPException(403, "this form belongs to another site")
 
 
+def signed_in(request: Request) -> str:
+    """The domain of somebody at a page."""
+    domain = domain_of(request)
+    if domain is None:
+        raise HTTPException(401, "sign in first")
+    return domain
+
+
 App = Annotated[Service, Depends(_service)]
 Domain = Annotated[str, Depends(_domain)]
-Form = Annotated[dict[str, str], Depends(_form)]
+PageDomain = Annotated[str, Depends(signed_in)]
+Form = Annotated[Fields, Depends(_form)]
 OUR_PAGES = Depends(_from_our_pages)

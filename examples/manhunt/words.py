@@ -41,6 +41,14 @@ def link(text: str) -> Link:
     return Link(title.strip(), url.strip())
 
 
+def length(seconds: int) -> str:
+    """As `seconds_of` reads it: `7d`, `90s`."""
+    for unit, of_unit in (("d", 24 * 3600), ("h", 3600), ("m", 60)):
+        if seconds and seconds % of_unit == 0:
+            return f"{seconds // of_unit}{unit}"
+    return f"{seconds}s"
+
+
 def seconds_of(text: str) -> int:
     """`90`, `15m`, `8h`, `7d`: seconds, minutes, hours or days."""
     units = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600}

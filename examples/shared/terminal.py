@@ -43,13 +43,14 @@ def print_cost(cost: Cost) -> None:
     Console(stderr=True).print(str(cost), style="dim")
 
 
-def print_table(title: str, columns: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
-    """A table; without a header where no column has a name."""
-    table = Table(title=clean(title) or None, title_justify="left", show_header=any(columns))
+def print_table(title: str, columns: Sequence[str], lines: Sequence[Sequence[str]], *, ruled: bool = False) -> None:
+    """A table; without a header where no column has a name. `ruled` draws a line between its rows, for cells of more
+    than one line."""
+    table = Table(title=clean(title) or None, title_justify="left", show_header=any(columns), show_lines=ruled)
     for column in columns:
         table.add_column(column, overflow="fold")
     for line in lines:
-        table.add_row(*(Text(clean(cell)) for cell in line))
+        table.add_row(*(Text("\n".join(map(clean, cell.split("\n") if ruled else [cell]))) for cell in line))
     console = Console()
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = PIPED_WIDTH

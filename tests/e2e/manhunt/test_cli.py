@@ -100,6 +100,36 @@ def test_a_thousand_searches_at_once_all_end_once(tmp_path: Path) -> None:
     assert run("check").out == "nothing is wrong\n"
 
 
+# --- storm ------------------------------------------------------------------------------------------------------------
+def storm_of(ran: Any, incidents: int) -> dict[str, float]:
+    """Each ended once; nobody who was off call was hunted, nobody after the end, nobody twice."""
+    found: dict[str, float] = ran.json
+    assert (found["incidents"], found["ended_once"]) == (incidents, incidents)
+    assert found["resolved"] + found["unanswered"] == incidents
+    assert found["off_call"] == found["hunted_after_end"] == found["hunted_twice"] == 0
+    assert found["searches"] >= incidents
+    assert min(found["resolved"], found["attempts"], found["rota_changes"], found["kills"]) > 0
+    assert found["alarms"] > incidents
+    return found
+
+
+@pytest.mark.timeout(200)
+def test_a_storm_of_incidents_while_rotas_change_and_workers_are_killed(tmp_path: Path) -> None:
+    run = CommandLine(MODULE, f"local:{tmp_path}/manhunt.db")
+    storm_of(run("storm", "--incidents", "12", "--stage-seconds", "1", "--json", "--seed", "5", seconds=180), 12)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+def test_a_storm_of_five_hundred_incidents(tmp_path: Path) -> None:
+    run = CommandLine(MODULE, f"local:{tmp_path}/manhunt.db")
+    ran = run("storm", "--incidents", "500", "--json", seconds=560)
+    found = storm_of(ran, 500)
+    assert found["unanswered"] > 0
+    sys.stdout.write(f"{found}\n{ran.err}\n")
+    assert run("check").out == "nothing is wrong\n"
+
+
 def test_a_worker_starts_without_a_web_framework() -> None:
     """Which takes longer to import than all the rest: a worker that is restarted often would do little else."""
     asked = "import sys, examples.manhunt.cli; print(sorted({'fastapi', 'pydantic', 'starlette'} & set(sys.modules)))"
@@ -214,6 +244,8 @@ def test_the_demonstration_leaves_no_file(tmp_path: Path) -> None:
     port = free_port()
     paths = os.pathsep.join((str(ROOT / "src"), str(ROOT)))
     environ = {k: v for k, v in os.environ.items() if not k.startswith("MANHUNT_")} | {"PYTHONPATH": paths}
+    engine = ROOT / "node_modules/@dynoxide/linux-x64/dynoxide"
+    environ.setdefault("SINGLETABLE_ENGINE", str(engine))
     command = [sys.executable, "-m", MODULE, "demo", "--port", str(port)]
     log, folder = tmp_path / "log", tmp_path / "checkout"
     folder.mkdir()

@@ -8,7 +8,7 @@ import pytest
 
 from examples.manhunt.errors import AlreadyEnded, Invalid, Missing, NotNow
 from examples.manhunt.incidents import NOBODY
-from examples.manhunt.model import Delivery, IncidentStatus, Kind, Status
+from examples.manhunt.model import Delivery, IncidentStatus, Kind, Status, tasks
 from tests.e2e.manhunt.oncall import (
     DAY,
     alarm,
@@ -89,6 +89,15 @@ def test_nothing_goes_out_after_the_acknowledgement_though_the_searches_are_stil
     world.drain()
     assert world.outbox.sent == []
     assert world.now(search).status is Status.CANCELLED
+
+
+def test_what_was_put_off_for_an_incident_that_is_over_is_done_at_once(world: World) -> None:
+    """A task that fails is tried again, for days: one whose time is past has nothing to do, and has not failed."""
+    incident = alarm(world, policy_of(world, ([at(person(world, "Ada"))], 300)))
+    world.app.snooze(DOMAIN, incident.incident_id, by="Grace", seconds=400)
+    world.app.resolve(DOMAIN, incident.incident_id, by="Grace")
+    world.later(DAY)
+    assert list(world.db.scan(tasks.entity, consistent=True)) == []
 
 
 def test_two_alarms_of_one_incident_hunt_nobody_twice(world: World) -> None:

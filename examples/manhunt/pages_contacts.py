@@ -1,0 +1,88 @@
+"""The pages that manage a contact: name, quiet hours, methods."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from examples.manhunt.errors import Invalid
+from examples.manhunt.model import Kind, QuietHours
+from examples.manhunt.rendering import path_to
+from examples.manhunt.web import OUR_PAGES, App, Fields, Form, PageDomain
+
+routes = APIRouter(default_response_class=HTMLResponse, include_in_schema=False, dependencies=[OUR_PAGES])
+
+
+@routes.post("/contacts")
+def create_contact(app: App, domain: PageDomain, form: Form) -> Response:
+    return _back(app.create_contact(domain, form.text("name")).contact_id)
+
+
+@routes.post("/contacts/{contact_id}/name")
+def rename_contact(app: App, domain: PageDomain, form: Form, contact_id: str) -> Response:
+    app.rename_contact(domain, contact_id, form.text("name"))
+    return _back(contact_id)
+
+
+@routes.post("/contacts/{contact_id}/quiet-hours")
+def set_quiet_hours(app: App, domain: PageDomain, form: Form, contact_id: str) -> Response:
+    """Both times empty: none."""
+    starts, ends = form.text("starts"), form.text("ends")
+    quiet = QuietHours(starts, ends, form.text("zone") or "UTC") if starts or ends else None
+    app.set_quiet_hours(domain, contact_id, quiet)
+    return _back(contact_id)
+
+
+@routes.post("/contacts/{contact_id}/delete")
+def delete_contact(app: App, domain: PageDomain, contact_id: str) -> Response:
+    app.delete_contact(domain, contact_id)
+    return RedirectResponse("/", 303)
+
+
+@routes.post("/contacts/{contact_id}/methods")
+def add_method(app: App, domain: PageDomain, form: Form, contact_id: str) -> Response:
+    kinds = {kind.value: kind for kind in Kind}
+    if form.text("kind") not in kinds:
+        raise Invalid("choose how to reach them")
+    app.add_method(
+        domain,
+        contact_id,
+        kinds[form.text("kind")],
+        form.text("destination"),
+        order=number(form, "order"),
+        wait_seconds=number(form, "wait_seconds"),
+    )
+    return _back(contact_id)
+
+
+@routes.post("/contacts/{contact_id}/methods/{method_id}")
+def change_method(app: App, domain: PageDomain, form: Form, contact_id: str, method_id: str) -> Response:
+    app.change_method(
+        domain,
+        contact_id,
+        method_id,
+        destination=form.text("destination"),
+        order=number(form, "order"),
+        wait_seconds=number(form, "wait_seconds"),
+        enabled="enabled" in form,
+    )
+    return _back(contact_id)
+
+
+@routes.post("/contacts/{contact_id}/methods/{method_id}/delete")
+def delete_method(app: App, domain: PageDomain, contact_id: str, method_id: str) -> Response:
+    app.delete_method(domain, contact_id, method_id)
+    return _back(contact_id)
+
+
+def number(form: Fields, name: str) -> int:
+    """A field that holds a number; 0 where it is empty."""
+    text = form.text(name) or "0"
+    try:
+        return int(text)
+    except ValueError as error:
+        raise Invalid(f"{name.replace('_', ' ')}: {text[:20]!r} is no number") from error
+
+
+def _back(contact_id: str) -> Response:
+    return RedirectResponse(path_to("contacts", contact_id), 303)

@@ -1,0 +1,127 @@
+"""The pages of incidents: what is wrong, who is looked for, and what people do about it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from examples.manhunt.model import IncidentStatus
+from examples.manhunt.pages_rotas import CHOICES, choices
+from examples.manhunt.queries import Window
+from examples.manhunt.rendering import path_to, render
+from examples.manhunt.web import OUR_PAGES, App, Fields, Form, PageDomain
+from examples.manhunt.words import moment, seconds_of, target
+from examples.shared.cost import metered
+
+Limit = Annotated[int, Query(ge=1, le=100)]
+routes = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
+
+
+def window_of(since: str, until: str) -> Window:
+    """The part of the time that a form asks for; an empty field is no bound."""
+    return Window(moment(since) if since else None, moment(until) if until else None)
+
+
+@routes.get("/incidents")
+def incidents(
+    app: App,
+    domain: PageDomain,
+    status: str = "",
+    since: str = "",
+    until: str = "",
+    limit: Limit = 25,
+    after: str | None = None,
+) -> Response:
+    """The newest first: all or of a status, between two moments."""
+    asked = next((each for each in IncidentStatus if each.value == status), None)
+
+    def ask() -> Any:
+        page = app.incidents_of_domain(domain, status=asked, window=window_of(since, until), limit=limit, after=after)
+        return page, app.policies_of_domain(domain, limit=CHOICES).items
+
+    (found, policies), took = metered(app.db, ask)
+    values = {"status": status, "since": since, "until": until}
+    return render(
+        "incidents.html",
+        found=found,
+        policies=policies,
+        took=took,
+        after=after,
+        asked=values,
+        statuses=list(IncidentStatus),
+    )
+
+
+@routes.post("/incidents", dependencies=[OUR_PAGES])
+def open_incident(app: App, domain: PageDomain, form: Form) -> Response:
+    opened = app.open_incident(
+        domain,
+        form.text("policy_id"),
+        form.text("summary"),
+        alarm_key=form.text("alarm_key"),
+        urgent="urgent" in form,
+    )
+    return _shown(opened.incident.incident_id)
+
+
+@routes.get("/incidents/{incident_id}")
+def incident(app: App, domain: PageDomain, incident_id: str) -> Response:
+    """It goes on before one's eyes, as a search does."""
+
+    def ask() -> Any:
+        found = app.incident_with_all(domain, incident_id)
+        return found, app.searches_of_incident(found), choices(app, domain)
+
+    (found, searches, (contacts, rotas)), took = metered(app.db, ask)
+    links = {link.search_id: link for link in found.searches}
+    return render(
+        "incident.html",
+        details=found,
+        incident=found.incident,
+        searches=searches,
+        links=links,
+        contacts=contacts,
+        rotas=rotas,
+        now=app.now(),
+        took=took,
+    )
+
+
+@routes.post("/incidents/{incident_id}/acknowledge", dependencies=[OUR_PAGES])
+def acknowledge(app: App, domain: PageDomain, form: Form, incident_id: str) -> Response:
+    app.acknowledge(domain, incident_id, **_who(form))
+    return _shown(incident_id)
+
+
+@routes.post("/incidents/{incident_id}/snooze", dependencies=[OUR_PAGES])
+def snooze(app: App, domain: PageDomain, form: Form, incident_id: str) -> Response:
+    app.snooze(domain, incident_id, seconds=seconds_of(form.text("length")), **_who(form))
+    return _shown(incident_id)
+
+
+@routes.post("/incidents/{incident_id}/reassign", dependencies=[OUR_PAGES])
+def reassign(app: App, domain: PageDomain, form: Form, incident_id: str) -> Response:
+    app.reassign(domain, incident_id, [target(text) for text in form.all("target")], **_who(form))
+    return _shown(incident_id)
+
+
+@routes.post("/incidents/{incident_id}/resolve", dependencies=[OUR_PAGES])
+def resolve(app: App, domain: PageDomain, form: Form, incident_id: str) -> Response:
+    app.resolve(domain, incident_id, **_who(form))
+    return _shown(incident_id)
+
+
+@routes.post("/incidents/{incident_id}/resources", dependencies=[OUR_PAGES])
+def add_resource(app: App, domain: PageDomain, form: Form, incident_id: str) -> Response:
+    app.add_resource(domain, incident_id, form.text("title"), form.text("url"))
+    return _shown(incident_id)
+
+
+def _who(form: Fields) -> dict[str, Any]:
+    return {"by": form.text("by") or "somebody at the page", "said": form.text("said")}
+
+
+def _shown(incident_id: str) -> Response:
+    return RedirectResponse(path_to("incidents", incident_id), 303)

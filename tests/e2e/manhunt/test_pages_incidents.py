@@ -1,0 +1,212 @@
+"""The pages that manage contacts, rotas, policies and incidents: what they do, who may, and what is escaped."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from urllib.parse import quote
+
+import pytest
+
+from examples.manhunt.model import IncidentStatus, Kind, QuietHours
+from tests.e2e.manhunt.http import TOKENS, Client
+from tests.e2e.manhunt.oncall import alarm, at, hunted, incident_now, on, person, policy_of, rota_of
+from tests.e2e.manhunt.support import BASE, DOMAIN, OTHER, World
+
+PAYLOADS = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 777 * 777 }}", "</div></select>")
+
+
+def signed_in(world: World, domain: str = DOMAIN) -> Client:
+    return Client(world.app, cookies={"manhunt": TOKENS.issue(domain)})
+
+
+async def post(world: World, path: str, **form: str) -> str:
+    """Where the page leads then."""
+    answer = await signed_in(world).ask("POST", path, form=form)
+    assert answer.status_code == 303, answer.text
+    return answer.headers["location"]
+
+
+async def test_a_contact_is_managed_by_its_page(world: World) -> None:
+    path = await post(world, "/contacts", name="Ada")
+    await post(world, f"{path}/methods", kind="email", destination="ada@example.org", order="1", wait_seconds="")
+    contact_id = path.removeprefix("/contacts/")
+    (method,) = world.app.contact_with_methods(DOMAIN, contact_id).methods
+    await post(world, f"{path}/methods/{method.method_id}", destination="ada@example.net", order="2", wait_seconds="9")
+    (method,) = world.app.contact_with_methods(DOMAIN, contact_id).methods
+    assert (method.destination, method.order, method.wait_seconds, method.enabled) == ("ada@example.net", 2, 9, False)
+    await post(world, f"{path}/quiet-hours", starts="22:00", ends="07:00", zone="Europe/Berlin")
+    assert world.app.contact_by_id(DOMAIN, contact_id).quiet == QuietHours("22:00", "07:00", "Europe/Berlin")
+    assert "can wait for the end of their quiet hours" in (await signed_in(world).get(path)).text
+    await post(world, f"{path}/quiet-hours", starts="", ends="")
+    assert world.app.contact_by_id(DOMAIN, contact_id).quiet is None
+    await post(world, f"{path}/name", name="Ada L.")
+    await post(world, f"{path}/methods/{method.method_id}/delete")
+    assert "Ada L." in (await signed_in(world).get(path)).text
+    for wrong in (
+        {"kind": "fax", "destination": "x"},
+        {"kind": "sms", "destination": "x"},
+        {"kind": "sms", "order": "a"},
+    ):
+        refused = await signed_in(world).ask("POST", f"{path}/methods", form=wrong)
+        assert refused.status_code == 422
+    assert await post(world, f"{path}/delete") == "/"
+    assert world.app.contacts_of_domain(DOMAIN).items == []
+
+
+async def test_a_rota_and_a_policy_are_managed_by_their_pages(world: World) -> None:
+    ada, grace = person(world, "Ada"), person(world, "Grace")
+    turns = {"member": ada.contact_id, f"turn-{ada.contact_id}": "1"}
+    path = await post(world, "/rotas", name="nights", turn="1d", zone="Europe/Berlin", starts_at="", **turns)
+    times = {"starts_at": "2026-01-01T00:00Z", "ends_at": "2099-01-01T00:00Z"}
+    await post(world, f"{path}/overrides", contact_id=grace.contact_id, **times)
+    page = await signed_in(world).get(path)
+    assert page.text.count('class="turn override"') == 28
+    assert "Grace, who stands in" in (await signed_in(world).get("/rotas")).text
+    rota = world.app.rota_by_id(DOMAIN, path.removeprefix("/rotas/"))
+    await post(world, f"{path}/overrides/{rota.overrides[0].override_id}/delete")
+    assert 'class="turn override"' not in (await signed_in(world).get(f"{path}?day=2027-02-01")).text
+    await post(world, path, name="days", turn="8h", zone="UTC", **turns)
+    assert world.app.rota_by_id(DOMAIN, rota.rota_id).turn_seconds == 8 * 3600
+
+    stages = {
+        "stage-0": f"rota:{rota.rota_id}",
+        "wait-0": "90",
+        "stage-2": f"contact:{grace.contact_id}",
+        "wait-2": "1h",
+    }
+    made = await post(world, "/policies", name="lights", repeats="1", links="Room=https://meet.example.org/", **stages)
+    policy = world.app.policy_by_id(DOMAIN, made.removeprefix("/policies/"))
+    assert [(stage.targets, stage.wait_seconds) for stage in policy.stages] == [([on(rota)], 90), ([at(grace)], 3600)]
+    page = await signed_in(world).get(made)
+    assert page.text.count(" selected") == 2
+    assert 'value="90s"' in page.text
+    await post(world, made, name="lamps", repeats="0", links="", **stages)
+    assert world.app.policy_by_id(DOMAIN, policy.policy_id).name == "lamps"
+    assert await post(world, f"{made}/delete") == "/policies"
+    assert await post(world, f"{path}/delete") == "/rotas"
+
+
+async def test_an_incident_is_managed_by_its_page(world: World) -> None:
+    ada, grace = person(world, "Ada"), person(world, "Grace")
+    policy = policy_of(world, ([at(ada)], 300))
+    path = await post(world, "/incidents", policy_id=policy.policy_id, summary="dark", alarm_key="lamp", urgent="on")
+    assert await post(world, "/incidents", policy_id=policy.policy_id, summary="dark", alarm_key="lamp") == path
+    incident = world.app.incidents_of_domain(DOMAIN).items[0]
+    await post(world, f"{path}/reassign", by="Ada", target=f"contact:{grace.contact_id}")
+    world.drain()
+    assert hunted(world, incident) == ["Grace"]
+    await post(world, f"{path}/snooze", by="Grace", length="1h")
+    await post(world, f"{path}/acknowledge", by="Grace", said="mine")
+    await post(world, f"{path}/resources", title="Room", url="https://meet.example.org/1")
+    await post(world, f"{path}/resolve", by="Grace", said="a new lamp")
+    page = (await signed_in(world).get(path)).text
+    for shown in ("2 alarms", "Resolved by Grace", "a new lamp", "https://meet.example.org/1", "Reassigned"):
+        assert shown in page
+    assert "What do you do?" not in page
+    assert incident_now(world, incident).status is IncidentStatus.RESOLVED
+    listed = signed_in(world)
+    assert "dark" in (await listed.get("/incidents?status=resolved&since=2026-01-01")).text
+    assert "There is none." in (await listed.get("/incidents?status=hunting")).text
+    assert "There is none." in (await listed.get("/incidents?until=2026-01-01")).text
+    assert (await listed.get("/incidents?until=soon")).status_code == 422
+
+
+async def test_searches_are_filtered_by_their_contacts_page(world: World) -> None:
+    ada = person(world, "Ada")
+    first = world.app.open_search(DOMAIN, ada.contact_id, {"summary": "the first"})
+    world.clock.forward(60)
+    world.app.open_search(DOMAIN, ada.contact_id, {"summary": "the second"})
+    world.app.cancel(DOMAIN, first.search_id, by="Grace")
+    path = f"/contacts/{ada.contact_id}"
+    middle = quote((first.started_at + timedelta(seconds=30)).isoformat())
+    for asked, shown in (
+        ("status=cancelled", (True, False)),
+        (f"since={middle}", (False, True)),
+        (f"until={middle}", (True, False)),
+        (f"status=active&since={middle}", (False, True)),
+        (f"status=active&until={middle}", (False, False)),
+    ):
+        page = (await signed_in(world).get(f"{path}?{asked}")).text
+        assert ("the first" in page, "the second" in page) == shown, asked
+
+
+async def test_every_page_asks_who_it_is_and_whose_it_is(world: World) -> None:
+    ada = person(world, "Ada")
+    (method,) = world.app.contact_with_methods(DOMAIN, ada.contact_id).methods
+    rota = rota_of(world, ada)
+    policy = policy_of(world, ([on(rota)], 300))
+    incident = alarm(world, policy)
+    c, r, p, i = (
+        f"/contacts/{ada.contact_id}",
+        f"/rotas/{rota.rota_id}",
+        f"/policies/{policy.policy_id}",
+        "/incidents",
+    )
+    i = f"{i}/{incident.incident_id}"
+    for path in (r, p, i):
+        assert (await Client(world.app).get(path)).status_code == 401
+        assert (await signed_in(world, OTHER).get(path)).status_code == 404
+        assert (await signed_in(world).get(path)).status_code == 200
+    for path in ("/incidents", "/policies", "/policies/new", "/rotas", "/table"):
+        assert (await Client(world.app).get(path)).status_code == 401
+        assert "Ada" not in (await signed_in(world, OTHER).get(path)).text
+    stage = {"name": "x", "stage-0": f"rota:{rota.rota_id}", "wait-0": "300"}
+    times = {"starts_at": "2026-01-01", "ends_at": "2026-01-02"}
+    member = {"name": "x", "member": ada.contact_id, f"turn-{ada.contact_id}": "1", "turn": "1d"}
+    posts: list[tuple[str, dict[str, str]]] = [
+        (f"{c}/name", {"name": "Eve"}),
+        (f"{c}/quiet-hours", {"starts": "22:00", "ends": "07:00"}),
+        (f"{c}/methods", {"kind": "sms", "destination": "+15551234567"}),
+        (f"{c}/methods/{method.method_id}", {"destination": "eve@example.org"}),
+        (f"{c}/methods/{method.method_id}/delete", {}),
+        ("/rotas", member),
+        (r, member),
+        (f"{r}/overrides", {"contact_id": ada.contact_id, **times}),
+        (f"{r}/overrides/x/delete", {}),
+        ("/policies", stage),
+        (p, stage),
+        ("/incidents", {"policy_id": policy.policy_id, "summary": "x"}),
+        *((f"{i}/{verb}", {"by": "eve"}) for verb in ("acknowledge", "resolve")),
+        (f"{i}/snooze", {"by": "eve", "length": "1h"}),
+        (f"{i}/reassign", {"by": "eve", "target": f"contact:{ada.contact_id}"}),
+        (f"{i}/resources", {"title": "x", "url": "https://example.org/"}),
+        (f"{r}/delete", {}),
+        (f"{p}/delete", {}),
+        (f"{c}/delete", {}),
+    ]
+    for path, form in posts:
+        assert (await Client(world.app).ask("POST", path, form=form)).status_code == 401, path
+        assert (await signed_in(world, OTHER).ask("POST", path, form=form)).status_code == 404, path
+        for evil in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
+            assert (await signed_in(world).ask("POST", path, form=form, headers=evil)).status_code == 403, path
+    assert incident_now(world, incident).reactions == 1
+    assert (
+        await signed_in(world).ask("POST", f"{i}/resolve", form={"by": "x"}, headers={"Origin": BASE})
+    ).status_code == 303
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+async def test_values_are_text(world: World, payload: str) -> None:
+    ada = person(world, payload, (Kind.EMAIL, 0))
+    rota = world.app.create_rota(DOMAIN, payload, [ada.contact_id], starts_at=world.app.now(), turn_seconds=3600)
+    policy = policy_of(world, ([on(rota)], 300))
+    policy = world.app.replace_policy(DOMAIN, policy.policy_id, payload, policy.stages)
+    opened = world.app.open_incident(DOMAIN, policy.policy_id, payload, alarm_key=payload)
+    world.app.acknowledge(DOMAIN, opened.incident.incident_id, by=payload, said=payload)
+    world.app.add_resource(DOMAIN, opened.incident.incident_id, payload, "https://example.org/")
+    client = signed_in(world)
+    paths = ["/", "/incidents", "/rotas", "/policies", "/policies/new", "/table", f"/contacts/{ada.contact_id}"]
+    paths += [f"/rotas/{rota.rota_id}", f"/policies/{policy.policy_id}", f"/incidents/{opened.incident.incident_id}"]
+    paths += [f"/incidents?since={quote(payload)}"]
+    for path in paths:
+        page = await client.get(path)
+        assert "<script>alert" not in page.text, path
+        assert "<img src=x" not in page.text
+        assert "603729" not in page.text
+        assert "style=" not in page.text
+        assert page.text.count("</div>") == page.text.count("<div")
+
+
+async def test_a_form_is_bounded(world: World) -> None:
+    many = {f"x{number}": "1" for number in range(1001)}
+    assert (await signed_in(world).ask("POST", "/contacts", form=many)).status_code == 413
