@@ -15,7 +15,19 @@ from typing import Any, Protocol
 from zlib import crc32
 
 from singletable.errors import DeclarationError
-from singletable.foundation import ANY, Entity, KeyOf, KeyParts, Model, Query, Table, model_of, system_index, system_key
+from singletable.foundation import (
+    ANY,
+    Entity,
+    KeyOf,
+    KeyParts,
+    Model,
+    Query,
+    Table,
+    field,
+    model_of,
+    system_index,
+    system_key,
+)
 
 TASK_TYPE = "_task"
 ORDERED_TYPE = "_turn"
@@ -44,7 +56,8 @@ class TaskItem(Entity):
     `wake` is the time at which a worker may claim it: its due time, a lease's end, or a retry time.
     """
 
-    id: str
+    id: str = field(name="taskId")
+    """Many existing tables have a key attribute named `id`."""
     function: str
     arguments: dict[str, Any]
     state: State
