@@ -1,7 +1,8 @@
-"""Who may do what: members read, owners change.
+"""Whether a caller may: `roles` says who may what, this module holds requests to it.
 
-A read is checked on what it read, and a write that reads nothing holds the caller's ownership as a condition: neither
-costs a request more. Only a refusal is looked into, to tell a member from a stranger.
+A read is checked on what it read, and a write that reads nothing holds the caller's role as a condition: neither costs
+a request more. Only a refusal is looked into, to tell a member from a stranger. An organisation that is being deleted
+is missing, for everybody.
 """
 
 from __future__ import annotations
@@ -10,19 +11,31 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import Any
 
-from examples.organisations.errors import ApplicationError, NoSuchOrganisation, NotAnOwner
-from examples.organisations.model import Organisation, OrganisationMember
+from examples.organisations.errors import ApplicationError, NoSuchOrganisation, NotAllowed
+from examples.organisations.model import ORGANISATION_KEPT, Organisation, OrganisationMember
+from examples.organisations.roles import CAPABILITIES, Capability, Role, roles_with
 from singletable import Condition, Database, SingletableError, TransactionCancelled, attr
 
-
-def owned_by(by: str | None) -> Condition | None:
-    """The condition on an organisation that `by` is one of its owners; none for the operator."""
-    return None if by is None else attr(Organisation.owners).contains(by)
+_HOLDERS = {Role.OWNER: attr(Organisation.owners), Role.ADMIN: attr(Organisation.admins)}
 
 
-def all_of(conditions: Iterable[Condition | None]) -> Condition | None:
-    given = [condition for condition in conditions if condition is not None]
-    return reduce(lambda one, other: one & other, given) if given else None
+def allowed(by: str | None, capability: Capability) -> Condition:
+    """The condition on an organisation that it is there and `by` may. Who only has to be a member is held elsewhere."""
+    roles = roles_with(capability)
+    if by is None or Role.MEMBER in roles:
+        return ORGANISATION_KEPT
+    return ORGANISATION_KEPT & reduce(lambda one, other: one | other, (_HOLDERS[role].contains(by) for role in roles))
+
+
+def role_in(organisation: Organisation, email: str) -> Role:
+    """The role of somebody who is a member."""
+    if email in organisation.owners:
+        return Role.OWNER
+    return Role.ADMIN if email in organisation.admins else Role.MEMBER
+
+
+def may_as(organisation: Organisation, by: str | None, capability: Capability) -> bool:
+    return by is None or capability in CAPABILITIES[role_in(organisation, by)]
 
 
 def is_member(member: OrganisationMember | None) -> bool:
@@ -30,37 +43,43 @@ def is_member(member: OrganisationMember | None) -> bool:
     return member is not None and member.accepted_at is not None
 
 
-def check_reader(organisation_id: str, members: Iterable[OrganisationMember], by: str | None) -> None:
-    """That `by` is among the members that were read; to all others there is no such organisation."""
-    if by is not None and not any(m.email == by and is_member(m) for m in members):
+def check_there(organisation: Organisation | None, organisation_id: str) -> Organisation:
+    """The organisation, unless it is missing or being deleted."""
+    if organisation is None or organisation.deleted_at is not None:
         raise NoSuchOrganisation(organisation_id)
+    return organisation
 
 
-def check_owner(organisation: Organisation, members: Iterable[OrganisationMember], by: str | None) -> None:
-    """That `by` is an owner, and a member in the first place."""
-    check_reader(organisation.organisation_id, members, by)
-    if by is not None and by not in organisation.owners:
-        raise NotAnOwner(organisation.organisation_id, by)
+def check_caller(
+    organisation: Organisation, members: Iterable[OrganisationMember], by: str | None, capability: Capability
+) -> None:
+    """That `by` is among the members that were read, and may; to all others there is no such organisation."""
+    if by is not None and not any(m.email == by and is_member(m) for m in members):
+        raise NoSuchOrganisation(organisation.organisation_id)
+    if not may_as(organisation, by, capability):
+        raise NotAllowed(organisation.organisation_id, by, capability)
 
 
-def not_an_owner(db: Database, organisation_id: str, by: str) -> ApplicationError:
-    """What the caller of a refused write is told. One request: a read."""
-    member = db.get(OrganisationMember.of_organisation(organisation_id, by).consistent())
-    return NotAnOwner(organisation_id, by) if is_member(member) else NoSuchOrganisation(organisation_id)
-
-
-def raise_for_organisation(db: Database, organisation_id: str, by: str | None, error: SingletableError) -> None:
+def raise_for_organisation(
+    db: Database, organisation_id: str, by: str | None, capability: Capability, error: SingletableError
+) -> None:
     """Raise what the refusal of a write on the organisation means, where it means that `by` may not do it."""
     stored: Organisation | None = getattr(error, "stored", None)
-    if by is not None and (stored is None or by not in stored.owners):
-        raise not_an_owner(db, organisation_id, by) from error
-    if stored is None:
+    if stored is None or stored.deleted_at is not None:
         raise NoSuchOrganisation(organisation_id) from error
+    if not may_as(stored, by, capability):
+        raise _refusal(db, organisation_id, str(by), capability) from error
+
+
+def _refusal(db: Database, organisation_id: str, by: str, capability: Capability) -> ApplicationError:
+    """What the caller of a refused write is told. One request: a read."""
+    member = db.get(OrganisationMember.of_organisation(organisation_id, by).consistent())
+    return NotAllowed(organisation_id, by, capability) if is_member(member) else NoSuchOrganisation(organisation_id)
 
 
 def errors_by_class(cancelled: TransactionCancelled) -> dict[type[Any], SingletableError]:
     """Why a transaction was cancelled, by the class of the item: no two items of a class stand in one of ours, but for
-    services and copies, of which the first counts."""
+    services, copies and groups' members, of which the first counts."""
     found: dict[type[Any], SingletableError] = {}
     for failure in cancelled.failures:
         found.setdefault(failure.key.kinds[0], failure.error)

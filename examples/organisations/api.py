@@ -1,92 +1,100 @@
-"""The HTTP API. OpenAPI at /openapi.json, a page to try it at /docs.
+"""The web application: the HTTP API, and the pages at /. OpenAPI at /openapi.json, a page to try it at /docs.
 
-Users see and change themselves; members read their organisations; owners change them. Whoever may not know that
-something is there gets the answer that it is not: 404 for foreign and missing alike, byte for byte.
+Users see and change themselves; what members, admins and owners may do in an organisation is in `roles`. Whoever may
+not know that something is there gets the answer that it is not: 404 for foreign and missing alike, byte for byte.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, cast
+from pathlib import Path
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request
+from fastapi import APIRouter, FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import JSONResponse
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.staticfiles import StaticFiles
 
-from examples.organisations.addresses import address
-from examples.organisations.errors import ApplicationError, Invalid, Missing, NotAnOwner, Refused
+from examples.organisations import pages
+from examples.organisations.access import role_in
+from examples.organisations.errors import ApplicationError, Invalid, Missing, NotAllowed, Refused
 from examples.organisations.schemas import (
+    DecisionOut,
     GroupsIn,
+    HoldersOut,
+    InvitationsOut,
     InviteIn,
+    JobOut,
+    MessageIn,
     NameIn,
     OrganisationOut,
     ProfileOut,
+    ReachOut,
+    RoleOut,
     RosterOut,
+    TrailOut,
     UserIn,
     UserOut,
 )
 from examples.organisations.service import Service
+from examples.organisations.web import App, Caller, Myself, equip
 from examples.shared.principal import Principal
-from singletable import InvalidValue, Unavailable
+from singletable import InvalidCursor, InvalidValue, Unavailable
 from singletable.errors import TooLarge, TransactionConflict
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost")
 
-_STATUS: dict[type[Exception], int] = {
+STATUS: dict[type[Exception], int] = {
     Missing: 404,
-    NotAnOwner: 403,
+    NotAllowed: 403,
     Refused: 409,
     Invalid: 422,
     InvalidValue: 422,
+    InvalidCursor: 422,
     TooLarge: 413,
     TransactionConflict: 503,
     Unavailable: 503,
 }
+
+Limit = Annotated[int, Query(ge=1, le=100)]
 
 
 def create_app(service: Service, principal: Principal, hosts: Sequence[str] = LOCAL_HOSTS) -> FastAPI:
     """The application over a service. `hosts` are the names it answers to: a page of another site can't reach it by a
     name of its own that leads here."""
     app = FastAPI(title="Organisations", description="Users, organisations, groups and services in one DynamoDB table.")
-    app.state.service, app.state.principal = service, principal
+    equip(app, service, principal)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
     app.include_router(users)
     app.include_router(routes)
-    for kind, status in _STATUS.items():
+    app.include_router(jobs)
+    app.include_router(pages.routes)
+    app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"), name="static")
+    for kind, status in STATUS.items():
         app.add_exception_handler(kind, _handler(status))
+    app.add_exception_handler(HTTPException, _http_error)
     return app
 
 
-def _handler(status: int) -> Callable[[Request, Exception], JSONResponse]:
-    def answer(_: Request, error: Exception) -> JSONResponse:
+def _handler(status: int) -> Callable[[Request, Exception], Response]:
+    def answer(request: Request, error: Exception) -> Response:
         """What is missing has one answer, that of an unknown path; the library's own errors are not passed on."""
-        detail = "Not Found" if status == 404 else str(error) if isinstance(error, ApplicationError) else "refused"
-        return JSONResponse({"detail": detail}, status)
+        said = "Not Found" if status == 404 else str(error) if isinstance(error, ApplicationError) else "refused"
+        return _say(request, status, said)
 
     return answer
 
 
-def _service(request: Request) -> Service:
-    return cast(Service, request.app.state.service)
+def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _say(request, error.status_code, str(error.detail), error.headers)
 
 
-def _caller(request: Request) -> str:
-    email = cast(Principal, request.app.state.principal)(request.headers)
-    if email is None:
-        raise HTTPException(401, "sign in first", {"WWW-Authenticate": "Bearer"})
-    return email
+def _say(request: Request, status: int, said: str, headers: Any = None) -> Response:
+    if pages.is_page(request.url.path):
+        return pages.error_page(status, said)
+    return JSONResponse({"detail": said}, status, headers)
 
-
-def _myself(email: str, caller: Annotated[str, Depends(_caller)]) -> str:
-    """The address in the path, where it is the caller's; another's looks like one that nobody has."""
-    if address(email) != caller:
-        raise HTTPException(404)
-    return email
-
-
-App = Annotated[Service, Depends(_service)]
-Caller = Annotated[str, Depends(_caller)]
-Myself = Annotated[str, Depends(_myself)]
 
 # --- oneself ----------------------------------------------------------------------------------------------------------
 users = APIRouter(prefix="/users/{email}", tags=["users"])
@@ -106,8 +114,14 @@ def get_user(app: App, me: Myself) -> UserOut:
 
 @users.get("/details")
 def user_details(app: App, me: Myself) -> ProfileOut:
-    """With organisations, and the invitations that wait for an answer."""
-    return ProfileOut.of(app.user_details(me))
+    """With organisations, and the invitations that wait for an answer, under the names of this moment."""
+    return ProfileOut.of(app.refresh_user(me))
+
+
+@users.get("/groups")
+def reach(app: App, me: Myself) -> list[ReachOut]:
+    """One's own groups and services, in all organisations."""
+    return [ReachOut.of(found) for found in app.reach(me)]
 
 
 @users.post("/invitations/{organisation_id}/accept", status_code=204)
@@ -120,32 +134,106 @@ def decline(app: App, me: Myself, organisation_id: str) -> None:
     app.decline(organisation_id, me)
 
 
+@users.delete("/organisations/{organisation_id}", status_code=204)
+def leave(app: App, me: Myself, organisation_id: str) -> None:
+    app.leave(organisation_id, me)
+
+
 # --- organisations ----------------------------------------------------------------------------------------------------
 routes = APIRouter(prefix="/organisations", tags=["organisations"])
 
 
-@routes.post("", status_code=201)
+@routes.post("", status_code=201, response_model_exclude_none=True)
 def create_organisation(app: App, caller: Caller, given: NameIn) -> OrganisationOut:
     """The caller becomes its owner."""
     return OrganisationOut.of(app.create_organisation(given.name, owner=caller))
 
 
-@routes.get("/{organisation_id}")
+@routes.get("/{organisation_id}", response_model_exclude_none=True)
 def get_organisation(app: App, caller: Caller, organisation_id: str) -> OrganisationOut:
     return OrganisationOut.of(app.get_organisation(organisation_id, by=caller))
 
 
-@routes.put("/{organisation_id}")
-def put_organisation(app: App, caller: Caller, organisation_id: str, given: NameIn) -> OrganisationOut:
-    return OrganisationOut.of(app.put_organisation(organisation_id, given.name, by=caller))
+@routes.put("/{organisation_id}", response_model_exclude_none=True)
+def put_organisation(
+    app: App, caller: Caller, organisation_id: str, given: NameIn, response: Response
+) -> OrganisationOut:
+    """Status 202, with a job to look at, where a task brings the name to more than 99 people."""
+    renamed = app.put_organisation(organisation_id, given.name, by=caller)
+    if renamed.job is not None:
+        response.status_code, response.headers["Location"] = 202, f"/jobs/{renamed.job.job_id}"
+    return OrganisationOut.of(renamed.organisation, renamed.job)
 
 
-@routes.get("/{organisation_id}/details")
-def organisation_details(app: App, caller: Caller, organisation_id: str) -> RosterOut:
-    """Members, groups and services."""
-    return RosterOut.of(app.organisation_details(organisation_id, by=caller))
+@routes.delete("/{organisation_id}", status_code=202)
+def delete_organisation(app: App, caller: Caller, organisation_id: str, response: Response) -> JobOut:
+    """Hidden at once; a task deletes it."""
+    job = app.delete_organisation(organisation_id, by=caller)
+    response.headers["Location"] = f"/jobs/{job.job_id}"
+    return JobOut.of(job)
 
 
+@routes.get("/{organisation_id}/details", response_model_exclude_none=True)
+def organisation_details(app: App, caller: Caller, organisation_id: str, refresh: bool = False) -> RosterOut:
+    """Members, groups and services; with `refresh`, everybody's details are read from the users themselves."""
+    ask = app.refresh_organisation if refresh else app.organisation_details
+    return RosterOut.of(ask(organisation_id, by=caller))
+
+
+@routes.get("/{organisation_id}/role")
+def role(app: App, caller: Caller, organisation_id: str) -> RoleOut:
+    """The caller's role, and what it may."""
+    return RoleOut.of(role_in(app.get_organisation(organisation_id, by=caller), caller))
+
+
+@routes.get("/{organisation_id}/trail")
+def trail(app: App, caller: Caller, organisation_id: str, limit: Limit = 50, after: str | None = None) -> TrailOut:
+    """What happened, newest first."""
+    return TrailOut.of(app.trail(organisation_id, limit=limit, after=after, by=caller))
+
+
+@routes.post("/{organisation_id}/messages", status_code=202)
+def send_message(app: App, caller: Caller, organisation_id: str, given: MessageIn, response: Response) -> JobOut:
+    """A mail to everybody in a group."""
+    job = app.send_message(organisation_id, given.group.group(), given.text, by=caller)
+    response.headers["Location"] = f"/jobs/{job.job_id}"
+    return JobOut.of(job)
+
+
+# --- permissions ------------------------------------------------------------------------------------------------------
+@routes.get("/{organisation_id}/may", response_model_exclude_none=True)
+def may(
+    app: App,
+    caller: Caller,
+    organisation_id: str,
+    user: str,
+    service: str | None = None,
+    group: str | None = None,
+    explain: bool = False,
+) -> DecisionOut:
+    """Whether somebody is in a group of a service, or of the organisation where no service is named; with `explain`, by
+    which groups, given by whom, since when."""
+    if explain:
+        return DecisionOut.of(app.explain(user, organisation_id, service=service, group=group, by=caller))
+    return DecisionOut(may=app.may(user, organisation_id, service=service, group=group, by=caller))
+
+
+@routes.get("/{organisation_id}/who-may")
+def who_may(
+    app: App,
+    caller: Caller,
+    organisation_id: str,
+    service: str | None = None,
+    group: str | None = None,
+    limit: Limit = 50,
+    after: str | None = None,
+) -> HoldersOut:
+    """A page of the people in the groups of a service, or of the organisation where no service is named."""
+    found = app.who_may(organisation_id, service=service, group=group, limit=limit, after=after, by=caller)
+    return HoldersOut.of(found)
+
+
+# --- services, invitations, members -----------------------------------------------------------------------------------
 @routes.put("/{organisation_id}/services/{service_id:path}", status_code=204)
 def put_service(app: App, caller: Caller, organisation_id: str, service_id: str, given: NameIn) -> None:
     app.put_service(organisation_id, service_id, given.name, by=caller)
@@ -157,10 +245,23 @@ def delete_service(app: App, caller: Caller, organisation_id: str, service_id: s
     app.delete_service(organisation_id, service_id, by=caller)
 
 
+@routes.get("/{organisation_id}/invitations")
+def open_invitations(
+    app: App, caller: Caller, organisation_id: str, limit: Limit = 25, after: str | None = None
+) -> InvitationsOut:
+    """A page of those that are open, oldest first."""
+    return InvitationsOut.of(app.open_invitations(organisation_id, limit=limit, after=after, by=caller))
+
+
 @routes.post("/{organisation_id}/invitations", status_code=204)
 def invite(app: App, caller: Caller, organisation_id: str, given: InviteIn) -> None:
     """An address, registered or not; a member gets the groups at once."""
     app.invite(organisation_id, given.email, [g.group() for g in given.groups], by=caller)
+
+
+@routes.delete("/{organisation_id}/invitations/{email}", status_code=204)
+def withdraw(app: App, caller: Caller, organisation_id: str, email: str) -> None:
+    app.withdraw(organisation_id, email, by=caller)
 
 
 @routes.post("/{organisation_id}/members/{email}/groups", status_code=204)
@@ -177,3 +278,13 @@ def remove_from_groups(app: App, caller: Caller, organisation_id: str, email: st
 def remove_user(app: App, caller: Caller, organisation_id: str, email: str) -> None:
     """A member, or an invitation."""
     app.remove_user(organisation_id, email, by=caller)
+
+
+# --- jobs -------------------------------------------------------------------------------------------------------------
+jobs = APIRouter(prefix="/jobs", tags=["jobs"])
+
+
+@jobs.get("/{job_id}")
+def job(app: App, caller: Caller, job_id: str) -> JobOut:
+    """How far work on many records is."""
+    return JobOut.of(app.job(job_id, by=caller))

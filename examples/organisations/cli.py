@@ -7,25 +7,26 @@ python -m examples.organisations --db local:organisations.db show kubernetes --j
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from examples.organisations.actions import actions
 from examples.organisations.addresses import address
-from examples.organisations.changes import changes
 from examples.organisations.github_file import MAX_BYTES, read
 from examples.organisations.import_github import import_file
 from examples.organisations.model import organisations
 from examples.organisations.output import print_profile, print_roster, print_steps, profile_json, roster_json
 from examples.organisations.principal import SessionTokens
 from examples.organisations.service import Service
+from examples.organisations.settings import mail_options, post_of
 from examples.organisations.walkthrough import walkthrough
+from examples.organisations.worker import drain, work, working
 from examples.shared.cost import metered
 from examples.shared.opening import Opening, pass_opened
 from examples.shared.principal import InsecureUser
 from examples.shared.terminal import Commands, print_cost, print_json, progress_bar, stopwatch
 from examples.shared.textfile import name_of, read_text
-from singletable.streams import ChangeWorker
 
 
 @click.group(cls=Commands)
@@ -43,15 +44,17 @@ def init(app: Service) -> None:
     click.echo(f"table {app.db.create_table(organisations).name} is ready")
 
 
-@main.command("changes")
-@click.option("--once", is_flag=True, help="End when the copies are right.")
+@main.command("work")
+@click.option("--once", is_flag=True, help="End when there is nothing left to do.")
+@mail_options
 @pass_opened
-def follow_changes(app: Service, once: bool) -> None:
-    """Bring organisations' names to their copies, until Ctrl-C."""
+def do_work(app: Service, /, once: bool, **mail: Any) -> None:
+    """Send mails, bring names and details to their copies, delete organisations, write the trail; until Ctrl-C."""
+    post = post_of(mail)
     if once:
-        ChangeWorker(app.db, changes).drain()
+        drain(app.db, post)
     else:
-        ChangeWorker(app.db, changes).run()
+        work(app.db, post)
 
 
 @main.command("import")
@@ -109,9 +112,20 @@ def walk(app: Service) -> None:
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--secret", "secrets", multiple=True, envvar="ORGANISATIONS_SECRETS", help="Signs session tokens.")
 @click.option("--insecure-user", help="Every request is this user's: for a demo on this machine.")
+@click.option("--no-work", is_flag=True, help="Leave what is put off to `work` in processes of its own.")
+@mail_options
 @pass_opened
-def serve(app: Service, port: int, host: str, secrets: tuple[str, ...], insecure_user: str | None) -> None:
-    """The HTTP API; try it at /docs."""
+def serve(
+    app: Service,
+    /,
+    port: int,
+    host: str,
+    secrets: tuple[str, ...],
+    insecure_user: str | None,
+    no_work: bool,
+    **mail: Any,
+) -> None:
+    """The pages at / and the HTTP API, which /docs shows; and `work` beside them."""
     import uvicorn  # noqa: PLC0415 the other commands start without a web framework
 
     from examples.organisations.api import LOCAL_HOSTS, create_app  # noqa: PLC0415
@@ -121,7 +135,11 @@ def serve(app: Service, port: int, host: str, secrets: tuple[str, ...], insecure
     if insecure_user is None and not secrets:
         raise click.UsageError("say --secret (or set ORGANISATIONS_SECRETS), or --insecure-user for a demo")
     principal = SessionTokens(secrets) if insecure_user is None else InsecureUser(address(insecure_user))
-    uvicorn.run(create_app(app, principal, [*LOCAL_HOSTS, host]), host=host, port=port)
+    web = create_app(app, principal, [*LOCAL_HOSTS, host])
+    if no_work:
+        return uvicorn.run(web, host=host, port=port)
+    with working(app.db, post_of({**mail, "base_url": mail["base_url"] or f"http://{host}:{port}"})):
+        return uvicorn.run(web, host=host, port=port)
 
 
 @main.command()

@@ -3,12 +3,13 @@
 ApplicationError
 ├── Invalid      the input: an address, a group, a file                        (also ValueError; HTTP 422)
 ├── Missing      there is none, or none that the caller may know of            (HTTP 404)
-├── NotAnOwner   a member asks for what owners do                              (HTTP 403)
+├── NotAllowed   a member asks for what owners, or admins, do                  (HTTP 403)
 └── Refused      the organisation as it stands says no                         (HTTP 409)
 """
 
 from __future__ import annotations
 
+from examples.organisations.roles import Capability, roles_with
 from examples.shared.errors import ApplicationError, Invalid, Missing, Refused
 
 __all__ = [
@@ -21,14 +22,15 @@ __all__ = [
     "LastOwner",
     "Missing",
     "NoOpenInvitation",
+    "NoSuchJob",
     "NoSuchMember",
     "NoSuchOrganisation",
     "NoSuchService",
     "NoSuchUser",
-    "NotAnOwner",
+    "NotAccepted",
+    "NotAllowed",
     "NotRegistered",
     "Refused",
-    "TooManyCopies",
 ]
 
 
@@ -59,9 +61,27 @@ class NoOpenInvitation(Missing):
         super().__init__(f"there is no open invitation of {email!r} to organisation {organisation_id!r}")
 
 
-class NotAnOwner(ApplicationError):
+class NoSuchJob(Missing):
+    def __init__(self, job_id: str) -> None:
+        super().__init__(f"there is no job {job_id!r}")
+
+
+class NotAllowed(ApplicationError):
+    """Says who is."""
+
+    def __init__(self, organisation_id: str, email: str | None, capability: Capability) -> None:
+        who = " and ".join(f"{role.value}s" for role in roles_with(capability))
+        super().__init__(f"in organisation {organisation_id!r} only {who} {capability.value}: {email!r} may not")
+
+
+class NotAccepted(Refused):
+    """Only a member holds groups: an invitation offers them."""
+
     def __init__(self, organisation_id: str, email: str) -> None:
-        super().__init__(f"{email!r} is not an owner of organisation {organisation_id!r}")
+        super().__init__(
+            f"{email!r} has not accepted the invitation to organisation {organisation_id!r}, and holds no groups "
+            "before: invite again with the groups, and accepting brings them"
+        )
 
 
 class AlreadyAccepted(Refused):
@@ -90,17 +110,6 @@ class BeingDeleted(Refused):
 class IdTaken(Refused):
     def __init__(self, organisation_id: str) -> None:
         super().__init__(f"an organisation has the id {organisation_id!r} already; nothing was written")
-
-
-class TooManyCopies(Refused):
-    """The count, and the way out."""
-
-    def __init__(self, what: str, count: int, limit: int) -> None:
-        super().__init__(
-            f"{what} is copied to {count} records, and one transaction takes {limit} with their source: "
-            "write the source alone and copy it from the table's stream"
-        )
-        self.count = count
 
 
 class Contended(Refused):

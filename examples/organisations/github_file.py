@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from examples.organisations.addresses import address
-from examples.organisations.groups import MEMBER, OWNER, Group
+from examples.organisations.groups import ADMIN, MEMBER, OWNER, Group
 from examples.organisations.yaml_nodes import Node, Scalar, Sequence, Table, parse
 from examples.shared.errors import Invalid
 from examples.shared.textfile import Place, check_identifier, check_name, check_text, shown
@@ -139,7 +139,7 @@ class _Found:
     def _put_team(self, key: Scalar, team: Table | None) -> None:
         what = f"team {shown(key.text)}"
         self._check(key.line, what, check_name, key.text)
-        if key.text in (OWNER, MEMBER):
+        if key.text in (OWNER, ADMIN, MEMBER):
             raise self._at(
                 key.line, f"a team is called {key.text!r}, which is the group of the file's admins or members"
             )

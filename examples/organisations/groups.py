@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from examples.organisations.errors import Invalid
+from examples.shared.errors import Invalid
 
 OWNER = "owner"
+ADMIN = "admin"
 MEMBER = "member"
 
 _OF_ORGANISATION = "organisationGroup"
@@ -34,12 +35,21 @@ class Group:
     @property
     def text(self) -> str:
         """The group as a member of the set."""
-        if self.service_id is None:
-            return f"{_OF_ORGANISATION}/{self.name}"
-        return f"{service_prefix(self.service_id)}{self.name}"
+        return f"{self.scope}/{self.name}"
+
+    @property
+    def scope(self) -> str:
+        """What its text begins with: the organisation's own groups, or those of one service."""
+        return scope_of(self.service_id)
+
+    @property
+    def key(self) -> str:
+        """Its name as a part of a key, where slashes are escaped."""
+        return _escape(self.name)
 
 
 OWNERS = Group(OWNER)
+ADMINS = Group(ADMIN)
 
 
 def parse(text: str) -> Group:
@@ -57,14 +67,27 @@ def texts_of(groups: Iterable[Group]) -> set[str]:
     return {group.text for group in groups}
 
 
+def scope_of(service_id: str | None) -> str:
+    """The scope of an organisation's own groups, or of a service's."""
+    return _OF_ORGANISATION if service_id is None else f"{_OF_SERVICE}/{_escape(service_id)}"
+
+
 def service_prefix(service_id: str) -> str:
     """What the texts of a service's groups begin with, and no other's."""
-    escaped = "".join(_ESCAPES.get(character, character) for character in service_id)
-    return f"{_OF_SERVICE}/{escaped}/"
+    return f"{scope_of(service_id)}/"
+
+
+def group_at(scope: str, key: str) -> Group:
+    """The group of a scope and a key."""
+    return parse(f"{scope}/{_unescape(key)}")
 
 
 def services_of(groups: Iterable[Group]) -> list[str]:
     return sorted({group.service_id for group in groups if group.service_id is not None})
+
+
+def _escape(text: str) -> str:
+    return "".join(_ESCAPES.get(character, character) for character in text)
 
 
 def _is_escaped(service: str) -> bool:

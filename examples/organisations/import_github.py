@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from examples.organisations.copies import member_of
+from examples.organisations.errors import Refused
 from examples.organisations.github_file import OrganisationFile
-from examples.organisations.groups import OWNERS
+from examples.organisations.groups import ADMINS, OWNERS, parse, scope_of
+from examples.organisations.members import group_member
 from examples.organisations.model import (
+    GroupMember,
     Organisation,
     OrganisationDetails,
     OrganisationMember,
@@ -30,6 +33,9 @@ T = TypeVar("T")
 BATCH = 200
 """Writes between two signs of progress: 8 requests, one round trip."""
 
+Write = Entity | KeyOf[Any]
+"""An entity to put, or a key to delete."""
+
 Progress = Callable[[int, int], None]
 """Called with the number of writes done and the number of all."""
 
@@ -41,6 +47,7 @@ class There:
     users: dict[str, User]
     details: OrganisationDetails | None
     user_sides: dict[str, UserOrganisation]
+    group_members: list[GroupMember]
 
     @property
     def members(self) -> dict[str, OrganisationMember]:
@@ -55,62 +62,88 @@ class There:
         yield from self.user_sides.values()
         if self.details is not None:
             yield from (self.details.organisation, *self.details.members, *self.details.services)
+        yield from self.group_members
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The writes that make the stored organisation what the file says, in an order that leaves no part unfinished
-    unseen: the organisation's own record, without which there is none, comes after its members and services."""
+    """The writes that make the stored organisation what the file says, in phases that leave no part unfinished unseen:
+    the memberships of groups come between the services, by which they are found again, and the members; the
+    organisation's own record, without which there is none, comes after all of them."""
 
-    puts: Sequence[Entity]
-    deletes: Sequence[KeyOf[Entity]]
+    phases: Sequence[Sequence[Write]]
+
+    @property
+    def total(self) -> int:
+        return sum(len(phase) for phase in self.phases)
 
 
 def import_file(db: Database, file: OrganisationFile, now: datetime, progress: Progress) -> None:
     """Make the organisation what the file says.
 
-    Reads its people, 100 a request, and its partition; writes what differs, 25 a request: for a new organisation
-    2 records a service and 3 a person, 1 W for each KB. TooLarge where somebody's groups pass DynamoDB's 400 KB.
+    Reads its people, 100 a request, its partition, and the groups of each service; writes what differs, 25 a request:
+    for a new organisation a record a service, 3 a person and one for each of their groups, 1 W for each KB and 1 W more
+    for a person. TooLarge where somebody's groups pass DynamoDB's 400 KB. Refused while it is being deleted.
     """
     wanted = plan(file, read_there(db, file), now)
-    total, done = len(wanted.puts) + len(wanted.deletes), 0
-    progress(0, total)
-    for puts in _parts(wanted.puts):
-        _put(db, puts)
-        progress(done := done + len(puts), total)
-    for deletes in _parts(wanted.deletes):
-        db.write_many(deletes=deletes)
-        progress(done := done + len(deletes), total)
+    done = 0
+    progress(0, wanted.total)
+    for part in (part for phase in wanted.phases for part in _parts(phase)):
+        _write(db, part)
+        progress(done := done + len(part), wanted.total)
 
 
-def _put(db: Database, puts: Sequence[Entity]) -> None:
+def _write(db: Database, part: Sequence[Write]) -> None:
     """In a batch, but for the organisation, which counts its writes."""
-    db.write_many(puts=[entity for entity in puts if not isinstance(entity, Organisation)])
-    for organisation in (entity for entity in puts if isinstance(entity, Organisation)):
+    batch = [write for write in part if isinstance(write, Entity) and not isinstance(write, Organisation)]
+    db.write_many(puts=batch, deletes=[write for write in part if not isinstance(write, Entity)])
+    for organisation in (write for write in part if isinstance(write, Organisation)):
         db.put(organisation)
 
 
 def read_there(db: Database, file: OrganisationFile) -> There:
-    details = db.get(OrganisationDetails.by_id(file.organisation_id).consistent())
+    id = file.organisation_id
+    details = db.get(OrganisationDetails.by_id(id).consistent())
+    if details is not None and details.organisation.deleted_at is not None:
+        raise Refused(f"organisation {id!r} is being deleted: import it when that is done")
     people = {*file.spellings, *(m.email for m in details.members)} if details else set(file.spellings)
     users = db.get_many([User.by_email(p) for p in people], consistent=True)
-    sides = [UserOrganisation.of_user(p, file.organisation_id) for p in people]
-    user_sides = db.get_many(sides, consistent=True)
-    return There({u.email: u for u in users}, details, {s.email: s for s in user_sides})
+    user_sides = db.get_many([UserOrganisation.of_user(p, id) for p in people], consistent=True)
+    services = {*file.services, *(s.service_id for s in details.services)} if details else file.services
+    scopes = [scope_of(service_id) for service_id in (None, *sorted(services))]
+    grants = [found for scope in scopes for found in db.all(GroupMember.of_scope(id, scope).consistent())]
+    return There({u.email: u for u in users}, details, {s.email: s for s in user_sides}, grants)
 
 
 def plan(file: OrganisationFile, there: There, now: datetime) -> Plan:
     """What has to be written; computed from the file and what is there alone."""
     users = {p: there.users.get(p) or _user(p, shown, now) for p, shown in file.spellings.items()}
     groups = file.groups_by_person()
-    members = [_member(file, users[p], groups[p], there.members.get(p), now) for p in users]
-    services = [_service(file, id) for id in sorted(file.services)]
-    sides = [_user_side(file, p, there.user_sides.get(p), now) for p in users]
-    ordered: list[Entity] = [*users.values(), *members, *services, _organisation(file, there), *sides]
+    wanted: Sequence[Sequence[Entity]] = (
+        [*users.values(), *(_service(file, id, there.services.get(id)) for id in sorted(file.services))],
+        _group_members(file, there, now),
+        [_member(file, users[p], groups[p], there.members.get(p), now) for p in users],
+        [_organisation(file, there)],
+        [_user_side(file, p, there.user_sides.get(p), now) for p in users],
+    )
     stored = {_place(entity): entity for entity in there.records()}
-    kept = {_place(entity) for entity in ordered}
+    kept = {_place(entity) for phase in wanted for entity in phase}
     gone = [entity for place, entity in stored.items() if place not in kept and not isinstance(entity, User)]
-    return Plan([e for e in ordered if stored.get(_place(e)) != e], [key_of(e) for e in gone])
+    first, given, *rest = [[e for e in phase if stored.get(_place(e)) != e] for phase in wanted]
+    taken = [key_of(entity) for entity in gone if isinstance(entity, GroupMember)]
+    left = [key_of(entity) for entity in gone if not isinstance(entity, GroupMember)]
+    return Plan([first, given, taken, *rest, left])
+
+
+def _group_members(file: OrganisationFile, there: There, now: datetime) -> list[GroupMember]:
+    """Who is in which group; those that are there stay as they are, with whoever gave them."""
+    old = {_place(found): found for found in there.group_members}
+    new = [
+        group_member(file.organisation_id, person, parse(text), None, now)
+        for person, texts in file.groups_by_person().items()
+        for text in texts
+    ]
+    return [old.get(_place(found), found) for found in new]
 
 
 def _user(email: str, shown: str, now: datetime) -> User:
@@ -121,7 +154,8 @@ def _member(
     file: OrganisationFile, user: User, groups: set[str], old: OrganisationMember | None, now: datetime
 ) -> OrganisationMember:
     accepted_at = old.accepted_at if old is not None else None
-    return member_of(file.organisation_id, user, groups, accepted_at or now)
+    made = member_of(file.organisation_id, user, groups, accepted_at or now)
+    return made if old is None or old.groups != groups else replace(made, changed_by=old.changed_by)
 
 
 def _user_side(file: OrganisationFile, email: str, old: UserOrganisation | None, now: datetime) -> UserOrganisation:
@@ -129,19 +163,25 @@ def _user_side(file: OrganisationFile, email: str, old: UserOrganisation | None,
         old = UserOrganisation(
             email=email, organisation_id=file.organisation_id, organisation_name=file.name, invited_at=now
         )
-    return replace(old, organisation_name=file.name, accepted_at=old.accepted_at or now)
+    return replace(old, organisation_name=file.name, accepted_at=old.accepted_at or now, open_since=None)
 
 
-def _service(file: OrganisationFile, service_id: str) -> OrganisationService:
-    return OrganisationService(organisation_id=file.organisation_id, service_id=service_id, service_name=service_id)
+def _service(file: OrganisationFile, service_id: str, old: OrganisationService | None) -> OrganisationService:
+    made = OrganisationService(organisation_id=file.organisation_id, service_id=service_id, service_name=service_id)
+    return made if old is None or old.service_name != service_id else replace(made, changed_by=old.changed_by)
 
 
 def _organisation(file: OrganisationFile, there: There) -> Organisation:
-    owners = set(file.groups.get(OWNERS, ()))
+    owners, admins = set(file.groups.get(OWNERS, ())), set(file.groups.get(ADMINS, ()))
     if there.details is not None:
-        return replace(there.details.organisation, organisation_name=file.name, owners=owners)
-    copies = len(file.spellings)
-    return Organisation(organisation_id=file.organisation_id, organisation_name=file.name, owners=owners, copies=copies)
+        return replace(there.details.organisation, organisation_name=file.name, owners=owners, admins=admins)
+    return Organisation(
+        organisation_id=file.organisation_id,
+        organisation_name=file.name,
+        owners=owners,
+        admins=admins,
+        copies=len(file.spellings),
+    )
 
 
 def _place(entity: Entity) -> tuple[str, str]:

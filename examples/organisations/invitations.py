@@ -1,176 +1,219 @@
 """Invitations: made, accepted, declined, each in one transaction on both sides.
 
 An invitation is a pair of records without `acceptedAt`. The groups it offers lie in `waiting` on the organisation's
-side, so that whoever deletes a service finds them there; `groups` is absent until the transaction that accepts.
+side, so that whoever deletes a service finds them there; `groups` is absent until the transaction that accepts. Its
+mail is a task of the transaction that invites: it is sent once there is an invitation, and only then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from datetime import datetime
-from typing import Any, TypeVar
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
 
-from examples.organisations.access import all_of, check_owner, errors_by_class, is_member, owned_by
+from examples.organisations.access import allowed, errors_by_class, is_member
+from examples.organisations.addresses import address
+from examples.organisations.base import TRIES, first_of, read_parties
 from examples.organisations.copies import copied, details_are
 from examples.organisations.errors import (
     AlreadyAccepted,
     Contended,
+    Invalid,
     NoOpenInvitation,
-    NoSuchOrganisation,
     NotRegistered,
 )
-from examples.organisations.groups import OWNERS, Group, services_of, texts_of
-from examples.organisations.members import add_to_groups, check_services, raise_for_service
+from examples.organisations.groups import ADMINS, OWNERS, Group, parse, services_of, texts_of
+from examples.organisations.later import LATER
+from examples.organisations.members import Member, Members, check_services, give, raise_for_service
 from examples.organisations.model import (
     INVITATION_OPEN,
     MEMBER_INVITED,
+    ORGANISATION_KEPT,
+    Departure,
     Organisation,
     OrganisationMember,
     OrganisationService,
     User,
     UserOrganisation,
+    tasks,
 )
-from singletable import Database, Entity, TransactionCancelled, attr
+from examples.organisations.roles import Capability
+from singletable import Entity, Page, TransactionCancelled, attr
 
-E = TypeVar("E", bound=Entity)
+MAX_OFFERED = 45
+"""Groups of one invitation: accepting writes a record for each, and may meet a service for each."""
 
-TRIES = 10
+
+@dataclass(frozen=True)
+class OpenInvitation:
+    """As the organisation sees it."""
+
+    side: UserOrganisation
+    groups: Sequence[Group]
 
 
-def invite(
-    db: Database, now: datetime, organisation_id: str, email: str, groups: Collection[Group], by: str | None
-) -> None:
-    """One read of what there is, one write by it; again from the start where it changed in between."""
-    for _ in range(TRIES):
-        organisation, member = _read_for_invite(db, organisation_id, email, by)
-        if is_member(member):
-            if groups:
-                add_to_groups(db, organisation_id, email, groups, by)
+@dataclass(frozen=True)
+class Invitations(Members):
+    def invite(
+        self, organisation_id: str, email: str, groups: Collection[Group] = (), *, by: str | None = None
+    ) -> None:
+        """Invite an address, registered or not, and offer it groups. They mean nothing until it accepts. An open
+        invitation gets the groups added to those it offers; a member gets them at once; nothing else of either changes.
+
+        2 requests: 2 R (3 with `by`), then 10 W with the task that sends the mail (an open invitation: 4; a member: as
+        add_to_groups), and 2 W for each service. NoSuchOrganisation, NotAllowed, NoSuchService, BeingDeleted; Invalid
+        for more than 45 groups.
+        """
+        key = address(email)
+        for _ in range(TRIES):
+            found = read_parties(self.db, organisation_id, [key], by, Capability.INVITE)
+            member = found.members.get(key)
+            if is_member(member):
+                return self.add_to_groups(organisation_id, key, groups, by=by) if groups else None
+            offered = texts_of(groups) | (member.waiting if member is not None else set[str]())
+            if len(offered) > MAX_OFFERED:
+                raise Invalid(f"an invitation offers at most {MAX_OFFERED} groups")
+            try:
+                if member is None:
+                    self._invite_anew(found.organisation, key, groups, by)
+                elif not offered <= member.waiting:
+                    self._offer_more(member, groups, by)
+            except TransactionCancelled as cancelled:
+                if OrganisationService in errors_by_class(cancelled):
+                    raise_for_service(organisation_id, cancelled)
+            else:
+                return None
+        raise Contended(f"the invitation of {key!r}")
+
+    def accept(self, organisation_id: str, email: str) -> None:
+        """Become a member, with the groups that waited. Both sides, the user's record and the organisation hold, in one
+        transaction.
+
+        2 requests: 3 R, then 10 W, and 2 W for each group. NoOpenInvitation, AlreadyAccepted, NotRegistered.
+        """
+        key = address(email)
+        for _ in range(TRIES):
+            user, member = self._read_for_accept(organisation_id, key)
+            if user is None:
+                raise NotRegistered(key)
+            try:
+                self._accept(user, member)
+            except TransactionCancelled as cancelled:
+                if Organisation in errors_by_class(cancelled):
+                    raise NoOpenInvitation(organisation_id, key) from cancelled  # it is being deleted
+                continue
             return
+        raise Contended(f"the invitation of {key!r}")
+
+    def decline(self, organisation_id: str, email: str) -> None:
+        """Both sides of an open invitation go in one transaction. 1 request, 7 W. NoOpenInvitation, AlreadyAccepted."""
+        key = address(email)
+        gone = attr(Organisation.departure).set(Departure(key, key, self.now(), was_invited=True))
         try:
-            if member is None:
-                _invite_anew(db, now, organisation, email, groups, by)
-            elif groups:
-                _offer_more(db, organisation_id, email, groups, by)
+            with self.db.transaction() as tx:
+                tx.update(Organisation.by_id(organisation_id), gone, where=ORGANISATION_KEPT)
+                tx.delete(UserOrganisation.of_user(key, organisation_id), where=INVITATION_OPEN)
+                tx.delete(OrganisationMember.of_organisation(organisation_id, key), where=MEMBER_INVITED)
         except TransactionCancelled as cancelled:
-            if OrganisationService in errors_by_class(cancelled):
-                raise_for_service(organisation_id, cancelled)
-        else:
-            return
-    raise Contended(f"the invitation of {email!r}")
+            stored: Any = getattr(errors_by_class(cancelled).get(UserOrganisation), "stored", None)
+            if stored is not None:
+                raise AlreadyAccepted(organisation_id, key) from cancelled
+            raise NoOpenInvitation(organisation_id, key) from cancelled
 
+    def open_invitations(
+        self, organisation_id: str, *, limit: int = 25, after: str | None = None, by: str | None = None
+    ) -> Page[OpenInvitation]:
+        """A page of the open invitations, oldest first, with what they offer; from the index, a moment old.
 
-def accept(db: Database, now: datetime, organisation_id: str, email: str) -> None:
-    """One read of both sides and the user, one transaction over them as they were read."""
-    for _ in range(TRIES):
-        user, member = _read_for_accept(db, organisation_id, email)
-        if user is None:
-            raise NotRegistered(email)
-        try:
-            _accept(db, now, user, member)
-        except TransactionCancelled:
-            continue
-        return
-    raise Contended(f"the invitation of {email!r}")
+        3 requests: the caller's record and the organisation's; the page; 1 R for each invitation on it. NotAllowed.
+        """
+        read_parties(self.db, organisation_id, [], by, Capability.INVITE)
+        page = self.db.page(UserOrganisation.open_of_organisation(organisation_id), limit=limit, after=after)
+        keys = [OrganisationMember.of_organisation(organisation_id, side.email) for side in page.items]
+        offers = {m.email: m.waiting for m in self.db.get_many(keys, consistent=True) if not is_member(m)}
+        found = [
+            OpenInvitation(side, [parse(text) for text in sorted(offers[side.email])])
+            for side in page.items
+            if side.email in offers
+        ]
+        return Page(found, page.position)
 
-
-def decline(db: Database, organisation_id: str, email: str) -> None:
-    """Both sides go, where neither is accepted."""
-    try:
-        with db.transaction() as tx:
-            tx.delete(UserOrganisation.of_user(email, organisation_id), where=INVITATION_OPEN)
-            tx.delete(OrganisationMember.of_organisation(organisation_id, email), where=MEMBER_INVITED)
-    except TransactionCancelled as cancelled:
-        stored: Any = getattr(errors_by_class(cancelled).get(UserOrganisation), "stored", None)
-        if stored is not None:
-            raise AlreadyAccepted(organisation_id, email) from cancelled
-        raise NoOpenInvitation(organisation_id, email) from cancelled
-
-
-def _read_for_invite(
-    db: Database, organisation_id: str, email: str, by: str | None
-) -> tuple[Organisation, OrganisationMember | None]:
-    people = dict.fromkeys([email] if by is None else [email, by])
-    found: list[Entity] = db.get_many(
-        [
-            Organisation.by_id(organisation_id),
-            *(OrganisationMember.of_organisation(organisation_id, person) for person in people),
-        ],
-        consistent=True,
-    )
-    members = list(_all_of(found, OrganisationMember))
-    organisation = _one_of(found, Organisation)
-    if organisation is None:
-        raise NoSuchOrganisation(organisation_id)
-    check_owner(organisation, members, by)
-    return organisation, next((m for m in members if m.email == email), None)
-
-
-def _invite_anew(
-    db: Database, now: datetime, organisation: Organisation, email: str, groups: Collection[Group], by: str | None
-) -> None:
-    """The name is copied, so the organisation must still have it, and must know of the copy."""
-    organisation_id, name = organisation.organisation_id, organisation.organisation_name
-    as_read = all_of((attr(Organisation.organisation_name) == name, owned_by(by)))
-    with db.transaction() as tx:
-        tx.update(Organisation.by_id(organisation_id), attr(Organisation.copies).add(1), where=as_read)
-        check_services(tx, organisation_id, services_of(groups))
-        tx.create(
-            UserOrganisation(email=email, organisation_id=organisation_id, organisation_name=name, invited_at=now)
+    # --- writes -------------------------------------------------------------------------------------------------------
+    def _invite_anew(self, organisation: Organisation, email: str, groups: Collection[Group], by: str | None) -> None:
+        """The name is copied, so the organisation must still have it, and must know of the copy."""
+        organisation_id, name, now = organisation.organisation_id, organisation.organisation_name, self.now()
+        as_read = (attr(Organisation.organisation_name) == name) & allowed(by, Capability.INVITE)
+        side = UserOrganisation(
+            email=email,
+            organisation_id=organisation_id,
+            organisation_name=name,
+            invited_at=now,
+            invited_by=by,
+            open_since=now,
         )
-        tx.create(OrganisationMember(organisation_id=organisation_id, email=email, waiting=texts_of(groups)))
-
-
-def _offer_more(db: Database, organisation_id: str, email: str, groups: Collection[Group], by: str | None) -> None:
-    """More groups for an invitation that is open: nothing else of it changes."""
-    more = attr(OrganisationMember.waiting).include(texts_of(groups))
-    with db.transaction() as tx:
-        tx.check(Organisation.by_id(organisation_id), where=owned_by(by))
-        check_services(tx, organisation_id, services_of(groups))
-        tx.update(OrganisationMember.of_organisation(organisation_id, email), more, where=MEMBER_INVITED)
-
-
-def _read_for_accept(db: Database, organisation_id: str, email: str) -> tuple[User | None, OrganisationMember]:
-    found: list[Entity] = db.get_many(
-        [
-            User.by_email(email),
-            UserOrganisation.of_user(email, organisation_id),
-            OrganisationMember.of_organisation(organisation_id, email),
-        ],
-        consistent=True,
-    )
-    invitation, member = _one_of(found, UserOrganisation), _one_of(found, OrganisationMember)
-    if invitation is None or member is None:
-        raise NoOpenInvitation(organisation_id, email)
-    if invitation.accepted_at is not None or is_member(member):
-        raise AlreadyAccepted(organisation_id, email)
-    return _one_of(found, User), member
-
-
-def _accept(db: Database, now: datetime, user: User, member: OrganisationMember) -> None:
-    organisation_id, email = member.organisation_id, member.email
-    with db.transaction() as tx:
-        tx.update(User.by_email(email), attr(User.copies).add(1), where=details_are(user))
-        tx.update(
-            UserOrganisation.of_user(email, organisation_id),
-            attr(UserOrganisation.accepted_at).set(now),
-            where=INVITATION_OPEN,
+        member = OrganisationMember(
+            organisation_id=organisation_id, email=email, waiting=texts_of(groups), changed_by=by
         )
-        tx.update(
-            OrganisationMember.of_organisation(organisation_id, email),
-            attr(OrganisationMember.accepted_at).set(now),
-            attr(OrganisationMember.groups).set(member.waiting),
-            attr(OrganisationMember.waiting).set(set[str]()),
-            *copied(user),
-            where=MEMBER_INVITED & (attr(OrganisationMember.waiting) == member.waiting),
+        with self.db.transaction() as tx:
+            tx.update(Organisation.by_id(organisation_id), attr(Organisation.copies).add(1), where=as_read)
+            check_services(tx, organisation_id, services_of(groups))
+            tx.create(side)
+            tx.create(member)
+            tx.add(tasks.after(timedelta(0), LATER.invitation_mail(organisation_id, email, now)))
+
+    def _offer_more(self, member: OrganisationMember, groups: Collection[Group], by: str | None) -> None:
+        """More groups for an invitation that is open: nothing else of it changes."""
+        waiting, organisation_id = attr(OrganisationMember.waiting), member.organisation_id
+        with self.db.transaction() as tx:
+            tx.check(Organisation.by_id(organisation_id), where=allowed(by, Capability.INVITE))
+            check_services(tx, organisation_id, services_of(groups))
+            tx.update(
+                OrganisationMember.of_organisation(organisation_id, member.email),
+                waiting.include(texts_of(groups)),
+                attr(OrganisationMember.changed_by).set(by),
+                where=MEMBER_INVITED & (waiting == member.waiting),
+            )
+
+    def _read_for_accept(self, organisation_id: str, email: str) -> tuple[User | None, OrganisationMember]:
+        found: list[Entity] = self.db.get_many(
+            [
+                User.by_email(email),
+                UserOrganisation.of_user(email, organisation_id),
+                OrganisationMember.of_organisation(organisation_id, email),
+            ],
+            consistent=True,
         )
-        if OWNERS.text in member.waiting:
-            tx.update(Organisation.by_id(organisation_id), attr(Organisation.owners).include({email}))
+        invitation, member = first_of(found, UserOrganisation), first_of(found, OrganisationMember)
+        if invitation is None or member is None:
+            raise NoOpenInvitation(organisation_id, email)
+        if invitation.accepted_at is not None or is_member(member):
+            raise AlreadyAccepted(organisation_id, email)
+        return first_of(found, User), member
 
-
-def _one_of(found: Iterable[Entity], kind: type[E]) -> E | None:
-    return next(iter(_all_of(found, kind)), None)
-
-
-def _all_of(found: Iterable[Entity], kind: type[E]) -> list[E]:
-    return [entity for entity in found if isinstance(entity, kind)]
+    def _accept(self, user: User, member: OrganisationMember) -> None:
+        organisation_id, email, now = member.organisation_id, member.email, self.now()
+        groups = [parse(text) for text in sorted(member.waiting)]
+        roles = [attr(Organisation.owners).include({email})] if OWNERS in groups else []
+        roles += [attr(Organisation.admins).include({email})] if ADMINS in groups else []
+        with self.db.transaction() as tx:
+            if roles:
+                tx.update(Organisation.by_id(organisation_id), *roles, where=ORGANISATION_KEPT)
+            else:
+                tx.check(Organisation.by_id(organisation_id), where=ORGANISATION_KEPT)
+            tx.update(User.by_email(email), attr(User.copies).add(1), where=details_are(user))
+            tx.update(
+                UserOrganisation.of_user(email, organisation_id),
+                attr(UserOrganisation.accepted_at).set(now),
+                attr(UserOrganisation.open_since).set(None),
+                where=INVITATION_OPEN,
+            )
+            tx.update(
+                OrganisationMember.of_organisation(organisation_id, email),
+                attr(OrganisationMember.accepted_at).set(now),
+                attr(OrganisationMember.groups).set(member.waiting),
+                attr(OrganisationMember.waiting).set(set[str]()),
+                *copied(user),
+                where=MEMBER_INVITED & (attr(OrganisationMember.waiting) == member.waiting),
+            )
+            give(tx, Member(organisation_id, email, member.changed_by, now), groups)

@@ -105,7 +105,11 @@ def _copying(app: Service, id: str) -> Iterator[Action]:
     yield "put an organisation", "its name, with the copies", lambda: app.put_organisation(id, "Coast")
     yield "refresh a user", "names as they are now", lambda: app.refresh_user("grace@example.org")
     yield "refresh an organisation", "details as they are now", lambda: app.refresh_organisation(id)
-    yield "message a group", "details refreshed first", lambda: f"{app.message(id, group, lambda person: None)} sent"
+    yield (
+        "message a group",
+        "details refreshed first",
+        lambda: f"{app.recipients(id, group, lambda one: None)} people",
+    )
 
 
 def _leaving(app: Service, id: str) -> Iterator[Action]:

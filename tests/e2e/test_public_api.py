@@ -14,7 +14,7 @@ FOR_ALL = {"singletable", "singletable.errors", "singletable.records", "singleta
 FACADES = {
     "goals": FOR_ALL | {"singletable.graph"},
     "manhunt": FOR_ALL | {"singletable.streams", "singletable.tasks"},
-    "organisations": FOR_ALL | {"singletable.streams"},
+    "organisations": FOR_ALL | {"singletable.streams", "singletable.tasks"},
     "projects": FOR_ALL | {"singletable.documents", "singletable.sync", "singletable.values"},
 }
 """What each application may use."""

@@ -45,8 +45,8 @@ def groups(app: Service, id: str = "small") -> dict[str, list[str]]:
 
 def test_people_are_members_with_the_files_spelling(empty: Service) -> None:
     told = load(empty, SMALL)
-    assert told[0] == (0, 12)
-    assert told[-1] == (12, 12)
+    assert told[0] == (0, 19)
+    assert told[-1] == (19, 19)
     odd = {"ci/cd": ["grace"], 'odd: "%2F" ünï': ["Linus"]}
     assert groups(empty) == {"owner": ["Ada"], "member": ["Linus", "grace"], **odd}
     services = empty.organisation_details("small").services

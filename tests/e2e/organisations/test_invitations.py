@@ -9,7 +9,7 @@ from examples.organisations.errors import (
     NoOpenInvitation,
     NoSuchOrganisation,
     NoSuchService,
-    NotAnOwner,
+    NotAllowed,
     NotRegistered,
 )
 from examples.organisations.groups import OWNERS, Group
@@ -54,6 +54,7 @@ def test_inviting_again_adds_to_the_groups_that_wait(app: Service, org: str) -> 
     place = (f"organisation/{org}", f"organisationMember/{INVITED}")
     assert sorted(after[place].pop("waiting")["SS"]) == ["organisationGroup/crew", "serviceGroup/api/pilots"]
     assert before[place].pop("waiting")["SS"] == ["organisationGroup/crew"]
+    assert after[place].pop("changedBy") == {"S": OWNER}
     assert before == after
 
 
@@ -112,7 +113,7 @@ def test_an_invited_owner_is_one_from_accepting_on(app: Service, org: str) -> No
 
 def test_who_may_invite(app: Service, org: str) -> None:
     before = raw_items(app.db)
-    with pytest.raises(NotAnOwner):
+    with pytest.raises(NotAllowed):
         app.invite(org, STRANGER, by=MEMBER)
     for outside in (INVITED, STRANGER):
         with pytest.raises(NoSuchOrganisation):
@@ -129,11 +130,11 @@ def test_who_may_invite(app: Service, org: str) -> None:
 @pytest.mark.parametrize(
     ("email", "by", "read", "write"),
     [
-        (STRANGER, None, 2.0, 6.0),
-        (STRANGER, OWNER, 3.0, 6.0),
+        (STRANGER, None, 2.0, 10.0),
+        (STRANGER, OWNER, 3.0, 10.0),
         (INVITED, OWNER, 3.0, 4.0),
-        (MEMBER, None, 2.0, 1.0),
-        (MEMBER, OWNER, 3.0, 4.0),
+        (MEMBER, None, 2.0, 7.0),
+        (MEMBER, OWNER, 3.0, 7.0),
     ],
 )
 def test_what_inviting_costs(app: Service, org: str, email: str, by: str | None, read: float, write: float) -> None:
@@ -148,8 +149,8 @@ def test_what_answers_cost(app: Service, org: str) -> None:
         app.accept(org, INVITED)
     with app.db.meter() as declining:
         app.decline(org, STRANGER)
-    assert (accepting.requests, accepting.read_units, accepting.write_units) == (2, 3.0, 6.0)
-    assert (declining.requests, declining.read_units, declining.write_units) == (1, 0.0, 4.0)
+    assert (accepting.requests, accepting.read_units, accepting.write_units) == (2, 3.0, 10.0)
+    assert (declining.requests, declining.read_units, declining.write_units) == (1, 0.0, 7.0)
 
 
 # --- somebody else comes in between -----------------------------------------------------------------------------------

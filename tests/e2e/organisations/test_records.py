@@ -19,7 +19,10 @@ def test_stored_names_are_those_of_the_layout(app: Service, org: str) -> None:
     assert copy["groups"] == {"SS": ["organisationGroup/crew"]}
     assert copy["firstName"] == {"S": "Grace"}
     assert items[f"organisation/{org}", "organisationService/api"]["serviceName"] == {"S": "The API"}
+    grant = items[f"groupsOf/{org}/organisationGroup", f"groupMember/crew/{MEMBER}"]
+    assert grant["givenAt"]["S"].startswith("2026-01-01T")
     types = {"user", "userOrganisation", "organisation", "organisationMember", "organisationService"}
+    types |= {"groupMember", "_task"}
     assert {item["typ"]["S"] for item in items.values()} == types
     assert all("v" in item for item in items.values())
 

@@ -53,7 +53,7 @@ def test_one_users_partition_holds_nothing_of_another_with_a_longer_address(app:
     assert app.user_details("linus@example.orgx").invitations == ()
 
 
-@pytest.mark.parametrize(("email", "write_units"), [(STRANGER, 1.0), (MEMBER, 4.0)])
+@pytest.mark.parametrize(("email", "write_units"), [(STRANGER, 1.0), (MEMBER, 5.0)])
 def test_what_a_put_costs(app: Service, org: str, email: str, write_units: float) -> None:
     with app.db.meter() as meter:
         app.put_user(email, first_name="New")
