@@ -12,6 +12,18 @@ from pathlib import Path
 import click
 
 from examples.projects.board.commands import serve, token
+from examples.projects.branching import (
+    branch,
+    delete,
+    item_history,
+    item_history_json,
+    merge,
+    print_item_history,
+    tag,
+    tags,
+    untag,
+    version_of_tag,
+)
 from examples.projects.export import export_version
 from examples.projects.import_git import import_git
 from examples.projects.model import projects as projects_table
@@ -129,17 +141,6 @@ def mutate(app: Service, project: str, mutation: str, arguments: str) -> None:
 
 @main.command()
 @click.argument("project")
-@click.argument("new")
-@click.option("--version", type=click.IntRange(0), help="Where to begin; by default the newest.")
-@pass_opened
-def branch(app: Service, project: str, new: str, version: int | None) -> None:
-    """A new project that begins as a version of another."""
-    made = app.branch(project, new, version)
-    click.echo(f"branched {project} into {made.id}, version {made.version}")
-
-
-@main.command()
-@click.argument("project")
 @click.argument("version", type=click.IntRange(0))
 @pass_opened
 def restore(app: Service, project: str, version: int) -> None:
@@ -213,15 +214,24 @@ def projects(app: Service, organisation: str, as_json: bool) -> None:
 @click.argument("item", required=False)
 @click.option("--version", type=click.IntRange(0), help="By default the newest.")
 @click.option("--time", type=click.DateTime(TIMES), help="What was the newest then, in UTC where no zone is given.")
+@click.option("--tag", "name", help="The version of this name.")
 @AS_JSON
 @pass_opened
 def show(
-    app: Service, project: str, item: str | None, version: int | None, time: datetime | None, as_json: bool
+    app: Service,
+    project: str,
+    item: str | None,
+    version: int | None,
+    time: datetime | None,
+    name: str | None,
+    as_json: bool,
 ) -> None:
     """A version of a project; with ITEM, like shapes/s1 or files/README.md, the content of that."""
-    if version is not None and time is not None:
-        raise click.UsageError("--version and --time name one version each: leave one out")
-    found, took = metered(app.db, lambda: app.version(project, version, time))
+    if [version, time, name].count(None) < 2:
+        raise click.UsageError("--version, --time and --tag name one version each: leave the others out")
+    found, took = metered(
+        app.db, lambda: app.version(project, version, time) if name is None else version_of_tag(app, project, name)
+    )
     if item is not None:
         content = item_of(found, item)
         return print_json(item_json(content)) if as_json else print_item(content)
@@ -233,12 +243,22 @@ def show(
 
 @main.command()
 @click.argument("project")
+@click.argument("item", required=False)
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
 @click.option("--after", help="The cursor that the page before gave.")
+@click.option("--before", type=click.IntRange(1), help="With ITEM: what was changed before this version.")
 @AS_JSON
 @pass_opened
-def history(app: Service, project: str, limit: int, after: str | None, as_json: bool) -> None:
-    """The versions of a project, newest first, with the mutations that made each."""
+def history(
+    app: Service, project: str, item: str | None, limit: int, after: str | None, before: int | None, as_json: bool
+) -> None:
+    """The versions of a project, newest first, with the mutations that made each; with ITEM who changed that."""
+    if item is not None:
+        changes, took = metered(app.db, lambda: item_history(app, project, item, limit, before))
+        if as_json:
+            return print_json(item_history_json(changes))
+        print_item_history(item, changes)
+        return print_cost(took.cost)
     found, took = metered(app.db, lambda: app.history(project, limit, after))
     if as_json:
         return print_json(history_json(found))
@@ -259,6 +279,11 @@ def diff(app: Service, project: str, before: int, after: int, as_json: bool) -> 
         return print_json(diff_json(found))
     print_diff(project, found)
     return print_cost(took.cost)
+
+
+# --- branches and names -----------------------------------------------------------------------------------------------
+for command in (branch, merge, tag, untag, tags, delete):
+    main.add_command(command)
 
 
 # --- the board --------------------------------------------------------------------------------------------------------

@@ -7,16 +7,23 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
 from examples.projects.board.requests import App, Caller
 from examples.projects.board.schemas import (
+    BranchIn,
     DifferenceOut,
     HistoryOut,
+    ItemHistoryOut,
+    MergeIn,
+    MergeOut,
     NameIn,
     ProjectOut,
     ProjectsOut,
     SnapshotOut,
+    TagIn,
+    TagOut,
+    TagsOut,
     VersionIn,
     VersionMadeOut,
 )
@@ -64,6 +71,52 @@ async def difference(
 async def restore(app: App, caller: Caller, project_id: str, given: VersionIn) -> VersionMadeOut:
     """A new version that is as an older one was."""
     return VersionMadeOut(version=await app.restore(caller, project_id, given.version))
+
+
+@routes.post(ONE + "/branch", status_code=201)
+async def branch(app: App, caller: Caller, project_id: str, given: BranchIn) -> ProjectOut:
+    """A new board that begins as a version of this one, and shares its contents."""
+    return await app.branch(caller, project_id, given.version)
+
+
+@routes.post(ONE + "/merge")
+async def merge(app: App, caller: Caller, project_id: str, given: MergeIn, response: Response) -> MergeOut:
+    """Merge what was done here, since both were the same, into another board. 409 where conflicts are left."""
+    found = await app.merge(caller, project_id, onto=given.onto, prefer=given.prefer)
+    response.status_code = 200 if found.merged else 409
+    return found
+
+
+@routes.get(ONE + "/tags")
+async def tags(app: App, caller: Caller, project_id: str, limit: Limit = 50, after: str | None = None) -> TagsOut:
+    """The names of its versions."""
+    return await app.tags(caller, project_id, limit=limit, after=after)
+
+
+@routes.post(ONE + "/tags", status_code=201)
+async def tag(app: App, caller: Caller, project_id: str, given: TagIn) -> TagOut:
+    """Name a version, the newest by default."""
+    return await app.tag(caller, project_id, given.name, version=given.version)
+
+
+@routes.delete(ONE + "/tags/{name}", status_code=204)
+async def untag(app: App, caller: Caller, project_id: str, name: str) -> None:
+    """Take a name away. Its version stays."""
+    await app.untag(caller, project_id, name)
+
+
+@routes.get(ONE + "/history")
+async def item_history(
+    app: App, caller: Caller, project_id: str, item: str, limit: Limit = 20, before: Number | None = None
+) -> ItemHistoryOut:
+    """Who changed an item, as `shapes/s1`."""
+    return await app.item_history(caller, project_id, item, limit=limit, before=before)
+
+
+@routes.delete(ONE, status_code=204)
+async def delete(app: App, caller: Caller, project_id: str) -> None:
+    """Delete a board with all its versions. It is hidden at once; repeat a call that failed."""
+    await app.delete(caller, project_id)
 
 
 @routes.get(ONE)

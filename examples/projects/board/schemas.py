@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -87,3 +87,78 @@ class DifferenceOut(BaseModel):
 
 class VersionMadeOut(BaseModel):
     version: int
+
+
+class BranchIn(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    version: int | None = Field(default=None, ge=0)
+
+
+class MergeIn(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    onto: str
+    prefer: Literal["ours", "theirs"] | None = None
+
+
+class ConflictOut(BaseModel):
+    """An item that both changed, with its three contents; null where there is none. Without `collection` a value."""
+
+    collection: str
+    id: str
+    base: Item
+    ours: Item
+    theirs: Item
+
+
+class TakenOut(BaseModel):
+    collection: str
+    id: str
+
+
+class MergeOut(BaseModel):
+    """`merged` is false where conflicts are left: then nothing was written. `version` is null where nothing was new."""
+
+    merged: bool
+    version: int | None
+    taken: list[TakenOut]
+    conflicts: list[ConflictOut]
+
+
+class TagIn(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(min_length=1, max_length=200)
+    version: int | None = Field(default=None, ge=0)
+
+
+class TagOut(BaseModel):
+    name: str
+    version: int
+
+
+class TagsOut(BaseModel):
+    tags: list[TagOut]
+    after: str | None
+
+
+class ChangerOut(BaseModel):
+    client: str
+    id: int
+    name: str
+    user: str | None
+
+
+class ItemChangeOut(BaseModel):
+    project: str
+    version: int
+    time: datetime
+    change: Literal["added", "changed", "removed"]
+    by: list[ChangerOut]
+
+
+class ItemHistoryOut(BaseModel):
+    """Newest first. It goes on in the board that this one was branched from."""
+
+    changes: list[ItemChangeOut]

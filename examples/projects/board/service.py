@@ -6,29 +6,48 @@ A board of another organisation looks the same as one that is not there.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Literal, TypeVar
 
 from examples.projects.board.schemas import (
     AppliedOut,
     ChangeOut,
+    ChangerOut,
+    ConflictOut,
     DifferenceOut,
     HistoryOut,
+    ItemChangeOut,
+    ItemHistoryOut,
     ItemsDifferenceOut,
+    MergeOut,
     ProjectOut,
     ProjectsOut,
     SnapshotOut,
+    TagOut,
+    TagsOut,
+    TakenOut,
     VersionOut,
 )
 from examples.projects.errors import Missing, Refused
 from examples.projects.model import Project
 from examples.projects.rights import organisation_of
-from singletable import AsyncDatabase, NotFound
-from singletable.documents import AsyncDocuments, CollectionDiff, Items, Listing, Version
+from singletable import AlreadyExists, AsyncDatabase, NotFound
+from singletable.documents import (
+    AsyncDocuments,
+    CollectionDiff,
+    Conflict,
+    ItemChange,
+    Items,
+    Listing,
+    Merge,
+    Place,
+    Version,
+)
 from singletable.sync import Sync
 
 T = TypeVar("T")
 ID_BYTES = 12
+Side = Literal["ours", "theirs"]
 
 
 class Boards:
@@ -101,6 +120,83 @@ class Boards:
         self.sync.notify(id, made.version)
         return made.version
 
+    # --- branches and names -------------------------------------------------------------------------------------------
+    async def branch(self, user: str, id: str, version: int | None) -> ProjectOut:
+        """A new board that begins as a version of another, under an id that nobody guesses."""
+        await self._check(user, id)
+        return _listed(await self.documents.branch(id, secrets.token_hex(ID_BYTES), version=version))
+
+    async def merge(self, user: str, id: str, *, onto: str, prefer: Side | None) -> MergeOut:
+        """Merge a board's changes into another one of the user's. With a conflict that is left, nothing is written."""
+        await self._check(user, id)
+        await self._check(user, onto)
+        found = await self.documents.merge(id, onto=onto, prefer=prefer, principal=user)
+        version = found.outcome.version if found.outcome is not None else None
+        if version is not None:
+            self.sync.notify(onto, version)
+        taken = [TakenOut(collection=collection, id=item) for collection, item in found.taken]
+        conflicts = await self._conflicts(found)
+        return MergeOut(merged=found.is_merged, version=version, taken=taken, conflicts=conflicts)
+
+    async def _conflicts(self, found: Merge) -> list[ConflictOut]:
+        """Conflicts with the contents of the three versions."""
+        if not found.conflicts:
+            return []
+        contents: list[Mapping[tuple[str, str], Any]] = [
+            await self._contents(place, found.conflicts) for place in (found.base, found.ours, found.theirs)
+        ]
+        return [
+            ConflictOut(
+                collection=each.collection,
+                id=each.id,
+                base=contents[0].get((each.collection, each.id), each.base),
+                ours=contents[1].get((each.collection, each.id), each.ours),
+                theirs=contents[2].get((each.collection, each.id), each.theirs),
+            )
+            for each in found.conflicts
+        ]
+
+    async def _contents(self, place: Place, conflicts: Sequence[Conflict]) -> Mapping[tuple[str, str], Any]:
+        board = await self.documents.at(place.document_id, version=place.number)
+        contents: dict[tuple[str, str], Any] = {}
+        parts: dict[str, Items[Any]] = {"shapes": board.shapes, "comments": board.comments}
+        for name, items in parts.items():
+            ids = [each.id for each in conflicts if each.collection == name and each.id in items]
+            contents |= {(name, id): value for id, value in (await self.documents.load(items, ids)).items()}
+        return contents
+
+    async def tags(self, user: str, id: str, *, limit: int, after: str | None) -> TagsOut:
+        await self._check(user, id)
+        page = await self.documents.tags(id, limit=limit, after=after, principal=user)
+        return TagsOut(tags=[TagOut(name=tag.name, version=tag.number) for tag in page.items], after=page.cursor)
+
+    async def tag(self, user: str, id: str, name: str, *, version: int | None) -> TagOut:
+        """Name a version. Refused where the name is given."""
+        await self._check(user, id)
+        try:
+            made = await self.documents.tag(id, name, version=version)
+        except AlreadyExists:
+            raise Refused(f"there is a tag {name!r} already") from None
+        return TagOut(name=made.name, version=made.number)
+
+    async def untag(self, user: str, id: str, name: str) -> None:
+        await self._check(user, id)
+        await self.documents.untag(id, name)
+
+    async def item_history(self, user: str, id: str, item: str, *, limit: int, before: int | None) -> ItemHistoryOut:
+        """Who changed an item, as `shapes/s1`. Missing where it names no collection."""
+        await self._check(user, id)
+        name, _, item_id = item.partition("/")
+        collections: dict[str, Any] = {"shapes": Project.shapes, "comments": Project.comments}
+        if name not in collections:
+            raise Missing(item)
+        found = await self.documents.item_history(id, collections[name], item_id, limit=limit, before=before)
+        return ItemHistoryOut(changes=[_change(each) for each in found])
+
+    async def delete(self, user: str, id: str) -> None:
+        await self._check(user, id)
+        await self.documents.delete(id)
+
     # --- how ----------------------------------------------------------------------------------------------------------
     async def _check(self, user: str, id: str) -> None:
         if await self.documents.parent(id) != organisation_of(user):
@@ -145,6 +241,16 @@ def _listed(board: Project) -> ProjectOut:
 def _version(row: Version) -> VersionOut:
     mutations = [AppliedOut(client=a.client, id=a.id, name=a.name, rejected=a.rejected) for a in row.mutations]
     return VersionOut(version=row.number, time=row.time, mutations=mutations)
+
+
+def _change(change: ItemChange) -> ItemChangeOut:
+    return ItemChangeOut(
+        project=change.document_id,
+        version=change.version,
+        time=change.time,
+        change="added" if change.before is None else "removed" if change.after is None else "changed",
+        by=[ChangerOut(client=m.client, id=m.id, name=m.name, user=m.principal) for m in change.mutations],
+    )
 
 
 def _only(values: dict[str, T], ids: Sequence[str]) -> dict[str, T]:

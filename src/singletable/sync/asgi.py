@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from singletable.errors import Conflict, InvalidRequest, OutcomeUnknown, Unavailable
+from singletable.errors import Conflict, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from singletable.sync.access import HttpRequest
 from singletable.sync.event_loop import in_background, with_timeout
 from singletable.sync.http import (
@@ -240,7 +240,7 @@ def _errors_as_statuses() -> Generator[None, None, None]:
     """Errors as the statuses that a client acts on; none reveals what is stored."""
     try:
         yield
-    except Missing:
+    except (Missing, NotFound):
         raise Refused(404, "not-found", "no such project") from None
     except Gap as gap:
         raise Refused(409, "gap", f"{gap}: push again from the first unconfirmed one") from None

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
 
-from singletable.errors import Unavailable
+from singletable.errors import NotFound, Unavailable
 from singletable.sync.event_loop import Signal
 from singletable.sync.limits import Limits
 
@@ -46,6 +46,11 @@ class Channel:
         self.version = 0
         self.read_at = float("-inf")
 
+    def end(self) -> None:
+        for listener in self.listeners:
+            listener.ended = True
+            listener.signal.set()
+
     def notify(self, version: int) -> None:
         if version > self.version:
             self.version = version
@@ -78,9 +83,7 @@ class Pokes:
         """End all streams, and new ones at once: the server shuts down. A signal handler may call it."""
         self._closed = True
         for channel in self._channels.values():
-            for listener in channel.listeners:
-                listener.ended = True
-                listener.signal.set()
+            channel.end()
 
     @contextmanager
     def listen(self, document_id: str, user: str) -> Generator[Listener, None, None]:
@@ -114,8 +117,12 @@ class Pokes:
         while not listener.ended:
             if self._now() - channel.read_at >= self._poll_seconds:
                 channel.read_at = self._now()
-                with suppress(Unavailable):  # read again after poll_seconds
-                    channel.notify(await head(document_id))
+                try:
+                    with suppress(Unavailable):  # read again after poll_seconds
+                        channel.notify(await head(document_id))
+                except NotFound:  # it was deleted
+                    channel.end()
+                    return None
             if channel.version > listener.notified:
                 listener.notified = channel.version
                 return channel.version

@@ -250,6 +250,9 @@ class Sync:
             try:
                 while await self._locks.run(document_id, lambda: self._apply_next(document_id)):
                     continue
+            except NotFound:
+                log.info("the document was deleted before its mutations were applied")
+                return
             except (Unavailable, Conflict, OutcomeUnknown) as error:
                 log.warning("pushed mutations stay in the inbox: %s", error.code)
                 await self._db.port.sleep(_FIRST_WAIT_SECONDS * 2**tried * self._db.port.random())

@@ -207,3 +207,34 @@ def test_what_is_printed_is_one_value(kept: CommandLine, imported: dict[str, Any
     """Progress and costs go beside it."""
     for arguments in (("projects",), ("show", imported["project"]), ("diff", imported["project"], "1", "2")):
         json.loads(kept(*arguments, "--json").out)
+
+
+# --- branches, names, deletion ----------------------------------------------------------------------------------------
+def test_a_branch_is_merged_named_traced_and_deleted(tmp_path: Path) -> None:
+    run = command_line(tmp_path)
+    run("create", "b1", "--name", "Atlas")
+    run("mutate", "b1", "put_shape", '{"id": "s1", "shape": {"x": 1}}')
+    assert run("tag", "b1", "first").out == "version 1 of b1 is first\n"
+    assert run("branch", "b1", "b2").out == "branched b1 into b2, version 0\n"
+    run("mutate", "b2", "move_shape", '{"id": "s1", "x": 5, "y": 5}')
+    run("mutate", "b2", "rename", '{"name": "Theirs"}')
+    run("mutate", "b1", "rename", '{"name": "Ours"}')
+    left = run("merge", "b2", "--onto", "b1", check=False)
+    assert left.out == (
+        "conflict in name: base 'Atlas', ours 'Ours', theirs 'Theirs'\n"
+        "1 conflicts; nothing was written. Say --prefer ours, or --prefer theirs.\n"
+    )
+    merged = run("merge", "b2", "--onto", "b1", "--prefer", "ours", "--json").json
+    assert (merged["merged"], merged["version"], merged["taken"]) == (True, 3, [{"collection": "shapes", "id": "s1"}])
+    assert run("show", "b1", "shapes/s1", "--json").json == {"x": 5, "y": 5}
+    assert run("show", "b1", "shapes/s1", "--tag", "first", "--json").json == {"x": 1}
+    assert run("merge", "b2", "--onto", "b1").out == "b1 has all of it already\n"
+    changes = run("history", "b1", "shapes/s1", "--json").json["changes"]
+    assert [(each["version"], each["mutations"][0]["name"]) for each in changes] == [(3, "$merge"), (1, "put_shape")]
+    assert "put_shape 1 of operator" in run("history", "b1", "shapes/s1").out
+    assert run("tags", "b1", "--json").json == {"tags": [{"name": "first", "version": 1}]}
+    assert run("untag", "b1", "first").out == "b1 has no tag first\n"
+    assert run("delete", "b1", "--yes").out == "deleted b1\n"
+    assert run("show", "b2", "shapes/s1", "--json").json == {"x": 5, "y": 5}
+    assert run("check", "b2").out == "b2 is sound\n"
+    assert "no project 'b1'" in run("delete", "b1", "--yes", check=False).err

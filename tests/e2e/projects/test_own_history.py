@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from examples.projects.files import File
 from examples.projects.import_git import import_git
+from examples.projects.model import Repository, commit
 from examples.projects.service import Service
+from tests.documents.recording import recorded
 from tests.e2e.projects.comparing import assert_same_history
 from tests.e2e.projects.conftest import ORGANISATION
 from tests.e2e.projects.gitted import commits_of
@@ -53,3 +56,49 @@ def test_the_first_commits(app: Service, own: Path) -> None:
 @pytest.mark.timeout(600)
 def test_every_commit(app: Service, own: Path) -> None:
     assert assert_imported(app, own, None) < 120
+
+
+# --- branches of it ---------------------------------------------------------------------------------------------------
+def test_a_branch_of_the_history_copies_nothing_and_merges_exactly(app: Service, own: Path, tmp_path: Path) -> None:
+    """The branch gets some commits and the origin others: what comes out has both, and conflicts where both touched."""
+    limit = 20
+    source = import_git(app.db, app.blobs, own, organisation=ORGANISATION, limit=limit).project
+    repositories = app.repositories
+    before = blobs_in(tmp_path)
+    with recorded(repositories) as written:
+        app.branch(source, "branch", 10)
+    assert written.blobs == []
+    assert written.bytes_of() < 2048
+    assert blobs_in(tmp_path) == before
+    base = hashes(repositories.at(source, version=10))
+    ours = hashes(repositories.head(source))
+    changed = {path for path in {*base, *ours} if base.get(path) != ours.get(path)}
+    same = sorted(set(base) - changed)
+    own_paths, both = same[:3], sorted(changed & set(base) & set(ours))[:2]
+    contents = [File(mode="100644", text=f"of the branch: {path}\n") for path in [*own_paths, *both]]
+    refs = repositories.store("branch", Repository.files, contents)
+    puts = dict(zip([*own_paths, *both], refs, strict=True))
+    edit = commit(id="f" * 40, author="a", time="", message="of the branch", puts=puts, deletes=[])
+    repositories.apply("branch", [edit.by("git", 1)])
+    theirs = hashes(repositories.head("branch"))
+    found = repositories.merge("branch", onto=source)
+    assert not found.is_merged
+    conflicts = {each.id: (each.base, each.ours, each.theirs) for each in found.conflicts if each.collection}
+    assert conflicts == {path: (base[path], ours[path], theirs[path]) for path in both}
+    assert {each.id for each in found.conflicts if not each.collection} == {"commit", "subject"}
+    merged = repositories.merge("branch", onto=source, prefer="ours")
+    assert {id for collection, id in merged.taken} == set(own_paths)
+    assert hashes(repositories.head(source)) == {**ours, **{path: theirs[path] for path in own_paths}}
+    (newest, *_) = repositories.item_history(source, Repository.files, own_paths[0], limit=1)
+    assert [each.name for each in newest.mutations] == ["$merge"]
+    app.repositories.delete(source)
+    assert hashes(repositories.head("branch")) == theirs
+    assert repositories.check("branch") == []
+
+
+def blobs_in(folder: Path) -> int:
+    return sum(file.is_file() for file in (folder / "blobs").rglob("*.gz"))
+
+
+def hashes(found: Repository) -> dict[str, str]:
+    return {path: found.files.hash_of(path) for path in found.files}
