@@ -13,7 +13,8 @@ from singletable.graph import Node
 
 N = TypeVar("N", bound=Node)
 
-TRIES = 10
+TRIES = 50
+"""Of a write that others overtake: each time one of those who write at once is done."""
 
 
 def change_node(db: Database, key: KeyOf[N], changes: Mapping[str, Any], base: Mapping[str, Any] | None = None) -> N:

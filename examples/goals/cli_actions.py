@@ -91,7 +91,7 @@ def create_user(app: Service, user: str, name: str) -> None:
 
 @command(_argument("user"), _argument("name"), WAS)
 def rename_user(app: Service, user: str, name: str, was: str | None) -> None:
-    """Another name."""
+    """Change a user's name."""
     by = actor()
     if by is not None:
         app.check_self(by, user)
@@ -109,7 +109,7 @@ def create_team(app: Service, team: str, name: str, manager: str | None) -> None
 
 @command(_argument("team"), _argument("name"), WAS)
 def rename_team(app: Service, team: str, name: str, was: str | None) -> None:
-    """Another name."""
+    """Change a team's name."""
     check_team(app, team, Capability.MANAGE_TEAM)
     app.rename_team(team, name, was)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from examples.goals.changes import TRIES
 from examples.goals.errors import AlreadyThere, Changed, Difference, Invalid, Missing
 from examples.goals.model import GoalMembership, KeyResultMembership, Role, TeamMembership, TeamRole, User, id_of
 from singletable import AlreadyExists, Database, KeyOf, NotFound, TransactionCancelled, attr, key_of
@@ -14,8 +15,6 @@ from singletable.graph import Edge, EdgeMoved, Graph, Node, link
 AnyEdge = Edge[Any, Any]
 RoleEdge = GoalMembership | KeyResultMembership | TeamMembership
 N = TypeVar("N", bound=Node)
-
-TRIES = 10
 
 
 def create_linked(db: Database, made: N, edges: Sequence[AnyEdge]) -> N:

@@ -68,7 +68,7 @@ def print_tree(tree: Tree, depth: int = 0) -> None:
 
 
 def print_activity(found: ActivityPage) -> None:
-    title = f"{found.goal.title}: {found.goal.check_ins} check-ins, {found.goal.comments} comments"
+    title = f"{found.goal.title} (check-ins: {found.goal.check_ins}, comments: {found.goal.comments})"
     print_table(title, ("at", "who", "progress", "text", "id"), [_said(each) for each in found.said])
     if found.after is not None:
         click.echo(f"more: --after {found.after}")

@@ -12,7 +12,7 @@ from examples.goals.capabilities import Capability
 from examples.goals.model import GoalKind, Organisation, Role, Team, User
 from examples.goals.queries import HolderKey, Order
 from examples.goals.rendering import quoted, render
-from examples.goals.requests import App, Limit, Viewer, caller_of, viewer_of
+from examples.goals.requests import COOKIE, App, Limit, Viewer, caller_of, viewer_of
 from examples.goals.schemas import RoleWord
 from examples.goals.views import GoalView
 from examples.shared.cost import metered
@@ -26,11 +26,11 @@ GoalShow = Annotated[Literal["goal", "people", "subscribers", "tree", "edit", "n
 class Page:
     """What every page shows: who asks."""
 
-    def __init__(self, viewer: Viewer) -> None:
-        self.viewer = viewer
+    def __init__(self, request: Request, viewer: Viewer) -> None:
+        self.viewer, self.has_cookie = viewer, COOKIE in request.cookies
 
     def show(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-        return render(template, status, viewer=self.viewer, **values)
+        return render(template, status, viewer=self.viewer, has_cookie=self.has_cookie, **values)
 
 
 Shown = Annotated[Page, Depends(Page)]
@@ -145,7 +145,7 @@ def goal(
 
 def error_page(request: Request, status: int, said: str) -> HTMLResponse:
     """What went wrong, and what was sent: nothing that somebody typed is lost."""
-    page = Page(viewer_of(request))
+    page = Page(request, viewer_of(request))
     if status == 401:
         return page.show("sign_in.html", status, took=None, wrong=False)
     form: dict[str, str] = getattr(request.state, "form", {})

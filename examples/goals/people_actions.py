@@ -52,7 +52,7 @@ class PeopleActions(Context):
     def create_team(
         self, team_id: str, name: str, organisation_id: str = EVERYBODY, *, manager_id: str | None = None
     ) -> Team:
-        """A new team of an organisation, with its manager, in one transaction: 1 request, 3 for the first team of an
+        """A new team of an organisation, with its manager, in one transaction: 1 request, 5 for the first team of an
         organisation, which is then made. AlreadyThere, Invalid; Missing: the manager."""
         team = Team(id=_checked_id(team_id), name=_checked_name(name))
         organisation = Organisation.by_id(organisation_id)

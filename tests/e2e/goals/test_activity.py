@@ -87,6 +87,7 @@ def test_many_at_once_are_counted_each(app: Service, goal: Goal) -> None:
     busy = Service(app.db, now=app.now, new_id=random_id)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: busy.comment(goal.id, "ada", f"{n}"), range(60)))
+    with ThreadPoolExecutor(3) as pool:
         list(pool.map(lambda n: busy.check_in(goal.id, "grace", progress=n), range(1, 21)))
     assert counted(app, goal) == (20, 60)
     steps = [(s.entry.before, s.entry.progress) for s in app.activity_of(goal.id, limit=20).said]
