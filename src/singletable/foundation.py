@@ -77,7 +77,6 @@ __all__ = [
     "Entity",
     "Finding",
     "GuardedWrite",
-    "HasSeal",
     "HasWrites",
     "IndexDecorator",
     "Key",
@@ -146,7 +145,7 @@ __all__ = [
 ]
 
 
-class HasSeal(Protocol):
+class _HasSeal(Protocol):
     """Where a database was found, with the keys of its cursors."""
 
     @property
@@ -157,11 +156,11 @@ class AwaitingDatabase(Awaiting, Protocol):
     """An `AsyncDatabase`, as far as a layer knows it."""
 
     @property
-    def target(self) -> HasSeal: ...
+    def target(self) -> _HasSeal: ...
 
 
 class BlockingDatabase(Blocking, Protocol):
     """A `Database`, as far as a layer knows it."""
 
     @property
-    def target(self) -> HasSeal: ...
+    def target(self) -> _HasSeal: ...

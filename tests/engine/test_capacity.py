@@ -26,15 +26,8 @@ from singletable.operations import (
 )
 from singletable.operations.answers import RAW
 from singletable.tables import Index, TableDefinition, create
-from singletable.tables.capacity import (
-    Cost,
-    batch_get_cost,
-    check_cost,
-    get_cost,
-    page_cost,
-    write_cost,
-)
 from singletable.values import to_attribute_value
+from tests.support.capacity import Cost, batch_get_cost, check_cost, get_cost, page_cost, write_cost
 
 TABLE = TableDefinition(
     "capacity",

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from singletable import InvalidRequest, at_least, attr, key_of
-from singletable.tables.capacity import page_cost
+from tests.support.capacity import page_cost
 from tests.support.models import EPOCH, Everything, Membership, Note, User, membership
 from tests.support.raw import all_items
 from tests.support.shells import Shell

@@ -19,7 +19,6 @@ from singletable import Database, connect, connect_async
 from singletable.documents import Documents, LocalBlobs
 from singletable.errors import PASSING, Conflict, SingletableError
 from singletable.flow import SQS
-from singletable.operations.queue import CreateQueue
 from singletable.queues import Outgoing, Queue, consume, send
 from singletable.streams import Changes, ChangeWorker
 from singletable.sync import Pointer, Worker
@@ -27,6 +26,7 @@ from singletable.tasks import TaskWorker
 from tests.faults.clock import Clock
 from tests.streams.models import Note, noted
 from tests.support.emulators import aws_emulator
+from tests.support.queue_operations import CreateQueue
 from tests.support.shells import Shell, disguised
 from tests.support.workers import change_worker, task_worker
 from tests.sync.board import Project

@@ -8,10 +8,10 @@ import pytest
 
 from singletable import connect, connect_async
 from singletable.flow import SQS
-from singletable.operations.queue import CreateQueue
 from singletable.queues import Queue
 from tests.faults.fixtures import kind
 from tests.support.emulators import aws_emulator
+from tests.support.queue_operations import CreateQueue
 from tests.support.shells import Shell, disguised
 
 __all__ = ["aws_emulator", "kind"]

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from singletable import InvalidRequest, InvalidValue
 from singletable.errors import Corrupt, NotConfigured, TooLarge
 from singletable.flow import SQS
-from singletable.operations.queue import ChangeMessageVisibility, GetQueueAttributes, GetQueueUrl
+from singletable.operations.queue import ChangeMessageVisibility
 from singletable.queues import Message, Outgoing, Queue, RetryLater, consume, legal_id, partial_failures, send
 from tests.queues.conftest import MakeQueue
+from tests.support.queue_operations import GetQueueAttributes
 from tests.support.shells import Shell
 
 
@@ -182,9 +183,9 @@ async def test_messages_are_refused_before_anything_is_sent(shell: Shell, make_q
 
 async def test_what_is_wrong_with_a_queue_is_said(shell: Shell, make_queue: MakeQueue) -> None:
     there = shell.port.to(SQS)
-    with pytest.raises(NotConfigured, match="no queue nobody"):
-        await shell.run(there.send(GetQueueUrl("nobody")))
     queue = await make_queue(str, fifo=True)
+    with pytest.raises(NotConfigured, match="no queue nobody"):
+        await shell.run(send(shell.port, Queue(f"{queue.url.rpartition('/')[0]}/nobody"), [Outgoing("a")]))
     with pytest.raises(InvalidRequest):  # no deduplication, by id or by content
         await shell.run(send(shell.port, queue, [Outgoing("a", group="g")]))
     assert await shell.run(there.send(ChangeMessageVisibility(queue.url, "no receipt", 1))) is False

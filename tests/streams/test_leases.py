@@ -82,7 +82,7 @@ async def test_each_event_happens_or_is_refused(shell: Shell, state: State, even
         await life.happen(step)
     before = await life.stored()
     assert await state_now(life, state) is state
-    if TRANSITIONS.allows(state, event):
+    if (state, event) in TRANSITIONS.table:
         await life.happen(event)
         after = TRANSITIONS.after(state, event)
         assert await state_now(life, State.GONE) is after

@@ -14,13 +14,14 @@ from singletable import AsyncDatabase, connect, connect_async
 from singletable.documents import AsyncDocuments, Documents, LocalBlobs, Mutation
 from singletable.errors import Unavailable
 from singletable.flow.services import SQS
-from singletable.operations.queue import CreateQueue, GetQueueAttributes, ReceiveMessage
+from singletable.operations.queue import ReceiveMessage
 from singletable.queues import Message, Outgoing, Queue, RetryLater, send
 from singletable.sync import Pointer, Sync, Worker
 from singletable.sync.notifications import follow_message
 from tests.documents.test_two_versions import WAITS, new_program, old_program
 from tests.faults.clock import Clock
 from tests.support.emulators import aws_emulator as aws_emulator
+from tests.support.queue_operations import CreateQueue, GetQueueAttributes
 from tests.sync.board import Project
 from tests.sync.simulated import Client
 from tests.sync.test_processors import anybody, busy_clients, check_outcomes

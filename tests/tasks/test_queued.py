@@ -13,11 +13,12 @@ import pytest
 from singletable import connect, connect_async
 from singletable.errors import NotConfigured
 from singletable.flow import SQS, Traits
-from singletable.operations.queue import CreateQueue, GetQueueAttributes, ReceiveMessage
+from singletable.operations.queue import ReceiveMessage
 from singletable.queues import Outgoing, Queue, send
 from singletable.tables import Index
 from singletable.tasks import TaskWorker
 from tests.faults.clock import Clock
+from tests.support.queue_operations import CreateQueue, GetQueueAttributes
 from tests.support.shells import disguised
 from tests.support.workers import task_worker
 from tests.tasks.bench import Bench, make_bench, noting, seconds

@@ -100,7 +100,7 @@ async def test_each_event_happens_or_is_refused(bench: Bench, phase: Phase, even
         await life.happen(step)
     before = await life.stored()
     assert (None if before is None else before.state) is STORED.get(phase)
-    if TRANSITIONS.allows(phase, event):
+    if (phase, event) in TRANSITIONS.table:
         after = TRANSITIONS.after(phase, event)
         await life.happen(event)
         stored = await life.stored()

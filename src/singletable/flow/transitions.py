@@ -27,6 +27,3 @@ class Transitions(Generic[S, E]):
         if found is None:
             raise NotAllowed(f"{self.name}: no {event.name} in state {state.name}")
         return found
-
-    def allows(self, state: S, event: E) -> bool:
-        return (state, event) in self.table

@@ -1,4 +1,4 @@
-"""SQS: messages sent, received and deleted, up to 10 a request, and the few calls about a queue itself.
+"""SQS: messages sent, received and deleted, up to 10 a request.
 
 A send whose answer was lost is sent again, so a message may arrive twice; a queue with `.fifo` in its name drops the
 second within five minutes, by its deduplication id.
@@ -124,57 +124,12 @@ class ChangeMessageVisibility(Struct, frozen=True):
         return True, NOTHING
 
 
-class CreateQueue(Struct, frozen=True):
-    """Create a queue, or find the one of that name and those attributes; returns its URL."""
-
-    name: str
-    attributes: Mapping[str, str] = {}
-
-    def request(self) -> Request:
-        return _request("CreateQueue", {"QueueName": self.name, "Attributes": self.attributes}, self.name)
-
-    def answer(self, response: Response) -> tuple[str, Consumed]:
-        return _decoded(response, _Url, "CreateQueue", self.name).queue_url, NOTHING
-
-
-class GetQueueUrl(Struct, frozen=True):
-    """A queue's URL by its name; NotConfigured if it does not exist."""
-
-    name: str
-
-    def request(self) -> Request:
-        return _request("GetQueueUrl", {"QueueName": self.name}, self.name)
-
-    def answer(self, response: Response) -> tuple[str, Consumed]:
-        return _decoded(response, _Url, "GetQueueUrl", self.name).queue_url, NOTHING
-
-
-class GetQueueAttributes(Struct, frozen=True):
-    """What a queue says of itself; counts of messages are about right."""
-
-    url: str
-
-    def request(self) -> Request:
-        return _request("GetQueueAttributes", {"QueueUrl": self.url, "AttributeNames": ["All"]}, self.url)
-
-    def answer(self, response: Response) -> tuple[Mapping[str, str], Consumed]:
-        return _decoded(response, _Attributes, "GetQueueAttributes", self.url).attributes, NOTHING
-
-
 class _Batch(Struct, rename="pascal"):
     failed: list[Refusal] = []
 
 
 class _Messages(Struct, rename="pascal"):
     messages: list[Received] = []
-
-
-class _Url(Struct, rename="pascal"):
-    queue_url: str
-
-
-class _Attributes(Struct, rename="pascal"):
-    attributes: dict[str, str] = {}
 
 
 def _request(operation: str, body: Mapping[str, Any], queue: str, *, answers_nothing: bool = False) -> Request:

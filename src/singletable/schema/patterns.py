@@ -30,7 +30,6 @@ F = TypeVar("F", bound="HasPatterns")
 E_co = TypeVar("E_co", covariant=True)
 Key = tuple[str, str]
 """What a key function returns: the texts of the partition key and of the sort key."""
-KeyWriter = Callable[[Mapping[str, Any]], str]
 
 
 class HasPatterns(Protocol):

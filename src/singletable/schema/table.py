@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, cast
 
@@ -164,10 +164,6 @@ class Table:
     async def sweep_layer(self, port: Any, *, orphans: bool) -> int:
         """What `db.sweep_table(table)` ends or deletes for the layer whose table this is; returns how many. 0 here."""
         return 0
-
-    def sharing(self, index: str | None) -> Iterator[Model[Any]]:
-        """The entities that are in an index, or in the table itself."""
-        return (m for m in self.models if index is None or index in m.indexes)
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,12 +15,10 @@ from singletable.tables.admin import (
     set_ttl,
     wait_until_active,
 )
-from singletable.tables.capacity import Cost
 from singletable.tables.definition import Index, StreamView, TableDefinition, named_indexes
 from singletable.tables.expiry_sweep import sweep
 
 __all__ = [
-    "Cost",
     "Description",
     "Difference",
     "Index",

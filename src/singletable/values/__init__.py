@@ -11,7 +11,6 @@ from singletable.values.codecs import Codec, Constant, Derived, KeyText, Piece
 from singletable.values.decoders import json_decoder
 from singletable.values.plans import Field, Plan, Role, wire_struct
 from singletable.values.sizes import (
-    MAX_BATCH_BYTES,
     MAX_ITEM_BYTES,
     MAX_TRANSACTION_BYTES,
     item_size,
@@ -22,7 +21,6 @@ from singletable.values.types import METADATA, bare, make_field, plan_for, split
 from singletable.values.untyped import AttributeValue, from_attribute_value, to_attribute_value
 
 __all__ = [
-    "MAX_BATCH_BYTES",
     "MAX_ITEM_BYTES",
     "MAX_TRANSACTION_BYTES",
     "METADATA",

@@ -11,7 +11,6 @@ from typing import Any
 
 MAX_ITEM_BYTES = 409_600
 MAX_TRANSACTION_BYTES = 4 * 1024 * 1024
-MAX_BATCH_BYTES = 16 * 1024 * 1024
 
 
 def item_size(item: Mapping[str, Mapping[str, Any]]) -> int:

@@ -28,9 +28,6 @@ CALLS: list[Any] = [
     sqs.ReceiveMessage(URL, 1, 0, 30),
     sqs.DeleteMessageBatch(URL, ["r"]),
     sqs.ChangeMessageVisibility(URL, "r", 30),
-    sqs.CreateQueue("jobs"),
-    sqs.GetQueueUrl("jobs"),
-    sqs.GetQueueAttributes(URL),
 ]
 
 

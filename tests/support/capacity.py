@@ -1,10 +1,10 @@
-"""Capacity arithmetic: what an operation costs, from the items before and after it. Pure; equal to what is billed.
+"""Capacity arithmetic: what an operation costs, from the items before and after it, as AWS bills it.
 
 Reads (AWS, "DynamoDB read and write operations"): half a unit for each 4 KB, a whole one when consistent, two in a
 transaction; an item that is not there counts as the smallest. A page sums the bytes of all items looked at and rounds
-once. Writes: a unit for each KB of the larger of the item before and after, at least one, twice that in a transaction.
-Each index of the item costs besides: one write for an entry that comes, goes or changes, two where its key changes,
-none where nothing that it holds changes; never doubled.
+once. Writes: a unit for each KB of the larger of the item before and after, at least one, twice that in a
+transaction. Each index of the item costs besides: one write for an entry that comes, goes or changes, two where its
+key changes, none where nothing that it holds changes; never doubled.
 """
 
 from __future__ import annotations
