@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,6 +13,8 @@ from examples.manhunt.providers import Providers
 from examples.shared.mail import server_of
 
 SECRETS = "MANHUNT_SECRETS"
+DEFAULT_SENDER = "manhunt@localhost"
+TELEPHONE = ("account", "token", "number", "url")
 Function = Callable[..., Any]
 
 
@@ -78,7 +80,7 @@ def provider_options(function: Function) -> Function:
     function = click.option("--smtp-password", default="", envvar="MANHUNT_SMTP_PASSWORD")(function)
     function = click.option("--smtp-user", default="", envvar="MANHUNT_SMTP_USER")(function)
     function = click.option("--starttls", is_flag=True, help="Encrypt the way to the mail server.")(function)
-    function = click.option("--sender", default="manhunt@localhost", show_default=True, help="Of mails.")(function)
+    function = click.option("--sender", default=DEFAULT_SENDER, show_default=True, help="Of mails.")(function)
     function = click.option("--smtp", metavar="HOST[:PORT]", envvar="MANHUNT_SMTP", help="The mail server.")(function)
     return telephone_options(function)
 
@@ -100,3 +102,11 @@ def providers_of(given: dict[str, Any]) -> Providers:
     place, user, password = given["smtp"], given["smtp_user"], given["smtp_password"]
     mail = server_of(place, user, password, starttls=given["starttls"]) if place else None
     return Providers(mail, given["sender"], telephone_of(given), given["webhook_secret"], given["private_webhooks"])
+
+
+def providers_from(environ: Mapping[str, str]) -> Providers:
+    """The same settings from environment variables alone: `--smtp` is MANHUNT_SMTP. A switch is on where it is set."""
+    texts = ("smtp", "smtp_user", "smtp_password", "webhook_secret", *(f"telephone_{name}" for name in TELEPHONE))
+    given: dict[str, Any] = {name: environ.get(f"MANHUNT_{name.upper()}", "") for name in texts}
+    given |= {name: bool(environ.get(f"MANHUNT_{name.upper()}")) for name in ("starttls", "private_webhooks")}
+    return providers_of({**given, "sender": environ.get("MANHUNT_SENDER", DEFAULT_SENDER)})

@@ -34,17 +34,17 @@ from examples.manhunt.simulate import LIVES, PATIENCE_SECONDS, Outcome, Signs, T
 from singletable import Database, connect
 
 CONTACTS, ROTAS, POLICIES, WORKERS = 16, 4, 5, 2
-STAGE_SECONDS = 3
+STAGE_SECONDS = 6
 """By default: time for many incidents at once to be answered in."""
 TURN_SECONDS = 60
 METHOD_WAITS = ((0,), (0, 2))
 """Of the methods of contacts, in turn."""
 LIVE = (IncidentStatus.HUNTING, IncidentStatus.ACKNOWLEDGED, IncidentStatus.SNOOZED)
-LONGEST_LIFE = 2.0
+LONGEST_LIFE = 1.5
 """When somebody does something about an incident at the latest, in stages."""
 CHANGES_A_SECOND = 8
 LOOK_SECONDS = 1.0
-MOST_KILLS = 40
+MOST_KILLS = 20
 
 
 def storm(target: str, count: int, seed: int | None, tell: Tell, stage_seconds: int = STAGE_SECONDS) -> Outcome:
@@ -60,8 +60,9 @@ def storm(target: str, count: int, seed: int | None, tell: Tell, stage_seconds: 
         workers = [WorkerProcess(shared, receiver, folder / f"worker-{number}.log") for number in range(WORKERS)]
         for worker in workers:
             stack.callback(worker.kill)
-        pool = stack.enter_context(ThreadPoolExecutor(6, "people"))
-        return Storm(Service(db), random, workers, receiver, pool, tell, stage_seconds).run(count)
+        alarms = stack.enter_context(ThreadPoolExecutor(2, "alarms"))
+        people = stack.enter_context(ThreadPoolExecutor(4, "people"))
+        return Storm(Service(db), random, workers, receiver, alarms, people, tell, stage_seconds).run(count)
 
 
 @dataclass(order=True)
@@ -78,7 +79,8 @@ class Storm:
     random: Random
     workers: list[WorkerProcess]
     receiver: Receiver
-    pool: ThreadPoolExecutor
+    alarm_pool: ThreadPoolExecutor
+    people: ThreadPoolExecutor
     tell: Tell
     stage_seconds: int
     domain: str = field(default_factory=lambda: f"storm-{secrets.token_hex(4)}")
@@ -132,16 +134,16 @@ class Storm:
         return id
 
     def _policy(self, number: int) -> str:
-        """Three stages: a rota, another one and a contact, two rotas."""
+        """Three stages: a rota, another one, a third and a contact."""
         rotas = [Target(TargetKind.ROTA, rota.rota_id) for rota in self.random.sample(self.rotas, 3)]
         contact = Target(TargetKind.CONTACT, self.random.choice(self.contacts))
-        stages = [[rotas[0]], [rotas[1], contact], [rotas[2], rotas[0]]]
+        stages = [[rotas[0]], [rotas[1]], [rotas[2], contact]]
         plan = [Stage(targets, self.stage_seconds) for targets in stages]
         return self.app.create_policy(self.domain, f"policy {number}", plan, repeats=int(number == 0)).policy_id
 
     # --- meanwhile ----------------------------------------------------------------------------------------------------
     def _run_all(self, count: int) -> None:
-        openings = [self.pool.submit(self._alarm, number) for number in range(count)]
+        openings = [self.alarm_pool.submit(self._alarm, number) for number in range(count)]
         busy: list[Future[None]] = []
         next_change = look_at = 0.0
         live, signs = list[tuple[str, int]](), Signs(PATIENCE_SECONDS)
@@ -150,7 +152,7 @@ class Storm:
             signs.check(now, (self.receiver.taken.total(), self.done, live))
             busy = [*(each for each in busy if not _is_over(each)), *self._due(now)]
             if now >= next_change:
-                busy.append(self.pool.submit(self._change_a_rota))
+                busy.append(self.people.submit(self._change_a_rota))
                 next_change = now + 1 / CHANGES_A_SECOND
             self._kill_in_time(now)
             if now >= look_at and all(map(_is_over, openings)) and not self.plans:
@@ -172,7 +174,7 @@ class Storm:
             self.alarms += 1
         at = time.monotonic() + self.random.uniform(0.5, LONGEST_LIFE * self.stage_seconds)
         acts = (self._answer, self._acknowledge, self._snooze, self._reassign, None)
-        (act,) = self.random.choices(acts, weights=(4, 2, 1, 1, 1))
+        (act,) = self.random.choices(acts, weights=(6, 4, 2, 2, 1))
         if act is not None:
             self.plans.append(Plan(at, lambda: self._act(act, opened.incident)))
 
@@ -180,7 +182,7 @@ class Storm:
         due = [plan for plan in self.plans if plan.at <= now]
         for plan in due:
             self.plans.remove(plan)
-        return [self.pool.submit(plan.act) for plan in due]
+        return [self.people.submit(plan.act) for plan in due]
 
     def _act(self, act: Callable[[Incident], None], incident: Incident) -> None:
         """Somebody does something; what is refused, as others were faster, is no fault."""
@@ -192,12 +194,14 @@ class Storm:
             self.done += 1
 
     def _answer(self, incident: Incident) -> None:
-        """By one of the messages that were sent."""
+        """By one of the messages that were sent; later, where there is none yet."""
         found = self.app.incident_with_all(self.domain, incident.incident_id)
         searches = [search for search in self.app.searches_of_incident(found) if search.step]
         if searches:
             search = self.random.choice(searches)
             self.app.answer(search.search_id, self.random.randrange(search.step), how="storm")
+        elif found.incident.status is IncidentStatus.HUNTING:
+            self.plans.append(Plan(time.monotonic() + LOOK_SECONDS, lambda: self._act(self._answer, incident)))
 
     def _acknowledge(self, incident: Incident) -> None:
         self.app.acknowledge(self.domain, incident.incident_id, by="somebody at the page")

@@ -13,7 +13,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 FOR_ALL = {"singletable", "singletable.errors", "singletable.records", "singletable.wire"}
 FACADES = {
     "goals": FOR_ALL | {"singletable.graph"},
-    "manhunt": FOR_ALL | {"singletable.streams", "singletable.tasks"},
+    "manhunt": FOR_ALL | {"singletable.queues", "singletable.streams", "singletable.tasks"},
     "organisations": FOR_ALL | {"singletable.streams", "singletable.tasks"},
     "projects": FOR_ALL | {"singletable.documents", "singletable.sync", "singletable.values"},
 }
