@@ -181,3 +181,86 @@ def test_nothing_is_wider_than_the_window(page: Page, demo: Demo, width: int) ->
         page.goto(path)
         picture(page, f"width-{width}-{len(path)}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+# --- incidents --------------------------------------------------------------------------------------------------------
+def test_from_a_new_policy_to_a_resolved_incident_by_keyboard_and_mouse(page: Page, demo: Demo) -> None:
+    page.goto("/rotas")
+    page.get_by_label("Name").fill("Weekends")
+    page.get_by_label("Grace Hopper").fill("1")
+    page.get_by_label("A turn").fill("1d")
+    with page.expect_navigation(wait_until="load"):
+        page.get_by_role("button", name="Add").press("Enter")
+    assert page.locator(".day").count() == 28
+    assert page.locator(".today").inner_text().endswith("Grace Hopper")
+    picture(page, "rota")
+
+    page.goto("/policies/new")
+    page.get_by_label("Name").fill("The lights are dim")
+    page.locator("select[name=stage-0]").select_option(label="Weekends")
+    page.locator("select[name=stage-1]").select_option(label=f"Ada {NASTY}")
+    with page.expect_navigation(wait_until="load"):
+        page.get_by_role("button", name="Save").click()
+    picture(page, "policy")
+
+    page.goto("/incidents")
+    page.get_by_label("What is wrong?").fill(f"the lamp flickers {NASTY}")
+    page.get_by_label("Policy").select_option(label="The lights are dim")
+    with page.expect_navigation(wait_until="load"):
+        page.get_by_role("button", name="Hunt for somebody").click()
+    page.evaluate("window.notReloaded = true")
+    page.wait_for_selector("text=2 of 4 methods tried")
+    assert "on call in Weekends" in page.locator("[data-part='searches']").inner_text()
+    picture(page, "incident-hunting")
+
+    mail = re.findall(rf"sms to \S+: .*flickers.*\n\s+answer: {demo.url}(/answer/\S+)", demo.log.read_text())[-1]
+    with page.context.browser.new_page(base_url=demo.url) as phone:
+        phone.goto(mail)
+        phone.get_by_role("button", name="I am on it").click()
+        phone.wait_for_selector("text=Nobody else will be called")
+    page.wait_for_selector("[data-reaction='acknowledged']")
+    assert page.locator("[data-part='title'] .badge").inner_text() == "acknowledged"
+    assert is_same_page(page)
+
+    page.get_by_label("Your name").fill("Grace")
+    with page.expect_navigation(wait_until="load"):
+        page.get_by_role("button", name="Resolve").click()
+    assert "Resolved by Grace" in page.locator("[data-part='title']").inner_text()
+    assert page.locator("[data-part='actions']").count() == 0
+    picture(page, "incident-resolved")
+
+
+def test_a_contact_gets_a_method_and_quiet_hours(page: Page, demo: Demo) -> None:
+    page.goto("/")
+    page.get_by_label("Add a contact").fill("Barbara Liskov")
+    with page.expect_navigation(wait_until="load"):
+        page.get_by_role("button", name="Add").click()
+    page.locator("summary", has_text="Add a method").press("Enter")
+    page.get_by_label("To", exact=True).first.fill("barbara@example.org")
+    with page.expect_navigation(wait_until="load"):
+        page.get_by_role("button", name="Add", exact=True).click()
+    assert "barbara@example.org" in page.locator("details.method").inner_text()
+    page.locator("summary", has_text="Change").click()
+    page.get_by_label("From", exact=True).fill("22:00")
+    page.get_by_placeholder("07:00").fill("07:00")
+    with page.expect_navigation(wait_until="load"):
+        page.locator("form[action$='quiet-hours'] button").click()
+    assert page.get_by_text("22:00 to 07:00, UTC").count() == 1
+    page.locator("summary", has_text="Rename or delete").click()
+    with page.expect_navigation(wait_until="load"):
+        page.get_by_role("button", name="Delete this contact").click()
+    assert page.locator(".tile", has_text="Barbara").count() == 0
+
+
+@pytest.mark.parametrize("width", [1100, 420])
+def test_the_new_pages_are_no_wider_than_the_window(page: Page, demo: Demo, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 860})
+    page.goto("/policies")
+    paths = ["/incidents", "/policies", "/policies/new", "/rotas", "/table"]
+    for listed in ("/rotas", "/policies"):
+        page.goto(listed)
+        paths.append(page.locator(".tile").first.get_attribute("href"))
+    for path in paths:
+        page.goto(path)
+        picture(page, f"new-{width}{path[:12].replace('/', '-')}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
