@@ -174,7 +174,7 @@ class Storm:
             self.alarms += 1
         at = time.monotonic() + self.random.uniform(0.5, LONGEST_LIFE * self.stage_seconds)
         acts = (self._answer, self._acknowledge, self._snooze, self._reassign, None)
-        (act,) = self.random.choices(acts, weights=(6, 4, 2, 2, 1))
+        (act,) = self.random.choices(acts, weights=(4, 7, 2, 2, 1))
         if act is not None:
             self.plans.append(Plan(at, lambda: self._act(act, opened.incident)))
 

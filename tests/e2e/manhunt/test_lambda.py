@@ -13,12 +13,13 @@ from examples.manhunt.model import IncidentStatus, Status, manhunt
 from examples.manhunt.settings import SECRETS
 from singletable.flow import DYNAMODB_STREAMS, SQS
 from singletable.operations import TableCall
-from singletable.operations.queue import CreateQueue, ReceiveMessage
+from singletable.operations.queue import ReceiveMessage
 from singletable.queues import Queue
 from singletable.streams import ChangeWorker
 from tests.e2e.manhunt.oncall import alarm, at, incident_now, person, policy_of, searches_of
 from tests.e2e.manhunt.support import SECRET, USUAL, World
 from tests.support.emulators import aws_emulator
+from tests.support.queue_operations import CreateQueue
 
 __all__ = ["aws_emulator"]
 
