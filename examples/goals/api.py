@@ -53,8 +53,8 @@ def create_app(service: Service, principal: Principal, hosts: Sequence[str] = LO
     name of its own that leads here."""
     app = FastAPI(title="Goals", openapi_url="/api/openapi.json", docs_url=None, redoc_url=None)
     app.state.service, app.state.principal = service, principal
-    app.middleware("http")(_guarded)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
+    app.middleware("http")(_guarded)
     for routes in (api_routes.routes, pages.routes, forms.routes):
         app.include_router(routes)
     app.mount("/static", StaticFiles(directory=FOLDER / "static"), name="static")

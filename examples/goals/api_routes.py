@@ -6,6 +6,21 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
+from examples.goals.bodies import (
+    CheckInIn,
+    CommentIn,
+    GoalChangeIn,
+    GoalData,
+    GoalIn,
+    GoalPartIn,
+    NameIn,
+    PartIn,
+    RoleWord,
+    TeamIn,
+    TeamPartIn,
+    UserIn,
+    Who,
+)
 from examples.goals.capabilities import Capability
 from examples.goals.errors import Missing
 from examples.goals.model import Organisation, Role, Team, User
@@ -13,29 +28,16 @@ from examples.goals.queries import Order
 from examples.goals.requests import App, Caller, Commenter, Limit, Manager, Reporter, TeamManager
 from examples.goals.schemas import (
     ActivityOut,
-    CheckInIn,
-    CommentIn,
     EntryOut,
-    GoalChangeIn,
-    GoalData,
-    GoalIn,
     GoalOut,
     GoalPageOut,
-    GoalPartIn,
     GoalsOut,
     Named,
-    NameIn,
-    PartIn,
     PartsOut,
     ProfileOut,
     RightsOut,
-    RoleWord,
     SubscribersOut,
-    TeamIn,
-    TeamPartIn,
     TreeOut,
-    UserIn,
-    Who,
 )
 from examples.goals.views import Said
 from examples.shared.cost import metered
@@ -72,6 +74,14 @@ def rename_user(app: App, caller: Caller, user_id: str, given: NameIn) -> Named:
     return Named.of(app.rename_user(user_id, given.name, given.was))
 
 
+@routes.delete("/users/{user_id:path}", status_code=204)
+def delete_user(app: App, caller: Caller, user_id: str) -> None:
+    """Everybody deletes themselves; what they said stays."""
+    app.check_self(caller, user_id)
+    if not app.delete_user(user_id):
+        raise Missing("user", user_id)
+
+
 # --- teams ------------------------------------------------------------------------------------------------------------
 @routes.post("/teams", status_code=201)
 def create_team(app: App, caller: Caller, given: TeamIn) -> Named:
@@ -90,6 +100,12 @@ def team_goals(app: App, team_id: str, limit: Limit = 25, after: str | None = No
 @routes.patch("/teams/{team_id:path}")
 def rename_team(app: App, manager: TeamManager, team_id: str, given: NameIn) -> Named:
     return Named.of(app.rename_team(team_id, given.name, given.was))
+
+
+@routes.delete("/teams/{team_id:path}", status_code=204)
+def delete_team(app: App, manager: TeamManager, team_id: str) -> None:
+    """Its goals stay."""
+    app.delete_team(team_id)
 
 
 @routes.get("/team-people/{team_id:path}")

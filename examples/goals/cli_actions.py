@@ -98,6 +98,16 @@ def rename_user(app: Service, user: str, name: str, was: str | None) -> None:
     app.rename_user(user, name, was)
 
 
+@command(_argument("user"))
+def delete_user(app: Service, user: str) -> None:
+    """Delete a user with all their parts. What they said stays."""
+    by = actor()
+    if by is not None:
+        app.check_self(by, user)
+    if not app.delete_user(user):
+        raise Missing("user", user)
+
+
 @command(_argument("team"), _argument("name"), click.option("--manager", help="A user."))
 def create_team(app: Service, team: str, name: str, manager: str | None) -> None:
     """A new team. The user of --as manages it."""
@@ -112,6 +122,14 @@ def rename_team(app: Service, team: str, name: str, was: str | None) -> None:
     """Change a team's name."""
     check_team(app, team, Capability.MANAGE_TEAM)
     app.rename_team(team, name, was)
+
+
+@command(_argument("team"))
+def delete_team(app: Service, team: str) -> None:
+    """Delete a team. Its goals stay."""
+    check_team(app, team, Capability.MANAGE_TEAM)
+    if not app.delete_team(team):
+        raise Missing("team", team)
 
 
 @command(_argument("team"), _argument("user"), TEAM_ROLE, WAS)

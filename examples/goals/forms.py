@@ -73,6 +73,14 @@ def rename_user(app: App, form: Form, caller: Caller, user_id: str) -> Response:
     return _to("users", user_id)
 
 
+@routes.post("/delete-user/{user_id:path}")
+def delete_user(app: App, form: Form, caller: Caller, user_id: str) -> Response:
+    app.check_self(caller, user_id)
+    _check_sure(form)
+    app.delete_user(user_id)
+    return RedirectResponse("/", 303)
+
+
 @routes.post("/create-team")
 def create_team(app: App, form: Form, caller: Caller) -> Response:
     """Its id, where none is given, is made of its name."""
@@ -87,6 +95,13 @@ def create_team(app: App, form: Form, caller: Caller) -> Response:
 def rename_team(app: App, form: Form, manager: TeamManager, team_id: str) -> Response:
     app.rename_team(team_id, form.get("name", ""), form.get("was_name"))
     return _to("teams", team_id, "?show=people")
+
+
+@routes.post("/delete-team/{team_id:path}")
+def delete_team(app: App, form: Form, manager: TeamManager, team_id: str) -> Response:
+    _check_sure(form)
+    app.delete_team(team_id)
+    return RedirectResponse("/", 303)
 
 
 @routes.post("/set-team-role/{team_id:path}")
@@ -149,8 +164,7 @@ def change_goal(app: App, page: Shown, form: Form, manager: Manager, goal_id: st
 
 @routes.post("/delete-goal/{goal_id:path}")
 def delete_goal(app: App, form: Form, manager: Manager, goal_id: str) -> Response:
-    if form.get("sure") != "yes":
-        raise Invalid("tick the box to delete the goal")
+    _check_sure(form)
     app.delete_goal(goal_id)
     return RedirectResponse("/", 303)
 
@@ -212,6 +226,11 @@ def delete_entry(app: App, form: Form, caller: Caller, goal_id: str) -> Response
 
 
 # --- fields -----------------------------------------------------------------------------------------------------------
+def _check_sure(form: FormFields) -> None:
+    if form.get("sure") != "yes":
+        raise Invalid("tick the box first: what is deleted does not come back")
+
+
 def _title(form: FormFields) -> str:
     title = form.get("title", "")
     if not 1 <= len(title) <= 500:

@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
+from examples.goals.bodies import RoleWord
 from examples.goals.capabilities import Capability
 from examples.goals.model import GoalKind, Organisation, Role, Team, User
 from examples.goals.queries import HolderKey, Order
 from examples.goals.rendering import quoted, render
 from examples.goals.requests import COOKIE, App, Limit, Viewer, caller_of, viewer_of
-from examples.goals.schemas import RoleWord
 from examples.goals.views import GoalView
 from examples.shared.cost import metered
 

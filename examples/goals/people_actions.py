@@ -76,6 +76,15 @@ class PeopleActions(Context):
                 Graph(self.db).relink(edge, attr(TeamOrganisation.name).set(name))
         return team
 
+    def delete_user(self, user_id: str) -> bool:
+        """A user with all their parts; what they said stays, by their id. False where there is none. It goes step by
+        step; broken off, a second call finishes it."""
+        return Graph(self.db).delete_node(User.by_id(user_id))
+
+    def delete_team(self, team_id: str) -> bool:
+        """A team with its parts in goals and everybody's in it; its goals stay. As delete_user."""
+        return Graph(self.db).delete_node(Team.by_id(team_id))
+
     # --- roles in teams -------------------------------------------------------------------------------------------
     def set_team_role(self, team_id: str, user_id: str, role: TeamRole, was: TeamRole | None = None) -> None:
         """A part in a team, or another one. 2 requests: the edge, the transaction. Changed where the role is not `was`;

@@ -1,15 +1,13 @@
-"""The JSON of the HTTP API."""
+"""The JSON that the HTTP API answers with; `bodies` is what it takes."""
 
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Annotated, Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
+from pydantic import BaseModel
 
-from examples.goals.activity import MOST_TEXT_CHARACTERS
-from examples.goals.model import Goal, Organisation, Role, Team, TeamRole, User
-from examples.goals.queries import PersonKey, person_key
+from examples.goals.model import Goal, Organisation, Team, User
 from examples.goals.rights import Rights
 from examples.goals.views import (
     ActivityPage,
@@ -23,23 +21,9 @@ from examples.goals.views import (
     TeamPeople,
     Tree,
 )
-from examples.goals.words import ROLES, TEAM_ROLES, role_of
 from examples.shared.cost import Cost
 
-
-def _reader(kind: Any) -> BeforeValidator:
-    def read(said: Any) -> Any:
-        return said if said is None or isinstance(said, kind) else role_of(kind, str(said))
-
-    return BeforeValidator(read)
-
-
-RoleWord = Annotated[Role, _reader(Role), WithJsonSchema({"type": "string", "enum": list(ROLES)})]
-TeamRoleWord = Annotated[TeamRole, _reader(TeamRole), WithJsonSchema({"type": "string", "enum": list(TEAM_ROLES)})]
-
 Kind = Literal["user", "team", "organisation"]
-Text = Field(min_length=1, max_length=500)
-Short = Field(default="", max_length=100)
 
 
 class Named(BaseModel):
@@ -282,90 +266,3 @@ class PartsOut(PageOut):
     def of_team(cls, found: TeamPeople, cost: Cost) -> PartsOut:
         parts = [PartOut(who=Named.of(member.user), role=member.role.word) for member in found.members]
         return cls(parts=parts, after=found.after, cost=CostOut.of(cost))
-
-
-class Who(BaseModel):
-    """A user, team or organisation by its id."""
-
-    kind: Kind = "user"
-    id: str = Text
-
-    @property
-    def key(self) -> PersonKey:
-        return person_key(self.kind, self.id)
-
-
-class PartIn(BaseModel):
-    """`was`: the role that the caller saw; refused where it is another by now."""
-
-    who: Who
-    role: RoleWord
-    was: RoleWord | None = None
-
-
-class TeamPartIn(BaseModel):
-    user: str = Text
-    role: TeamRoleWord
-    was: TeamRoleWord | None = None
-
-
-class UserIn(BaseModel):
-    id: str = Text
-    name: str = Text
-
-
-class TeamIn(BaseModel):
-    """Without an id it gets one."""
-
-    id: str | None = Field(default=None, min_length=1, max_length=500)
-    name: str = Text
-
-
-class NameIn(BaseModel):
-    name: str = Text
-    was: str | None = None
-
-
-class GoalIn(BaseModel):
-    """The caller leads it, unless somebody else is named."""
-
-    title: str = Text
-    team: str = Text
-    lead: str | None = Field(default=None, min_length=1, max_length=500)
-    due: str = Short
-
-
-class GoalPartIn(BaseModel):
-    """A key result or sub-goal; the caller leads it, unless somebody else is named."""
-
-    title: str = Text
-    lead: str | None = Field(default=None, min_length=1, max_length=500)
-    teams: list[str] = Field(default=[], max_length=50)
-    due: str = Short
-    position: str = Short
-
-
-class GoalData(BaseModel):
-    """What is left out stays as it is."""
-
-    title: str | None = Field(default=None, min_length=1, max_length=500)
-    status: str | None = Field(default=None, max_length=100)
-    progress: int | None = Field(default=None, ge=0, le=100)
-    due: str | None = Field(default=None, max_length=100)
-
-
-class GoalChangeIn(GoalData):
-    """`was`: the values that the caller saw; refused, with both, where somebody else has changed the same."""
-
-    was: GoalData = GoalData()
-
-
-class CommentIn(BaseModel):
-    text: str = Field(min_length=1, max_length=MOST_TEXT_CHARACTERS)
-
-
-class CheckInIn(BaseModel):
-    progress: int = Field(ge=0, le=100)
-    status: str | None = Field(default=None, max_length=100)
-    text: str = Field(default="", max_length=MOST_TEXT_CHARACTERS)
-    was: GoalData = GoalData()

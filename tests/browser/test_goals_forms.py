@@ -248,6 +248,35 @@ def test_deleting_asks_first(as_user: Callable[..., Page], site: Site) -> None:
     assert site.app.db.get(Goal.by_id("gone")) is None
 
 
+def test_a_team_and_a_user_go(as_user: Callable[..., Page], site: Site) -> None:
+    app = site.app
+    app.create_user("tove", "Tove")
+    app.create_team("gone", "Gone soon", manager_id="tove")
+    app.create_goal("Stays", lead=User.by_id("tove"), holder=Team.by_id("gone"), goal_id="stays")
+    tove = as_user("tove")
+    tove.goto("/teams/gone?show=people")
+    tove.get_by_text("Rename or delete the team").click()
+    form = tove.locator("details", has_text="Rename or delete")
+    form.get_by_label("Name").fill("Gone now")
+    press(tove, "Rename")
+    assert heading(tove) == "Gone now"
+    tove.get_by_text("Rename or delete the team").click()
+    tove.get_by_role("checkbox").check()
+    press(tove, "Delete the team")
+    tove.goto("/users/tove")
+    assert tove.locator("article h3").all_inner_texts() == ["Stays"]
+    tove.get_by_text("You", exact=True).click()
+    tove.get_by_label("Name", exact=True).fill("Tove J")
+    press(tove, "Change")
+    assert heading(tove) == "Tove J"
+    tove.get_by_text("You", exact=True).click()
+    tove.get_by_role("checkbox").check()
+    press(tove, "Delete me")
+    assert "no user here yet" in tove.locator("main").inner_text()
+    assert app.goal("stays").leads == ()
+    assert app.db.check(records) == []
+
+
 def test_signing_out(as_user: Callable[..., Page]) -> None:
     ada = as_user("ada")
     ada.goto("/teams/T")

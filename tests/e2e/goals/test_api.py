@@ -107,6 +107,45 @@ async def test_a_goal_from_beginning_to_end(app: Service, ada: Client) -> None:
     assert (await ada.get(path)).status_code == 404
 
 
+async def test_two_who_change_the_same_get_both(app: Service, goal: Goal, ada: Client) -> None:
+    path, was = f"/api/goals/{goal.id}", {"title": "Fly", "due": ""}
+    assert (await ada.ask("PATCH", path, {"title": "Fly high", "was": was})).status_code == 200
+    assert (await ada.ask("PATCH", path, {"title": "Fly", "due": "Q4", "was": was})).json()["title"] == "Fly high"
+    stale = await ada.ask("PATCH", path, {"title": "Fly far", "due": "Q3", "was": was})
+    assert (stale.status_code, stale.json()["differences"]) == (
+        409,
+        {
+            "title": {"base": "Fly", "stored": "Fly high", "yours": "Fly far"},
+            "due": {"base": "", "stored": "Q4", "yours": "Q3"},
+        },
+    )
+    grace = {"who": {"id": "grace"}, "role": "lead", "was": "contributor"}
+    gone = await ada.ask("PUT", f"/api/goal-people/{goal.id}", grace)
+    assert (gone.status_code, gone.json()["differences"]["role"]["stored"]) == (409, "nothing")
+
+
+async def test_a_profile_of_at_least_a_role(app: Service, goal: Goal) -> None:
+    app.set_role(goal.id, User.by_id("grace"), Role.CONTRIBUTOR)
+    led = app.create_goal("Sail", lead=User.by_id("grace"), holder=Team.by_id("docs"))
+    client = Client(app)
+    assert await ids(client, "/api/users/grace?at_least=contributor") == [led.id, goal.id]
+    assert await ids(client, "/api/users/grace?at_least=lead") == [led.id]
+    assert await ids(client, "/api/users/grace?role=contributor") == [goal.id]
+    assert (await client.get("/api/users/grace?at_least=boss")).status_code == 422
+
+
+async def test_users_and_teams_are_deleted(app: Service, goal: Goal, ada: Client) -> None:
+    app.set_team_role("engine", "ada", TeamRole.MANAGER)
+    assert (await Client(app, "grace").ask("DELETE", "/api/users/ada")).status_code == 403
+    assert (await Client(app, "grace").ask("DELETE", "/api/teams/engine")).status_code == 403
+    assert (await ada.ask("DELETE", "/api/teams/engine")).status_code == 204
+    assert (await ada.get("/api/teams/engine")).status_code == 404
+    assert app.goal(goal.id).teams == ()
+    assert (await ada.ask("DELETE", "/api/users/ada")).status_code == 204
+    assert app.goal(goal.id).leads == ()
+    assert (await ada.ask("DELETE", "/api/users/ada")).status_code == 404
+
+
 async def test_leads_give_change_and_take_parts(app: Service, goal: Goal, ada: Client) -> None:
     path = f"/api/goal-people/{goal.id}"
     grace: dict[str, Any] = {"who": {"kind": "user", "id": "grace"}, "role": "contributor"}

@@ -96,6 +96,12 @@ def test_every_action_has_a_command(target: str) -> None:
         (("--as", "grace", "delete-goal", "g"), 1, "it takes a lead of it or a manager of one of its teams"),
         (("delete-goal", "g"), 0, ""),
         (("delete-goal", "g"), 1, "there is no goal 'g'"),
+        (("--as", "grace", "delete-team", "t"), 1, "'grace' may not manage team 't'"),
+        (("delete-team", "t"), 0, ""),
+        (("delete-team", "t"), 1, "there is no team 't'"),
+        (("--as", "ada", "delete-user", "grace"), 1, "everybody changes themselves alone"),
+        (("--as", "grace", "delete-user", "grace"), 0, ""),
+        (("delete-user", "grace"), 1, "there is no user 'grace'"),
     ]
     for arguments, code, text in steps:
         result = run(target, *arguments)

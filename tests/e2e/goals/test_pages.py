@@ -206,7 +206,7 @@ async def test_a_cookie_is_for_pages_alone(app: Service) -> None:
         ("/set-role/g", "id=grace&role=LEAD", 422, "is no role"),
         ("/set-role/g", "kind=robot&id=grace&role=lead", 422, "Say who"),
         ("/set-role/g", "id=grace&role=lead&was_role=contributor", 409, "nothing"),
-        ("/delete-goal/g", "sure=no", 422, "Tick the box"),
+        ("/delete-goal/g", "sure=no", 422, "Tick the box first"),
         ("/comment/g", "text=+", 422, "A comment says something"),
         ("/delete-entry/g", "entry=nope", 404, "There is no entry"),
         ("/create-team", "name=", 422, "is no name"),
