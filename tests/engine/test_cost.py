@@ -120,7 +120,7 @@ async def test_exactly_once_costs_a_transaction_and_a_read(filled: Shell) -> Non
 
 
 async def test_a_failed_condition_is_a_request_like_any_other(filled: Shell) -> None:
-    with filled.meter() as meter, pytest.raises(Exception, match="there already"):
+    with filled.meter() as meter, pytest.raises(Exception, match="exists already"):
         await filled.create(ADA)
     assert (meter.requests, meter.retries) == (1, 0)
 

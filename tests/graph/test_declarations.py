@@ -132,7 +132,7 @@ def test_an_edge_has_two_ends_and_they_are_nodes_of_its_table() -> None:
     class NoType(Node):
         pass
 
-    with pytest.raises(DeclarationError, match="NoType is no entity of a table"):
+    with pytest.raises(DeclarationError, match="NoType is not an entity with a table"):
 
         class ToMixin(Edge[Place, NoType], table=table, type="TOMIXIN"):
             pass

@@ -146,7 +146,7 @@ def test_before_another_part_spaces_are_escaped_and_with_other_separators_they_a
 
 @pytest.mark.parametrize("number", [-1, 1_000_000, 10**20])
 def test_a_number_that_does_not_fit_its_width_is_refused(number: int) -> None:
-    with pytest.raises(InvalidValue, match="does not fit its place"):
+    with pytest.raises(InvalidValue, match="does not fit its width"):
         write(number, width=6)
 
 

@@ -137,7 +137,7 @@ async def test_an_item_under_another_key_reaches_no_handler(shell: Shell, change
     await drain(changes, shell)
     assert seen.told == ["Inserted note n3"]
     (aside,) = await change_worker(shell, changes).dead_letters()
-    assert "lies under another pk" in aside.error
+    assert "has another pk" in aside.error
 
 
 async def test_unhandled_records_are_counted_by_type(shell: Shell, changes: Changes) -> None:

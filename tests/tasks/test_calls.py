@@ -244,12 +244,12 @@ def test_a_wrong_schedule_is_refused_with_an_example() -> None:
 
     soon, then = timedelta(0), datetime(2030, 1, 1, tzinfo=timezone.utc)
     wrong: list[tuple[Any, Any, Any, str]] = [
-        (after, 5, ring(), r"a timedelta is wanted, not int.*tasks\.after\(timedelta"),
-        (after, ring(), soon, r"a timedelta is wanted, not Call.*tasks\.after\(timedelta"),
-        (after, then, ring(), "a timedelta is wanted, not datetime"),
-        (after, soon, "ring", "a call of a task is wanted, not str"),
+        (after, 5, ring(), r"a timedelta is expected, not int.*tasks\.after\(timedelta"),
+        (after, ring(), soon, r"a timedelta is expected, not Call.*tasks\.after\(timedelta"),
+        (after, then, ring(), "a timedelta is expected, not datetime"),
+        (after, soon, "ring", "a call of a task is expected, not str"),
         (after, soon, ring, r"task ring is given without having been called.*ring\(\.\.\.\)"),
-        (at, soon, ring(), r"a datetime is wanted, not timedelta.*tasks\.at\(datetime"),
+        (at, soon, ring(), r"a datetime is expected, not timedelta.*tasks\.at\(datetime"),
         (at, then, ring, "without having been called"),
     ]
     for verb, when, call, said in wrong:

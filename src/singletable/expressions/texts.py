@@ -181,7 +181,7 @@ class Expressions:
     def _inside(self, handle: Handle, steps: tuple[str | int, ...]) -> str:
         if len(steps) > MAX_STEPS:
             raise InvalidRequest(
-                f"a path of {len(steps)} steps; DynamoDB takes {MAX_STEPS}",
+                f"a path of {len(steps)} steps; DynamoDB allows {MAX_STEPS}",
                 attribute=repr(handle),
                 hint="Change or compare a part of the attribute that lies less deep.",
             )
@@ -332,7 +332,7 @@ def _writer(plan: Plan) -> Any:
 def _checked(text: str, what: str) -> str:
     if len(text) > MAX_TEXT_BYTES:
         raise InvalidRequest(
-            f"{what} of {len(text)} bytes; DynamoDB takes {MAX_TEXT_BYTES} bytes", hint="Split the call."
+            f"{what} of {len(text)} bytes; DynamoDB allows {MAX_TEXT_BYTES} bytes", hint="Split the call."
         )
     return text
 

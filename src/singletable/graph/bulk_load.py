@@ -113,7 +113,7 @@ async def _check_absent(port: Port, table: Table, nodes: Sequence[Node]) -> None
         answers = await port.send_all([BatchGetItem(table.name, batch, RAW, consistent=True) for batch in batches])
         if any(answer.items or answer.rest for answer in answers):
             raise AlreadyExists(
-                "some of the nodes are there already",
+                "some of the nodes exist already",
                 table=table.name,
                 operation="load",
                 hint="link() their edges instead; where they are being deleted, sweep_table() ends that.",

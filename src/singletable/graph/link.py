@@ -134,7 +134,7 @@ def _key(edge: Any) -> KeyOf[Any]:
         return edge_key(edge)
     if is_key_of(edge, Edge):
         return edge
-    raise InvalidRequest(f"an edge or its key is wanted, not a {type(edge).__name__}", hint="As in Edge.between(...).")
+    raise InvalidRequest(f"expected an edge or its key, not a {type(edge).__name__}", hint="As in Edge.between(...).")
 
 
 def _contended(edge: Any, operation: str) -> TransactionConflict:

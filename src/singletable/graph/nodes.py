@@ -116,7 +116,7 @@ def end_type(name: str, kinds: Sequence[type[Node]], edge_word: str = "") -> typ
             key: Any = node_key(value)
             if not isinstance(key, KeyOf) or key.kinds[0] not in kinds:
                 named = " or ".join(k.__name__ for k in kinds)
-                raise InvalidValue(f"a {named} or its key is wanted, not a {type(value).__name__}", attribute=name)
+                raise InvalidValue(f"a {named} or its key is expected, not a {type(value).__name__}", attribute=name)
             return str(key.partition)
 
         @classmethod

@@ -21,7 +21,7 @@ def check_items(body: bytes, items: Iterable[Item], operation: str, table: str) 
         if size > MAX_ITEM_BYTES:
             named = ", ".join(f"{name} ({bytes_} bytes)" for name, bytes_ in largest_attributes(item))
             raise TooLarge(
-                f"an item of {size} bytes; DynamoDB takes {MAX_ITEM_BYTES}. Its largest attributes: {named}",
+                f"an item of {size} bytes; DynamoDB allows {MAX_ITEM_BYTES}. Its largest attributes: {named}",
                 operation=operation,
                 table=table,
                 hint="Keep large content outside the item, or split it over several.",
@@ -40,7 +40,7 @@ def check_update(body: bytes, values: Item, operation: str, table: str) -> None:
     size = max(map(value_size, values.values()), default=0)
     if size > MAX_ITEM_BYTES:
         raise TooLarge(
-            f"an update with a value of {size} bytes; DynamoDB takes items of {MAX_ITEM_BYTES}",
+            f"an update with a value of {size} bytes; DynamoDB allows items of {MAX_ITEM_BYTES}",
             operation=operation,
             table=table,
             hint="Keep large content outside the item, or split it over several.",
@@ -54,8 +54,8 @@ def check_transaction(body: bytes, puts: Iterable[Item], values: Iterable[Item],
     size = sum(map(item_size, puts)) + sum(value_size(value) for some in values for value in some.values())
     if size > MAX_TRANSACTION_BYTES:
         raise TooLarge(
-            f"a transaction of {size} bytes; DynamoDB takes {MAX_TRANSACTION_BYTES}",
+            f"a transaction of {size} bytes; DynamoDB allows {MAX_TRANSACTION_BYTES}",
             operation="TransactWriteItems",
             table=table,
-            hint="Split it into transactions that can stand alone.",
+            hint="Split it into independent transactions.",
         )

@@ -24,10 +24,10 @@ _LONGEST_WAIT_SECONDS = 5.0
 
 
 async def get_many(port: Port, keys: Iterable[KeyOf[T]], consistent: bool = False) -> list[T]:
-    """The entities under the keys, in their order; those that are not there are left out.
+    """The entities of the keys, in the order of the keys; missing ones are left out.
 
-    100 keys a request, each key once; one round trip for up to 1,600 keys. `Incomplete` carries the keys that the
-    service still left undone after several tries.
+    100 keys in a request, each key once; one round trip for up to 1,600 keys. `Incomplete` has the keys that the
+    service left unprocessed after several tries.
     """
     wanted: dict[Table, dict[Place, KeyOf[T]]] = {}
     asked: list[tuple[Model[Any], Place]] = []
@@ -75,19 +75,19 @@ async def get_at(
         if not rest:
             return found
     raise Incomplete(
-        f"{len(rest)} of {len(places)} items could not be read for the table's rate",
+        f"{len(rest)} of {len(places)} items could not be read, because the table is throttled",
         rest=tuple(key_at((key[partition]["S"], key[sort]["S"])) for key in rest),
         table=table.name,
         operation="get_many",
-        hint="The keys that are left are on the error as `rest`: try them again later.",
+        hint="The remaining keys are in the error's `rest`: read them again later.",
     )
 
 
 async def write_many(port: Port, puts: Iterable[Any], deletes: Iterable[KeyOf[Any]]) -> None:
-    """Put entities and delete keys, 25 a request, each by itself and in no order: overwrites, no conditions.
+    """Put entities and delete keys, 25 in a request, independently and in no order: overwrites, without conditions.
 
-    `Incomplete` carries what the service still left undone after several tries, as it was given. Refused for tables
-    that guard against overlapping keys: that takes a condition, and a batch has none.
+    `Incomplete` has the entities and keys that the service left unprocessed after several tries. Refused for tables
+    that guard against overlapping keys: that needs a condition, and a batch has none.
     """
     by_table: dict[Table, dict[Place, tuple[Any, dict[str, Any]]]] = {}
     for given, model, place, request in _requests(puts, deletes):
@@ -97,7 +97,7 @@ async def write_many(port: Port, puts: Iterable[Any], deletes: Iterable[KeyOf[An
                 f"two writes of the same {model.kind.__name__} in one batch, which has no order",
                 key=model.key_of(given) if not isinstance(given, KeyOf) else given,
                 operation="write_many",
-                hint="Leave one out, or send them one after the other.",
+                hint="Remove one, or send them one after the other.",
             )
         writes[place] = (given, request)
     for table, writes in by_table.items():
@@ -110,8 +110,8 @@ def _check_asked(key: KeyOf[Any]) -> None:
     check_whole(key)
     if key.attributes:
         raise InvalidRequest(
-            f"get_many loads whole entities, and {key.captured.shown} says only(...)",
-            hint="Leave only(...) out, or get() the item.",
+            f"get_many loads whole entities, and {key.captured.shown} has only(...)",
+            hint="Omit only(...), or use get().",
         )
 
 
@@ -122,7 +122,7 @@ async def _write_all(port: Port, table: Table, writes: dict[Place, tuple[Any, di
         operations = [_batch(table, part) for part in _parts(rest, MAX_BATCH_WRITE)]
         try:
             answers = await port.send_all(operations)
-        except Unavailable as error:  # of one request; others of this round may be done, and are done again
+        except Unavailable as error:  # concerns one request; the others of this round may be done, and are repeated
             raise _left_undone(table, writes, rest) from error
         rest = [request for answer in answers for request in answer]
         if not rest:
@@ -134,11 +134,11 @@ def _left_undone(
     table: Table, writes: Mapping[Place, tuple[Any, dict[str, Any]]], rest: Sequence[dict[str, Any]]
 ) -> Incomplete:
     return Incomplete(
-        f"{len(rest)} of {len(writes)} writes were left undone for the table's rate",
+        f"{len(rest)} of {len(writes)} writes were left unprocessed, because the table is throttled",
         rest=tuple(writes[_place(table, request)][0] for request in rest),
         table=table.name,
         operation="write_many",
-        hint="The entities and keys that are left are on the error as `rest`: write them again later.",
+        hint="The remaining entities and keys are in the error's `rest`: write them again later.",
     )
 
 

@@ -1,7 +1,7 @@
-"""Check: the invariants of records, as a flow over a whole table. It reads everything and changes nothing.
+"""Checks the invariants of records. The flow reads the whole table and changes nothing.
 
-* every item is of a declared type, of a schema version that this program knows, and can be read
-* its primary key and its keys in every index are those that its attributes make
+* every item has a declared type and a known schema version, and can be read
+* its primary key and its index keys are those that its attributes make
 * every unique value has its guard, and every guard its owner
 """
 
@@ -25,7 +25,7 @@ _PAGE = 100
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is not as it should be. `key` is the item's, for a program; it is not in the text."""
+    """One violation of an invariant. `key` is the item's key, for a program; the text doesn't contain it."""
 
     code: str
     what: str
@@ -37,7 +37,7 @@ class Finding:
 
 
 async def check(port: Port, table: Table) -> list[Finding]:
-    """Everything of a table that is not as it should be; nothing for a sound one. Reads the whole table."""
+    """Findings for everything in a table that violates an invariant; [] for a sound one. Reads the whole table."""
     await ready(port, table)
     found: list[Finding] = []
     after: Key | None = None
@@ -84,7 +84,7 @@ def _key_findings(model: Model[Any], entity: Any, item: Item, place: tuple[str, 
 
 
 def _partners(table: Table, item: Item) -> Iterator[Key]:
-    """The keys of what must be there with an item: the guards of its unique values, or a guard's owner."""
+    """The keys of the items that must exist with an item: the guards of its unique values, or a guard's owner."""
     partition, sort = table.definition.key
     if _is_guard(table, item):
         if OWNER in item and OWNER_SORT in item:  # else the item itself is reported, as item.unreadable
@@ -148,7 +148,7 @@ def _is_guard(table: Table, item: Item) -> bool:
 
 
 def _is_expired(table: Table, item: Item, now: float) -> bool:
-    """An expired item holds no values any more, and an expired guard keeps none."""
+    """An expired item no longer holds unique values, and an expired guard reserves none."""
     ends = item.get(table.ttl_name, {}).get("N")
     return ends is not None and float(ends) <= now
 

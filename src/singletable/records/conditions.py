@@ -38,7 +38,7 @@ from singletable.schema.models import Model
 
 
 def check_verb(model: Model[Any], verb: str) -> None:
-    """Raises InvalidRequest for a verb that would break what a layer above keeps in the item."""
+    """Raises InvalidRequest for a verb that would break what a layer above stores in the item."""
     instead = model.refuses.get(verb)
     if instead is not None:
         raise InvalidRequest(
@@ -47,14 +47,14 @@ def check_verb(model: Model[Any], verb: str) -> None:
 
 
 def guard(model: Model[Any], condition: Condition | None) -> Guard:
-    """A condition as a request takes it."""
+    """A condition in the form that a request takes."""
     if condition is None:
         return Guard()
     return guard_in(Expressions((model.kind,)), condition)
 
 
 def guard_in(expressions: Expressions, condition: Condition | None) -> Guard:
-    """A condition beside the other texts of its request, which it shares names and values with."""
+    """A condition in a request that has other expressions: they share its names and values."""
     text = None if condition is None else expressions.condition(condition)
     return Guard(text, expressions.names, expressions.values)
 
@@ -68,13 +68,13 @@ def both(one: Condition | None, other: Condition | None) -> Condition | None:
 
 @cache
 def is_type(model: Model[Any]) -> Condition:
-    """There is an item, and it is of this type."""
+    """The item exists and has this type."""
     return Condition("=", (Stored(model.table.definition.type_attribute), Given({"S": model.type})))
 
 
 @cache
 def is_schema(model: Model[Any]) -> Condition:
-    """The item has this class's schema version; one without is of the first."""
+    """The item has this class's schema version. An item without one has version 1."""
     attribute = Stored(model.table.definition.version_attribute)
     same = Condition("=", (attribute, Given({"N": str(model.version)})))
     return same | _missing(attribute) if model.version == 1 else same
@@ -82,7 +82,7 @@ def is_schema(model: Model[Any]) -> Condition:
 
 @cache
 def is_schema_or_older(model: Model[Any]) -> Condition:
-    """An overwrite may replace an item of an older schema version, never one of a newer."""
+    """The item's schema version is this class's or an older one: an overwrite never replaces a newer one."""
     attribute = Stored(model.table.definition.version_attribute)
     return _missing(attribute) | Condition("<=", (attribute, Given({"N": str(model.version)})))
 
@@ -98,7 +98,7 @@ def is_alive(model: Model[Any], now: float) -> Condition | None:
 
 
 def is_overwritable(model: Model[Any]) -> Condition:
-    """There is no item, or one that this program knows: an older program never destroys what a newer one wrote."""
+    """The item is missing or has a known schema version: an older program never destroys what a newer one wrote."""
     condition = is_schema_or_older(model)
     if model.table.guards_overlap:
         condition = condition & (is_absent(model) | is_type(model))
@@ -106,13 +106,13 @@ def is_overwritable(model: Model[Any]) -> Condition:
 
 
 def is_removable(model: Model[Any]) -> Condition:
-    """There is no item, or one of this type that this program knows."""
+    """The item is missing, or has this type and a known schema version."""
     return is_absent(model) | (is_type(model) & is_schema_or_older(model))
 
 
 @cache
 def plain_guard(model: Model[Any], condition: Callable[[Model[Any]], Condition]) -> Guard:
-    """The condition of a write that has none of the caller's: the same for every item of a class."""
+    """The condition of a write without a condition of the caller: the same for every item of a class."""
     return guard(model, condition(model))
 
 
@@ -121,7 +121,7 @@ def is_absent(model: Model[Any]) -> Condition:
 
 
 def is_gone(model: Model[Any], now: float) -> Condition:
-    """There is no item, or one that has expired."""
+    """The item is missing or has expired."""
     absent = is_absent(model)
     if model.expires is None:
         return absent
@@ -129,7 +129,7 @@ def is_gone(model: Model[Any], now: float) -> Condition:
 
 
 def is_count(model: Model[Any], expected: int | None) -> Condition | None:
-    """The item's count of writes is as expected. An item that was never counted has 0."""
+    """The item's count of writes is the expected one. An item without a count has 0."""
     if model.counter is None or expected is None:
         return None
     attribute = Stored(model.counter.stored)
@@ -138,29 +138,29 @@ def is_count(model: Model[Any], expected: int | None) -> Condition | None:
 
 
 def is_not_write(model: Model[Any], write_id: str) -> Condition:
-    """The item was not last written by this very write."""
+    """The item was not last written by this same write."""
     attribute = Stored(model.table.definition.write_id_attribute)
     return _missing(attribute) | Condition("<>", (attribute, Given({"S": write_id})))
 
 
 def carries(model: Model[Any], stored: Item | None, write_id: str) -> bool:
-    """Whether a stored item was last written by this very write."""
+    """Whether a stored item was last written by this same write."""
     return stored is not None and stored.get(model.table.definition.write_id_attribute) == {"S": write_id}
 
 
 def already_exists(model: Model[Any], key: Any, stored: Item | None) -> AlreadyExists:
     mine = stored is None or model.is_mine(stored)
-    what = f"a {model.kind.__name__} is there already" if mine else "an item of another type has the key"
-    hint = "Use put() to overwrite it, or upsert() to change it." if mine else "Give the entities keys of their own."
+    what = f"a {model.kind.__name__} with this key exists already" if mine else "an item of another type has the key"
+    hint = "Use put() to overwrite it, or upsert() to change it." if mine else "Give the entities different keys."
     if mine and stored is not None and model.tombstone in stored:
         what = f"a {model.kind.__name__} of this key is being deleted"
-        hint = "delete_node() goes on with that, sweep_table() ends it."
+        hint = "delete_node() continues the deletion, sweep_table() finishes it."
     return AlreadyExists(what, of_another_type=not mine, key=key, table=model.table.name, hint=hint)
 
 
 def not_found(model: Model[Any], key: Any, operation: str) -> NotFound:
     return NotFound(
-        f"there is no {model.kind.__name__} under the key",
+        f"there is no {model.kind.__name__} with this key",
         key=key,
         table=model.table.name,
         operation=operation,
@@ -179,12 +179,12 @@ def refused(
     counter = model.counter
     if counter is not None and expected is not None and getattr(found, counter.name, None) != expected:
         return VersionMoved(
-            f"the {model.kind.__name__} was written since version {expected} was read",
+            f"the {model.kind.__name__} was written after version {expected} was read",
             stored=found,
             key=key,
             table=model.table.name,
             operation=operation,
-            hint="Read it again, apply the change to what is there now, then try again.",
+            hint="Read it again, apply the change to the new version, and try again.",
         )
     said = f" that {words(where)}" if where is not None else ""
     return ConditionFailed(
@@ -193,14 +193,14 @@ def refused(
         key=key,
         table=model.table.name,
         operation=operation,
-        hint="The stored item is on the error as `stored`: decide by it, then try again.",
+        hint="The stored item is in the error's `stored`. Decide by it, then try again.",
     )
 
 
 def missing_path(model: Model[Any], key: Any, operation: str, parent: Parent, found: ConditionFailed) -> MissingPath:
-    """The item lacks what a changed path lies in."""
+    """The error of an update whose path is inside an attribute that the item lacks."""
     return MissingPath(
-        f"the item has no {parent.shown}, which the changed path lies in",
+        f"the item has no {parent.shown}, inside which the changed path is",
         stored=found.stored,
         key=key,
         table=model.table.name,
@@ -212,11 +212,11 @@ def missing_path(model: Model[Any], key: Any, operation: str, parent: Parent, fo
 
 def outcome_unknown(model: Model[Any], key: Any, operation: str) -> OutcomeUnknown:
     return OutcomeUnknown(
-        "the answer to an earlier try was lost, and the condition fails now: by our own write or by another's",
+        "the answer to an earlier try was lost, and the condition fails now, because of that try or of another writer",
         key=key,
         table=model.table.name,
         operation=operation,
-        hint="Read the item, then decide; or put the write in a transaction, which is settled by its token.",
+        hint="Read the item, then decide; or put the write in a transaction, whose token settles a lost answer.",
     )
 
 

@@ -1,7 +1,7 @@
-"""Cursors: where a page ended, as a text that a client may hold and can neither read nor change.
+"""Cursors: the position where a page ended, as a text that a client can neither read nor change.
 
-A cursor is encrypted and authenticated (AES-256-GCM) and bound to what it belongs to: table, index, pattern,
-partition, direction and, if given, principal. It is not bound to limit, filter, projection or the bounds of the range,
+A cursor is encrypted and authenticated (AES-256-GCM) and bound to its table, index, pattern, partition, direction
+and, if given, principal. It is not bound to limit, filter, projection or the bounds of the range,
 so that a page of `before(now())` can be followed by another: the position is checked against the bounds of each call.
 
     version (1 byte) | key id (4) | nonce (12) | encrypted [expires at, position's partition and sort texts...]
@@ -24,11 +24,11 @@ _VERSION = b"\x01"
 _KEY_ID_BYTES = 4
 _NONCE_BYTES = 12
 _LONGEST = 20_000
-"""Of an index: four key texts, 6,144 bytes, each of which may take two in JSON, a third more in base64."""
+"""The longest cursor, of an index: four key texts, 6,144 bytes, up to twice as many in JSON, a third more in base64."""
 DEFAULT_LIFETIME_SECONDS = 24 * 3600.0
 
 Binding = tuple[str, ...]
-"""What a cursor belongs to, as texts."""
+"""The texts to which a cursor is bound."""
 
 
 class CursorSeal:
@@ -58,11 +58,11 @@ class CursorSeal:
         return urlsafe_b64encode(_VERSION + key_id + nonce + sealed).rstrip(b"=").decode()
 
     def open(self, cursor: str, binding: Binding, now: float) -> Key:
-        """The position of a cursor; InvalidCursor where it is changed, foreign or expired: which one is not said."""
+        """The position of a cursor. Raises InvalidCursor if it is changed, foreign or expired, without saying which."""
         position = self._opened(cursor, binding, now)
         if position is None:
             raise InvalidCursor(
-                "the cursor is not one of this query, or has expired", hint="Begin again with the first page."
+                "the cursor is not of this query, or has expired", hint="Start again with the first page."
             )
         return position
 

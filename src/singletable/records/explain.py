@@ -21,7 +21,7 @@ Explainable = Query[Any] | Whole[Any] | Iterable[KeyOf[Any]]
 
 @dataclass(frozen=True)
 class Explained:
-    """One request as it would be sent. `cost` says what it takes, in capacity units, by its size."""
+    """One request as it would be sent. `cost` is its capacity, in units, by the size of the answer."""
 
     operation: str
     table: str

@@ -1,4 +1,4 @@
-"""A table's first use on a local engine: it is created, and what it lacks is added. Never on AWS."""
+"""A table's first use on a local engine creates it, and adds missing indexes. Never on AWS."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ async def _make(port: Port, table: Table) -> None:
         keys = [d for d in differences(definition, found) if d.is_of_a_key]
         if keys:
             raise NotConfigured(
-                "the table in this data file has other keys: " + "; ".join(map(str, keys)),
+                "the table in this data file has different keys: " + "; ".join(map(str, keys)),
                 table=table.name,
                 hint="Start over with `singletable local reset`, or give the table another name.",
             )
     await maintain_stream(port, table)
-    # An engine without TTL has kept the items that expired since the last time.
+    # An engine without TTL has kept the items that expired since the last use.
     await sweep(port, definition)
 
 
 async def maintain_stream(port: Port, table: Table) -> None:
-    """Prepare a table's stream on an engine that leaves it undone. Nothing on AWS, nor for a table without one."""
+    """Maintain a table's stream on an engine that doesn't. Does nothing on AWS, or for a table without a stream."""
     if table.definition.stream is not None and port.traits.maintain_streams is not None:
         await port.call_all([partial(port.traits.maintain_streams, port.now())])

@@ -1,4 +1,4 @@
-"""The flows of records by their verbs: what the two shells run."""
+"""The flows of records by their verbs. The two shells run them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def get_any(port: Port, key: KeyOf[Any] | Whole[Any], max_pages: int = DEF
 
 
 async def check(port: Port, table: Table) -> list[Finding]:
-    """Everything of a table that is not as it should be; nothing for a sound one. Reads the whole table."""
+    """Findings for everything in a table that violates an invariant; [] for a sound one. Reads the whole table."""
     from singletable.records import check as records  # noqa: PLC0415  no program that serves requests needs it
 
     return await records.check(port, table) + await table.check_layer(port)
@@ -97,7 +97,7 @@ async def diff_table(port: Port, table: Table) -> list[Difference]:
 
 
 async def sweep_table(port: Port, table: Table, orphans: bool = False) -> int:
-    """Delete what has expired, and what the table's layer has to end; returns how many went."""
+    """Delete expired items, and finish what the table's layer left unfinished. Returns the number of deleted items."""
     await ready(port, table)
     return await _sweep(port, table.definition) + await table.sweep_layer(port, orphans=orphans)
 

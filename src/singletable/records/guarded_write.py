@@ -1,4 +1,4 @@
-"""Guarded writes: one action on one item under one condition, for layers that keep more in an item than its class says.
+"""Guarded writes: one action on one item under one condition, for layers that store more in an item than its class has.
 
     held = is_type(key.model) & equal("fence", 7)
     action = delete_if(key, held)                        # a request of its own: await port.send(action)
@@ -59,8 +59,8 @@ def check_if(key: KeyOf[Any], condition: Condition | None) -> CheckItem:
 
 @dataclass(eq=False)
 class GuardedWrite(Write):
-    """An action that is ready to be sent. `refusal(key, verb)` makes the error of a failed condition, whatever item is
-    stored: no read is needed to tell what it means."""
+    """An action that is ready to be sent. `refusal(key, verb)` makes the error of a failed condition. The error doesn't
+    depend on the stored item, so no read is needed."""
 
     key: KeyOf[Any]
     action: Action

@@ -1,8 +1,8 @@
-"""Planning an update: the caller's changes, and the index keys that must change with them.
+"""Plans an update: the caller's changes, and the index keys that must change with them.
 
-Each index key is a function of some attributes. A change of one of them gives a new text for the whole key, so its
-other parts must be known: from the primary key, from the change itself, or from the item that was read. Values that
-were read become conditions, so that a key is never written from stale values.
+Each index key is a function of some attributes. If one of them changes, the whole key has a new text, so its other
+parts must be known: from the primary key, from the change itself, or from the item that was read. Values that were
+read become conditions, so that a key is never written from stale values.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _NOT_REPEATABLE = frozenset({"APPEND"})
 
 
 class KeysNeeded(Struct, frozen=True):
-    """The attributes whose stored values an update must know, to write an index key whole."""
+    """The attributes whose stored values an update needs, to write an index key whole."""
 
     names: frozenset[str]
 
 
 class Planned(Struct, frozen=True):
-    """The changes of index keys that an update brings, and the conditions under which they are right."""
+    """The changes of index keys in an update, and the conditions under which they are correct."""
 
     changes: tuple[AttributeChange, ...] = ()
     held: Condition | None = None
@@ -39,7 +39,7 @@ class Planned(Struct, frozen=True):
 def plan_keys(
     model: Model[Any], key: KeyOf[Any], updates: tuple[Update, ...], current: Any | None
 ) -> Planned | KeysNeeded:
-    """The index keys after an update. `current` is the item as it was read, or None where it was not."""
+    """The index keys after an update. `current` is the item that was read, or None if none was."""
     changed = {first_name(u.path): u for u in updates if first_name(u.path) in model.feeds}
     if not changed:
         return _NOTHING
@@ -57,7 +57,7 @@ def plan_keys(
 
 
 def check_updates(model: Model[Any], updates: tuple[Update, ...]) -> None:
-    """InvalidRequest for an update of another class's attribute, or of one that the primary key is made of."""
+    """Raises InvalidRequest for an update of another class's attribute, or of an attribute of the primary key."""
     if not updates:
         raise InvalidRequest("an update changes at least one attribute", hint="As in attr(User.name).set(...).")
     for update in updates:
@@ -74,9 +74,9 @@ def check_updates(model: Model[Any], updates: tuple[Update, ...]) -> None:
 
 
 def is_repeatable(model: Model[Any], updates: tuple[Update, ...]) -> bool:
-    """Whether applying the updates twice changes nothing more: constants and members of sets, no sums, no appends.
+    """Whether applying the updates twice has the same result: constants and members of sets, no sums, no appends.
 
-    Nor removed elements of lists: a second time it is the next one that goes.
+    Removing an element of a list is not repeatable: the second time it would remove the next element.
     """
     return not any(
         u.verb in _NOT_REPEATABLE
@@ -87,7 +87,7 @@ def is_repeatable(model: Model[Any], updates: tuple[Update, ...]) -> bool:
 
 
 def applied(model: Model[Any], entity: Any, updates: tuple[Update, ...]) -> Any:
-    """The entity as it would be after the updates, computed here; only for whole attributes."""
+    """The entity after the updates, computed here. Only for whole attributes."""
     check_updates(model, updates)
     values: dict[str, Any] = {}
     for update in updates:
@@ -117,7 +117,7 @@ _NOTHING = Planned()
 def _known(
     model: Model[Any], key: KeyOf[Any], changed: Mapping[str, Update], current: Any | None
 ) -> tuple[dict[str, Any], set[str]]:
-    """The values of attributes after the update, as far as they are known, and the names taken from `current`."""
+    """The known values of attributes after the update, and the names of those taken from `current`."""
     values, held = model.key_values(key), set[str]()
     if current is not None:
         feeding = {n for n in model.feeds if n not in values}
@@ -140,7 +140,7 @@ def _parts_needed(
 ) -> Iterator[str]:
     """The attributes that must be known to rewrite an index key: those of the texts a change touches.
 
-    Where an attribute may be None, the item leaves the index or comes into it, and both texts are needed.
+    If an attribute may be None, the item can leave or enter the index, and both texts are needed.
     """
     names = {n for t in captured.templates for n in t.names}
     if any(n in values and values[n] is None for n in names & changed.keys()):
@@ -160,7 +160,7 @@ def _rewrite(
     sparse = any(model.by_name[n].optional for n in names)
     for attribute, template in zip(attributes, captured.templates, strict=True):
         if attribute in model.key_attributes:
-            continue  # an index keyed by the table's own key: that never changes
+            continue  # the index has the table's own key, which never changes
         if absent:
             yield AttributeChange(attribute, None)
         elif sparse or changed.keys() & set(template.names):

@@ -1,4 +1,4 @@
-"""Two writes of one item in a transaction as one, or a refusal by name: DynamoDB takes one action an item."""
+"""Merges two writes of one item in a transaction, or refuses them: DynamoDB accepts one action for each item."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from singletable.records.write import Write
 
 
 def merged(one: Write, other: Write) -> Write:
-    """Two writes of one item as one; InvalidRequest where no one action says both."""
+    """Two writes of one item as one. Raises InvalidRequest if no single action can express both."""
     joined = one.joined_with(other) or other.joined_with(one)
     if joined is not None:
         return joined
@@ -39,7 +39,7 @@ def merged(one: Write, other: Write) -> Write:
         key=other.key,
         table=other.model.table.name,
         operation="transaction",
-        hint="Say in one operation what is to become of the item.",
+        hint="Use one operation for the item.",
     )
 
 

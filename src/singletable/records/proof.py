@@ -22,17 +22,18 @@ def stored_read(write: Write) -> GetItem[Item]:
 
 
 def is_outdated(write: Write, error: SingletableError, stored: Item | None, now: float) -> bool:
-    """Whether the item that was read does not explain the refusal, as it changed since: the write is sent again.
+    """Whether the item changed between the refusal and the read, so that it doesn't explain the refusal. The write is
+    then sent again.
 
-    AlreadyExists needs no explanation: only an item that was there refuses a create.
+    AlreadyExists needs no explanation: only an existing item refuses a create.
     """
     if isinstance(error, NotFound):
         return is_there(write.model, stored, now)
-    if isinstance(error, Corrupt):  # said to be newer than this program's schema
+    if isinstance(error, Corrupt):  # the item is of a newer schema version than this program's
         return stored is None or write.model.version_of(stored) <= write.model.version
     return type(error) is ConditionFailed and write.where is None
 
 
 def found(stored: Any) -> Item | None:
-    """The item of a refusal; None if it is left out or empty."""
+    """The item that came with a refusal; None if it is missing or empty."""
     return stored or None

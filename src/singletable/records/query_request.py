@@ -1,4 +1,4 @@
-"""From a query, as a value, to what DynamoDB is asked: key condition, filter, projection."""
+"""Turns a query into the parts of a request: key condition, filter, projection."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Models = tuple[Model[Any], ...]
 
 
 class PreparedQuery(Struct, frozen=True):
-    """A query made ready: everything but where to begin and how much."""
+    """A query that is ready to be sent, except for its start position and limit."""
 
     table: Table
     key_condition: str
@@ -46,13 +46,13 @@ class PreparedQuery(Struct, frozen=True):
         return Query(self.table.name, self.key_condition, selection, self.reader, not self.query.descending)
 
     def key_names(self) -> tuple[str, ...]:
-        """The attributes that say where an item lies: of the table's key and of the index's."""
+        """The attributes of an item's position: those of the table's key and of the index's."""
         definition = self.table.definition
         return tuple(dict.fromkeys((*definition.key, *definition.index_keys(self.query.index))))
 
 
 def prepare_query(query: PatternQuery[Any], now: float) -> PreparedQuery:
-    """Make a query ready for a time, which tells expired items. InvalidRequest for a condition on what is not read."""
+    """Prepare a query as of a time, by which items expire. InvalidRequest for a condition on an unread attribute."""
     table, models = query.model.table, tuple(map(model_of, query.kinds))
     if any(model.table is not table for model in models):
         raise InvalidRequest("a query reads the entities of one table", operation=query.captured.shown)
@@ -73,7 +73,7 @@ def prepare_query(query: PatternQuery[Any], now: float) -> PreparedQuery:
 
 
 def _check_projection(query: PatternQuery[Any], models: Models, table: Table) -> None:
-    """What is read and filtered has to be in the index: an attribute that is not would only seem to be absent."""
+    """Raises InvalidRequest if an attribute to read or filter is not in the index: it would seem to be absent."""
     if query.index is None or table.definition.indexes[query.index].projection == "all":
         return
     index = table.definition.indexes[query.index]
@@ -87,22 +87,22 @@ def _check_projection(query: PatternQuery[Any], models: Models, table: Table) ->
         ]
         if missing:
             raise InvalidRequest(
-                f"index {query.index} holds a part of the items, without {model.kind.__name__}.{missing[0]}",
+                f"index {query.index} projects only some attributes, without {model.kind.__name__}.{missing[0]}",
                 operation=query.captured.shown,
-                hint="Ask for what it holds with only(...), then get_many() the rest; or let the index project all.",
+                hint="Read its attributes with only(...), then get_many() the items; or let the index project all.",
             )
 
 
 def _check_filter(query: PatternQuery[Any], table: Table) -> None:
-    """What the query's own key is made of is no filter for the service, which reads a range of it."""
+    """Raises InvalidRequest for a filter on an attribute of the query's own key, which DynamoDB refuses."""
     keys = table.definition.index_keys(query.index)
     for handle in () if query.filter is None else handles_in(query.filter):
         if resolve(handle).stored[0] in keys:
             raise InvalidRequest(
-                f"{handle!r} is part of the key that {query.captured.shown} reads by, and can't be filtered on",
+                f"{handle!r} is part of the key of {query.captured.shown}, and can't be filtered",
                 attribute=repr(handle),
                 operation=query.captured.shown,
-                hint="Give it as an argument of the pattern, or leave out what you don't want when you have it.",
+                hint="Pass it as an argument of the pattern, or filter the result in your program.",
             )
 
 
@@ -119,7 +119,7 @@ def _key_condition(query: PatternQuery[Any], expressions: Expressions, table: Ta
         return f"{text} AND {sort} <= {expressions.value({'S': high})}"
     if high == TOP:
         return f"{text} AND {sort} >= {expressions.value({'S': low})}"
-    # Never begins_with: an inclusive BETWEEN says the same, and engines agree on it.
+    # Never begins_with: an inclusive BETWEEN has the same result, and engines agree on it.
     return f"{text} AND {sort} BETWEEN {expressions.value({'S': low})} AND {expressions.value({'S': high})}"
 
 
@@ -142,7 +142,7 @@ def _projection(query: PatternQuery[Any], models: Models, expressions: Expressio
 
 
 def projected(models: Iterable[Model[Any]], attributes: tuple[str, ...], keys: tuple[str, ...]) -> list[str]:
-    """The stored names to load for some attributes: the keys, type, schema version and expiry are always among them."""
+    """The stored names to load for some attributes, and always the keys, type, schema version and expiry."""
     names = dict.fromkeys(keys)
     for model in models:
         expires = () if model.expires is None else (model.expires.name,)

@@ -31,11 +31,11 @@ DEFAULT_MAX_PAGES = 100
 _FILTERED_MARGIN = 4
 _LARGEST_LOOK = 1000
 _LARGEST_LIMIT = 2**31 - 1
-"""The service's number is 32 bits wide. A page of its own is far smaller."""
+"""The service takes 32 bits. Its own pages are far smaller."""
 
 
 class Position(Struct, frozen=True):
-    """Where a page ended, and how to seal it."""
+    """The position where a page ended, and the seal for it."""
 
     key: Key
     binding: Binding
@@ -55,9 +55,9 @@ class Page(Generic[T_co]):
 
     @property
     def cursor(self) -> str | None:
-        """What `page(..., after=)` takes for the next page: encrypted, bound to the query, good for a day.
+        """The value of `page(..., after=)` for the next page: encrypted, bound to the query, valid for a day.
 
-        NotConfigured where no cursor key is (on AWS, without `cursor_keys`).
+        Raises NotConfigured without a cursor key (on AWS, without `cursor_keys`).
         """
         at = self.position
         return None if at is None else at.seal.seal(at.key, at.binding, at.now)
@@ -70,7 +70,7 @@ class Page(Generic[T_co]):
 
 
 async def get(port: Port, key: KeyOf[T]) -> T | None:
-    """The entity under a key, or None. One request: half a read unit each 4 KB, a whole one when consistent."""
+    """The entity of a key, or None. One request: half a read unit for each 4 KB, a whole one if consistent."""
     model = key.model
     await ready(port, model.table)
     found = await port.send(get_operation(key, whole=port.traits.counts_parts))
@@ -78,7 +78,7 @@ async def get(port: Port, key: KeyOf[T]) -> T | None:
 
 
 def get_operation(key: KeyOf[Any], *, consistent: bool = False, whole: bool = False) -> GetItem[Any]:
-    """The request for one item. `whole` fetches all of it, also where only(...) leaves out what is not made of it."""
+    """The request for one item. `whole` fetches all of it, also with only(...)."""
     model = key.model
     check_whole(key)
     if not key.attributes:
@@ -92,16 +92,16 @@ def get_operation(key: KeyOf[Any], *, consistent: bool = False, whole: bool = Fa
 
 
 def check_whole(key: Query[Any]) -> None:
-    """A single item is named by its whole primary key; InvalidRequest for any other query."""
+    """Raises InvalidRequest for a query that is not the whole primary key of one item."""
     if not isinstance(key, KeyOf) or not key.is_one_key or len(key.kinds) != 1:
         raise InvalidRequest(
-            f"{key.captured.shown} does not name one item here: a value of its key is left open",
+            f"{key.captured.shown} does not name one item here: a value of its key is missing",
             hint="Give every argument one value, or use page(), iter() or all().",
         )
     if key.filter is not None or key.descending:
         raise InvalidRequest(
             f"{key.captured.shown} names one item, which has no filter and no order",
-            hint="Read it and look, or give the write a where=.",
+            hint="Compare after reading, or use where= of a write.",
         )
 
 
@@ -114,7 +114,7 @@ async def page(
     principal: str | None = None,
     max_pages: int = DEFAULT_MAX_PAGES,
 ) -> Page[T]:
-    """Up to `limit` items from where a cursor stands. One request, unless a filter leaves out most of what is read."""
+    """Up to `limit` items from a cursor's position. One request, unless a filter leaves out most of what is read."""
     if limit < 1:
         raise InvalidRequest(f"a page has at least one item, not {limit}", operation=query.captured.shown)
     prepared = await open_query(port, query)
@@ -137,20 +137,20 @@ async def page(
 
 
 async def read_page(port: Port, prepared: PreparedQuery, after: Key | None) -> Found[Any]:
-    """One page of the service's own size, up to 1 MB, for iterating."""
+    """One page of the service's own size, up to 1 MB, for iteration."""
     found: Found[Any] = await port.send(prepared.operation(after, None))
     return found
 
 
 async def open_query(port: Port, query: Query[Any]) -> PreparedQuery:
-    """Make a query, and its table, ready for `read_page`."""
+    """Prepare a query and its table for `read_page`."""
     prepared = prepare_query(query, port.now())
     await ready(port, prepared.table)
     return prepared
 
 
 async def read_all(port: Port, query: Query[T], max_pages: int = DEFAULT_MAX_PAGES) -> list[T]:
-    """All items of a query; InvalidRequest when they take more than `max_pages` pages of up to 1 MB."""
+    """All items of a query. Raises InvalidRequest if they take more than `max_pages` pages of up to 1 MB."""
     prepared = await open_query(port, query)
     items: list[T] = []
     position: Key | None = None
@@ -161,16 +161,16 @@ async def read_all(port: Port, query: Query[T], max_pages: int = DEFAULT_MAX_PAG
         if position is None:
             return items
     raise InvalidRequest(
-        f"more than {max_pages} pages: {len(items)} items were read, and there are more",
+        f"more than {max_pages} pages: {len(items)} items were read, and more exist",
         operation=query.captured.shown,
-        hint="Raise max_pages, or use iter() or page(), which hold one page at a time.",
+        hint="Raise max_pages, or use iter() or page(), which load one page at a time.",
     )
 
 
 async def read_scan_page(
     port: Port, kind: type[T], segment: int, segments: int, after: Key | None, consistent: bool
 ) -> Found[T]:
-    """One page of one segment of a table's scan, only the items of a class."""
+    """One page of one segment of a table's scan, with only the items of one class."""
     model: Model[Any] = model_of(kind)
     await ready(port, model.table)
     limit = port.traits.scan_page_limit
@@ -194,7 +194,7 @@ def scan_operation(
 
 
 def _look(prepared: PreparedQuery, wanted: int) -> int:
-    """How many items to look at for so many wanted: more of them behind a filter, to save round trips."""
+    """How many items to read for `wanted` results: more with a filter, to save round trips."""
     wanted = min(wanted, _LARGEST_LIMIT)
     return wanted if prepared.filter is None else max(wanted, min(wanted * _FILTERED_MARGIN, _LARGEST_LOOK))
 
@@ -205,11 +205,11 @@ def _binding(query: Query[Any], table: str, principal: str | None) -> Binding:
 
 
 _BEYOND: Key = {}
-"""A position behind the last item of this call's range."""
+"""A position after the last item of this call's range."""
 
 
 def _resume(prepared: PreparedQuery, position: Key) -> Key | None:
-    """Where to go on: None for the beginning, where the position lies before this call's range."""
+    """The start position; None for the beginning, if the cursor's position is before this call's range."""
     query = prepared.query
     at = position[prepared.table.definition.index_keys(query.index)[1]]["S"].encode()
     low, high = query.low.encode(), query.high.encode()
@@ -219,7 +219,7 @@ def _resume(prepared: PreparedQuery, position: Key) -> Key | None:
 
 
 def _key_of_item(prepared: PreparedQuery, found: Found[Any], number: int) -> Key:
-    """The key of the item that became the page's last, to go on after it."""
+    """The key of the page's last item, after which the next page continues."""
     types = {model_of(kind).type for kind in prepared.query.kinds}
     attribute = prepared.table.definition.type_attribute
     own: list[Item] = [raw for raw in keys_in(found.body) if raw.get(attribute, {}).get("S") in types]
@@ -227,9 +227,9 @@ def _key_of_item(prepared: PreparedQuery, found: Found[Any], number: int) -> Key
 
 
 async def get_collection(port: Port, whole: Whole[C], max_pages: int = DEFAULT_MAX_PAGES) -> C | None:
-    """A partition as a collection; None where one of the single items it needs is not there.
+    """A partition as a collection; None if one of its required single items is missing.
 
-    One request for each MB of the partition, at most `max_pages`; InvalidRequest where there is more.
+    One request for each MB of the partition, at most `max_pages`; InvalidRequest if it has more.
     """
     items: list[Any] = await read_all(port, whole.query, max_pages)
     by_kind: dict[type[Any], list[Any]] = {}

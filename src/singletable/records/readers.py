@@ -1,4 +1,4 @@
-"""Readers: how the items of an answer become entities, for one class, for several, and for a part of the attributes.
+"""Readers turn the items of an answer into entities: of one class, of several, or with some of the attributes.
 
 Each is a `Reader` of `operations`; a `Model` is the reader of its own class.
 """
@@ -23,7 +23,7 @@ Place = tuple[str, str]
 
 
 def reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...] = ()) -> Reader[Any]:
-    """The reader of these classes' items, whole or of some attributes only."""
+    """The reader of these classes' items, whole or with some attributes only."""
     if len(kinds) == 1 and not attributes:
         return model_of(kinds[0])
     return _reader_of(kinds, attributes)
@@ -60,7 +60,7 @@ class PlacedReader:
 
 
 class PlacedMixedReader(PlacedReader):
-    """The same for several classes: type and key are peeked at together."""
+    """The same for several classes: type and key are decoded together first."""
 
     def __init__(self, reader: MixedReader, key: tuple[str, str]) -> None:
         self._key, self._load, self._by_type = key, reader.load, reader.by_type
@@ -76,7 +76,7 @@ class PlacedMixedReader(PlacedReader):
 
 
 def _placed(key: tuple[str, str], wire: Any) -> tuple[Any, Callable[[Any], Place]]:
-    """A wire type that takes the two texts of a key too, where it does not already, and what gets them from it."""
+    """A wire type extended by the two texts of a key, and the function that gets them from it."""
     names = {f.encode_name: f.name for f in msgspec.structs.fields(wire)}
     added = [(f"key{i}", wire_struct("S", str), msgspec.field(name=k)) for i, k in enumerate(key) if k not in names]
     names |= {k: f"key{i}" for i, k in enumerate(key) if k not in names}
@@ -85,7 +85,7 @@ def _placed(key: tuple[str, str], wire: Any) -> tuple[Any, Callable[[Any], Place
 
 
 class MixedReader:
-    """Items of several classes of one table, told apart by their type. Others are left out."""
+    """Items of several classes of one table, distinguished by type. Other items are left out."""
 
     wire = Raw
 
@@ -108,7 +108,7 @@ class MixedReader:
 
 
 class PartReader:
-    """Some attributes of one class's items; the objects have no others."""
+    """Some attributes of one class's items. The objects have no others."""
 
     def __init__(self, model: Model[Any], attributes: tuple[str, ...]) -> None:
         self.model = model

@@ -237,7 +237,7 @@ def _applied(write: Write, item: Item | None, error: Exception) -> Applied:
 
 def _contended(model: Model[Any], key: KeyOf[Any], operation: str) -> TransactionConflict:
     return TransactionConflict(
-        f"the item was changed by others between each of {TRIES} reads and writes",
+        f"other writers changed the item between each of {TRIES} reads and writes",
         key=key,
         table=model.table.name,
         operation=operation,

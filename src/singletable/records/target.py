@@ -1,4 +1,4 @@
-"""What a write of one item is aimed at: its key, or the item itself as an entity."""
+"""The target of a write of one item: its key, or its entity."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from singletable.schema.patterns import KeyOf
 
 
 def target_of(target: KeyOf[Any] | Entity, expected: int | None) -> tuple[KeyOf[Any], int | None]:
-    """The key of a target, and the count of writes that its item is expected to have.
+    """The key of a target, and the expected count of writes of its item.
 
-    An entity brings its own count; a key has one only where `expected` gives it.
+    An entity has its own count; a key has one only if `expected` is given.
     """
     if isinstance(target, KeyOf):
         check_whole(target)
@@ -28,14 +28,14 @@ def target_of(target: KeyOf[Any] | Entity, expected: int | None) -> tuple[KeyOf[
             expected = getattr(target, model.counter.name)
     if expected is not None and model.counter is None:
         raise InvalidRequest(
-            f"expected={expected}, and {model.kind.__name__} counts no writes",
+            f"expected={expected} is given, but {model.kind.__name__} counts no writes",
             hint="Declare a count: revision: int = field(version=True, default=0).",
         )
     return key, expected
 
 
 def caller_copy_of(target: KeyOf[Any] | Entity, model: Model[Any]) -> Any:
-    """The target in place of a read of the item, for an update that must know the other parts of an index key.
+    """The target, used instead of a read of the item by an update that needs the other parts of an index key.
 
     UNREAD for a key, for an entity that was loaded in part, and for a class with unique attributes.
     """

@@ -50,15 +50,15 @@ class HasWrites(Protocol):
 
 
 class Failure(Struct, frozen=True):
-    """One operation that stood in the transaction's way. `number` counts from 1, in the order they were given."""
+    """One operation because of which the transaction failed. `number` counts from 1, in the caller's order."""
 
     number: int
     verb: str
     key: KeyOf[Any]
     error: SingletableError
-    """What the operation alone would have raised, with the stored item where there is one."""
+    """The error that the operation alone would have raised, with the stored item if it exists."""
     condition: str = ""
-    """The condition that was given, in words, without values."""
+    """The caller's condition, in words, without values."""
 
     def __str__(self) -> str:
         said = f" where {self.condition}" if self.condition else ""
@@ -68,8 +68,8 @@ class Failure(Struct, frozen=True):
 class Transaction:
     """Collects writes; the shell sends them when its `with` block ends without an error.
 
-    create, put, update, upsert, delete and check mean what they mean alone (see the write rules), together with all
-    the others. Writes of one item are merged into one where one action can say them, and refused by name where not.
+    create, put, update, upsert, delete and check follow the same write rules as alone. Writes of one item are merged
+    if one action can express them; otherwise they are refused by name.
     """
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class Transaction:
     def update(
         self, target: KeyOf[Any] | Entity, *updates: Update, where: Condition | None = None, expected: int | None = None
     ) -> None:
-        """The item, named by its key or itself, has to be there. An entity's count of writes has to be the item's."""
+        """Change an existing item, named by its key or its entity, whose count of writes must be the item's."""
         key, expected = target_of(target, expected)
         check_updates(key.model, updates)
         self.pending.append(UpdateWrite(key, updates, where, expected, caller_copy_of(target, key.model)))
@@ -96,22 +96,22 @@ class Transaction:
     def delete(
         self, target: KeyOf[Any] | Entity, *, where: Condition | None = None, expected: int | None = None
     ) -> None:
-        """Without `where` and `expected`, an item that is not there is no error."""
+        """Delete an item. Without `where` and `expected`, a missing item is no error."""
         key, expected = target_of(target, expected)
         self.pending.append(DeleteWrite(key, where, expected))
 
     def check(self, key: KeyOf[Any], *, where: Condition | None = None) -> None:
-        """The item is there, of its type, and meets the condition; it is not changed."""
+        """Check that the item exists, has its type, and meets the condition. It is not changed."""
         check_whole(key)
         self.pending.append(CheckWrite(key, where))
 
     def add(self, value: HasWrites) -> None:
-        """Add the writes of a task, a link, or any other value that has some."""
+        """Add the writes of a task, a link, or any other value that has writes."""
         self.pending.extend(value.writes())
 
 
 class Planned(Struct, frozen=True):
-    """One action of the request, and the operation it belongs to."""
+    """One action of the request, and the operation to which it belongs."""
 
     number: int
     part: Part
@@ -121,8 +121,9 @@ class Planned(Struct, frozen=True):
 async def commit(port: Port, pending: Sequence[Write], read: Mapping[int, Any] | None = None) -> Mapping[int, Any]:
     """Send a transaction. One request; one more round trip if a write needs values that were not given.
 
-    TransactionCancelled names which operations failed and why; InvalidRequest and TooLarge before anything is sent.
-    Returns the items that had to be read, by the number of their write; `read` has those that were read before.
+    TransactionCancelled names the operations that failed and why. InvalidRequest and TooLarge are raised before
+    anything is sent. Returns the items that had to be read, by the number of their write; `read` has those that were
+    read before.
     """
     writes = list(_merged(pending))
     if not writes:
@@ -144,7 +145,7 @@ async def commit(port: Port, pending: Sequence[Write], read: Mapping[int, Any] |
                 write.done()
             return known
     raise TransactionConflict(
-        f"items of the transaction were changed by others between each of {TRIES} reads and writes",
+        f"other writers changed items of the transaction between each of {TRIES} reads and writes",
         table=writes[0].model.table.name,
         operation="transaction",
         hint="Try again later.",
@@ -152,7 +153,7 @@ async def commit(port: Port, pending: Sequence[Write], read: Mapping[int, Any] |
 
 
 async def _plan(port: Port, writes: Sequence[Write], known: dict[int, Any], moment: Moment) -> list[Planned]:
-    """Every write's action and the guards', after reading in one round trip what some of them need."""
+    """The actions of all writes and guards, after reading in one round trip the items that some of them need."""
     parts = _mains(writes, known, moment)
     needed = [i for i, part in enumerate(parts) if isinstance(part, Needs)]
     if needed:
@@ -168,15 +169,15 @@ async def _plan(port: Port, writes: Sequence[Write], known: dict[int, Any], mome
     plan += _guards(writes, known, moment)
     if len(plan) > MAX_ACTIONS:
         raise InvalidRequest(
-            f"a transaction of {len(plan)} items, guards of unique values among them; DynamoDB takes {MAX_ACTIONS}",
+            f"a transaction of {len(plan)} items, guards of unique values among them; DynamoDB allows {MAX_ACTIONS}",
             operation="transaction",
-            hint="Split it into transactions that can stand alone.",
+            hint="Split it into independent transactions.",
         )
     return plan
 
 
 def _mains(writes: Sequence[Write], known: Mapping[int, Any], moment: Moment) -> list[Part | Needs]:
-    """Each write's action; TransactionCancelled with all that can't be, for items that were read and are not there."""
+    """Each write's action. Raises TransactionCancelled for writes whose items are missing."""
     parts: list[Part | Needs] = []
     failures: list[Failure] = []
     for i, write in enumerate(writes):
@@ -227,7 +228,7 @@ async def _after_refusal(
                 anew.add(planned.number)
                 continue
         if refused and anew and not planned.is_main:
-            continue  # whose value it is hangs on the items that are planned anew; a real refusal comes again
+            continue  # the owner of the value depends on the items that are planned again; a real refusal is repeated
         error = _error(write, planned.part, reason)
         if is_proven and is_outdated(write, error, reason.stored, moment.now):
             anew.add(planned.number)
@@ -261,7 +262,10 @@ def _error(write: Write, part: Part, reason: Reason) -> SingletableError:
         return part.refusal(reason.stored)
     table = write.model.table.name
     if is_too_large(reason.message):
-        what, hint = "the item would be over 400 KB", "Keep large content outside the item, or split it over several."
+        what, hint = (
+            "the item would be over 400 KB",
+            "Keep large content outside the item, or split it over several.",
+        )
         return TooLarge(what, hint=hint, key=write.key, table=table, operation=write.verb)
     what = f"DynamoDB refused the {write.verb}: {reason.code}"
     return InvalidRequest(what, key=write.key, table=table, operation=write.verb)
@@ -273,16 +277,16 @@ def _failure(write: Write, error: SingletableError) -> Failure:
 
 def _cancelled(writes: Sequence[Write], failures: list[Failure]) -> TransactionCancelled:
     return TransactionCancelled(
-        f"nothing of the transaction of {len(writes)} operations was done: " + "; ".join(map(str, failures)),
+        f"the transaction of {len(writes)} operations was not applied: " + "; ".join(map(str, failures)),
         failures=tuple(failures),
         table=", ".join(dict.fromkeys(write.model.table.name for write in writes)),
         operation="transaction",
-        hint="Each failure is on the error as `failures`, with the stored item: decide by it, then try again.",
+        hint="The error's `failures` has each failure with the stored item. Decide by it, then try again.",
     )
 
 
 def _merged(pending: Sequence[Write]) -> Iterator[Write]:
-    """One write an item, in the order of the first of each; InvalidRequest for more items than DynamoDB takes."""
+    """One write for each item, in the order of its first. InvalidRequest for more items than DynamoDB accepts."""
     places: dict[tuple[str, str, str], Write] = {}
     for number, write in enumerate(pending, 1):
         place = (write.model.table.name, write.key.partition, write.key.low)
@@ -294,8 +298,8 @@ def _merged(pending: Sequence[Write]) -> Iterator[Write]:
         places[place] = write
     if len(places) > MAX_ACTIONS:
         raise InvalidRequest(
-            f"a transaction of {len(places)} items, from {len(pending)} operations; DynamoDB takes {MAX_ACTIONS} items",
+            f"a transaction of {len(places)} items, from {len(pending)} operations; DynamoDB allows {MAX_ACTIONS}",
             operation="transaction",
-            hint="Split it into transactions that can stand alone.",
+            hint="Split it into independent transactions.",
         )
     return iter(places.values())

@@ -1,4 +1,4 @@
-"""Bringing an item of an older schema version up to date, before a write that needs its current form."""
+"""Upgrades an item of an older schema version, before a write that needs its current form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from singletable.schema.models import Model
 
 
 async def rewrite(port: Port, model: Model[Any], stored: Item, version: int) -> Any:
-    """Write an older item whole as the current version stores it, under its old version; returns the entity.
+    """Write an older item whole in the current version's form, on condition of its old version. Returns the entity.
 
     If another writer was first, the write that follows sees what that one wrote.
     """

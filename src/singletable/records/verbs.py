@@ -1,4 +1,4 @@
-"""The verbs that write, as values: what each needs to know, what it sends, and what a refusal means.
+"""The verbs that write, as values: what each needs, what it sends, and what a refusal means.
 
 A write alone is one request if it has one part. With unique attributes it has more parts, and is sent as a
 transaction. A transaction takes several of the same values. The rules are in `conditions`.
@@ -45,7 +45,7 @@ from singletable.schema.patterns import KeyOf
 
 
 def writes_entity(model: Model[Any], entity: Any, count: int | None, write_id: str) -> dict[str, Any]:
-    """The item of an entity, with its count of writes and, where it is needed, a write id."""
+    """The item of an entity, with its count of writes and, if needed, a write id."""
     item = model.item(entity)
     if model.counter is not None and count is not None:
         item[model.counter.stored] = {"N": str(count)}
@@ -71,7 +71,7 @@ class EntityWrite(Write):
 
     @property
     def count(self) -> int | None:
-        """The entity's own count of writes, where it has one."""
+        """The entity's own count of writes, if it has one."""
         counter = self.model.counter
         return None if counter is None else int(getattr(self.entity, counter.name))
 
@@ -185,7 +185,7 @@ class UpsertWrite(EntityWrite):
         )
 
     def _whole(self, moment: Moment) -> Part:
-        """Over an expired item, as create does: no attribute of the old item stays."""
+        """Replace an expired item, like create: no attribute of the old item stays."""
         model = self.model
         item = writes_entity(model, self.entity, None if model.counter is None else 1, moment.write_id)
         action = PutItem(model.table.name, item, guard(model, is_gone(model, moment.now)))

@@ -1,4 +1,4 @@
-"""What a write is to the flows that send it: planned with what is known, as one part that may be refused."""
+"""The interface of a write for the flows that send it: it plans a part, which may be refused, from what is known."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ UNREAD: Any = _Unread()
 
 
 class Moment(Struct, frozen=True):
-    """The time and the write id that a write is planned with."""
+    """The time and the write id with which a write is planned."""
 
     now: float
     write_id: str = ""
-    """A fresh text, the same for all tries of the write; none in a transaction, which its token settles."""
+    """A fresh text, the same for all tries of the write; none in a transaction, whose token settles a lost answer."""
 
 
 def settles_nothing(_: Item | None) -> bool:
@@ -38,7 +38,7 @@ def settles_nothing(_: Item | None) -> bool:
 
 
 class Part(Struct, frozen=True):
-    """One action of a write. `refusal` says what its failed condition means, given the stored item."""
+    """One action of a write. `refusal` makes the error of a failed condition from the stored item."""
 
     action: Action
     refusal: Callable[[Item | None], SingletableError]
@@ -51,7 +51,7 @@ class Part(Struct, frozen=True):
 
 
 class Needs:
-    """The write can only be planned once its item was read."""
+    """The write can be planned only after its item was read."""
 
 
 NEEDS = Needs()
@@ -67,7 +67,7 @@ class Write(ABC):
     caller_copy: Any = UNREAD
     """The caller's copy of the item, in place of a read: the values that the plan uses become conditions."""
     number: int = 1
-    """Its place among the caller's operations in a transaction, from 1; of merged ones, the first's."""
+    """Its position among the caller's operations in a transaction, from 1. A merged write has the first one's."""
 
     @property
     def model(self) -> Model[Any]:
@@ -79,7 +79,7 @@ class Write(ABC):
         """The action on the item itself. `current` is UNREAD, None or the entity as it was read."""
 
     def claims(self, current: Any) -> Iterator[Claim]:
-        """The changes of the guards of its unique attributes."""
+        """The changes of the guards of the item's unique attributes."""
         return iter(())
 
     def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
@@ -87,7 +87,7 @@ class Write(ABC):
         return False
 
     def joined_with(self, other: Write) -> Write | None:
-        """This and another write of the same item as one, for kinds of writes that know how."""
+        """This write merged with another of the same item, or None if this kind can't merge them."""
         return None
 
     def done(self) -> None:  # noqa: B027 most writes have nothing to note

@@ -1,6 +1,6 @@
-"""Running a key function once, on placeholders, and reading its f-strings as templates.
+"""Runs a key function once, on placeholders, and reads its f-strings as templates.
 
-Whatever a template can't express is refused here, when the class is made, with what to write instead.
+What a template can't express is refused here, when the class is made, with a hint what to write instead.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def capture_sort(function: Callable[..., Any], types: Mapping[str, Any], separat
 
 
 class Placeholder:
-    """Stands for a parameter while a key function is run; it can be put in an f-string, and nothing else."""
+    """Represents a parameter while a key function is run. It can only be put into an f-string."""
 
     def __init__(self, name: str, where: str) -> None:
         self.__dict__.update(_name=name, _where=where)
@@ -91,7 +91,7 @@ class Placeholder:
 
 
 def key_type(kind: Any) -> Any:
-    """The type whose text stands in a key: str for `str | None`, for a NewType of str, for a Literal of texts."""
+    """The type whose text is in a key: str for `str | None`, for a NewType of str, for a Literal of texts."""
     kind, _ = split_optional(kind)
     arguments = getattr(kind, "__args__", ())
     if getattr(kind, "__origin__", None) is not None and not isinstance(kind, type) and arguments:
@@ -143,7 +143,7 @@ def _part(
         )
     literal, name, spec = cast("tuple[str, str | None, str]", found.groups())
     if "%" in literal or not literal.isprintable():
-        raise DeclarationError(f"{where}: {literal!r} holds '%' or a control character; '%' marks what is escaped")
+        raise DeclarationError(f"{where}: {literal!r} contains '%' or a control character; '%' is the escape character")
     if name is None:
         return Part(literal)
     slot = _slot(name, spec, types[name], where)
@@ -151,12 +151,12 @@ def _part(
     _check_enum(slot, separator, where, only)
     _check_enum_order(slot, separator, where, last=at == len(pieces) - 1)
     if slot.rest and (at != len(pieces) - 1 or any("\0" in p for p in pieces[:at])):
-        raise DeclarationError(f"{where}: {{{name}:rest}} stands last in its key, after literals only")
+        raise DeclarationError(f"{where}: {{{name}:rest}} must be last in its key, after literals only")
     return Part(literal, slot)
 
 
 def sortable(name: str, declared: Any, where: str) -> type[Any]:
-    """The type whose text stands in a key for an attribute; DeclarationError where it has none."""
+    """The type whose text is in a key for an attribute. Raises DeclarationError if it has none."""
     kind = key_type(declared)
     named = getattr(kind, "__name__", str(kind))
     if kind not in SORTABLE and not (isinstance(kind, type) and issubclass(kind, (Enum, Verbatim))):
@@ -171,7 +171,7 @@ def sortable(name: str, declared: Any, where: str) -> type[Any]:
 def _slot(name: str, spec: str, declared: Any, where: str) -> Slot:
     if isinstance(declared, str):
         raise DeclarationError(
-            f"{where}: {declared!r}, the type of {name}, is not there when the class is made",
+            f"{where}: {declared!r}, the type of {name}, doesn't exist when the class is made",
             hint="Import it outside `if TYPE_CHECKING`, or define it above.",
         )
     kind = sortable(name, declared, where)
@@ -185,7 +185,7 @@ def _slot(name: str, spec: str, declared: Any, where: str) -> Slot:
         return Slot(name, kind, rest=True)
     if spec and not (kind is int and _WIDTH.fullmatch(spec)):
         raise DeclarationError(
-            f"{where}: {{{name}:{spec}}} is no form of a key",
+            f"{where}: {{{name}:{spec}}} is not a valid format in a key",
             hint=f"Only an int takes one, a width: {{{name}:06}}; and a str last in its key may say {{{name}:rest}}.",
         )
     return Slot(name, kind, int(spec or 0))
@@ -201,12 +201,12 @@ def _check_enum(slot: Slot, separator: str, where: str, only: bool) -> None:
     if wrong and not only:
         raise DeclarationError(
             f"{where}: the key text {wrong[0]!r} of {slot.type.__name__} holds {separator!r} or '%'",
-            hint="It may where it is the only part of an index's text; else give the enum a key_text() without.",
+            hint="An index's text with no other part allows it; else give the enum a key_text() without it.",
         )
 
 
 def _check_enum_order(slot: Slot, separator: str, where: str, *, last: bool) -> None:
-    """With a separator after them the texts must sort as they do without."""
+    """Raises DeclarationError if the texts, followed by a separator, sort in another order than alone."""
     if last or not issubclass(slot.type, Enum):
         return
     texts = sorted(enum_text(m) for m in slot.type)
@@ -221,10 +221,10 @@ def _check_use(parameters: Mapping[str, inspect.Parameter], partition: Template,
     for name, parameter in parameters.items():
         if name not in partition.names and name not in sort.names:
             raise DeclarationError(
-                f"{where}: {name} is in no key", hint=f"Put {{{name}}} in one, or leave the parameter out."
+                f"{where}: {name} is in no key", hint=f"Put {{{name}}} in one, or remove the parameter."
             )
         if parameter.default is ANY and name in partition.names:
             raise DeclarationError(
-                f"{where}: {name} is part of the partition key, which a query must have whole",
+                f"{where}: {name} is part of the partition key, of which a query needs every value",
                 hint="Remove its default.",
             )

@@ -30,9 +30,9 @@ class Parameter(Struct, frozen=True):
     name: str
     type: str
     takes_range: bool
-    """Part of the sort key: `before(x)`, `between(x, y)` and the others may stand in its place."""
+    """Part of the sort key: it also takes `before(x)`, `between(x, y)` and the other ranges."""
     may_be_open: bool
-    """It may be left out, for every value."""
+    """It may be omitted, for every value."""
 
     @property
     def shown(self) -> str:
@@ -40,10 +40,10 @@ class Parameter(Struct, frozen=True):
 
 
 class AccessPattern(Struct, frozen=True):
-    """One named way to read: what it is called with, which key it reads by, and what that costs."""
+    """One named way to read: its arguments, its key, and its cost."""
 
     entity: str
-    """The class, as its module names it: `User`, or `Project.Listing` for one inside another."""
+    """The class's name in its module: `User`, or `Project.Listing` for one inside another."""
     name: str
     kind: PatternKind
     table: str
@@ -56,7 +56,7 @@ class AccessPattern(Struct, frozen=True):
     capacity: str
     may_be_consistent: bool
     needs_type_filter: bool
-    """Items of other classes can lie in its range: a filter leaves them out, and they are paid for."""
+    """Items of other classes can be in its range: a filter leaves them out, but they are paid for."""
     sparse_by: tuple[str, ...]
     """Attributes without which an item is not in the index."""
     description: str
@@ -68,9 +68,9 @@ class AccessPattern(Struct, frozen=True):
 
 
 def catalogue(table: Table, *, system: bool = False) -> tuple[AccessPattern, ...]:
-    """The patterns of a table's entities in the order of their declaration, then those of its collections.
+    """The patterns of a table's entities in declaration order, then those of its collections.
 
-    `system`: those of the library's own items as well, such as tasks.
+    `system` includes those of the library's own items, such as tasks.
     """
     models = (model for model in models_of(table) if system or not model.is_system)
     of_entities = (_of_entity(model, captured) for model in models for captured in captured_of(model))
@@ -79,12 +79,12 @@ def catalogue(table: Table, *, system: bool = False) -> tuple[AccessPattern, ...
 
 
 def captured_of(model: Model[Any]) -> tuple[Captured, ...]:
-    """The patterns of one entity: by its key, by its indexes, and those that its layer gives it."""
+    """The patterns of one entity: by its key, by its indexes, and those that its layer adds."""
     return (model.key, *model.indexes.values(), *model.kind.__readers__())
 
 
 def entity_name(kind: type[Any]) -> str:
-    """What a class is called from its module: `User`, or `Project.Listing` for one inside another."""
+    """A class's name in its module: `User`, or `Project.Listing` for one inside another."""
     return kind.__qualname__.rpartition("<locals>.")[2]
 
 
@@ -146,7 +146,7 @@ def _of_collection(kind: type[Collection], name: str, bound: BoundCollection[...
 
 
 def _first_open(captured: Captured) -> int | None:
-    """The first part of the sort key whose value may be left out."""
+    """The first part of the sort key whose value may be omitted."""
     for i, part in enumerate(captured.templates[1].parts):
         if part.slot and captured.parameters[part.slot.name].default is ANY:
             return i

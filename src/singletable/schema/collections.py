@@ -36,7 +36,7 @@ class Collection:
     """A partition, grouped by the class of its items.
 
     class UserDetails(Collection):
-        user: User                        # one; without it there is no collection
+        user: User                        # one; if it is missing, the result is None
         photo: Photo | None               # one or none
         memberships: list[Membership]     # any number, in key order
 
@@ -58,11 +58,11 @@ class Collection:
 
 
 class Whole(Struct, Generic[T_co], frozen=True):
-    """A partition to be read as a collection: what `db.get` takes."""
+    """A partition to be read as a collection, by `db.get`."""
 
     kind: type[Any]
     query: Query[Any]
-    """The same entities one after the other, in key order: what `db.page` and `db.iter` take."""
+    """The same entities one after the other, in key order, for `db.page` and `db.iter`."""
 
     @property
     def shown(self) -> str:
@@ -74,7 +74,7 @@ class Whole(Struct, Generic[T_co], frozen=True):
 
 
 class BoundCollection(Generic[P, T_co]):
-    """`UserDetails.by_email`: call it for a partition to get."""
+    """`UserDetails.by_email`: a call returns a partition to get."""
 
     def __init__(self, kind: type[Any], pattern: Bound[P, Any]) -> None:
         self.kind, self.pattern, self.__doc__ = kind, pattern, kind.__doc__
@@ -87,7 +87,7 @@ class BoundCollection(Generic[P, T_co]):
 
 
 class Collected(Generic[P]):
-    """What `collect(...)` leaves in the class body."""
+    """The object that `collect(...)` leaves in the class body."""
 
     def __init__(self, pattern: Bound[P, Any]) -> None:
         self.pattern = pattern
@@ -97,7 +97,7 @@ class Collected(Generic[P]):
 
 
 def collect(pattern: Bound[P, Any]) -> Collected[P]:
-    """`by_email = collect(User.by_email)`: the collection is asked for just as its first item is."""
+    """`by_email = collect(User.by_email)`: the collection is read by the same arguments as its first item."""
     if not isinstance(cast("object", pattern), Bound):
         raise DeclarationError("collect() takes an access pattern of an entity, as in collect(User.by_email)")
     return Collected(pattern)

@@ -4,8 +4,8 @@ class Membership(Entity, table=app, type="membership"):
     organisation_id: str
     organisation_name: str = copy_of(Organisation.name)
 
-Nothing here keeps them right: `changes.keep_copies(...)` does. Beside the copies an item holds the version that its
-source had, as `_copied_<type>`, so that a late writer never puts an old value over a newer one.
+`changes.keep_copies(...)` keeps them up to date. Beside the copies an item has the version of its source, as
+`_copied_<type>`, so that a late writer never overwrites a newer value with an older one.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ def copies_in(kind: type[Any], source: type[Any] | None = None) -> list[Copy]:
 
 
 def copied_version(holder: type[Any], source: type[Any]) -> Handle:
-    """The attribute of a holder that says which version of its source it repeats; None before it is first checked."""
+    """The attribute of a holder with the version of its source; None before it is first checked."""
     return Handle(holder, _PYTHON_NAME.format(_sources(holder).index(source)))
 
 
 def version_fields(kind: type[Any]) -> Sequence[Field]:
-    """What an item holds beside its copies: one attribute for each of their sources."""
+    """The attributes that an item has beside its copies: one for each source."""
     stored = [f"_copied_{model_of(source).type}" for source in _sources(kind)]
     return [
         Field(_PYTHON_NAME.format(number), name, INTEGER, optional=True, is_written=False)
@@ -78,16 +78,16 @@ def version_fields(kind: type[Any]) -> Sequence[Field]:
 
 
 def check_copies(kind: type[Any], table: Table, types: Mapping[str, Any]) -> None:
-    """DeclarationError for a copy that can't be kept up to date."""
+    """Raises DeclarationError for a copy that can't be kept up to date."""
     for copy in copies_in(kind):
         where, source = f"{kind.__name__}.{copy.name}", f"{copy.source.__name__}.{copy.source_name}"
         model = model_of(copy.source)
         if model.table is not table:
-            raise DeclarationError(f"{where} repeats {source}, which lies in table {model.table.name}")
+            raise DeclarationError(f"{where} repeats {source}, which is in table {model.table.name}")
         if "version" not in model.roles.values():
             raise DeclarationError(
-                f"{where} repeats {source}, and {copy.source.__name__} counts no writes: a late copy could not be told "
-                "from a newer one",
+                f"{where} repeats {source}, and {copy.source.__name__} counts no writes: a late copy could overwrite "
+                "a newer one",
                 hint="Declare a count there: revision: int = field(version=True, default=0).",
             )
         if types.get(copy.name) != model.types.get(copy.source_name):

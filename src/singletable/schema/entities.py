@@ -45,10 +45,10 @@ def field(
 ) -> Any:
     """An attribute with options.
 
-    `unique`: no other item of its type may have its value; a guard item, written in the same transaction, holds it.
+    `unique`: no other item of its type may have its value; a guard item, written in the same transaction, reserves it.
     `expires`: the datetime, kept to the second, at which the item expires; reads skip it, DynamoDB deletes it later.
-    `version`: an int that counts the item's writes; a write of an entity that is out of date is refused.
-    `name`: what DynamoDB stores it as.
+    `version`: an int that counts the item's writes; a write of an outdated entity is refused.
+    `name`: the name under which DynamoDB stores it.
     """
     given: dict[Role, bool] = {"unique": unique, "expires": expires, "version": version}
     roles = [role for role, on in given.items() if on]
@@ -65,16 +65,16 @@ def field(
 
 
 class MixinPattern(DeclarationError, AttributeError):
-    """An access pattern asked of a mixin. An AttributeError too, which `help` and `inspect` pass over."""
+    """An access pattern of a mixin. It is an AttributeError too, so that `help` and `inspect` skip it."""
 
 
-if TYPE_CHECKING:  # with a metaclass in sight, neither type checker would look at the class keywords
+if TYPE_CHECKING:  # hidden from type checkers: with a metaclass they would not check the class keywords
     EntityType = type
 else:
 
     class EntityType(ABCMeta):
-        """`User.age` is a handle, made when asked for: an object left on the class would make every read of an
-        instance's attribute several times slower, as CPython could no longer specialize it."""
+        """`User.age` is a handle, made on access. An object on the class would make every read of an instance's
+        attribute several times slower, because CPython could no longer specialize it."""
 
         def __getattr__(cls, name: str) -> Handle:
             if name in cls.__dict__.get("__dataclass_fields__", ()):
@@ -90,16 +90,16 @@ else:
 
 
 class Special(Struct, frozen=True):
-    """What a layer above declares for an entity class of its own kind, besides the class itself."""
+    """What a layer above declares for its entity classes, besides the class itself."""
 
     types: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     """The key types of attributes whose declared type can't be part of a key."""
     fields: Mapping[str, Field] = msgspec.field(default_factory=dict[str, Field])
-    """The attributes that are not stored by the rule of their type."""
+    """The attributes that are stored in another form than their type's."""
     extra: Callable[[], Sequence[Field]] = tuple
-    """What is read from an item besides the declared attributes."""
+    """Fields that are read from an item besides the declared attributes."""
     key: Captured | None = None
-    """The primary key, where it is not a function of the class."""
+    """The primary key, if it is not a key function of the class."""
     refuses: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     """The verbs that are refused, each with what to do instead: they would break what the layer keeps in an item."""
     tombstone: str = ""
@@ -139,7 +139,7 @@ class Entity(metaclass=EntityType):
             return
         if cls.__table__ is None:
             raise DeclarationError(
-                f"{cls.__name__} has a type and no table", hint="Say class X(Entity, table=..., type=...)."
+                f"{cls.__name__} has a type and no table", hint="Write class X(Entity, table=..., type=...)."
             )
         _make_model(cls, cls.__table__, type, version, names_around(cls))
 
@@ -151,10 +151,10 @@ class Entity(metaclass=EntityType):
 
     @classmethod
     def upcast(cls, version: int) -> Callable[[Upcaster], Upcaster]:
-        """`@User.upcast(1)` over a pure function from version 1's stored attributes, as a dict, to version 2's.
+        """`@User.upcast(1)` on a pure function from version 1's stored attributes, as a dict, to version 2's.
 
-        It runs on read. Filters, conditions and index keys see what is stored: a version that changes an attribute
-        which one of those uses needs its items rewritten before that use.
+        It runs on read. Filters, conditions and index keys use the stored form: if one of those uses an attribute that
+        a version changes, rewrite the items first.
         """
 
         def register(upcaster: Upcaster) -> Upcaster:
@@ -195,12 +195,12 @@ class Entity(metaclass=EntityType):
 
 
 def key_of(entity: E) -> KeyOf[E]:
-    """The primary key of what you hold."""
+    """The primary key of an entity."""
     return model_for(entity).key_of(entity)
 
 
 def _make_dataclass(cls: type[Any]) -> None:
-    """Turn the class into a dataclass, without leaving defaults where handles are to be."""
+    """Turn the class into a dataclass, without defaults on the class, where handles are expected."""
     for name in inspect.get_annotations(cls):  # redeclared without a default: not the parent's
         if name not in cls.__dict__ and isinstance(getattr(cls, name, None), Handle):
             setattr(cls, name, dataclasses.field())
@@ -270,7 +270,7 @@ def _field(cls: type[Any], table: Table, declared: dataclasses.Field[Any], kind:
 
 
 def _roles(cls: type[Entity]) -> dict[str, Role]:
-    """The attributes that the library has a part in, by name."""
+    """The attributes with a role for the library, by name."""
     declared = dataclasses.fields(cast(Any, cls))
     roles: dict[str, Role] = {f.name: f.metadata.get(METADATA, {}).get("role", "") for f in declared}
     found: dict[str, Role] = {name: role for name, role in roles.items() if role}
@@ -288,7 +288,7 @@ def _captured(cls: type[Entity], table: Table, types: Mapping[str, Any]) -> list
         where = f"{cls.__name__}.{name}"
         if isinstance(declared, staticmethod) and isinstance(declared.__func__, Declared):
             raise DeclarationError(
-                f"{where}: @staticmethod stands above @{table.name}.key or @{table.name}.index",
+                f"{where}: @staticmethod is above @{table.name}.key or @{table.name}.index",
                 hint="Put it below, next to the function.",
             )
         if isinstance(declared, Declared):
@@ -303,7 +303,7 @@ def _declared(cls: type[Any], name: str) -> Declared[Any]:
 
 
 def _check_types(function: Callable[..., Any], types: Mapping[str, Any], where: str) -> None:
-    """A parameter's type is its attribute's: no type checker can see that."""
+    """Raises DeclarationError if a parameter's type is not its attribute's, which no type checker can check."""
     for name, annotation in inspect.get_annotations(function).items():
         if name not in types or isinstance(types[name], str):
             continue
@@ -316,7 +316,7 @@ def _check_types(function: Callable[..., Any], types: Mapping[str, Any], where: 
 
 
 def _evaluated(cls: type[Any], names: dict[str, Any], *, strict: bool) -> list[tuple[dataclasses.Field[Any], Any]]:
-    """Each field with its type; a type that is not there yet stays a text, or is refused when `strict`."""
+    """Each field with its type. A type that doesn't exist yet stays a text, or is refused if `strict`."""
     types: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         for name, annotation in inspect.get_annotations(base).items():
@@ -346,7 +346,7 @@ def _named(kind: Any) -> str:
 
 
 def names_around(cls: type[Any]) -> dict[str, Any]:
-    """The names around a class statement that is being run, for classes made in a function."""
+    """The local names around the running class statement, for classes made in a function."""
     frame = inspect.currentframe()
     ours = ("names_around", "__init_subclass__")
     # Between them and the class statement stands the `__new__` of the metaclass's own parent, in abc.

@@ -1,9 +1,9 @@
-"""Guard items: a unique value is held by an item of its own, written in the same transaction as its owner.
+"""Guard items: each unique value is reserved by an item, written in the same transaction as its owner.
 
     pk  _unique#<type>#<attribute>#<value>      sk  _unique
     _type "_unique"   owner, owner_sort: the key of the item that has the value   (and the same TTL)
 
-Queries never meet a guard: its partition holds nothing else, as no other class is given such a key or type.
+No query of another class returns a guard: no other class may have such a key or type.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _REFUSED: tuple[str, ...] = ("create", "put", "update", "upsert", "delete", "wri
 
 
 class ValueText(str, Verbatim):
-    """A unique value as it stands in a key: of any type, escaped where its type is."""
+    """A unique value in a key: of any type, escaped if its type is."""
 
     wanted: ClassVar[str] = "a value's text in a key"
 
@@ -40,7 +40,7 @@ class ValueText(str, Verbatim):
 
 
 class Guard(Entity):
-    """The guard of one unique value. What it guards is in its key only, its owner beside it."""
+    """The guard of one unique value. The value is in its key only; its attributes name the owner."""
 
     type: str
     attribute: str
@@ -69,7 +69,7 @@ def guards_of(table: Table) -> type[Any]:
 
 
 def guard_key(model: Model[Any], attribute: str, value: Any) -> KeyOf[Any]:
-    """The key of the guard of one value; InvalidValue for a value that has no place in a key."""
+    """The key of the guard of one value. Raises InvalidValue for a value that can't be in a key."""
     key: KeyOf[Any] = guards_of(model.table).by_value(
         model.type, attribute, ValueText(model.unique_texts[attribute](value))
     )
@@ -77,6 +77,6 @@ def guard_key(model: Model[Any], attribute: str, value: Any) -> KeyOf[Any]:
 
 
 def models_of(table: Table) -> tuple[Model[Any], ...]:
-    """All that a table's items are read by: its entities and, where one has unique values, their guards."""
+    """The models of all items of a table: its entities and, if one has unique values, their guards."""
     has_guards = any(model.unique_types for model in table.models)
     return (*table.models, model_of(guards_of(table))) if has_guards else table.models

@@ -100,7 +100,7 @@ class Template:
         return of_one
 
     def prefix(self, values: Mapping[str, Any]) -> str:
-        """The text up to the first value that is not given: every key with these values begins so, and no other."""
+        """The text up to the first missing value: every key with these values begins with it, and no other key does."""
         pieces, end = self._pieces
         text = ""
         for literal, name, write in pieces:
@@ -111,7 +111,7 @@ class Template:
         return text + end
 
     def read(self, text: str) -> dict[str, Any] | None:
-        """The values a text was written from; None when this template did not write it."""
+        """The values from which a text was written; None if this template did not write it."""
         match = self._pattern.fullmatch(text)
         if match is None:
             return None
@@ -122,11 +122,11 @@ class Template:
             return None
 
     def text_of(self, slot: Slot, value: Any) -> str:
-        """One value's text, as it stands in its part."""
+        """One value's text, in the form of its part."""
         return self.writer_of(slot)(value)
 
     def writer_of(self, slot: Slot) -> Callable[[Any], str]:
-        """What writes a slot's values."""
+        """The function that writes a slot's values."""
         return self._slot_writer(next(p for p in self.parts if p.slot is slot))
 
     def is_last(self, slot: Slot) -> bool:
@@ -134,7 +134,7 @@ class Template:
 
     @property
     def shown(self) -> str:
-        """For people: `user#{email}`."""
+        """The template as a text: `user#{email}`."""
         return self.separator.join(p.literal + (f"{{{p.slot.name}}}" if p.slot else "") for p in self.parts)
 
     @cached_property
@@ -171,13 +171,13 @@ class Template:
                 f"the key text {self.shown} is empty", hint="Give it a literal: DynamoDB has no empty keys."
             )
         if size > self.limit:
-            raise InvalidValue(f"the key text {self.shown} has {size} bytes; DynamoDB takes {self.limit}")
+            raise InvalidValue(f"the key text {self.shown} has {size} bytes; DynamoDB allows {self.limit}")
         return text
 
 
 # --- bounds of ranges -------------------------------------------------------------------------------------------------
 class Range(Struct, frozen=True):
-    """What stands in an argument for several values: `how` is the name of the function that made it."""
+    """An argument for several values. `how` is the name of the function that made it."""
 
     how: str
     low: Any = None
@@ -185,7 +185,7 @@ class Range(Struct, frozen=True):
 
 
 def bounds(template: Template, known: Mapping[str, Any], slot: Slot, range: Range) -> tuple[str, str]:
-    """The texts between which, ends included, exactly the wanted keys lie."""
+    """The bounds, both inclusive, of exactly the wanted keys."""
     head, last, s = template.prefix(known), template.is_last(slot), template.separator
 
     def text(value: Any) -> str:

@@ -22,7 +22,7 @@ from singletable.values.checks import instant_text
 SEPARATORS = "#/-"
 """Each sorts before every digit and letter."""
 TOP = "\U0010ffff"
-"""Sorts after everything a key may hold; a noncharacter, refused in keys."""
+"""Sorts after every key; a noncharacter, refused in keys."""
 SORTABLE: tuple[type[Any], ...] = (str, int, Decimal, datetime, date, UUID)
 MAX_KEY_DIGITS = 26
 """Of a whole number without a width, and of a Decimal before its point: there is a letter for each count."""
@@ -59,7 +59,7 @@ class Verbatim:
     @classmethod
     def to_text(cls, value: Any) -> str:
         """The text of a value; InvalidValue if the value is of another type."""
-        raise InvalidValue(f"a {cls.__name__} is wanted, not {type(value).__name__}")
+        raise InvalidValue(f"a {cls.__name__} is expected, not {type(value).__name__}")
 
     @classmethod
     def from_text(cls, text: str) -> Any:
@@ -68,16 +68,16 @@ class Verbatim:
 
     @classmethod
     def from_words(cls, text: str) -> Any:
-        """The value of what a person types; ValueError if there is no such value."""
+        """The value of command-line input. Raises ValueError if there is none."""
         return cls.from_text(text)
 
     @classmethod
     def prefixes(cls) -> tuple[str, ...]:
-        """What its texts begin with; anything may follow."""
+        """The prefixes of its texts; anything may follow."""
         return ("",)
 
     wanted: ClassVar[str] = "a text of its type"
-    """What a person is to type."""
+    """A description of the command-line input."""
 
 
 class Slot(Struct, frozen=True):
@@ -118,7 +118,7 @@ def slot_writer(slot: Slot, separator: str, last: bool, identifier: bool) -> Cal
 
 def _str_writer(slot: Slot, separator: str, last: bool, identifier: bool) -> Callable[[Any], str]:
     escaped = re.compile(_ESCAPED[separator, last])
-    # Nearly every text is of these characters alone and stands as it is: one look tells.
+    # Nearly every text has only these characters and needs no escape: one match decides.
     plain = "".join(c for c in map(chr, range(0x20, 0x7F)) if slot.rest or not escaped.match(c))
     is_plain = re.compile(f"[{re.escape(plain)}]*").fullmatch
 
@@ -161,7 +161,7 @@ def read_slot(slot: Slot, text: str) -> Any:
 
 
 def must_escape(separator: str, last: bool) -> str:
-    """The characters that a str never holds as they are."""
+    """The characters that are escaped in a str."""
     escaped = re.compile(_ESCAPED[separator, last])
     return "".join(c for c in map(chr, range(0x80)) if escaped.match(c))
 
@@ -185,7 +185,7 @@ def write_integer(value: int) -> str:
 
 def write_decimal(value: Decimal) -> str:
     if not value.is_finite():
-        raise InvalidValue("a number that is not finite has no place in an order")
+        raise InvalidValue("a number that is not finite can't be ordered")
     whole, _, fraction = f"{value.copy_abs():f}".partition(".")
     fraction = fraction.rstrip("0") or "0"
     if value < 0:
@@ -196,7 +196,7 @@ def write_decimal(value: Decimal) -> str:
 def _write_digits(digits: str, negative: bool) -> str:
     count = len(digits)
     if count > MAX_KEY_DIGITS:
-        raise InvalidValue(f"a number of {count} digits; a key takes {MAX_KEY_DIGITS}", hint="Give the key a width.")
+        raise InvalidValue(f"a number of {count} digits; a key allows {MAX_KEY_DIGITS}", hint="Give the key a width.")
     if negative:
         return "-" + chr(ord("z") + 1 - count) + digits.translate(_NINES)
     return count_letter(count) + digits
@@ -229,7 +229,7 @@ def _of_type(slot: Slot, value: Any) -> Any:
     wrong = isinstance(value, bool) or (slot.type is date and isinstance(value, datetime))
     if wrong or not isinstance(value, slot.type):
         found = "None" if value is None else type(value).__name__
-        raise InvalidValue(f"a {slot.type.__name__} is wanted, not {found}", attribute=slot.name)
+        raise InvalidValue(f"a {slot.type.__name__} is expected, not {found}", attribute=slot.name)
     return value
 
 
@@ -242,7 +242,7 @@ def _padded(slot: Slot, value: Any) -> str:
     text = f"{number:0{slot.width}}"
     if number < 0 or len(text) > slot.width:
         raise InvalidValue(
-            f"the number does not fit its place {{{slot.name}:0{slot.width}}}: it is negative or too wide",
+            f"the number does not fit its width {{{slot.name}:0{slot.width}}}: it is negative or too wide",
             attribute=slot.name,
         )
     return text
@@ -259,5 +259,5 @@ def _check_text(slot: Slot, value: str, identifier: bool) -> None:
         raise InvalidValue(
             "an identifier is in Unicode's normal form C, so that what looks the same is the same",
             attribute=slot.name,
-            hint='Use unicodedata.normalize("NFC", text) where the text comes in.',
+            hint='Use unicodedata.normalize("NFC", text) where the text enters your program.',
         )

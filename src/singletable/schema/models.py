@@ -45,7 +45,7 @@ class Model(Generic[T]):
     unique_types: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The attributes that are unique, with the type of the text that a guard's key holds."""
     types: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """The attributes' declared types, as they were when the class was made."""
+    """The attributes' declared types at the time when the class was made."""
     refuses: Mapping[str, str] = field(default_factory=dict[str, str])
     """The verbs that a layer above refuses for its items, each with what to do instead."""
     tombstone: str = ""
@@ -56,7 +56,7 @@ class Model(Generic[T]):
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
-        """Made at first use, when classes named later in the module are there."""
+        """Computed at first use, when classes that the module defines later exist."""
         fields = tuple(self.make_fields())
         reserved = {*self.table.definition.reserved, self.table.ttl_name}
         stored = [f.stored for f in fields]
@@ -64,7 +64,7 @@ class Model(Generic[T]):
             taken = f.stored in reserved and f.role != "expires" and f.is_written
             if taken or stored.count(f.stored) > 1:
                 raise DeclarationError(
-                    f"{self.kind.__name__}.{f.name} is stored as {f.stored!r}, which is taken",
+                    f"{self.kind.__name__}.{f.name} is stored as {f.stored!r}, a name in use",
                     table=self.table.name,
                     hint='Store it under another name: field(name="...").',
                 )
@@ -96,7 +96,7 @@ class Model(Generic[T]):
         return {n: slot_writer(slot, self.table.separator, last=True, identifier=True) for n, slot in slots.items()}
 
     def is_expired(self, entity: T, now: float) -> bool:
-        """Whether an entity has expired at a time."""
+        """Whether an entity has expired as of a time."""
         if self.expires is None:
             return False
         ends = getattr(entity, self.expires.name)
@@ -129,7 +129,7 @@ class Model(Generic[T]):
 
     @cached_property
     def feeds(self) -> Mapping[str, tuple[Captured, ...]]:
-        """Attribute name to the indexes whose keys hold its value."""
+        """By attribute: the indexes whose keys contain its value."""
         found: dict[str, tuple[Captured, ...]] = {}
         for captured in self.indexes.values():
             for name in {n for t in captured.templates for n in t.names}:
@@ -151,9 +151,9 @@ class Model(Generic[T]):
         return self.codec.build  # itself, as a call in between would be a tenth of an item's time
 
     def load(self, item: Item) -> T | None:
-        """An item by the slow path: None for another type, upcast where it is of an older version.
+        """Load an item by the slow path: None for another type, upcast if it has an older version.
 
-        Corrupt where it can't be read, or lies elsewhere than its attributes say.
+        Raises Corrupt if it can't be read, or is stored under another key than its attributes make.
         """
         entity = self.load_anywhere(item)
         if entity is not None:
@@ -161,7 +161,7 @@ class Model(Generic[T]):
         return entity
 
     def load_anywhere(self, item: Item) -> T | None:
-        """The same, under whatever key the item is stored. Attributes that are only in its key are read from there."""
+        """The same, for an item under any key. Attributes that are only in its key are read from there."""
         if not self.is_mine(item) or self.tombstone in item:
             return None
         known = self.stored_key.known_from(item)
@@ -176,25 +176,25 @@ class Model(Generic[T]):
         return item.get(self.table.definition.type_attribute) == {"S": self.type}
 
     def version_of(self, item: Item) -> int:
-        """The schema version of an item; one without is of the first."""
+        """The schema version of an item; 1 if it has none."""
         stored = item.get(self.table.definition.version_attribute, {"N": "1"})
         return int(stored.get("N", "1"))
 
     def newer(self, version: int) -> Corrupt:
         return Corrupt(
-            f"an item of {self.kind.__name__} has schema version {version}, this program knows {self.version}",
+            f"an item of {self.kind.__name__} has schema version {version}; this program knows version {self.version}",
             table=self.table.name,
             hint="Deploy the program that knows it.",
         )
 
     def upcast(self, item: Item, version: int) -> Item:
-        """The item as the current version stores it, by the chain of upcasters."""
+        """The item in the current version's form, by the chain of upcasters."""
         values = {name: from_attribute_value(value) for name, value in item.items()}
         for step in range(version, self.version):
             upcaster = self.upcasters.get(step)
             if upcaster is None:
                 raise Corrupt(
-                    f"an item of {self.kind.__name__} has schema version {step}, and nothing turns it into {step + 1}",
+                    f"an item of {self.kind.__name__} has schema version {step}, and no upcaster from it",
                     table=self.table.name,
                     hint=f"Write one: @{self.kind.__name__}.upcast({step}).",
                 )
@@ -203,7 +203,7 @@ class Model(Generic[T]):
 
     # --- keys --------------------------------------------------------------------------------------------------------
     def item(self, entity: T) -> dict[str, Any]:
-        """The whole item of an entity, keys, type and version included."""
+        """The whole item of an entity, with keys, type and version."""
         return self.codec.dump(entity)
 
     def place_of(self, entity: T) -> tuple[str, str]:
@@ -257,7 +257,7 @@ class Model(Generic[T]):
             role = self.roles[changing]
             raise DeclarationError(
                 f"{captured.shown}: {changing} is {role}=True, and a primary key never changes",
-                hint="A count changes with each write, and a time of expiry is kept to the second: leave it out.",
+                hint="A count changes with each write, and a time of expiry is kept to the second: use another.",
             )
         pairs = zip(attributes, captured.templates, strict=True)
         # An index may be keyed by the table's own key, which is written once.
@@ -289,6 +289,6 @@ def model_of(kind: type[T]) -> Model[T]:
     if model.__class__ is not Model:
         name = getattr(kind, "__name__", str(kind))
         raise DeclarationError(
-            f"{name} is no entity of a table", hint='Declare it: class X(Entity, table=..., type="x").'
+            f"{name} is not an entity with a table", hint='Declare it: class X(Entity, table=..., type="x").'
         )
     return model

@@ -1,4 +1,4 @@
-"""Could two key templates write the same text? Decided exactly, with an example where they could.
+"""Decides exactly whether two key templates could write the same text, with an example if they could.
 
 Each template is a few sequences of steps, a step being one character out of a set, or any number of them. Two
 sequences meet when a walk through both at once reaches both ends; the characters taken on the way are the example.
@@ -45,7 +45,7 @@ class Step(Struct, frozen=True):
 
 
 def _likeliest(chars: frozenset[str]) -> str | None:
-    """One of them, so that the example makes sense: 1, which a number, a date and a UUID take in every place."""
+    """One of them, so that the example makes sense: 1, which a number, a date and a UUID accept in every place."""
     return min(chars, key=lambda c: (c != "1", c), default=None)
 
 

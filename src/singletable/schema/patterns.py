@@ -1,7 +1,7 @@
 """Access patterns: a key function is run once, with placeholders, and its f-strings become key templates.
 
-`Contact.by_domain("d1")` then is a typed call that gives a `Query`, an immutable value: no request is made until a
-database is asked for it.
+`Contact.by_domain("d1")` is then a typed call that returns a `Query`, an immutable value. No request is sent until it
+is passed to a database.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Key = tuple[str, str]
 
 
 class HasPatterns(Protocol):
-    """An entity class, as far as its patterns know it."""
+    """An entity class, as far as patterns use it."""
 
     __patterns__: ClassVar[Mapping[str, Bound[..., Any]]]
 
@@ -79,7 +79,7 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
     low: str
     high: str
     bound: int
-    """How many parts of the sort key are given; the range is over the next."""
+    """How many parts of the sort key are given. The range is over the next one."""
     filter: Condition | None = None
     descending: bool = False
     strong: bool = False
@@ -96,11 +96,11 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
 
     @property
     def shown(self) -> str:
-        """For errors and logs: the pattern, without the values."""
+        """The pattern, without values, for errors and logs."""
         return f"{self.captured.shown} {' / '.join(t.shown for t in self.captured.templates)}"
 
     def __repr__(self) -> str:
-        """Without the values, as logs and errors show it."""
+        """Shows no values, as it appears in logs and errors."""
         return f"<{type(self).__name__} {self.shown}>"
 
     @property
@@ -108,7 +108,7 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
         return self.low == self.high
 
     def where(self, condition: Condition) -> Query[E_co]:
-        """Only those that also meet a condition. A filter: what it leaves out is read and paid for all the same."""
+        """Only items that also meet a condition. A filter: what it leaves out is still read and paid for."""
         both = condition if self.filter is None else self.filter & condition
         return replace(self, filter=both)
 
@@ -117,11 +117,11 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
         return replace(self, descending=True)
 
     def consistent(self) -> Self:
-        """Read what was last written, at twice the units; only on the table itself, never on an index."""
+        """Read consistently, at twice the units. Only on the table itself, never on an index."""
         if self.index is not None:
             raise InvalidRequest(
                 f"{self.captured.shown} reads index {self.index}, which is never consistent",
-                hint="Read through the table's own key, or go on without consistent().",
+                hint="Read through the table's own key, or omit consistent().",
             )
         return replace(self, strong=True)
 
@@ -151,7 +151,7 @@ def _attribute_name(attribute: Any, kinds: tuple[type[Any], ...]) -> str:
 
 
 class Captured(Struct, frozen=True, eq=False, dict=True):
-    """A pattern on one class: what `explain`, `patterns` and the docs look at."""
+    """A pattern on one class, as `explain`, `patterns` and the catalogue use it."""
 
     owner: type[Any]
     name: str
@@ -162,7 +162,7 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def model(self) -> Model[Any]:
-        """The model of the owner, which is made after its patterns."""
+        """The model of the owner class. It is made after the patterns."""
         found: Model[Any] = self.owner.__model__
         return found
 
@@ -195,7 +195,7 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
         return result((self.owner,), self, text, whole, whole, len(sort.parts))
 
     def direct(self, result: type[Query[Any]]) -> Callable[[tuple[Any, ...]], Any]:
-        """`query` for a value of every parameter, in order: looked up once, as this call is the most frequent."""
+        """`query` for a value of every parameter, in order. Built once, because this call is the most frequent."""
         write_partition, write_sort = (template.writer_at(self.names) for template in self.templates)
         kinds = (self.owner,)
         bound = len(self.templates[1].parts)
@@ -249,13 +249,13 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
             )
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """The arguments by name, those left out as ANY: what `Signature.bind` does, at a tenth of its time."""
+        """The arguments by name, omitted ones as ANY. Does what `Signature.bind` does, in a tenth of its time."""
         names = self.names
         given = dict(zip(names, args, strict=False))
         if kwargs:
             for name in kwargs:
                 if name in given or name not in self.parameters:
-                    raise TypeError(f"{self.shown}() has no use for the argument {name!r}")
+                    raise TypeError(f"{self.shown}() got an unexpected argument {name!r}")
             given |= kwargs
         if len(args) > len(names):
             raise TypeError(f"{self.shown}() takes {len(names)} arguments, not {len(args)}")
@@ -263,13 +263,13 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
             for name, parameter in self.parameters.items():
                 if name not in given:
                     if parameter.default is parameter.empty:
-                        raise TypeError(f"{self.shown}() needs the argument {name!r}")
+                        raise TypeError(f"{self.shown}() is missing the argument {name!r}")
                     given[name] = ANY
         return given
 
 
 class Bound(Generic[P, E_co]):
-    """`Contact.by_domain`: call it for a query."""
+    """`Contact.by_domain`: a call returns a query."""
 
     result: type[Query[Any]] = Query
 
@@ -292,13 +292,13 @@ class Bound(Generic[P, E_co]):
         return made
 
     def _first(self, args: tuple[Any, ...]) -> Any:
-        """The first call makes the way for all others: many patterns of a program are never called."""
+        """The first call compiles the function for all others: many patterns of a program are never called."""
         self._direct = self.captured.direct(self.result)
         return self._direct(args)
 
 
 class BoundKey(Bound[P, E_co]):
-    """`Contact.by_id`: call it for a key."""
+    """`Contact.by_id`: a call returns a key."""
 
     result = KeyOf
 
@@ -308,7 +308,7 @@ class BoundKey(Bound[P, E_co]):
 
 
 class Declared(Generic[P]):
-    """What `@app.index("gsi1")` leaves in the class body; reading it on the class gives a `Bound`."""
+    """The object that `@app.index("gsi1")` leaves in the class body. Read on the class, it is a `Bound`."""
 
     bound: type[Any] = Bound
 

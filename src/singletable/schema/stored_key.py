@@ -4,8 +4,8 @@ A table that other programs wrote may contain items whose key does not match the
 back under a second key, so they are Corrupt. It may also contain items whose id is in the key only: the id is read from
 the key.
 
-The compiled reader of `values.codecs` compares the texts as it builds an object; here is what it compares with, and
-the slow path, which explains.
+The compiled reader of `values.codecs` compares the texts while it builds an object. This module makes the texts for it,
+and has the slow path, which explains a difference.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ABSENT: Mapping[str, Any] = {}
 
 
 class StoredKey:
-    """The primary key of one class: the texts that its items' key attributes have to hold."""
+    """The primary key of one class, as its items must store it."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class StoredKey:
         }
 
     def key_texts(self, loaded: Collection[str]) -> list[KeyText]:
-        """What the compiled reader compares: the key texts that the loaded attributes determine."""
+        """The key texts that the loaded attributes determine. The compiled reader compares them."""
         held = [a for a in (*self._writers, *self._repeated) if {*self._templates[a].names} <= {*loaded}]
         return [self._key_text(attribute) for attribute in held]
 
@@ -94,16 +94,16 @@ class StoredKey:
         template = self._templates[attribute]
         made = ", ".join(dict.fromkeys(template.names)) or "the class"
         return Corrupt(
-            f"an item of {self._kind.__name__} lies under another {attribute} than {made} makes ({template.shown})",
+            f"an item of {self._kind.__name__} has another {attribute} than {made} makes ({template.shown})",
             table=self._table,
             attribute=attribute,
-            hint="Declare the key as it is stored; or write the item anew under its key and delete this one. "
+            hint="Declare the key as it is stored; or write the item again under its key and delete this one. "
             "`db.check(table)` finds all such items.",
         )
 
 
 def _misplaced(entity: Any, text: str) -> None:
-    """Sends the item to the slow path, which says what is wrong."""
+    """Sends the item to the slow path, which raises the error."""
     raise ValueError("the item lies elsewhere than its attributes say")
 
 
@@ -131,7 +131,7 @@ _NO_LEAD = "\ud800"
 
 
 def _leads(width: int) -> tuple[str, ...]:
-    """What precedes the digits of a whole number from 0 up, by their count: zeros up to a width, or a letter."""
+    """The text before the digits of a whole number from 0 up, by their count: zeros up to a width, or a letter."""
     counts = range(max(width, MAX_KEY_DIGITS) + 1)
     leads = ["0" * (width - digits) if width else count_letter(digits) for digits in counts]
     return (*leads, _NO_LEAD)

@@ -26,7 +26,7 @@ KeyParts = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class SystemKey:
-    """What `system_key` returns."""
+    """The decorator that `system_key` returns."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -36,7 +36,7 @@ class SystemKey:
 
 
 class SystemIndex:
-    """What `system_index` returns."""
+    """The decorator that `system_index` returns."""
 
     def __init__(self, table: Table, index: str) -> None:
         self._declare, self._separator = table.index(index), table.separator
@@ -51,12 +51,12 @@ def system_key(table: Table) -> SystemKey:
 
 
 def system_index(table: Table, index: str) -> SystemIndex:
-    """Its key in one of the table's indexes."""
+    """The key of one of the library's own entities in one of the table's indexes."""
     return SystemIndex(table, index)
 
 
 def _joined(function: Callable[P, KeyParts], separator: str) -> Callable[P, Key]:
-    """The key function that joins the parts which a function returns."""
+    """A key function that joins the parts that a function returns."""
     parts_of: Callable[..., KeyParts] = plain(function)
 
     @wraps(parts_of)

@@ -1,4 +1,4 @@
-"""The table an application declares: its definition, the decorators for key functions, and the entities it holds."""
+"""The table that an application declares: its definition, its entities, and the decorators for key functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 GUARD_TYPE = "_unique"
-"""The type of the items that hold unique values, the first part of their key, and the whole of their sort key."""
+"""The type of the items that reserve unique values, the first part of their key, and their whole sort key."""
 OWNER, OWNER_SORT = "owner", "owner_sort"
 """Where such an item has the key of the item that holds the value."""
 _GUARD_SORT = Template((Part(GUARD_TYPE),))
@@ -39,9 +39,9 @@ class Table:
     """One DynamoDB table, and the entities in it.
 
     `indexes` are names, each with the attributes `<name>pk` and `<name>sk`, or names with their attributes or an
-    `Index`. `separator` stands between the parts of a key: '#' keeps every type in order, '/' and '-' all but a str
+    `Index`. `separator` is between the parts of a key: '#' keeps every type in order, '/' and '-' all but a str
     that is not a key's last part. `overlap="guard"` allows entities whose keys could be equal, at the price of a
-    condition in every write. `stream` says what stream records hold; none by default.
+    condition in every write. `stream` is the view type of the table's stream; none by default.
 
     Raises DeclarationError. Makes no request: `db.create_table(table)` does, or first use on the local engine.
     """
@@ -64,7 +64,7 @@ class Table:
     ) -> None:
         if len(separator) != 1 or separator not in SEPARATORS:
             raise DeclarationError(
-                f"{separator!r} is no separator for keys",
+                f"{separator!r} can't separate the parts of keys",
                 table=name,
                 hint=f"Use one of {' '.join(SEPARATORS)}, which sort before digits and letters.",
             )
@@ -81,7 +81,7 @@ class Table:
             encryption_key,
         )
         self.ttl_name = ttl_attribute or "_ttl"
-        """Where the attribute that expires is stored."""
+        """The name under which the expiring attribute is stored."""
         self.name = name
         self.separator = separator
         self.guards_overlap = overlap == "guard"
@@ -92,7 +92,7 @@ class Table:
 
     @property
     def models(self) -> tuple[Model[Any], ...]:
-        """Its entities, in the order of their declaration."""
+        """The table's entities, in declaration order."""
         return tuple(self._models.values())
 
     def model_of_type(self, type_name: str) -> Model[Any] | None:
@@ -107,12 +107,13 @@ class Table:
         if name not in self.definition.indexes:
             known = ", ".join(self.definition.indexes) or "none"
             raise DeclarationError(
-                f"table {self.name} has no index {name!r}; it has {known}", hint=f'Say Table(..., indexes=["{name}"]).'
+                f"table {self.name} has no index {name!r}; it has {known}",
+                hint=f'Add it: Table(..., indexes=["{name}"]).',
             )
         return IndexDecorator(name)
 
     def admit(self, model: Model[Any]) -> None:
-        """Take an entity in; refused where its type is taken or its keys could be those of another, or of a guard."""
+        """Register an entity. Refused if its type is in use, or its keys could be those of another, or of a guard."""
         self._refuse_guards(model)
         for other in self.models:
             if (other.kind.__module__, other.kind.__qualname__) == (model.kind.__module__, model.kind.__qualname__):
@@ -140,7 +141,7 @@ class Table:
         taken = {OWNER, OWNER_SORT} & {*self.definition.reserved, self.ttl_name}
         if model.unique_types and taken:
             raise DeclarationError(
-                f"{model.kind.__name__} has unique values, whose guards store {min(taken)!r}: the table's own name",
+                f"{model.kind.__name__} has unique values, whose guards store {min(taken)!r}, which the table uses",
                 table=self.name,
                 hint="Give the attribute of the table or of its index another name.",
             )
@@ -153,19 +154,19 @@ class Table:
         raise DeclarationError(
             f"{model.kind.__name__} and {other.kind.__name__} could have the same key, as in {example}",
             table=self.name,
-            hint=f'Give one of them a literal of its own, as in f"{model.type}{self.separator}{{...}}", or say '
+            hint=f'Add a literal to one of them, as in f"{model.type}{self.separator}{{...}}", or use '
             f'Table(..., overlap="guard").',
         )
 
     async def check_layer(self, port: Any) -> list[Any]:
-        """What `db.check(table)` finds besides records: the invariants of the layer whose table this is. None here."""
+        """What `db.check(table)` finds besides records: violations of the invariants of the table's layer. [] here."""
         return []
 
     async def sweep_layer(self, port: Any, *, orphans: bool) -> int:
-        """What `db.sweep_table(table)` ends or deletes for the layer whose table this is; returns how many. 0 here."""
+        """What `db.sweep_table(table)` finishes or deletes for the table's layer. Returns how many; 0 here."""
         return 0
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function inside a staticmethod."""
+    """The function of a staticmethod."""
     return cast("Callable[..., Any]", getattr(function, "__func__", function))

@@ -1,4 +1,4 @@
-"""Whether a query has to filter on the type: decided from the templates of all classes of the table."""
+"""Decides from the templates of all classes of the table whether a query must filter on the type."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from singletable.schema.patterns import Captured, Query
 
 
 def needs_type_filter(query: Query[Any]) -> bool:
-    """Whether items of other classes could lie in the range: then, and only then, a filter leaves them out."""
+    """Whether items of other classes could be in the range. Then, and only then, a filter is needed."""
     table = query.model.table
     return _shared(query.captured, query.bound, query.kinds, table.models)
 

@@ -67,7 +67,7 @@ class TableDefinition:
             if not _NAME.fullmatch(name):
                 raise DeclarationError(f"{name!r} is no name of an index", table=self.name)
         if len(self.indexes) > MAX_INDEXES:
-            raise DeclarationError(f"{len(self.indexes)} indexes; DynamoDB takes {MAX_INDEXES}", table=self.name)
+            raise DeclarationError(f"{len(self.indexes)} indexes; DynamoDB allows {MAX_INDEXES}", table=self.name)
         if self.stream is not None and self.stream not in STREAM_VIEWS:
             raise DeclarationError(
                 f"{self.stream!r} is no view of a stream",

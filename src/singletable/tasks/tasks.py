@@ -202,7 +202,7 @@ def _check_schedule(verb: str, example: str, wanted: type[Any], when: Any, call:
     for value, kind, named in ((when, wanted, wanted.__name__), (call, Call, "call of a task")):
         if not isinstance(value, kind):
             raise InvalidRequest(
-                f"a {named} is wanted, not {type(value).__name__}",
+                f"a {named} is expected, not {type(value).__name__}",
                 operation=verb,
                 hint=f"As in tasks.{verb}({example}, remind(user_id)).",
             )

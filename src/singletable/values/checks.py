@@ -17,7 +17,7 @@ _CANONICAL_INSTANT = 27
 
 
 def _wanted(kind: str, value: object) -> InvalidValue:
-    return InvalidValue(f"{kind} is wanted, not {'None' if value is None else type(value).__name__}")
+    return InvalidValue(f"{kind} is expected, not {'None' if value is None else type(value).__name__}")
 
 
 def text(value: object) -> str:

@@ -26,7 +26,7 @@ _SURE_FLOAT = 15
 def integer_text(value: object) -> str:
     """The text of an int; for a value the fast path did not take."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise InvalidValue(f"an int is wanted, not {_named(value)}")
+        raise InvalidValue(f"an int is expected, not {_named(value)}")
     if abs(value) >= PLAIN_INT:
         _check_range(Decimal(value), "int")
     return str(int(value))
@@ -37,7 +37,7 @@ def decimal_text(value: object) -> str:
     if value.__class__ is Decimal and _PLAIN_DECIMAL(said := str(value)):
         return said
     if not isinstance(value, Decimal):
-        raise InvalidValue(f"a Decimal is wanted, not {_named(value)}")
+        raise InvalidValue(f"a Decimal is expected, not {_named(value)}")
     _check_range(value, "Decimal")
     return str(value)
 
@@ -45,7 +45,7 @@ def decimal_text(value: object) -> str:
 def float_text(value: object) -> str:
     """The shortest text of a float; an int is taken where it is the same number."""
     if isinstance(value, bool) or not isinstance(value, (float, int)):
-        raise InvalidValue(f"a float is wanted, not {_named(value)}")
+        raise InvalidValue(f"a float is expected, not {_named(value)}")
     if isinstance(value, int):
         return integer_text(value) if int(float(value)) == value else _refuse_rounding()
     if not isfinite(value):

@@ -172,7 +172,7 @@ def test_a_stored_name_that_is_taken_is_refused(stored: str) -> None:
         def by(id: str) -> Key:
             return f"a#{id}", "x"
 
-    with pytest.raises(DeclarationError, match=rf"Taken\.other is stored as '{stored}', which is taken.*field\(name"):
+    with pytest.raises(DeclarationError, match=rf"Taken\.other is stored as '{stored}', a name in use.*field\(name"):
         model_of(Taken).item(Taken(id="1"))
 
 
@@ -243,8 +243,8 @@ def test_upcasters_belong_to_versions_before() -> None:
     ("options", "said"),
     [
         ({"name": "x"}, "no name of a table"),
-        ({"name": "table", "separator": ":"}, "no separator"),
-        ({"name": "table", "separator": ""}, "no separator"),
+        ({"name": "table", "separator": ":"}, "separate the parts"),
+        ({"name": "table", "separator": ""}, "separate the parts"),
         ({"name": "table", "key": ("a", "a")}, "has two uses"),
         ({"name": "table", "type_attribute": "pk"}, "has two uses"),
         ({"name": "table", "stream": "both"}, "'keys', 'new', 'old', 'new_and_old'"),

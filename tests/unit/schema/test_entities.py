@@ -165,7 +165,7 @@ def test_a_mixin_brings_attributes_and_patterns_and_is_no_entity_of_a_table() ->
     assert Animal.by_time().shown == "Animal.by_time all / {created_at}"
     with pytest.raises(DeclarationError, match="is a mixin"):
         Timestamped.by_time()
-    with pytest.raises(DeclarationError, match="no entity of a table"):
+    with pytest.raises(DeclarationError, match="not an entity with a table"):
         key_of(Timestamped())
 
 
