@@ -207,7 +207,7 @@ class Database:
         )
 
     def upsert(self, entity: E, *updates: Update, exactly_once: bool = False) -> E:
-        """Apply the updates to the item there; where there is none, write the entity with them applied.
+        """Apply the updates to the item; if it is missing, write the entity with them applied.
 
         Without updates, write all of the entity's attributes. Returns the changed entity.
         """
@@ -246,14 +246,14 @@ class Database:
         return drive(flows.check(self.port, table))
 
     def create_table(self, table: Table) -> Description:
-        """Create a table and wait until it can be used. Where it is there already it must be as declared."""
+        """Create a table and wait until it is active. An existing table must match its declaration."""
         return drive(flows.create_table(self.port, table))
 
     def describe_table(self, table: Table) -> Description | None:
         return drive(flows.describe_table(self.port, table))
 
     def diff_table(self, table: Table) -> list[Difference]:
-        """What of a table is not as declared; NotFound where there is none."""
+        """The differences between a table and its declaration. Raises NotFound if the table is missing."""
         return drive(flows.diff_table(self.port, table))
 
     def sweep_table(self, table: Table, *, orphans: bool = False) -> int:
@@ -266,7 +266,7 @@ class Database:
         return drive(flows.sweep_table(self.port, table, orphans))
 
     def delete_table(self, table: Table) -> bool:
-        """Delete a table and everything in it; False where there is none."""
+        """Delete a table and everything in it; returns False if it is missing."""
         return drive(flows.delete_table(self.port, table))
 
 

@@ -210,7 +210,7 @@ class AsyncDatabase:
         return await flows.update(self.port, target, updates, where=where, expected=expected, exactly_once=exactly_once)
 
     async def upsert(self, entity: E, *updates: Update, exactly_once: bool = False) -> E:
-        """Apply the updates to the item there; where there is none, write the entity with them applied.
+        """Apply the updates to the item; if it is missing, write the entity with them applied.
 
         Without updates, write all of the entity's attributes. Returns the changed entity.
         """
@@ -251,14 +251,14 @@ class AsyncDatabase:
         return await flows.check(self.port, table)
 
     async def create_table(self, table: Table) -> Description:
-        """Create a table and wait until it can be used. Where it is there already it must be as declared."""
+        """Create a table and wait until it is active. An existing table must match its declaration."""
         return await flows.create_table(self.port, table)
 
     async def describe_table(self, table: Table) -> Description | None:
         return await flows.describe_table(self.port, table)
 
     async def diff_table(self, table: Table) -> list[Difference]:
-        """What of a table is not as declared; NotFound where there is none."""
+        """The differences between a table and its declaration. Raises NotFound if the table is missing."""
         return await flows.diff_table(self.port, table)
 
     async def sweep_table(self, table: Table, *, orphans: bool = False) -> int:
@@ -271,7 +271,7 @@ class AsyncDatabase:
         return await flows.sweep_table(self.port, table, orphans)
 
     async def delete_table(self, table: Table) -> bool:
-        """Delete a table and everything in it; False where there is none."""
+        """Delete a table and everything in it; returns False if it is missing."""
         return await flows.delete_table(self.port, table)
 
 

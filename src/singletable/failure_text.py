@@ -60,4 +60,4 @@ def _message_of(error: BaseException, most: int) -> str:
     except KeyboardInterrupt:
         raise
     except BaseException as another:
-        return f"its message can't be told, for {type(another).__name__}"
+        return f"its message can't be shown: it raised {type(another).__name__}"

@@ -22,7 +22,7 @@ POISON: dict[str, tuple[Callable[[], BaseException], str]] = {
     "memory": (lambda: MemoryError("10**15"), "MemoryError: 10**15"),
     "exit": (lambda: SystemExit(3), "SystemExit: 3"),
     "surrogate": (lambda: ValueError("half \ud800"), "ValueError: half \\ud800"),
-    "untellable": (Untellable, "Untellable: its message can't be told, for RuntimeError"),
+    "untellable": (Untellable, "Untellable: its message can't be shown: it raised RuntimeError"),
     "long": (lambda: ValueError("x" * 10**6), "ValueError: " + "x" * 1985 + "..."),
     "recursion": (lambda: RecursionError("deep"), "RecursionError: deep"),
 }

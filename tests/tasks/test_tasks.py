@@ -53,7 +53,7 @@ class Untellable(Exception):
     ("error", "told"),
     [
         (FileNotFoundError("no file \udcff here"), "FileNotFoundError: no file \\udcff here"),
-        (Untellable(), "Untellable: its message can't be told, for RuntimeError"),
+        (Untellable(), "Untellable: its message can't be shown: it raised RuntimeError"),
     ],
 )
 async def test_an_error_that_is_no_text_does_not_end_the_worker(bench: Bench, error: Exception, told: str) -> None:

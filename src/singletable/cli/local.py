@@ -49,7 +49,7 @@ def start(ctx: click.Context, file: Path | None, exposed: bool, as_json: bool) -
 @_file_argument
 @click.pass_context
 def stop(ctx: click.Context, file: Path | None) -> None:
-    """Stop the engine on a file, whoever started it. The data stays."""
+    """Stop the engine on a file, whichever process started it. The data stays."""
     path = _path(ctx, file)
     click.echo(f"{path}: {'stopped' if control.stop(path) else 'no engine was running'}")
 

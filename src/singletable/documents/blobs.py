@@ -28,7 +28,7 @@ class BlobStore(Protocol):
     def put(self, path: str, data: bytes) -> bool:
         """Write once, durable when it returns; False where there is something already, which stays.
 
-        Also False where another request for the path is under way: whoever gets False looks what is there.
+        Also False if another request for the path is in progress: after False, read what is stored.
         """
         ...
 

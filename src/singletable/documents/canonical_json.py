@@ -55,7 +55,7 @@ class JsonCodec(Generic[T]):
             return json_decoder(self.kind).decode
         except (TypeError, NameError) as error:
             raise DeclarationError(
-                f"{self.where}: its type can't be told from its JSON: {error}",
+                f"{self.where}: its type can't be derived from its JSON: {error}",
                 hint="Use a dataclass, str, int, float, bool, bytes, list, dict, or a union of which at most one "
                 "member is an object.",
             ) from None

@@ -1,4 +1,4 @@
-"""Deleting a document: hidden at once, then taken away; whoever finds it half done calls it again.
+"""Deletes a document: it is hidden at once, then removed. To continue an interrupted deletion, call it again.
 
     hide      one transaction: the epoch says `deleted`, and is raised, so that no commit and no branch that began
               before holds; a last version, which says so too, hides the others; its places in its parent's list and

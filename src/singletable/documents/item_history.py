@@ -34,7 +34,7 @@ from singletable.errors import NotFound
 from singletable.flow.port import Port
 
 AT_ONCE = 16
-"""Versions whose hashes are read side by side."""
+"""How many versions' hashes are read concurrently."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ async def _run_again(
     id: str,
     expected: bytes | None,
 ) -> list[int] | None:
-    """Which of a version's mutations changed an item; None where they don't give what they gave then."""
+    """Which of a version's mutations changed an item; None if running them again has another result."""
     contents = context.contents_of(before)
     hashes = await hashes_of(port, context, before, tuple(context.model.collections))
     calls: list[Callable[[], bytes]] = [

@@ -91,7 +91,7 @@ async def newest(port: Port, context: Context[Any], document_id: str) -> Version
 
 
 def newest_of(context: Context[Any], document_id: str, rows: Sequence[Version]) -> Version:
-    """The newest version, as `newest_operation` finds it. NotFound where there is none, or the document is deleted."""
+    """The newest version, as `newest_operation` found it. NotFound if the document is missing or deleted."""
     if not rows or rows[0].deleted:
         raise not_found(context, document_id)
     return rows[0]

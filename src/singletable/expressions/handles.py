@@ -1,4 +1,4 @@
-"""Handles: `User.age` read on the class is the attribute itself, a path that `attr()` gives operations."""
+"""Handles: `User.age` read on the class is the attribute itself, a path. `attr()` adds its operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernel of every worker: slots side by side, a heartbeat beside them, and one rule for errors and for stopping.
+"""The kernel of every worker: concurrent slots, a heartbeat beside them, and one rule for errors and for stopping.
 
 A worker of tasks, of a queue or of a stream is a set of slots. A slot is a flow that repeats one step: look, claim,
 handle, write the result. The heartbeat renews the leases of what the slots hold, each when a third of its length is
@@ -120,7 +120,7 @@ class Kernel:
 
     # --- what a worker calls ------------------------------------------------------------------------------------------
     async def run(self, slots: Sequence[Slot[T]], heartbeat: Heartbeat[Any] | None = None) -> list[T]:
-        """Run the slots side by side until each has returned; returns their results.
+        """Run the slots concurrently until each has returned; returns their results.
 
         Raises the first error, once all have returned.
         """

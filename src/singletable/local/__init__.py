@@ -4,9 +4,9 @@
 file; every process that starts the same file shares it. An engine ends with the last process that holds it, however
 that process ends.
 
-Begin with `engine`. `supervisor`, `isolation` and `lock` hold the three guarantees: no engine is left behind, nobody
-else reaches one, and no two engines share a file. `control` runs an engine that outlives the process that started it.
-`stream_upkeep` does for its streams what the engine leaves undone.
+Begin with `engine`. `supervisor`, `isolation` and `lock` hold the three guarantees: no engine outlives its users,
+no other user reaches one, and no two engines share a file. `control` runs an engine that outlives the process that
+started it. `stream_upkeep` maintains the engine's streams, which the engine itself doesn't.
 
     with Engine.start() as engine:
         connection, epoch = engine.receive_connection(engine.request_connection())

@@ -60,7 +60,7 @@ def status(path: Path | str) -> Status:
 
 
 def stop(path: Path | str, *, timeouts: EngineTimeouts = EngineTimeouts()) -> bool:  # noqa: B008  (frozen)
-    """End the engine on the file, whoever started or holds it. Returns False where no engine runs.
+    """End the engine on the file, whichever process started or uses it. Returns False if no engine runs.
 
     The supervisor is asked to end; where it doesn't, both are killed. Only the process that holds the file's lock and
     is named in it is ended. Raises `Unavailable` where the lock is held and no such process is found, or where it may

@@ -1,4 +1,4 @@
-"""What keeps other users from an engine, which itself answers whoever reaches its port.
+"""Isolation: keeps other users from an engine, which answers every connection to its port.
 
 An `Isolation` says at which addresses to start the engine, isolates it once it listens, and opens the connections that
 the supervisor hands out. The kinds, the strongest first:
@@ -39,7 +39,7 @@ _SIGKILL = 9
 
 
 class Isolation:
-    """The common part, and the weakest kind: whoever knows the address reaches the engine."""
+    """The common part, and the weakest kind: every process that knows the address can reach the engine."""
 
     name = "hidden"
     url = ""

@@ -5,8 +5,8 @@ SQLite lets another process create the index and delete old records. The newest 
 engine derives the next number from it.
 
 A record is deleted when it is a day old by the wall clock, and the machine has also run for a day since the record was
-there. The second is measured by the clock of intervals, which nobody sets. So a wall clock that is set forward deletes
-nothing that consumers have not had a day to read. The file holds the marks for this, one an hour:
+written. The latter is measured by the monotonic clock, which can't be set. So a wall clock that is set forward deletes
+nothing that consumers have not had a day to read. The file has the marks for this, one for each hour:
 
     _singletable_stream_marks
         lived      seconds that machines ran with this file, as far as that is certain

@@ -108,7 +108,7 @@ class Supervisor:
         raise EngineEnded("broken", "every port that was tried was taken by another program meanwhile")
 
     def _hand_out_connection(self, listener: sockets.socket) -> None:
-        """Send a client a connection to the engine, or the reason why there is none."""
+        """Send a client a connection to the engine, or the reason why it gets none."""
         client = _accepted(listener)
         if client is None:
             return

@@ -146,7 +146,7 @@ def _explained(raw: Raw | bytes, reader: Reader[T]) -> T | None:
 
 
 def read_written(raw: Raw, reader: Reader[T], operation: str, table: str) -> T | None:
-    """What a write gives back; Applied where that can't be read."""
+    """The item that a write returns. Raises Applied if it can't be read."""
     try:
         return read_one(raw, reader)
     except Exception as error:  # also from a class's own code
@@ -209,7 +209,7 @@ def named(fault: Fault, operation: str, table: str) -> SingletableError:
 
 
 def is_too_large(message: str) -> bool:
-    """Whether a refusal is for the size that an update would give its item, or that a transaction has in all."""
+    """Whether a refusal is because of the size of the updated item, or of the whole transaction."""
     return message.startswith(("Item size", "Collection size of items exceeded"))
 
 

@@ -84,7 +84,7 @@ class BatchGetItem(Struct, Generic[T], frozen=True, gc=False):
 
 
 class BatchWriteItem(Struct, frozen=True, gc=False):
-    """Up to 25 puts and deletes of one table, each by itself; gives those the service left undone."""
+    """Up to 25 independent puts and deletes of one table. The answer is those that were left unprocessed."""
 
     table: str
     puts: Sequence[Item] = ()

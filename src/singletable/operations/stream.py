@@ -19,9 +19,9 @@ from singletable.operations.answers import NOTHING, encode, named
 from singletable.wire.error_answers import Fault, read_fault
 
 MAX_RECORDS = 1000
-"""The most that one GetRecords gives; it ends at 1 MB before."""
+"""The most records that one GetRecords returns; it stops earlier at 1 MB."""
 _FEWEST_DIGITS, _MOST_DIGITS = 21, 40
-"""Of a sequence number on AWS; some engines give shorter ones, and take them with zeros before."""
+"""The digits of a sequence number on AWS. Some engines return shorter ones, and accept leading zeros."""
 _NONE = Raw()
 EventName = Literal["INSERT", "MODIFY", "REMOVE"]
 
@@ -29,7 +29,7 @@ EventName = Literal["INSERT", "MODIFY", "REMOVE"]
 class Shard(Struct, frozen=True, gc=False, rename={"id": "ShardId", "parent": "ParentShardId"}):
     """A part of a stream, which is in order by itself. It is read after its parent.
 
-    What the service says of its last sequence number is left out: some engines give an open shard one too.
+    The last sequence number is left out: some engines return one for an open shard too.
     """
 
     id: str
@@ -58,11 +58,11 @@ class Images(Struct, frozen=True, gc=False, rename="pascal", omit_defaults=True)
     new_image: Raw = _NONE
     old_image: Raw = _NONE
     approximate_creation_date_time: float = 0.0
-    """Seconds since 1970; some engines give whole ones."""
+    """Seconds since 1970; some engines return whole ones."""
 
 
 class StreamRecord(Struct, frozen=True, gc=False, rename={"event": "eventName", "author": "userIdentity"}):
-    """One change of one item, as GetRecords gives it and as Lambda hands it on. An image that is not there is empty."""
+    """One change of one item, as GetRecords and Lambda deliver it. A missing image is empty."""
 
     event: EventName
     dynamodb: Images
@@ -75,7 +75,7 @@ class StreamRecord(Struct, frozen=True, gc=False, rename={"event": "eventName", 
 
 
 class Records(Struct, frozen=True, gc=False, rename="pascal"):
-    """Some of a shard's records, in order; or why there are none."""
+    """Some of a shard's records, in order; or the reason why it has none."""
 
     records: list[StreamRecord] = []
     next_shard_iterator: str | None = None

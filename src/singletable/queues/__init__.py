@@ -4,7 +4,7 @@
     await send(port, orders, [Outgoing(order, group=order.customer, deduplication=order.id)])
     await consume(port, orders, handle, stop=event.is_set)
 
-Begin with `queue` (a queue and its messages), then `sending` and `consuming`. All are flows over a port: a database's
+Begin with `queue` (a queue and its messages), then `sender` and `consumer`. All are flows over a port: a database's
 `run` runs them.
 """
 

@@ -1,7 +1,7 @@
-"""Consuming: messages are handled, then deleted; what fails comes back.
+"""Consumes messages: they are handled, then deleted. A message whose handler fails is received again.
 
-Messages of one group are handled one after the other, and after one that fails none of its group. While messages are
-handled they are kept invisible to others. A message is handled at least once.
+Messages of one group are handled one after the other; after a failure, the rest of the group waits. A message stays
+invisible to other consumers while it is handled. A message is handled at least once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from singletable.queues.queue import Message, Queue, message_of, message_of_reco
 T = TypeVar("T")
 
 Handle = Callable[[Message[T]], Awaitable[object] | object]
-"""What is done with a message: the application's own function, or a flow. An error gives the message back."""
+"""Handles a message: the application's function, or a flow. If it raises, the message is returned to the queue."""
 
 MAX_AT_ONCE = 15
 
@@ -41,7 +41,7 @@ log = logging.getLogger("singletable.queues")
 
 
 class RetryLater(Exception):
-    """Raised by a handler: not now. The message is given back, to be received after some seconds."""
+    """Raised by a handler to return the message to the queue. It is received again after some seconds."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"not for {seconds:g} s")
@@ -50,7 +50,7 @@ class RetryLater(Exception):
 
 @dataclass(eq=False)
 class _Receipt:
-    """A message that this consumer keeps invisible to others."""
+    """A message that this consumer keeps invisible."""
 
     handle: str
     renewed_at: float
@@ -86,7 +86,8 @@ class _Consumer(Generic[T]):
         return handled
 
     async def _receive_and_handle(self) -> int:
-        """One request's messages: those of a group in order, each kept until it is handled, then deleted together."""
+        """Handle the messages of one request, those of a group in order. Each is kept invisible; handled ones are
+        deleted together."""
         ask = ReceiveMessage(self.queue.url, MAX_BATCH_MESSAGES, self.wait_seconds, self.visibility_seconds)
         received = await self.there.send(ask)
         now = self.port.monotonic()
@@ -110,7 +111,8 @@ class _Consumer(Generic[T]):
         return len(done)
 
     async def _handle_one(self, received: Received) -> bool:
-        """Whether it was handled. What fails is received again when its visibility ends, or when the handler says."""
+        """Handle one message; returns whether it succeeded. A failed one is received again when its visibility ends, or
+        after the seconds of RetryLater."""
         error = await handled(self.port, self.queue, self.handle, partial(message_of, self.queue, received))
         if error is None:
             return True
@@ -124,7 +126,7 @@ class _Consumer(Generic[T]):
         await self.there.send(ChangeMessageVisibility(self.queue.url, receipt, whole))
 
     async def _keep(self, receipt: _Receipt) -> None:
-        """Keep a message invisible for longer; for the heartbeat."""
+        """Extend a message's invisibility. The heartbeat calls it."""
         receipt.renewed_at = self.port.monotonic()
         await self.there.send(ChangeMessageVisibility(self.queue.url, receipt.handle, self.visibility_seconds))
 
@@ -139,11 +141,11 @@ async def consume(
     visibility_seconds: int = 30,
     wait_seconds: int = 5,
 ) -> int:
-    """Handle the messages of a queue until it is to stop; returns the number handled and deleted.
+    """Handle the messages of a queue until `stop`; returns how many were handled and deleted.
 
-    `at_once` lanes receive up to ten messages each and handle them one after the other. A message whose handler raises
-    comes back when its visibility ends; one that is no JSON of the queue's type does too, and the queue's own
-    dead-letter rule is what ends that. `wait_seconds`, of a poll that finds nothing, stays below the read timeout.
+    `at_once` slots receive up to ten messages each and handle them one after the other. If a handler raises, or a
+    message is not JSON of the queue's type, the message is received again when its visibility ends, until the queue's
+    own dead-letter policy removes it. `wait_seconds` of a long poll must be below the read timeout.
     """
     if not 1 <= at_once <= MAX_AT_ONCE or not 0 <= wait_seconds <= MAX_WAIT_SECONDS or visibility_seconds < 1:
         raise InvalidRequest(
@@ -168,10 +170,10 @@ async def partial_failures(
     event: Mapping[str, Any],
     has_time: Callable[[], bool] = lambda: True,
 ) -> dict[str, list[dict[str, str]]]:
-    """Handle the messages of a Lambda event, and answer which of them failed, as ReportBatchItemFailures has it.
+    """Handle the messages of a Lambda event. Returns the failed ones in the form of ReportBatchItemFailures.
 
-    Messages of different groups are handled side by side; of one group in order, and after a failure none: the failed
-    one and all that follow are given back. Nothing is begun any more when `has_time` says no.
+    Messages of different groups are handled concurrently, those of one group in order. After a failure, the failed
+    message and the rest of its group are returned to the queue. No message is begun once `has_time` returns False.
     """
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for record in event["Records"]:
@@ -193,7 +195,7 @@ async def partial_failures(
 async def handled(
     port: Port, queue: Queue[T], handle: Handle[T], make: Callable[[], Message[T]]
 ) -> BaseException | None:
-    """Handle one message; returns the error that ended it, whatever that is."""
+    """Handle one message; returns the error that it raised, or None."""
     error: BaseException | None
     try:
         (error,) = await port.call_all([_attempt(handle, make())])
@@ -205,7 +207,7 @@ async def handled(
 
 
 def _attempt(handle: Handle[T], message: Message[T]) -> Callable[[], Any]:
-    """A call that gives the handler's error as a value: a SystemExit that left a thread would end the loop too."""
+    """A call that returns the handler's error as a value: a SystemExit that left a thread would end the loop too."""
 
     async def settle(result: Awaitable[object]) -> BaseException | None:
         try:

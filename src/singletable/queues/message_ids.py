@@ -1,4 +1,4 @@
-"""The ids that SQS takes: up to 128 ASCII letters, digits and punctuation. Any text becomes one, no two the same."""
+"""The ids that SQS accepts: up to 128 ASCII letters, digits and punctuation. Different texts get different ids."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _HASHED = "sha256:"
 
 
 def legal_id(text: str) -> str:
-    """The text itself where it is legal; else its hash, marked as one."""
+    """The text itself if it is legal; otherwise its hash, marked as one."""
     if _LEGAL.fullmatch(text) and not text.startswith(_HASHED):
         return text
     return _HASHED + sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -20,7 +20,7 @@ T = TypeVar("T")
 class Queue(Generic[T]):
     """An SQS queue whose messages are JSON of one type: a dataclass, a dict, a str; by default anything.
 
-    A name that ends in `.fifo` is one of a queue that keeps the order of each group.
+    A queue whose name ends in `.fifo` keeps the order of each group.
     """
 
     url: str
@@ -35,7 +35,7 @@ class Queue(Generic[T]):
         return self.name.endswith(".fifo")
 
     def text_of(self, body: T) -> str:
-        """A body as JSON; InvalidValue for what has no form in it."""
+        """A body as JSON. Raises InvalidValue for a value without a JSON form."""
         try:
             return msgspec.json.encode(body).decode()
         except (TypeError, ValueError):
@@ -48,7 +48,7 @@ class Queue(Generic[T]):
         return json_decoder(self.type)
 
     def body_of(self, text: str) -> T:
-        """A body from its JSON; Corrupt if it does not fit the queue's type."""
+        """A body from its JSON. Raises Corrupt if it is not of the queue's type."""
         try:
             return cast("T", self._decoder.decode(text))
         except (msgspec.DecodeError, msgspec.ValidationError):
@@ -60,7 +60,7 @@ class Queue(Generic[T]):
 
 @dataclass(frozen=True)
 class Outgoing(Generic[T]):
-    """A message to be sent. `group` and `deduplication` are any texts, for a fifo queue; `delay_seconds` for others."""
+    """A message to send. `group` and `deduplication` are any texts, for a FIFO queue; `delay_seconds` is for others."""
 
     body: T
     group: str = ""
@@ -77,18 +77,18 @@ class Outgoing(Generic[T]):
 
 @dataclass(frozen=True)
 class Message(Generic[T]):
-    """A message as it was received."""
+    """A received message."""
 
     id: str
     body: T
     receipt: str
     group: str
-    """Empty for a queue that is not fifo."""
+    """Empty for a queue that is not FIFO."""
     receives: int
-    """How often it was received, this time included."""
+    """How often it was received, including this time."""
 
     def __repr__(self) -> str:
-        """Without its body, as logs show it."""
+        """Shows no body, as it appears in logs."""
         return f"<Message {self.id}>"
 
 

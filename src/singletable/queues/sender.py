@@ -1,4 +1,4 @@
-"""Sending: any number of messages, ten a request."""
+"""Sends any number of messages, ten in a request."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _FIRST_WAIT_SECONDS = 0.05
 
 
 async def send(port: Port, queue: Queue[T], messages: Sequence[Outgoing[T]]) -> None:
-    """Send messages, those of a group in order. A message may arrive twice, but for what a fifo queue leaves out.
+    """Send messages, those of a group in order. A message may arrive twice, unless a FIFO queue deduplicates it.
 
-    One request for ten messages or 1 MiB. `Incomplete` carries what was not sent; of a group, also all that follows.
-    TooLarge, InvalidRequest before anything is sent.
+    One request for ten messages or 1 MiB. `Incomplete` has the messages that were not sent; of a group, also all that
+    follow. TooLarge and InvalidRequest are raised before anything is sent.
     """
     there = port.to(SQS, queue.url)
     rest = [(message, _entry(queue, number, message)) for number, message in enumerate(messages)]
@@ -42,7 +42,7 @@ _Pair = tuple[Outgoing[Any], Entry]
 
 
 async def _send_all(port: Port, queue: Queue[Any], pairs: Sequence[_Pair]) -> list[_Pair]:
-    """What was not sent: what was refused, and what follows it in its group."""
+    """Send the batches; returns the messages that were refused, and those that follow them in their groups."""
     rest: list[_Pair] = []
     for batch in _batches(pairs):
         blocked = {message.group for message, _ in rest if message.group}
@@ -53,7 +53,7 @@ async def _send_all(port: Port, queue: Queue[Any], pairs: Sequence[_Pair]) -> li
 
 
 async def _send(port: Port, queue: Queue[Any], batch: Sequence[_Pair]) -> list[_Pair]:
-    """What was not sent."""
+    """Send one batch; returns the messages that were not sent."""
     refused = await port.send(SendMessageBatch(queue.url, [entry for _, entry in batch]))
     codes = {refusal.id: refusal for refusal in refused}
     fault = next((refusal for refusal in refused if refusal.sender_fault), None)
@@ -78,7 +78,7 @@ def _entry(queue: Queue[T], number: int, message: Outgoing[T]) -> Entry:
 
 
 def _batches(pairs: Sequence[_Pair]) -> Iterator[list[_Pair]]:
-    """Of each group one message a batch: a batch may be done in part, and a group is to stay in order."""
+    """Batches with one message of each group: a batch may succeed in part, and a group must stay in order."""
     batch: list[_Pair] = []
     groups: set[str] = set()
     size = 0

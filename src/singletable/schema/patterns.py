@@ -69,7 +69,7 @@ def starting_with(prefix: str) -> str:
     return cast(str, Range("starting_with", low=prefix))
 
 
-# --- what a call of a pattern gives -----------------------------------------------------------------------------------
+# --- what a call of a pattern returns ---------------------------------------------------------------------------------
 class Query(Struct, Generic[E_co], frozen=True, gc=False):
     """The items of one partition, of a table or of one of its indexes, whose sort key lies in a range. A value."""
 

@@ -177,7 +177,7 @@ class Search:
 
 
 def label_of(stream: str) -> str:
-    """The last part of a stream's ARN, which tells it from the table's other streams, past and to come."""
+    """The last part of a stream's ARN, which differs between all streams of a table."""
     return stream.rpartition("/stream/")[2]
 
 

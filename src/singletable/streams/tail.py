@@ -127,10 +127,10 @@ class Tail:
         place.last, place.is_latest = "", False
 
     async def _open(self, id: str, place: _Place) -> None:
-        """An iterator behind the last record that was read.
+        """An iterator after the last record that was read.
 
-        Of a shard that began at the newest, and where nothing was read before its iterator was refused, nobody knows
-        what came meanwhile: that is told, and it goes on from near the time of its beginning.
+        If a shard began at its end, and its iterator was refused before any record was read, records may have been
+        missed. A gap is then reported, and reading continues from about the time at which the tail began.
         """
         if place.is_latest:
             self._miss(id, place)

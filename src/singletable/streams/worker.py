@@ -102,7 +102,7 @@ class Worker:
                 f"another worker of {self.consumer.name!r} reads {len(self.search.left)} of the stream's shards",
                 table=self.consumer.table.name,
                 operation="drain",
-                hint="Stop it first, or give this one a name of its own: Changes(table, name=...).",
+                hint="Stop it first, or give this one another name: Changes(table, name=...).",
             )
 
     async def _renew(self, shard: HeldShard) -> None:

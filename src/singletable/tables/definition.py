@@ -43,7 +43,7 @@ class Index(Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False)
 class TableDefinition:
-    """What DynamoDB is told of a table. Billing is on demand, unless the account changes it by hand."""
+    """The definition of a table, as DynamoDB needs it. Billing is on demand, unless the account changes it by hand."""
 
     name: str
     key: tuple[str, str] = ("pk", "sk")
@@ -155,7 +155,7 @@ def key_schema(names: tuple[str, str]) -> list[dict[str, str]]:
 
 
 def named_indexes(indexes: Sequence[str] | Mapping[str, Index | tuple[str, str]]) -> Mapping[str, Index]:
-    """Indexes as a table's declaration gives them: names, or names with their key attributes."""
+    """Indexes from a table's declaration: names, or names with their key attributes."""
     if isinstance(indexes, Mapping):
         made = {n: i if isinstance(i, Index) else Index(*i) for n, i in indexes.items()}
     else:

@@ -35,5 +35,5 @@ async def _delete(port: Port, operation: DeleteItem[object]) -> int:
     try:
         await port.send(operation)
     except Refused:
-        return 0  # written anew since the page was read: it lives
+        return 0  # written again since the page was read
     return 1

@@ -45,7 +45,7 @@ class ClaimTime:
         return cls(port.now(), port.monotonic())
 
     def wall_at(self, monotonic: float) -> float:
-        """The wall time at a monotonic time, as if nobody had set the wall clock since."""
+        """The wall time of a monotonic time, unaffected by later settings of the wall clock."""
         return self.wall + monotonic - self.monotonic
 
 

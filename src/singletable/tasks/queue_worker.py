@@ -26,9 +26,9 @@ _WAIT_POLLS = 5
 _LONGEST_WAIT_SECONDS = 5
 """A worker takes at most this long to notice that it is to stop. A port waits ten seconds for an answer."""
 _AHEAD_SECONDS = 60.0
-"""Tasks are sent this early at most: a message that is early holds nobody up, and a cancel in time costs none."""
+"""Tasks are sent at most this early. An early message delays no other, and a cancel in time saves the message."""
 _CONSUMERS = 14
-"""A port calls 16 functions side by side; one is the heartbeat, and one sends to the queue."""
+"""A port calls 16 functions concurrently; one is the heartbeat, and one sends to the queue."""
 _LAMBDA_QUEUE = Queue("lambda", object)
 _FIFO_QUEUE = Queue("lambda.fifo", object)
 

@@ -43,7 +43,7 @@ class TaskWorker:
         stop: Stop | None = None,
         signals: bool = True,
     ) -> Counts:
-        """Run what is due, `at_once` tasks side by side, until SIGTERM, SIGINT or `stop()`; then finish what runs.
+        """Run due tasks, `at_once` concurrently, until SIGTERM, SIGINT or `stop()`; then finish the running ones.
 
         If the process dies, other workers run its tasks once their leases are over. An idle worker polls every
         `poll_seconds`: eight requests, four read units. A task costs a claim and an end, a write unit each for each KB,

@@ -125,7 +125,7 @@ class Tasks:
 
     def _admit(self, task: TaskFunction[...]) -> None:
         other = self.functions.get(task.name)
-        if other is not None and _place(other) != _place(task):  # the same again: a reload, a service made anew
+        if other is not None and _place(other) != _place(task):  # not the same function again, as in a reload
             raise DeclarationError(
                 f"two tasks are named {task.name!r}", hint='Name one of them: @tasks.task(name="...").'
             )

@@ -177,7 +177,7 @@ class Worker:
         until = instant(now.wall + self.options.lease_seconds)
         item = await self._claim(candidate, now.wall, until)
         if item is None:
-            if not self._gained:  # a list that gives nothing, as from an index that lags, isn't fetched again at once
+            if not self._gained:  # a list without claimable tasks, as from a lagging index, isn't fetched again at once
                 self._look_at = self._looked_at + self.options.poll_seconds
             return
         self._gained, self._look_at = True, self._looked_at

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from singletable.errors import InvalidRequest
 
 MAX_AT_ONCE = 15
-"""A port calls 16 functions side by side; one of them is the heartbeat."""
+"""A port calls 16 functions concurrently; one of them is the heartbeat."""
 
 
 @dataclass(frozen=True)

@@ -246,7 +246,7 @@ def _build_lines(
 
 
 def _key_lines(fields: Sequence[Field], keys: Sequence[KeyText], source: Source) -> list[str]:
-    """The lines that hold a read object to its key: a comparison where that tells, else the key's own check.
+    """The lines that check a read object against its key: a comparison if that suffices, else the key's own check.
 
     t0 = w.k0.S
     if t0 != f"user#{(v := o.email)}" or "#" in v or "$" in v or "%" in v:

@@ -1,7 +1,7 @@
 """Numbers, exactly: what is stored is what was given, and what can't be read without loss is an error.
 
 DynamoDB keeps up to 38 significant digits, in magnitude from 1E-130 to 9.99...E+125 (AWS, "Naming rules and data
-types"). An int or a Decimal goes as its digits, a float as the shortest text that gives the same float back.
+types"). An int or a Decimal is written as its digits, a float as the shortest text that reads back as the same float.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class LoopConnection(asyncio.Protocol):
         return self._reader.reusable and not self._spoilt
 
     def is_quiet(self) -> bool:
-        # The loop may not have come round to tell of a close, hence the probe.
+        # The loop may not have reported a close yet, hence the probe.
         return self.reusable and self._probe is not None and self._probe.is_quiet()
 
     async def ask(self, message: bytes, timeout: float) -> Answer:

@@ -1,4 +1,4 @@
-"""Where requests go: a host and its port, with or without TLS, and the region that signatures name."""
+"""Endpoints: a host and its port, with or without TLS, and the region for signatures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from singletable.wire.settings import AwsSettings
 from singletable.wire.unix_sockets import SocketBroker
 
 LOCAL_REGION = "us-east-1"
-"""For a local engine when no region is said: it only has to be the same each time."""
+"""The region of a local engine if none is configured: it only has to be the same each time."""
 
 _REGION = re.compile(r"[a-z0-9-]{1,63}", re.IGNORECASE)
 _REGION_IN_HOST = re.compile(r"https://[a-z]+\.([a-z0-9-]+)\.(?:amazonaws\.|api\.aws)")
@@ -32,21 +32,21 @@ class Endpoint(Struct, frozen=True):
     tls: bool
     region: str
     is_local: bool = False
-    """On this machine's loopback: any signature will do."""
+    """On this machine's loopback, where any signature is accepted."""
     broker: SocketBroker | None = None
-    """Where connections are handed out, for a service that can't be connected to by host and port."""
+    """The broker that passes connections, for a service that can't be reached by host and port."""
     ca_file: str | None = None
-    """The authorities that the environment names for it."""
+    """The certificate authorities that the environment names."""
     proxy: Proxy | None = None
 
     @property
     def peer(self) -> tuple[str, int]:
-        """The host and port that a connection is opened to."""
+        """The host and port to which a connection is opened."""
         return (self.host, self.port) if self.proxy is None else (self.proxy.host, self.proxy.port)
 
     @property
     def authority(self) -> str:
-        """The Host header: with the port where it isn't the scheme's own."""
+        """The Host header, with the port unless it is the scheme's default."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
 
@@ -58,13 +58,13 @@ class Endpoint(Struct, frozen=True):
 
 
 Locate = Callable[[Service, str], Endpoint]
-"""Where a service is: at an URL, or without one where the database's target has it."""
+"""Locates a service: at a URL, or without one at the database's target."""
 
 
 def locator(engine: str, *, environ: Mapping[str, str], region: str | None = None) -> Locate:
-    """Where the other services are for a database whose target is `engine`.
+    """Locates the other services of a database whose target is `engine`.
 
-    A queue whose URL is one of AWS's own is reached as the environment says, which may be by another host.
+    The environment decides how a queue with an AWS URL is reached, possibly by another host.
     """
 
     def locate(service: Service, url: str) -> Endpoint:
@@ -77,7 +77,7 @@ def locator(engine: str, *, environ: Mapping[str, str], region: str | None = Non
 
 
 def beside(endpoint: Endpoint) -> Locate:
-    """The other services at the endpoint's own address or broker, as local engines have them, or at their URLs."""
+    """Locates the other services at the endpoint's own address or broker, as with local engines, or at their URLs."""
 
     def locate(service: Service, url: str) -> Endpoint:
         named = _REGION_IN_HOST.match(url)
@@ -87,7 +87,7 @@ def beside(endpoint: Endpoint) -> Locate:
 
 
 def endpoint_at(broker: SocketBroker, *, environ: Mapping[str, str], region: str | None = None) -> Endpoint:
-    """The endpoint of an engine behind a broker. Raises `InvalidRequest` for what can't be a region."""
+    """The endpoint of an engine behind a broker. Raises `InvalidRequest` for an invalid region."""
     region = region or environ.get("AWS_DEFAULT_REGION") or environ.get("AWS_REGION") or LOCAL_REGION
     return Endpoint("localhost", 80, False, region_for(environ, region), True, broker)
 
@@ -100,14 +100,14 @@ def endpoint_for(
     service: str = "dynamodb",
     account: str | None = None,
 ) -> Endpoint:
-    """The endpoint of `"aws"`, or of an URL such as `http://127.0.0.1:8000`.
+    """The endpoint of `"aws"`, or of a URL such as `http://127.0.0.1:8000`.
 
-    For `"aws"` it is what the environment and its AWS profile say: an address of your own, the kind of endpoint, the
-    proxy and the authorities. `service` is the host's first part: `dynamodb`, `streams.dynamodb`, `sqs`; `account` is
-    the id of the credentials' account, where that is known.
+    For `"aws"` the environment and its AWS profile decide: a custom endpoint URL, the kind of endpoint, the proxy and
+    the certificate authorities. `service` is the host's first part: `dynamodb`, `streams.dynamodb`, `sqs`; `account` is
+    the id of the credentials' account, if it is known.
 
-    Raises `NotConfigured` without a region and for settings that can't be followed, `InvalidRequest` for what is
-    neither.
+    Raises `NotConfigured` without a region and for settings that can't be followed, `InvalidRequest` for any other
+    text.
     """
     settings = AwsSettings(environ)
     if engine != "aws":
@@ -126,19 +126,19 @@ def endpoint_for(
 
 
 _NAMES = {"dynamodb": "dynamodb", "streams.dynamodb": "dynamodb_streams"}
-"""How the settings name the services, where that isn't as their hosts do."""
+"""The services' names in settings, where they differ from those in hosts."""
 
 
 def region_for(environ: Mapping[str, str], region: str | None = None) -> str:
-    """The region given, else of AWS_DEFAULT_REGION, AWS_REGION or the AWS profile.
+    """The given region, or that of AWS_DEFAULT_REGION, AWS_REGION or the AWS profile.
 
-    Raises `NotConfigured` without one, `InvalidRequest` for what can't be one.
+    Raises `NotConfigured` without one, `InvalidRequest` for an invalid one.
     """
     return _region_of(AwsSettings(environ), region)
 
 
 def retry_policy_for(environ: Mapping[str, str]) -> RetryPolicy:
-    """The library's own, with as many attempts as AWS_MAX_ATTEMPTS or the AWS profile says."""
+    """The library's policy, with the attempts of AWS_MAX_ATTEMPTS or of the AWS profile."""
     attempts = AwsSettings(environ).count("AWS_MAX_ATTEMPTS", "max_attempts")
     return RetryPolicy() if attempts is None else RetryPolicy(attempts=attempts)
 
@@ -147,7 +147,7 @@ def _region_of(settings: AwsSettings, region: str | None) -> str:
     found = region or settings.region
     if not found:
         raise NotConfigured("There is no AWS region", hint=_REGION_HINT)
-    # It becomes a part of the host that gets signed requests, so it may not bring a host of its own.
+    # It becomes part of the host that gets signed requests, so it must not contain another host.
     if not _REGION.fullmatch(found):
         raise InvalidRequest(f"{found!r} is not the name of a region", hint="Write it like eu-central-1")
     return found
@@ -177,7 +177,7 @@ def _host_of_account(settings: AwsSettings, account: str | None, region: str, ki
 
 
 def _reached(endpoint: Endpoint, settings: AwsSettings) -> Endpoint:
-    """With the authorities and the proxy that the environment names for it."""
+    """The endpoint with the certificate authorities and the proxy that the environment names."""
     environ = settings.environ
     if endpoint.is_local and not endpoint.tls:
         return endpoint
@@ -188,12 +188,12 @@ def _reached(endpoint: Endpoint, settings: AwsSettings) -> Endpoint:
 
 
 def _origin(url: str) -> str:
-    """An URL without its path: a queue's name is the path of its URL."""
+    """A URL without its path: a queue's name is the path of its URL."""
     return "/".join(url.split("/")[:3])
 
 
 def _from_url(url: str, settings: AwsSettings, region: str | None) -> Endpoint:
-    from urllib.parse import urlsplit  # noqa: PLC0415 3 ms, for an address only: never for "aws"
+    from urllib.parse import urlsplit  # noqa: PLC0415 3 ms, only for a URL: never for "aws"
 
     parts = urlsplit(url)
     try:
@@ -202,7 +202,7 @@ def _from_url(url: str, settings: AwsSettings, region: str | None) -> Endpoint:
         port = -1
     bare = parts.path in ("", "/") and not parts.query and parts.username is None
     if parts.scheme not in ("http", "https") or not parts.hostname or port == -1 or not bare:
-        # The text itself may hold a password, so it isn't repeated.
+        # The text may contain a password, so the error doesn't repeat it.
         raise InvalidRequest(
             'The engine is neither "aws" nor an address', hint="Write it like http://127.0.0.1:8000, without a path"
         )

@@ -1,4 +1,4 @@
-"""The hosts of AWS's services, by region and kind of endpoint, as its published endpoint rules have them."""
+"""The hosts of AWS's services, by region and kind of endpoint, as in AWS's published endpoint rules."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from singletable.errors import NotConfigured
 
 
 class Partition(Struct, frozen=True):
-    """Regions that are apart from the others, with domains of their own."""
+    """A partition of AWS: separate regions, with their own domains."""
 
     prefix: str
-    """What their regions begin with."""
+    """The prefix of its regions."""
     domain: str
     dual_stack_domain: str
 
 
-# The longest prefix first where one begins another. Facts of botocore's partitions.json, 1.44.
+# If one prefix begins another, the longer one comes first. From botocore's partitions.json, 1.44.
 GOVERNMENT = Partition("us-gov-", "amazonaws.com", "api.aws")
 CHINA = Partition("cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn")
 COMMERCIAL = Partition("", "amazonaws.com", "api.aws")
@@ -31,11 +31,11 @@ PARTITIONS = (
     COMMERCIAL,
 )
 _WITH_ACCOUNTS = ("us-gov-east-1", "us-gov-west-1", "cn-north-1", "cn-northwest-1")
-"""Regions of other partitions in which accounts have addresses of their own."""
+"""Regions of other partitions in which accounts have their own endpoints."""
 
 
 class Kind(Struct, frozen=True):
-    """Which of a service's endpoints."""
+    """The kind of a service's endpoint."""
 
     fips: bool = False
     dual_stack: bool = False
@@ -46,14 +46,14 @@ def host_of(service: str, region: str, kind: Kind = Kind()) -> str:  # noqa: B00
     partition = partition_of(region)
     if service == "streams.dynamodb" and kind.dual_stack and partition in (COMMERCIAL, GOVERNMENT, CHINA):
         service = "streams-dynamodb"
-    # The endpoints of the government's regions are validated ones already.
+    # The endpoints of the government's regions are FIPS endpoints already.
     if kind.fips and (kind.dual_stack or partition is not GOVERNMENT):
         service += "-fips"
     return f"{service}.{region}.{_domain(partition, kind)}"
 
 
 def account_host(account: str, region: str, kind: Kind, *, required: bool) -> str | None:
-    """DynamoDB's address of an account; None where there is none. Raises `NotConfigured` where it is required."""
+    """DynamoDB's endpoint of an account; None if it has none. Raises `NotConfigured` if the mode requires one."""
     partition = partition_of(region)
     if not kind.fips and (partition is COMMERCIAL or region in _WITH_ACCOUNTS):
         return f"{account}.ddb.{region}.{_domain(partition, kind)}"

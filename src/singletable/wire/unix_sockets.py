@@ -1,6 +1,6 @@
 """Connections to a service of this machine that hands them out itself, over a Unix socket.
 
-Such a service listens where nobody else can connect. Its Unix socket, protected by file permissions, passes each
+Such a service listens where no other process can connect. Its Unix socket, protected by file permissions, passes each
 connection as a descriptor; requests then go over that connection as over any other. Such a service is a
 `SocketBroker`; the embedded engine's is `local.unix_endpoint`.
 """
