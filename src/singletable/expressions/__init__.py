@@ -4,7 +4,7 @@
     (attr(User.age) >= 18) & ~attr(User.phone).exists()    # a Condition
     Expressions((User,)).condition(...)                    # "(#0 >= :0 AND NOT (attribute_exists(#1)))"
 
-Begin with `conditions` (what a caller writes), then `render` (what is sent).
+Begin with `conditions` (what a caller writes), then `texts` (what is sent).
 """
 
 from singletable.expressions.conditions import Attribute, Condition, Size, Update, attr, handles_in, present

@@ -1,7 +1,7 @@
 """Python values and attribute values: what is stored for a declared type, exactly, and how fast.
 
 Begin with `plans` (how one type is stored), then `types` (from an annotation to its plan) and `codecs` (a class's
-reader and writer, compiled). `free` holds values without a declared type, `sizes` what DynamoDB counts.
+reader and writer, compiled). `untyped` holds values without a declared type, `sizes` what DynamoDB counts.
 
     plan_for(list[int])                        # -> ListPlan(INTEGER)
     Codec(User, fields).dump(user)             # -> {"email": {"S": "ada@example.org"}, "age": {"N": "36"}}
