@@ -110,7 +110,7 @@ async def test_in_a_transaction_the_same_holds(shell: Shell) -> None:
 
 async def test_a_sum_that_has_no_place_in_the_key_is_refused_and_changes_nothing(shell: Shell) -> None:
     await shell.put(replace(ADA, age=999))
-    with pytest.raises(InvalidValue, match="does not fit its place"):
+    with pytest.raises(InvalidValue, match="does not fit its width"):
         await shell.update(KEY, attr(User.age).add(1))
     assert await index_key(shell) == ("phone#12", "999")
 

@@ -82,7 +82,7 @@ REFUSED: dict[str, tuple[Make, type[SingletableError], str]] = {
     "a chain of 400 objects": (lambda: Jar(id="1", chain=chain(400)), InvalidValue, "32 levels"),
     "a chain of 5,000 objects": (lambda: Jar(id="1", chain=chain(5_000)), InvalidValue, "32 levels"),
     "an empty set in a map": (lambda: Jar(id="1", free={"a": set[str]()}), InvalidValue, "no empty set"),
-    "a set of two types": (lambda: Jar(id="1", free={1, "a"}), InvalidValue, "int is wanted"),
+    "a set of two types": (lambda: Jar(id="1", free={1, "a"}), InvalidValue, "int is expected"),
     "a number of 39 digits": (lambda: Jar(id="1", free=Decimal("1." + "1" * 38)), InvalidValue, "38"),
     "a number over 1E+126": (lambda: Jar(id="1", free=Decimal("1E+126")), InvalidValue, "range"),
     "an item over 400 KB": (lambda: Jar(id="1", lines=["x" * 205_000] * 2), TooLarge, "lines"),
@@ -210,7 +210,7 @@ async def test_a_key_is_no_filter(shell: Shell) -> None:
 def test_a_wrong_value_deep_inside_is_found_at_once() -> None:
     """Each level of an object asked the next what was wrong, twice: 2 to the power of its depth."""
     started = time.perf_counter()
-    with pytest.raises(InvalidValue, match="int is wanted") as refused:
+    with pytest.raises(InvalidValue, match="int is expected") as refused:
         model_of(Jar).item(Jar(id="1", chain=chain(30, "no number")))
     assert refused.value.attribute == "Jar.chain"
     assert time.perf_counter() - started < 5

@@ -142,5 +142,5 @@ async def test_a_file_with_other_keys_is_refused(kind: str, tmp_path: Path) -> N
         await shell.put(entity_of(shop())(id="1"))
     other = entity_of(shop(key=("id_", "rng")))
     async with opened(kind, target) as shell:
-        with pytest.raises(NotConfigured, match="other keys"):
+        with pytest.raises(NotConfigured, match="different keys"):
             await shell.put(other(id="1"))

@@ -236,7 +236,7 @@ async def test_four_megabytes_and_no_more(shell: Shell) -> None:
 async def test_keys_in_it_are_whole(shell: Shell) -> None:
     async with shell.transaction() as tx:
         for verb in (tx.check, tx.delete):
-            with pytest.raises(InvalidRequest, match="left open"):
+            with pytest.raises(InvalidRequest, match="of its key is missing"):
                 verb(Membership.of_user("a", ANY))
         with pytest.raises(InvalidRequest, match="at least one attribute"):
             tx.update(KEY)

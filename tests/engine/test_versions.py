@@ -134,7 +134,7 @@ async def test_a_newer_item_refuses_writes(shell: Shell) -> None:
 async def test_a_missing_upcaster_is_named(shell: Shell) -> None:
     old = {"pk": {"S": "lone#1"}, "sk": {"S": "lone"}, "_type": {"S": "lone"}, "_v": {"N": "1"}, "id": {"S": "1"}}
     await put_raw(shell.port, Lone, old)
-    with pytest.raises(Corrupt, match=r"nothing turns it into 2.*@Lone\.upcast\(1\)"):
+    with pytest.raises(Corrupt, match=r"no upcaster from it.*@Lone\.upcast\(1\)"):
         await shell.get(Lone.by_id("1"))
 
 

@@ -176,9 +176,9 @@ def test_an_edge_has_no_unique_values_and_no_version_of_its_own() -> None:
 def test_an_end_takes_its_own_nodes_only() -> None:
     goal, user = Goal(id="1"), User(id="1")
     for wrong in (goal, "USER-1", Goal.by_id("1"), Account(id="1", email="a"), None):
-        with pytest.raises(InvalidValue, match="a User or Team or its key is wanted"):
+        with pytest.raises(InvalidValue, match="a User or Team or its key is expected"):
             GoalMembership.between(goal, wrong)  # type: ignore[arg-type]
-    with pytest.raises(InvalidValue, match="a Goal or its key is wanted"):
+    with pytest.raises(InvalidValue, match="a Goal or its key is expected"):
         GoalMembership.between(user, user)  # type: ignore[arg-type]
     assert GoalMembership.between(goal, user) == GoalMembership.between(Goal.by_id("1"), User.by_id("1"))
 
@@ -190,7 +190,7 @@ def test_a_subclass_of_a_node_is_another_kind_of_node() -> None:
     class Road(Indexed, table=table, type="ROAD"):
         pass
 
-    with pytest.raises(InvalidValue, match="a Place or its key is wanted"):
+    with pytest.raises(InvalidValue, match="a Place or its key is expected"):
         Road.between(Place(id="1"), Town(id="2"))
 
 
