@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from typing import Any, TypeVar, cast
 
@@ -17,15 +17,28 @@ _SLICE_SECONDS = 0.2
 
 
 def call_in_threads(calls: Sequence[Call[T]], at_once: int) -> list[T]:
-    """Call each in a thread with the caller's context, so that its meters count. A single call stays in this thread."""
+    """Call each in a thread with the caller's context, so that its meters count. A single call stays in this thread.
+
+    No call begins before all have their threads: one may wait for another. RuntimeError where a thread can't start.
+    """
     if len(calls) == 1:
         return [_result_of(calls[0])]
+    begin: Future[bool] = Future()
     with ThreadPoolExecutor(max(1, min(at_once, len(calls))), "singletable") as pool:
-        done = [pool.submit(copy_context().run, _result_of, call) for call in calls]
+        try:
+            done = [pool.submit(copy_context().run, _call_in_turn, begin, call) for call in calls]
+        except BaseException:
+            begin.set_result(False)
+            raise
+        begin.set_result(True)
         # In slices: otherwise the main thread would not run the handler of a signal that another thread received.
         while wait(done, _SLICE_SECONDS).not_done:
             continue
-    return [one.result() for one in done]
+    return [cast("T", one.result()) for one in done]
+
+
+def _call_in_turn(begin: Future[bool], call: Call[T]) -> T | None:
+    return _result_of(call) if begin.result() else None
 
 
 def _result_of(call: Call[T]) -> T:

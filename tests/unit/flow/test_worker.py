@@ -198,3 +198,27 @@ async def test_the_heartbeat_goes_on_while_a_stopping_slot_finishes(shell: Any) 
 
     await shell.run(kernel.run([slot], Heartbeat(0.003, lambda: [held], renew)))
     assert kernel.state is State.ENDED
+
+
+@pytest.mark.timeout(20)
+def test_a_worker_whose_thread_does_not_start_raises_and_runs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The heartbeat goes on until the last slot is out, so it must not begin before every slot has a thread."""
+    start, begun = threading.Thread.start, list[str]()
+
+    def start_one(thread: threading.Thread) -> None:
+        if thread.name.endswith("_1"):
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    async def slot() -> None:
+        begun.append("slot")
+
+    async def renew(lease: Held) -> None:
+        begun.append("heartbeat")
+
+    monkeypatch.setattr(threading.Thread, "start", start_one)
+    with connect(NOWHERE) as db:
+        kernel = Kernel(db.port, lambda: False, "the test", LOG)
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            db.run(kernel.run([slot], Heartbeat(0.001, lambda: [Held(0.0)], renew)))
+    assert begun == []
