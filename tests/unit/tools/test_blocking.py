@@ -107,5 +107,20 @@ def test_a_stale_module_is_named_and_written(tmp_path: Path, capsys: pytest.Capt
     assert "src/x.py" in capsys.readouterr().out
 
 
+def test_a_module_whose_source_is_gone_is_named_and_deleted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = tmp_path / "src"
+    root.mkdir()
+    (root / "x_async.py").write_text(f"{FUTURE}async def get(self): ...\n")
+    (root / "by_hand.py").write_text("")
+    assert blocking.main([], root) == 0
+    (root / "x_async.py").unlink()
+    assert blocking.main(["--check"], root) == 1
+    assert "src/x.py has no _async module" in capsys.readouterr().out
+    assert blocking.main([], root) == 0
+    assert [path.name for path in root.iterdir()] == ["by_hand.py"]
+    assert blocking.main(["--check"], root) == 0
+
+
 def test_what_is_committed_is_what_is_made() -> None:
     assert blocking.stale(blocking.ROOT / "src") == []
+    assert blocking.orphans(blocking.ROOT / "src") == []
