@@ -99,11 +99,11 @@ def _value(slot: Slot, text: str) -> Any:
     if issubclass(slot.type, Verbatim):
         return _verbatim(slot, slot.type, text)
     try:
-        value = _READERS[slot.type](text)
+        value = READERS[slot.type](text)
     except (ValueError, InvalidOperation):
-        _wrong(slot, text, f"it is {_WANTED[slot.type]}")
+        _wrong(slot, text, f"it is {WANTED[slot.type]}")
     if isinstance(value, datetime) and value.tzinfo is None:
-        _wrong(slot, text, f"it is {_WANTED[datetime]}, with Z or an offset")
+        _wrong(slot, text, f"it is {WANTED[datetime]}, with Z or an offset")
     return value
 
 
@@ -128,7 +128,7 @@ def _wrong(slot: Slot, text: str, wanted: str) -> NoReturn:
     raise click.UsageError(f"{slot.name}={text!r}: {wanted}.")
 
 
-_READERS: Mapping[type[Any], Callable[[str], Any]] = {
+READERS: Mapping[type[Any], Callable[[str], Any]] = {
     str: str,
     int: int,
     Decimal: Decimal,
@@ -136,7 +136,7 @@ _READERS: Mapping[type[Any], Callable[[str], Any]] = {
     date: date.fromisoformat,
     UUID: UUID,
 }
-_WANTED: Mapping[type[Any], str] = {
+WANTED: Mapping[type[Any], str] = {
     int: "a whole number",
     Decimal: "a number, as in 12.5",
     datetime: "an instant, as in 2026-01-31T09:30:00Z",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import get_args
 
 from singletable.errors import SingletableError
 from singletable.flow import DYNAMODB_STREAMS
@@ -18,7 +19,7 @@ from singletable.streams.events import AnyChange
 from singletable.streams.router import Handler, Router, What
 from singletable.streams.shard_tree import all_shards, find_stream, newest
 
-_WHATS: tuple[What, ...] = ("inserted", "modified", "removed", "expired")
+_WHATS: tuple[What, ...] = get_args(What)
 _LOOK_EVERY_SECONDS = 10.0
 
 
