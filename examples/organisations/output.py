@@ -11,9 +11,9 @@ from examples.organisations.invitations import OpenInvitation
 from examples.organisations.model import GroupMember, Job, TrailEntry
 from examples.organisations.permissions import Decision, Reach
 from examples.organisations.views import Person, Profile, Roster
-from examples.organisations.walkthrough import Step
 from examples.shared.cost import Cost
 from examples.shared.terminal import print_table
+from examples.shared.tour import Step
 from singletable import Page
 
 OPERATOR = "the operator"

@@ -5,9 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
 
 from examples.organisations.errors import LastOwner
 from examples.organisations.github_file import read
@@ -16,22 +14,8 @@ from examples.organisations.import_github import import_file
 from examples.organisations.model import organisations
 from examples.organisations.sample import SAMPLE, SAMPLE_ID
 from examples.organisations.service import Service
+from examples.shared.tour import Call, Step, steps
 from singletable import Database
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Step:
-    """One action, and what it took."""
-
-    name: str
-    requests: int
-    round_trips: int
-    read_units: float
-    write_units: float
-    seconds: float
-    note: str
 
 
 def walkthrough(db: Database, clock: Callable[[], float] = time.perf_counter) -> Iterator[Step]:
@@ -42,16 +26,10 @@ def walkthrough(db: Database, clock: Callable[[], float] = time.perf_counter) ->
     """
     db.create_table(organisations)
     app = Service(db)
-    for name, note, act in _actions(app):
-        started = clock()
-        with db.meter() as meter:
-            said = act()
-        seconds = clock() - started
-        note = f"{note}: {said}" if isinstance(said, str) else note
-        yield Step(name, meter.requests, meter.round_trips, meter.read_units, meter.write_units, seconds, note)
+    yield from steps(db, (Call(*each) for each in _actions(app)), clock)
 
 
-Action = tuple[str, str, Callable[[], Any]]
+Action = tuple[str, str, Callable[[], object]]
 
 
 def _actions(app: Service) -> Iterator[Action]:
