@@ -23,7 +23,7 @@ from examples.goals.bodies import (
 )
 from examples.goals.capabilities import Capability
 from examples.goals.errors import Missing
-from examples.goals.model import Organisation, Role, Team, User
+from examples.goals.model import EVERYBODY, Organisation, Role, Team, User
 from examples.goals.queries import Order
 from examples.goals.requests import App, Caller, Commenter, Limit, Manager, Reporter, TeamManager
 from examples.goals.schemas import (
@@ -37,6 +37,7 @@ from examples.goals.schemas import (
     ProfileOut,
     RightsOut,
     SubscribersOut,
+    TeamsOut,
     TreeOut,
 )
 from examples.goals.views import Said
@@ -88,6 +89,13 @@ def create_team(app: App, caller: Caller, given: TeamIn) -> Named:
     """The caller manages it."""
     app.check_known(caller)
     return Named.of(app.create_team(given.id or app.new_id(), given.name, manager_id=caller))
+
+
+@routes.get("/teams")
+def teams(app: App, limit: Limit = 60, after: str | None = None, organisation: str = EVERYBODY) -> TeamsOut:
+    """A page of an organisation's teams, by name."""
+    found, took = metered(app.db, lambda: app.teams_of(organisation, limit=limit, after=after))
+    return TeamsOut.of(found, took.cost)
 
 
 @routes.get("/teams/{team_id:path}")

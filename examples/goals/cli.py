@@ -148,6 +148,22 @@ def activity(app: Service, goal_id: str, as_json: bool, limit: int, after: str |
     return print_cost(took.cost)
 
 
+@main.command()
+@list_options
+@pass_opened
+def teams(app: Service, as_json: bool, limit: int, after: str | None) -> None:
+    """A page of the teams, by name."""
+    found, took = metered(app.db, lambda: app.teams_of(limit=limit, after=after))
+    if as_json:
+        from examples.goals.schemas import TeamsOut  # noqa: PLC0415 pydantic is slow to load
+
+        return print_json(TeamsOut.of(found, took.cost).model_dump())
+    print_table("", ("id", "name"), [(team.id, team.name) for team in found.teams])
+    if found.after is not None:
+        click.echo(f"more: --after {found.after}")
+    return print_cost(took.cost)
+
+
 @main.command("team-people")
 @click.argument("team_id", metavar="TEAM")
 @list_options

@@ -19,6 +19,7 @@ from examples.goals.views import (
     Said,
     Subscribers,
     TeamPeople,
+    Teams,
     Tree,
 )
 from examples.shared.cost import Cost
@@ -119,6 +120,17 @@ class GoalsOut(PageOut):
     def of(cls, goals: GoalList, cost: Cost) -> GoalsOut:
         views = [GoalViewOut.view(view) for view in goals.goals]
         return cls(goals=views, after=goals.after, cost=CostOut.of(cost))
+
+
+class TeamsOut(PageOut):
+    """A page of an organisation's teams, by name."""
+
+    teams: list[Named]
+
+    @classmethod
+    def of(cls, found: Teams, cost: Cost) -> TeamsOut:
+        teams = [Named.of(team) for team in found.teams]
+        return cls(teams=teams, after=found.after, cost=CostOut.of(cost))
 
 
 class ProfileOut(GoalsOut):

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from click.testing import CliRunner, Result
+
 from examples.goals import Service
+from examples.goals.cli import main
 from examples.goals.views import GoalList, GoalView
 
 
@@ -18,6 +21,11 @@ class Generated:
 
     app: Service
     leads: dict[str, list[str]]
+
+
+def run(target: str, *arguments: str) -> Result:
+    """The command line in this process: what it does, without the time that a process takes to start."""
+    return CliRunner().invoke(main, ["--db", target, *arguments])
 
 
 def all_pages(ask: Callable[[str | None], GoalList]) -> Iterator[GoalList]:

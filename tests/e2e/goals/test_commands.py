@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from examples.goals.cli import main
 from examples.goals.cli_actions import COMMANDS
+from tests.e2e.goals.support import run
 from tests.support.commandline import ROOT
 
 README = ROOT / "examples" / "goals" / "README.md"
@@ -25,10 +24,6 @@ def five_minutes() -> Iterator[tuple[list[str], list[str]]]:
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         command, *shown = part.splitlines()
         yield shlex.split(command), shown
-
-
-def run(target: str, *arguments: str) -> Result:
-    return CliRunner().invoke(main, ["--db", target, *arguments])
 
 
 def test_the_first_five_minutes_of_the_readme(tmp_path: Path) -> None:
@@ -73,6 +68,8 @@ def test_every_action_has_a_command(target: str) -> None:
         (("set-team-role", "t", "grace", "observer"), 0, ""),
         (("set-team-role", "t", "grace", "member", "--was", "manager"), 1, "role is 'observer'"),
         (("team-people", "t"), 0, "observer"),
+        (("teams",), 0, "Engines"),
+        (("teams", "--json", "--limit", "1"), 0, '"name": "Engines"'),
         (("--as", "grace", "leave-team", "t", "grace"), 0, ""),
         (("leave-team", "t", "grace"), 1, "there is no part in team 't' of 'grace'"),
         (("change-goal", "g", "--status", "late", "--progress", "20"), 0, ""),

@@ -3,6 +3,7 @@ capabilities as the README says it."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from examples.goals.model import Goal, GoalMembership, Role, Team, TeamMembershi
 from singletable import Database, connect
 from singletable.graph import Graph
 from tests.e2e.goals.http import Client
-from tests.support.commandline import CommandLine
+from tests.e2e.goals.support import run
 
 Budget = Callable[..., Any]
 EVERYTHING = {"manage-goal", "check-in", "comment"}
@@ -191,7 +192,8 @@ async def test_who_makes_a_team_manages_it(app: Service) -> None:
     )
     assert (stale.status_code, stale.json()["differences"]["role"]["stored"]) == (409, "observer")
     assert (await stranger.ask("PATCH", f"/api/teams/{team}", {"name": "Haven"})).json()["name"] == "Haven"
-    assert [t.name for t in app.teams_of(limit=9).teams] == ["Engine", "Haven"]
+    listed = (await stranger.get("/api/teams?limit=9")).json()
+    assert ([t["name"] for t in listed["teams"]], listed["cost"]["round_trips"]) == (["Engine", "Haven"], 2)
     people = (await stranger.get(f"/api/team-people/{team}")).json()["parts"]
     assert [(p["who"]["id"], p["role"]) for p in people] == [("stranger", "manager"), ("observer", "observer")]
     missing = await stranger.ask("PUT", f"/api/team-people/{team}", {"user": "who", "role": "member"})
@@ -210,16 +212,15 @@ def test_the_command_line_has_the_same_rights(tmp_path: Path) -> None:
     with connect(target) as db:
         db.create_table(records)
         fill(Service(db))
-    run = CommandLine("examples.goals", target)
-    as_ = {user: CommandLine("examples.goals", target, ("--as", user)) for user in PEOPLE}
-    refused = as_["observer"]("create-goal", "x", "--team", "engine", check=False)
-    assert (refused.code, refused.out) == (1, "")
-    assert "'observer' may not create goals in team 'engine': it takes a manager of the team or a member" in refused.err
-    made = as_["member"]("create-goal", "Sail", "--team", "engine", "--due", "Q4").last_line
-    assert run("goal", made, "--json").json["leads"] == ["member"]
-    assert run("goal-rights", "g", "contributor").out == "check-in\ncomment\n"
-    assert "create-goals" in run("team-rights", "engine", "member").out
-    run("set-role", "g", "observer", "contributor")  # the operator may do everything
-    as_["observer"]("comment", "g", "At last")
-    wrong = run("set-role", "g", "observer", "LEAD", check=False)
-    assert (wrong.code, "'LEAD' is not one of 'lead', 'contributor', 'team'" in wrong.err) == (2, True)
+    refused = run(target, "--as", "observer", "create-goal", "x", "--team", "engine")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    said = "'observer' may not create goals in team 'engine': it takes a manager of the team or a member"
+    assert said in refused.stderr
+    made = run(target, "--as", "member", "create-goal", "Sail", "--team", "engine", "--due", "Q4").stdout.strip()
+    assert json.loads(run(target, "goal", made, "--json").stdout)["leads"] == ["member"]
+    assert run(target, "goal-rights", "g", "contributor").stdout == "check-in\ncomment\n"
+    assert "create-goals" in run(target, "team-rights", "engine", "member").stdout
+    assert run(target, "set-role", "g", "observer", "contributor").exit_code == 0  # the operator may do everything
+    assert run(target, "--as", "observer", "comment", "g", "At last").exit_code == 0
+    wrong = run(target, "set-role", "g", "observer", "LEAD")
+    assert (wrong.exit_code, "'LEAD' is not one of 'lead', 'contributor', 'team'" in wrong.output) == (2, True)
