@@ -12,6 +12,7 @@ from examples.organisations.github_file import read
 from examples.organisations.groups import OWNERS, Group
 from examples.organisations.import_github import import_file
 from examples.organisations.model import organisations
+from examples.organisations.permissions import Decision
 from examples.organisations.sample import SAMPLE, SAMPLE_ID
 from examples.organisations.service import Service
 from examples.shared.tour import Call, Step, steps
@@ -43,6 +44,7 @@ def _actions(app: Service) -> Iterator[Action]:
     (id,) = created
     yield from _inviting(app, id)
     yield from _grouping(app, id)
+    yield from _asking(app, id)
     yield from _copying(app, id)
     yield from _leaving(app, id)
 
@@ -67,14 +69,24 @@ def _grouping(app: Service, id: str) -> Iterator[Action]:
         "by an owner, nothing read",
         lambda: app.add_to_groups(id, email, groups, by="ada@example.org"),
     )
-    yield "add to groups", "by the operator: one update", lambda: app.add_to_groups(id, email, [Group("crew")])
+    yield "add to groups", "by the operator", lambda: app.add_to_groups(id, email, [Group("crew")])
     yield (
         "remove from groups",
-        "by the operator: one update",
+        "by the operator",
         lambda: app.remove_from_groups(id, email, [Group("deck")]),
     )
     yield "organisation details", "one query", lambda: _shown(app, id)
     yield "get an organisation", "by a member, access checked", lambda: app.get_organisation(id, by=email)
+
+
+def _asking(app: Service, id: str) -> Iterator[Action]:
+    email = "grace@example.org"
+    yield "may", "one record decides", lambda: _answer(app.may(email, id, service="radio", group="pilot"))
+    yield "may", "in any group of the service", lambda: _answer(app.may("linus@example.org", id, service="radio"))
+    yield "explain", "by which groups, given by whom", lambda: _grants(app.explain(email, id, service="radio"))
+    yield "who may", "a page of the service's people", lambda: f"{len(app.who_may(id, service='radio'))} in groups"
+    yield "what may I reach", "all organisations, one query", lambda: f"{len(app.reach(email))} organisations"
+    yield "open invitations", "from the index", lambda: f"{len(app.open_invitations(id))} open"
 
 
 def _copying(app: Service, id: str) -> Iterator[Action]:
@@ -95,6 +107,7 @@ def _leaving(app: Service, id: str) -> Iterator[Action]:
     yield "remove the last owner", "refused", lambda: _last_owner(app, id)
     yield "add to groups", "another owner", lambda: app.add_to_groups(id, "grace@example.org", [OWNERS])
     yield "remove a user", "both sides", lambda: app.remove_user(id, "ada@example.org", by="grace@example.org")
+    yield "delete an organisation", "hidden at once, the rest is a task", lambda: _delete(app, id)
 
 
 def _import(app: Service) -> str:
@@ -114,6 +127,18 @@ def _create(app: Service) -> str:
 def _shown(app: Service, organisation_id: str) -> str:
     found = app.organisation_details(organisation_id)
     return f"{len(found.members)} members, {len(found.groups)} groups, {len(found.services)} services"
+
+
+def _answer(is_allowed: bool) -> str:
+    return "yes" if is_allowed else "no"
+
+
+def _grants(decision: Decision) -> str:
+    return ", ".join(f"{grant.group.name} by {grant.by}" for grant in decision.grants)
+
+
+def _delete(app: Service, organisation_id: str) -> None:
+    app.delete_organisation(organisation_id, by="grace@example.org")
 
 
 def _invitations(app: Service, email: str) -> str:

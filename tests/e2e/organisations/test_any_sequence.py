@@ -10,12 +10,12 @@ import pytest
 
 from examples.organisations.check import check
 from examples.organisations.errors import ApplicationError
-from examples.organisations.groups import OWNERS, Group
+from examples.organisations.groups import ADMINS, OWNERS, Group
 from examples.organisations.service import Service
 from tests.e2e.organisations.support import INVITED, MEMBER, OWNER, STRANGER
 
 PEOPLE = (OWNER, MEMBER, INVITED, STRANGER, "nobody@example.org")
-GROUPS = (OWNERS, Group("crew"), Group("deck"), Group("pilots", "api"), Group("a/b", "web/1"))
+GROUPS = (OWNERS, ADMINS, Group("crew"), Group("deck"), Group("pilots", "api"), Group("a/b", "web/1"))
 SERVICES = ("api", "web/1")
 
 
@@ -36,6 +36,8 @@ def actions(app: Service, org: str, random: Random) -> list[Callable[[], object]
         lambda: app.add_to_groups(org, who, some, by=by),
         lambda: app.remove_from_groups(org, who, some, by=by),
         lambda: app.remove_user(org, who, by=by),
+        lambda: app.leave(org, who),
+        lambda: app.withdraw(org, who, by=by),
         lambda: app.refresh_organisation(org, by=by),
         lambda: app.refresh_user(who),
         lambda: app.create_organisation("Another", owner=who),

@@ -93,6 +93,14 @@ async def test_the_openapi_page_is_there(app: Service) -> None:
     assert answer.json()["components"]["schemas"]["InviteIn"]["additionalProperties"] is False
 
 
+async def test_the_start_page_answers(app: Service, org: str) -> None:
+    answer = await Client(app).ask("GET", "/")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "Sign in" in answer.text
+    assert "Acme" in (await Client(app, OWNER).ask("GET", "/")).text
+    assert (await Client(app).ask("GET", f"/o/{org}")).status_code == 401
+
+
 async def test_other_host_names_are_not_answered(app: Service) -> None:
     answer = await Client(app, OWNER).ask("GET", f"/users/{OWNER}", headers={"Host": "evil.example"})
     assert answer.status_code == 400

@@ -28,9 +28,16 @@ def test_every_action_is_walked_through(db: Database) -> None:
         "delete a service",
         "remove the last owner",
         "remove a user",
+        "may",
+        "explain",
+        "who may",
+        "what may I reach",
+        "open invitations",
+        "delete an organisation",
     }
     assert all(step.requests >= step.round_trips >= 1 and step.seconds > 0 for step in steps)
     assert check(db) == []
+    assert [(step.requests, step.read_units) for step in steps if step.name == "may"] == [(1, 1.0), (1, 1.0)]
 
 
 def test_it_costs_what_it_says_with_the_details_in_one_query(db: Database) -> None:
