@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 
 from singletable import AlreadyExists, InvalidRequest, InvalidValue, NotFound
-from singletable.documents import Document, Mutation, Outcome
+from singletable.documents import Document, Documents, Mutation, Outcome
+from singletable.operations import DeleteItem, Guard
+from singletable.operations.answers import RAW
 from singletable.records import flows
 from singletable.schema import ANY
+from singletable.schema.models import model_of
 from tests.documents.models import (
     Comment,
     Project,
@@ -80,6 +83,33 @@ async def test_ids_at_or_below_the_last_are_answered_from_the_record(world: Worl
     assert again == first
     assert [o.status for o in first] == ["applied", "rejected"]
     assert said(await world.docs.head("p1")) == ["a"]
+
+
+def test_without_its_record_a_mutation_is_not_applied_again(light: Documents[Project]) -> None:
+    """The client's last id decides alone: a record is for its outcome. It can be gone, the last id can't."""
+    light.create("o1", "p1")
+    pushed = [note(word="a").by("c", 1), put_shape(id="s", shape=Shape(1, 1)).by("c", 2)]
+    light.apply("p1", pushed)
+    for id in (1, 2):
+        key = rows_of().mutation.by_id("p1", "c", id)
+        light.db.run(light.db.port.send(DeleteItem(key.model.table.name, key.model.key_item(key), Guard(), RAW)))
+    light.submit("p1", pushed)
+    assert light.process("p1") == []
+    assert (light.head("p1").version, said(light.head("p1")), light.last_ids("p1", ["c"])) == (1, ["a"], {"c": 2})
+    assert [outcome.status for outcome in light.apply("p1", [note(word="b").by("c", 3)])] == ["applied"]
+    light.delete("p1")
+
+
+def test_no_item_of_a_document_expires() -> None:
+    rows = rows_of()
+    kinds = [value for value in vars(rows).values() if isinstance(value, type)] + list(rows.collections.values())
+    assert len(kinds) > 7
+    assert [kind for kind in kinds if model_of(kind).expires is not None] == []
+
+
+def rows_of() -> Any:
+    assert Project.__document__ is not None
+    return Project.__document__.rows
 
 
 async def test_a_gap_waits_and_duplicates_in_the_inbox_are_one(world: World) -> None:

@@ -15,10 +15,12 @@ from singletable.graph import Graph, flows, members_of
 from singletable.graph.nodes import TOMBSTONE
 from singletable.operations import DeleteItem, Guard
 from singletable.operations.answers import RAW
+from tests.documents.stepping import Stepped, SteppingPort
+from tests.faults.actions import NotThereYet
 from tests.faults.clock import Clock
 from tests.faults.failpoints import AFTER, BEFORE
 from tests.faults.proxy import FaultProxy
-from tests.faults.rules import Faults
+from tests.faults.rules import Faults, Match, Rule
 from tests.graph import processes
 from tests.graph.lagging import BEHIND, LaggingCarrier, behind, lagging
 from tests.graph.models import (
@@ -324,6 +326,35 @@ def test_orphans_are_reported_and_repaired(world: World) -> None:
     goal = world.engine.get(Goal.by_id("g0").consistent())
     assert goal is not None
     assert list(members_of(goal, [GoalMembership])) == []
+
+
+@pytest.mark.parametrize("what", ["its node comes", "its edge moves"])
+def test_a_look_for_orphans_beside_a_writer_takes_nothing_that_is_whole(
+    world: World, faults: Faults, what: str
+) -> None:
+    """At each of its requests an orphan becomes whole. What is not read consistently is not there."""
+    port: Any = SteppingPort(world.db.port)  # type: ignore[arg-type]
+    goal, orphan = Goal.by_id("g"), GoalMembership.between(Goal.by_id("g"), User.by_id("ben"))
+    for step in count(1):
+        world.begin_anew()
+        Graph(world.engine).load([Goal(id="g"), User(id="ada")])
+        Graph(world.engine).link(GoalMembership(source=goal, target=User.by_id("ben")), target="unchecked")
+        faults.add(Rule(Match(), NotThereYet()))
+        look = Stepped(records.sweep_layer(port, orphans=True))
+        look.advance(step)
+        came_too_late = look.is_done
+        if what == "its node comes":
+            world.engine.create(User(id="ben"))
+        elif not came_too_late:
+            Graph(world.engine).relink(orphan, target=User.by_id("ada"))
+        assert look.finish() == came_too_late
+        faults.clear()
+        assert len(world.engine.all(GoalMembership.of(goal))) == (not came_too_late)
+        world.carrier.catch_up()
+        assert world.told() == []
+        if came_too_late:
+            break
+    assert step > 3
 
 
 def test_a_load_beside_a_deletion_leaves_no_edge_to_what_is_gone(world: World) -> None:

@@ -1,5 +1,6 @@
 """Checks the invariants of a document. The flow reads all of its items and blobs and changes nothing.
 
+* the document's parent lists it
 * versions are gapless from 0, their times rise, and each names collection versions that are there in all their parts
 * a collection's versions are gapless from 1, and each belongs to a version of the document
 * each mutation has one record, in the version that names it; a client's are gapless, in order, and end at its last id
@@ -64,6 +65,7 @@ async def check(port: Port, context: Context[Any], document_id: str) -> list[Fin
     condemned: list[Condemned] = await _all(port, rows.condemned.by_content(root, ANY))
     parts = {name: await _all(port, kind.by_number(document_id, ANY)) for name, kind in rows.collections.items()}
     found = [*_versions(versions, epochs), *_mutations(versions, records, clients)]
+    found += await _listed(port, context, document_id, versions)
     for name, own in parts.items():
         found += _collection(name, versions, own)
     found += await _family(port, context, document_id, versions)
@@ -128,8 +130,17 @@ def _versions(versions: Sequence[Version], epochs: Sequence[GcEpoch]) -> Iterato
         for name, number in one.collections.items():
             if not 0 <= other.collections.get(name, 0) - number <= 1:
                 yield _finding("version.collection", f"{name} goes from {number} to another but the next", other)
+    if epochs and not versions:
+        yield _finding("version.missing", "the document has no version", epochs[0])
     if versions and len(epochs) != 1:
         yield _finding("epoch.missing", "the document has no epoch of garbage collection", versions[0])
+
+
+async def _listed(port: Port, context: Context[Any], document_id: str, versions: Sequence[Version]) -> list[Finding]:
+    """Whether its parent lists the document."""
+    if not versions or await _all(port, context.model.rows.listing.by_parent(versions[0].parent, document_id)):
+        return []
+    return [_finding("listing.missing", "its parent does not list the document", versions[0])]
 
 
 def _collection(name: str, versions: Sequence[Version], parts: Sequence[CollectionVersion]) -> Iterator[Finding]:
