@@ -121,7 +121,8 @@ def _unix_endpoint(target: str, options: Options, environ: Mapping[str, str]) ->
     endpoint = endpoint_at(UnixEndpoint.at(target), environ=environ, region=options.region)
     credentials = options.credentials or credentials_from({}, local=True)
     seal = CursorSeal(_cursor_keys(options, environ))
-    return Target(endpoint, credentials, Traits(counts_parts=EMBEDDED.counts_parts), seal, beside(endpoint))
+    traits = Traits(counts_parts=EMBEDDED.counts_parts)
+    return Target(endpoint, credentials, traits, seal, beside(endpoint), retry=options.retry or RetryPolicy())
 
 
 def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Target:

@@ -16,6 +16,7 @@ from singletable.tasks import ClaimLost, Unfinished, UnknownTask
 from singletable.wire.error_answers import VERDICTS, Verdict
 from tests.docs.cli_reference import PAGE, commands, program, reference
 from tests.docs.pages import DOCS, ROOT
+from tests.faults import proven
 from tests.support.no_engine import no_engine
 
 __all__ = ["no_engine"]
@@ -35,6 +36,10 @@ def errors(kind: type[SingletableError] = SingletableError) -> Iterator[type[Sin
     for sub in kind.__subclasses__():
         if sub.__module__ == "singletable.errors" or sub in BESIDE:
             yield from errors(sub)
+
+
+def test_the_page_of_what_is_proven_is_the_catalogue() -> None:
+    assert proven.PAGE.read_text() == proven.page(), "write it anew: python -m tests.faults.proven"
 
 
 def test_the_page_of_the_command_line_is_its_help() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from singletable import NotFound
@@ -11,7 +13,8 @@ from tests.support.restoring import items_in, restore, unnoticed
 
 
 def test_a_part_of_a_commit_is_told(light: Documents[Project]) -> None:
-    docs, db = light, light.db
+    docs: Any = light
+    db = docs.db
     docs.create("o1", "p1")
     docs.apply("p1", [put_shape(id="s", shape=Shape(1, 1)).by("a", 1)])
     docs.submit("p1", [put_shape(id="t", shape=Shape(2, 2)).by("a", 2), note(word="x").by("b", 1)])
@@ -33,7 +36,8 @@ def _told(docs: Documents[Project]) -> list[str]:
 
 @pytest.mark.parametrize("what", ["create", "branch"])
 def test_a_part_of_a_creation_is_told(light: Documents[Project], what: str) -> None:
-    docs, db = light, light.db
+    docs: Any = light
+    db = docs.db
     docs.create("o1", "p1")
     docs.apply("p1", [put_comment(id="c", text="x").by("a", 1)])
 

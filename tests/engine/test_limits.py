@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -51,6 +52,22 @@ async def test_the_last_byte_of_400_kb(shell: Shell) -> None:
     await put_raw(shell.port, Photo, {**empty, "text": {"S": "x" * room}})
     with pytest.raises(TooLarge, match=str(MAX_ITEM_BYTES)):
         await put_raw(shell.port, Photo, {**empty, "text": {"S": "x" * (room + 1)}})
+
+
+async def test_an_update_is_counted_above_a_put_of_the_same_item(shell: Shell) -> None:
+    """The service adds some bytes for each attribute that is set: near the limit it refuses what a put writes."""
+    user, key = User(email=ADA, name="a", tags=[""]), User.by_email(ADA)
+    room = MAX_ITEM_BYTES - item_size(model_of(User).item(user))
+    full = replace(user, tags=["x" * (room - 12)])
+    await shell.put(full)
+    changes: dict[str, Any] = {"name": "b", "score": Decimal(1), "active": False}  # as large as before
+    with shell.meter() as meter, pytest.raises(TooLarge) as refused:
+        await shell.update(key, *(attr(getattr(User, name)).set(value) for name, value in changes.items()))
+    assert (meter.requests, meter.retries) == (1, 0), "sent once"
+    assert (refused.value.table, refused.value.operation) == ("app", "UpdateItem")
+    assert await shell.get(key.consistent()) == full
+    await shell.put(replace(full, **changes))
+    assert await shell.get(key.consistent()) == replace(full, **changes)
 
 
 async def test_binary_counts_its_bytes_and_not_its_text(shell: Shell) -> None:

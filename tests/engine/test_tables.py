@@ -10,6 +10,7 @@ import pytest
 from singletable import ANY, Entity, Index, Key, NotFound, Table, connect, connect_async
 from singletable.errors import NotConfigured
 from singletable.wire import Credentials, StaticCredentials
+from tests.support.raw import put_raw
 from tests.support.shells import KINDS, Shell, disguised, opened
 
 
@@ -133,6 +134,44 @@ async def test_an_index_added_later_to_a_file_finds_what_was_there(kind: str, tm
         await shell.put(after(id="2", state="open"))
         assert await shell.all(after.by_state("open")) == [after(id="2", state="open")]
         assert await shell.diff_table(table) == []
+
+
+LEFT_OUT: dict[str, Any] = {
+    "absent": None,
+    "empty": {"S": ""},
+    "a number": {"N": "1"},
+    "too long": {"S": "x" * 1025},
+    "another order's": {"S": "2"},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_what_a_new_index_leaves_out_is_told_and_written_again(kind: str, tmp_path: Path) -> None:
+    """Items from before the index: of one the index has a row under a wrong key, the others are not in it at all."""
+    target = f"local:{tmp_path / 'app.db'}"
+    unindexed = entity_of(shop())
+    order = entity_of(shop(["gsi1"]), indexed=True)
+    model = order.__model__
+    _, sort = model.table.definition.index_keys("gsi1")
+    async with opened(kind, target) as shell:
+        for name, value in LEFT_OUT.items():
+            item = dict(model.item(order(id=name, state="open")))
+            del item[sort]
+            await put_raw(shell.port, unindexed, item | ({sort: value} if value is not None else {}))
+    async with opened(kind, target) as shell:
+        await shell.put(order(id="new", state="open"))
+        shown = {each.id for each in await shell.all(order.by_state("open"))}
+        assert "new" in shown
+        assert "absent" not in shown
+        findings = await shell.check(model.table)
+        assert {finding.code for finding in findings} == {"index-key.stale"}
+        assert {finding.key[0] for finding in findings} == {f"order2#{name}" for name in LEFT_OUT}
+        for name in LEFT_OUT:
+            found = await shell.get(order.by_id(name))
+            assert found is not None
+            await shell.put(found)
+        assert {each.id for each in await shell.all(order.by_state("open"))} == {"new", *LEFT_OUT}
+        assert await shell.check(model.table) == []
 
 
 @pytest.mark.parametrize("kind", KINDS)

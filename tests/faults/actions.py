@@ -49,6 +49,9 @@ class Throttle:
 
     code: str = "ProvisionedThroughputExceededException"
     message: str = "The level of configured provisioned throughput for the table was exceeded."
+    reason: str = ""
+    resource: str = ""
+    """The limit that was passed, and the ARN of what has it, as the service says them."""
 
 
 @dataclass(frozen=True)

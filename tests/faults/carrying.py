@@ -73,7 +73,7 @@ class Carrier:
             case DropBefore():
                 return Cut()
             case Throttle():
-                return Reply.error(action.code, action.message)
+                return _throttled(action)
             case Refuse():
                 return Reply.error(action.code, action.message, action.status)
             case CancelTransaction():
@@ -236,6 +236,15 @@ def _conflict(call: Call, conflict: Conflict) -> Reply:
     if call.operation != "TransactWriteItems":
         return Reply.error("TransactionConflictException")
     return _cancelled(("TransactionConflict", *["None"] * (len(call.json["TransactItems"]) - 1)))
+
+
+def _throttled(action: Throttle) -> Reply:
+    if not action.reason:
+        return Reply.error(action.code, action.message)
+    reasons = [{"reason": action.reason, "resource": action.resource}]
+    if action.code == "ThrottlingException":
+        return Reply.error(action.code, action.message, throttlingReasons=reasons)
+    return Reply.error(action.code, action.message, ThrottlingReasons=reasons)
 
 
 def _cancelled(reasons: tuple[str, ...]) -> Reply:

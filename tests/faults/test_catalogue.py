@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.catalogue import REASONS, SECTIONS, TESTS
+from tests.faults.catalogue import COUNTS, SECTIONS, Entry
 
 HERE = Path(__file__).parent.parent
+ENTRIES = [entry for section in SECTIONS for entry in section.entries]
 
 
 @cache
@@ -19,14 +20,23 @@ def functions_of(path: Path) -> frozenset[str]:
     return frozenset(n.name for n in defined if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)))
 
 
-@pytest.mark.parametrize(("entry", "named"), [(entry, named) for entry, tests in TESTS.items() for named in tests])
-def test_the_functions_of_an_entry_exist(entry: str, named: str) -> None:
-    path, _, name = named.partition("::")
-    assert name.startswith("test_")
-    assert name in functions_of(HERE / path)
+@pytest.mark.parametrize("entry", ENTRIES, ids=[entry.id for entry in ENTRIES])
+def test_an_entry_has_tests_that_exist_or_a_reason(entry: Entry) -> None:
+    assert entry.tests or entry.reason
+    assert entry.fault
+    assert entry.promise
+    assert len(set(entry.tests)) == len(entry.tests)
+    for named in entry.tests:
+        path, _, name = named.partition("::")
+        assert name.startswith("test_")
+        assert name in functions_of(HERE / path), named
 
 
-def test_every_entry_has_tests_or_a_reason() -> None:
-    every = {f"F-{section}{n}" for section, count in SECTIONS.items() for n in range(1, count + 1)}
-    assert not TESTS.keys() & REASONS.keys()
-    assert TESTS.keys() | REASONS.keys() == every
+def test_no_entry_is_left_out() -> None:
+    prefix = {letter: "" if letter == "S" else "F-" for letter in COUNTS}
+    wanted = [
+        f"{prefix[s]}{s}-{n}" if s == "S" else f"{prefix[s]}{s}{n}" for s in COUNTS for n in range(1, COUNTS[s] + 1)
+    ]
+    assert sorted(entry.id for entry in ENTRIES) == sorted(wanted)
+    for section in SECTIONS:
+        assert len(section.entries) == COUNTS[section.letter]

@@ -333,7 +333,7 @@ def test_a_look_for_orphans_beside_a_writer_takes_nothing_that_is_whole(
     world: World, faults: Faults, what: str
 ) -> None:
     """At each of its requests an orphan becomes whole. What is not read consistently is not there."""
-    port: Any = SteppingPort(world.db.port)  # type: ignore[arg-type]
+    port: Any = SteppingPort(world.db.port)
     goal, orphan = Goal.by_id("g"), GoalMembership.between(Goal.by_id("g"), User.by_id("ben"))
     for step in count(1):
         world.begin_anew()

@@ -95,6 +95,57 @@ async def test_what_handlers_write_is_handled_in_the_same_drain(shell: Shell) ->
     assert seen.told == ["Inserted note n", "Inserted note nn", "Inserted note nnnn"]
 
 
+async def test_a_handler_of_its_own_writes_ends_where_nothing_changes(shell: Shell) -> None:
+    """It sets what should be there: the second time that is no change, and its drain ends."""
+    changes, seen = Changes(noted), Seen()
+    db: Any = getattr(shell, "db", None)
+
+    async def later(change: Modified[Note]) -> None:
+        seen(change)
+        await shell.update(Note.by_id(change.new.id), attr(Note.text).set(change.new.text.upper()))
+
+    def at_once(change: Modified[Note]) -> None:
+        seen(change)
+        db.update(Note.by_id(change.new.id), attr(Note.text).set(change.new.text.upper()))
+
+    changes.on(Note).modified(later if db is None else at_once)
+    await shell.create(Note(id="n"))
+    await shell.update(Note.by_id("n"), attr(Note.text).set("a text"))
+    await drain(changes, shell)
+    assert [change.new.text for change in seen.changes] == ["a text", "A TEXT"]
+
+
+async def test_a_handler_that_feeds_itself_delays_no_other_item_and_stops(shell: Shell) -> None:
+    """One that never ends: each of its writes is a change. Others' changes are handled, and the worker stops."""
+    changes, seen = Changes(noted), Seen()
+    db: Any = getattr(shell, "db", None)
+
+    async def later(change: Modified[Note]) -> None:
+        seen(change)
+        if change.new.id == "loop":
+            await shell.update(Note.by_id("loop"), attr(Note.count).set(change.new.count + 1))
+            if change.new.count == 5:
+                await shell.update(Note.by_id("other"), attr(Note.count).set(1))
+
+    def at_once(change: Modified[Note]) -> None:
+        seen(change)
+        if change.new.id == "loop":
+            db.update(Note.by_id("loop"), attr(Note.count).set(change.new.count + 1))
+            if change.new.count == 5:
+                db.update(Note.by_id("other"), attr(Note.count).set(1))
+
+    changes.on(Note).modified(later if db is None else at_once)
+    for id in ("loop", "other"):
+        await shell.create(Note(id=id))
+    await shell.update(Note.by_id("loop"), attr(Note.count).set(1))
+    await change_worker(shell, changes).run(stop=lambda: "Modified note other" in seen.told, poll_seconds=0.01)
+    told = seen.told
+    assert told.index("Modified note other") < 20, "not behind all that the loop writes"
+    assert told.count("Modified note loop") < 20
+    counts = [change.new.count for change in seen.changes if change.new.id == "loop"]
+    assert counts == list(range(1, len(counts) + 1)), "in order, and each once"
+
+
 async def test_a_passing_failure_is_tried_again_in_order(shell: Shell) -> None:
     changes, seen = Changes(noted), Seen()
     failures = [ConnectionError("one"), ConnectionError("two")]

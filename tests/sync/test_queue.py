@@ -15,7 +15,7 @@ from singletable.documents import AsyncDocuments, Documents, LocalBlobs, Mutatio
 from singletable.errors import Unavailable
 from singletable.flow.services import SQS
 from singletable.operations.queue import ReceiveMessage
-from singletable.queues import Message, Outgoing, Queue, RetryLater, send
+from singletable.queues import Message, Outgoing, Queue, RetryLater, consume, send
 from singletable.sync import Pointer, Sync, Worker
 from singletable.sync.notifications import follow_message
 from tests.documents.test_two_versions import WAITS, new_program, old_program
@@ -183,6 +183,45 @@ async def test_many_pulls_that_see_the_same_send_one_pointer(
     for number in range(5):
         await world.pull(Client(f"g{number}", f"c{number}"), user=f"user{number}")
     assert await queues.count(queue) == 2, "the push's own, and one for what the pulls saw"
+
+
+async def test_a_backlog_of_one_project_is_done_by_its_first_pointer(
+    db: AsyncDatabase, queues: Queues, blobs: LocalBlobs
+) -> None:
+    """Many pushes of one project, and one of another behind them: that one waits for none of their mutations."""
+    queue, dead = await queues.make(visibility_seconds=30)
+    world = World(db, blobs, processor=queue)
+    busy, calm = Client("ga", "ca"), Client("gb", "cb")
+    pushes, each = 15, 20
+    for _ in range(pushes):
+        for number in range(each):
+            busy.mutate("rename", name=f"{number}")
+        await world.push(busy)
+        busy.pending.clear()
+    calm.mutate("rename", name="calm")
+    await world.push(calm, user="ben", project="p2")
+    assert await queues.count(queue) == pushes + 1, "a message a push, not a mutation"
+    followed: list[tuple[str, float]] = []
+    done = asyncio.Event()
+
+    async def handle(message: Message[Pointer]) -> None:
+        with db.meter() as meter:
+            await follow_message(lambda id, _: world.sync.process(id), message)
+        followed.append((message.body.document_id, meter.write_units))
+
+    async def watch() -> None:
+        while await queues.count(queue):
+            await asyncio.sleep(0.05)
+        done.set()
+
+    await asyncio.gather(watch(), consume(db.port, queue, handle, stop=done.is_set, at_once=1, wait_seconds=1))
+    written = {project: [units for each, units in followed if each == project] for project in ("p1", "p2")}
+    assert (len(written["p1"]), len(written["p2"])) == (pushes, 1)
+    assert written["p1"][0] > 0
+    assert written["p1"][1:] == [0.0] * (pushes - 1), "the first one found all of it"
+    assert await world.documents.last_ids("p1", ["ca"]) == {"ca": pushes * each}
+    assert await world.documents.last_ids("p2", ["cb"]) == {"cb": 1}
+    assert await queues.count(dead) == 0
 
 
 async def test_forged_pointers_lead_nowhere(db: AsyncDatabase, queues: Queues, blobs: LocalBlobs) -> None:

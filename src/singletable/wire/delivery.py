@@ -249,5 +249,7 @@ def _describe(status: int, fault: Fault | None, verdict: Verdict) -> str:
     code = fault.code if fault and fault.code else "an error without a code"
     if fault and verdict in _SAFE_MESSAGES and not fault.code.startswith(_QUOTES_THE_REQUEST):
         first_line = fault.message.partition("\n")[0].strip()
-        return f"The service answered {code}: {first_line}" if first_line else f"The service answered {code}"
+        said = f"The service answered {code}: {first_line}" if first_line else f"The service answered {code}"
+        limits = ", ".join(str(reason) for reason in fault.throttled)
+        return f"{said} ({limits})" if limits else said
     return f"The service answered {code}, status {status}"

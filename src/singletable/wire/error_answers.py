@@ -151,6 +151,18 @@ class CancellationReason(Struct, frozen=True, rename="pascal"):
     """The stored item as the service wrote it, where the action asked for it."""
 
 
+class ThrottlingReason(Struct, frozen=True):
+    """Which limit was passed, and the ARN of what has it: a table, or an index of one."""
+
+    reason: str = ""
+    resource: str = ""
+
+    def __str__(self) -> str:
+        table, _, index = self.resource.partition("table/")[2].partition("/index/")
+        place = f"index {index} of {table}" if index else f"table {table}"
+        return f"{self.reason} of {place}" if table else self.reason
+
+
 class Fault(Struct, frozen=True):
     """An error answer. `item` and the reasons' items are JSON as it came, for records to decode."""
 
@@ -158,6 +170,7 @@ class Fault(Struct, frozen=True):
     message: str = ""
     reasons: tuple[CancellationReason, ...] = ()
     item: Raw | UnsetType = UNSET
+    throttled: tuple[ThrottlingReason, ...] = ()
 
 
 class _Body(Struct, frozen=True):
@@ -167,6 +180,8 @@ class _Body(Struct, frozen=True):
     upper_message: str | None = msgspec.field(name="Message", default=None)
     reasons: list[CancellationReason] | None = msgspec.field(name="CancellationReasons", default=None)
     item: Raw | UnsetType = msgspec.field(name="Item", default=UNSET)
+    upper_throttled: list[ThrottlingReason] | None = msgspec.field(name="ThrottlingReasons", default=None)
+    lower_throttled: list[ThrottlingReason] | None = msgspec.field(name="throttlingReasons", default=None)
 
 
 _decode_body = msgspec.json.Decoder(_Body).decode
@@ -181,7 +196,8 @@ def read_fault(body: bytes) -> Fault | None:
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
     code = _bare(read.type) or (_bare(read.code) if isinstance(read.code, str) else "")
-    return Fault(code, read.lower_message or read.upper_message or "", tuple(read.reasons or ()), read.item)
+    throttled = tuple(read.upper_throttled or read.lower_throttled or ())
+    return Fault(code, read.lower_message or read.upper_message or "", tuple(read.reasons or ()), read.item, throttled)
 
 
 def _bare(code: str) -> str:

@@ -276,6 +276,12 @@ def test_the_attempts(environ: Callable[..., Mapping[str, str]]) -> None:
     assert retry_policy_for(os.environ).attempts == 7
 
 
+@pytest.mark.parametrize("target", ["https://a.example", "http://127.0.0.1:8000", "unix:///tmp/nobody/engine.sock"])
+def test_every_address_is_retried_as_the_caller_says(target: str, environ: Callable[..., Mapping[str, str]]) -> None:
+    given = RetryPolicy(attempts=4, deadline_seconds=7)
+    assert find_target(target, Options(retry=given), environ(**BOTH)).retry == given
+
+
 def test_the_authorities(environ: Callable[..., Mapping[str, str]], tmp_path: Path) -> None:
     said = environ(AWS_PROFILE="many", REQUESTS_CA_BUNDLE="/of/requests.pem")
     assert endpoint_for("aws", environ=said).ca_file == "/nowhere/ca.pem"

@@ -1,0 +1,99 @@
+"""What runs out: memory, descriptors, the disk. Each write is done or raises, and what was acknowledged is there."""
+
+from __future__ import annotations
+
+import resource
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from singletable import Database, Unavailable, connect
+from singletable.errors import OutcomeUnknown
+from singletable.wire import RetryPolicy
+from tests.faults import processes
+from tests.faults.opening import LOCAL
+from tests.faults.processes import LARGE
+from tests.rules.models import Plain, shop
+from tests.support.children import child, run_child
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of processes as Linux has them")
+
+
+@pytest.fixture
+def db(engine_url: str) -> Iterator[Database]:
+    with connect(engine_url, environ={}) as made:
+        made.port.traits = LOCAL
+        made.create_table(shop)
+        yield made
+
+
+def test_a_process_without_descriptors_does_a_write_or_says_so(db: Database, engine_url: str) -> None:
+    code, said = _starved(engine_url, "descriptors")
+    assert code == 0
+    assert set(said.values()) == {"done", "Unavailable"}
+    there = {each.id: each for each in db.get_many([Plain.by_id(id) for id in said], consistent=True)}
+    assert there == {id: Plain(id=id, text=LARGE) for id, outcome in said.items() if outcome == "done"}
+    assert [said[f"descriptors-4-{number}"] for number in range(3)] == ["done"] * 3, "with enough it goes on"
+    assert db.check(shop) == []
+
+
+def test_a_process_without_memory_loses_nothing_that_it_acknowledged(db: Database, engine_url: str) -> None:
+    """A write raises MemoryError or another error, or the system ends the process: that is as any other end of it."""
+    code, said = _starved(engine_url, "memory")
+    assert code != 0 or set(said.values()) - {"done"}, "memory ran out"
+    assert set(said.values()) <= {"done", "Unavailable", "OutcomeUnknown", "MemoryError"}
+    there = {each.id: each for each in db.get_many([Plain.by_id(id) for id in said], consistent=True)}
+    for id, outcome in said.items():
+        assert outcome == "done" or there.get(id, _large(id)) == _large(id), "whole or absent"
+        assert outcome != "done" or there[id] == _large(id)
+    assert db.check(shop) == []
+    assert run_child(processes.load, engine_url) == 0
+
+
+def _large(id: str) -> Plain:
+    return Plain(id=id, text=LARGE)
+
+
+def _starved(url: str, what: str) -> tuple[int, dict[str, str]]:
+    """How a process ended that was short of something, and what it said of each of its writes."""
+    with child(processes.starve, url, what) as process:
+        told = process.communicate(timeout=60)[0].decode().split()
+    return process.returncode, dict(zip(told[::2], told[1::2], strict=True))
+
+
+def test_a_full_disk_ends_no_promise(tmp_path: Path) -> None:
+    """The engine may write no further: its writes are of unknown outcome, and its process goes on."""
+    with connect(f"local:{tmp_path / 'app.db'}", retry=RetryPolicy(attempts=2)) as db:
+        db.put(Plain(id="first"))
+        running: Any = db.target.engine
+        engine = running.pid
+        largest = max(file.stat().st_size for file in tmp_path.iterdir() if file.is_file())
+        resource.prlimit(engine, resource.RLIMIT_FSIZE, (largest + 100_000, resource.RLIM_INFINITY))
+        done, failed = _write_until(db, failures=3)
+        assert done
+        assert set(failed.values()) <= {OutcomeUnknown, Unavailable}
+        assert db.get(Plain.by_id("first").consistent()) == Plain(id="first"), "it is read all the same"
+        resource.prlimit(engine, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        db.put(Plain(id="later"))
+        assert len(db.get_many([Plain.by_id(id) for id in done], consistent=True)) == len(done)
+        assert db.check(shop) == []
+    with connect(f"local:{tmp_path / 'app.db'}") as again:
+        assert len(again.get_many([Plain.by_id(id) for id in (*done, "first", "later")])) == len(done) + 2
+
+
+def _write_until(db: Database, failures: int) -> tuple[list[str], dict[str, type[Exception]]]:
+    """What was acknowledged, and what failed with what."""
+    done: list[str] = []
+    failed: dict[str, type[Exception]] = {}
+    for number in range(100):
+        try:
+            db.put(Plain(id=str(number), text="x" * 20_000))
+            done.append(str(number))
+        except (Unavailable, OutcomeUnknown) as error:
+            failed[str(number)] = type(error)
+        if len(failed) == failures:
+            return done, failed
+    pytest.fail("the disk was never full")
