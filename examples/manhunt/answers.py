@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from examples.manhunt import searches
 from examples.manhunt.errors import AlreadyEnded, NoConversation, NoSuchAttempt, NotNow
-from examples.manhunt.incidents import Incidents, Told, acknowledged, read_incident
+from examples.manhunt.incident_changes import Told, acknowledged, read_incident
+from examples.manhunt.incidents import Incidents
 from examples.manhunt.model import Conversation, Incident, IncidentStatus, ReactionKind, Resolution, Search, Status
 from singletable.records import Transaction
 

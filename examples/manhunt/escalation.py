@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 
 from examples.manhunt import searches
 from examples.manhunt.errors import AlreadyEnded, NoSuchSearch, Rejected, Unanswered, Undeliverable
-from examples.manhunt.incidents import is_hunting, stand_down
+from examples.manhunt.incident_changes import is_hunting, stand_down
 from examples.manhunt.links import Links
 from examples.manhunt.messages import text_of
 from examples.manhunt.model import (

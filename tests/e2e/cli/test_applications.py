@@ -55,6 +55,8 @@ def fill(db: Database, blobs: Path) -> None:
     rota = examples.manhunt.service.Service(db)
     contacts = examples.manhunt.sample.load_sample(rota, "d1")
     rota.open_search("d1", contacts[0].contact_id, {"summary": "the lamp is out"})
+    (policy,) = rota.policies_of_domain("d1").items
+    rota.open_incident("d1", policy.policy_id, "the lamp is out", alarm_key="lamp")
     assert list(examples.organisations.walkthrough.walkthrough(db))
     boards = examples.projects.service.Service(db, LocalBlobs(blobs))
     boards.create_board("acme", "b1", "A board", "")

@@ -116,7 +116,7 @@ def storm_of(ran: Any, incidents: int) -> dict[str, float]:
 @pytest.mark.timeout(200)
 def test_a_storm_of_incidents_while_rotas_change_and_workers_are_killed(tmp_path: Path) -> None:
     run = CommandLine(MODULE, f"local:{tmp_path}/manhunt.db")
-    storm_of(run("storm", "--incidents", "12", "--stage-seconds", "1", "--json", "--seed", "5", seconds=180), 12)
+    storm_of(run("storm", "--incidents", "8", "--stage-seconds", "1", "--json", "--seed", "5", seconds=180), 8)
 
 
 @pytest.mark.soak

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from examples.manhunt.errors import AlreadyEnded, Invalid, Missing, NotNow
-from examples.manhunt.incidents import NOBODY
+from examples.manhunt.incident_changes import NOBODY
 from examples.manhunt.model import Delivery, IncidentStatus, Kind, Status, tasks
 from tests.e2e.manhunt.oncall import (
     DAY,
