@@ -84,7 +84,7 @@ def test_tables_for_people(kept: CommandLine) -> None:
         (("team", "nope", "--json"), "there is no team 'nope'"),
         (("user", "nope", "--role", "lead"), "there is no user 'nope'"),
         (("goal", "nope"), "there is no goal 'nope'"),
-        (("team", "sig-one", "--after", "bad"), "the cursor is not one of this query"),
+        (("team", "sig-one", "--after", "bad"), "the cursor is not of this query"),
     ],
 )
 def test_what_is_not_there_is_one_line_and_status_1(kept: CommandLine, arguments: tuple[str, ...], said: str) -> None:

@@ -133,6 +133,14 @@ def test_a_role_that_somebody_else_changed_is_not_overwritten(app: Service, goal
     assert (difference.base, difference.stored, difference.yours) == ("lead", "nothing", "contributor")
 
 
+def test_an_id_that_begins_as_anothers_does(app: Service, goal: Goal) -> None:
+    app.create_user("ad", "Ad")
+    app.create_user("ada-2", "Ada the second")
+    app.create_goal("Walk", lead=User.by_id("ada-2"), holder=ENGINE)
+    assert [view.id for view in app.goals_of_user("ada", Role.LEAD, limit=5).goals] == [goal.id]
+    assert app.goals_of_user("ad", limit=5).goals == ()
+
+
 def test_goals_of_at_least_a_role(app: Service, goal: Goal) -> None:
     app.set_role(goal.id, GRACE, Role.CONTRIBUTOR)
     led = app.create_goal("Sail", lead=GRACE, holder=DOCS)
