@@ -164,6 +164,8 @@ def test_from_an_invitation_to_who_may_and_the_trail(open_page: Any, served: Ser
     assert ada.locator(".people li").count() == 2
     picture(ada, "who-may")
 
+    linus.get_by_title("Your groups here").click()
+    assert "pilots" in linus.locator("table").inner_text()
     linus.get_by_role("link", name="May …?").click()
     linus.get_by_placeholder("an address").fill("linus@example.org")
     linus.get_by_placeholder("none: the organisation").fill("api")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from math import ceil
-from pathlib import Path
 from random import Random
 
 import httpx
 import pytest
 from fastapi import Depends, FastAPI
 
+from examples.organisations import organisations
 from examples.organisations.errors import Invalid, NoSuchOrganisation, NoSuchService, NotAllowed
 from examples.organisations.github_file import read
 from examples.organisations.groups import ADMINS, OWNERS, Group
@@ -20,7 +20,7 @@ from examples.organisations.model import OrganisationMember
 from examples.organisations.roles import CAPABILITIES, Capability, Role
 from examples.organisations.service import Service
 from examples.organisations.web import equip, requires
-from singletable import Database
+from singletable import connect
 from tests.e2e.organisations.files import FOLDER, Expected, expected
 from tests.e2e.organisations.http import TOKENS, Client
 from tests.e2e.organisations.support import INVITED, MEMBER, OWNER, STRANGER, Stopped, stopping
@@ -218,10 +218,16 @@ FILE = FOLDER / "kubernetes.yaml"
 DENIED = 10_000
 
 
-def load(db: Database, path: Path) -> Service:
-    app = Service(db)
-    import_file(db, read(path.read_text(), path.stem), app.now(), lambda done, total: None)
-    return app
+@pytest.fixture(scope="module")
+def kubernetes() -> Iterator[Service]:
+    """The application over the real file, for tests that change nothing."""
+    if not FILE.exists():
+        pytest.skip("the folder of real organisation files is not here")
+    with connect("local") as db:
+        db.create_table(organisations)
+        app = Service(db)
+        import_file(db, read(FILE.read_text(), FILE.stem), app.now(), lambda done, total: None)
+        yield app
 
 
 def held(want: Expected) -> set[tuple[str, str, str | None]]:
@@ -235,11 +241,9 @@ def held(want: Expected) -> set[tuple[str, str, str | None]]:
     }
 
 
-def test_may_is_what_the_file_says_and_nothing_else(db: Database) -> None:
+def test_may_is_what_the_file_says_and_nothing_else(kubernetes: Service) -> None:
     """All 3,790 of kubernetes are allowed, 10,000 others are denied, each for the price of one record."""
-    if not FILE.exists():
-        pytest.skip("the folder of real organisation files is not here")
-    want, app = expected(FILE), load(db, FILE)
+    want, app, db = expected(FILE), kubernetes, kubernetes.db
     allowed = held(want)
     random = Random(14)
     people, services = sorted(want.people), sorted(want.services)
@@ -250,7 +254,7 @@ def test_may_is_what_the_file_says_and_nothing_else(db: Database) -> None:
         asked = random.choice(people), group, random.choice([service, *services[:3]])
         if asked not in allowed:
             denied.add(asked)
-    sizes = {m.email: size_of(db, m) for m in db.all(OrganisationMember.of_organisation("kubernetes"))}
+    sizes = {m.email: size_of(m) for m in db.all(OrganisationMember.of_organisation("kubernetes"))}
     for is_allowed, some in ((True, allowed), (False, denied)):
         with ThreadPoolExecutor(4) as threads:
             answers = threads.map(lambda one: app.may(one[0], "kubernetes", group=one[1], service=one[2]), some)
@@ -263,15 +267,13 @@ def test_may_is_what_the_file_says_and_nothing_else(db: Database) -> None:
     assert sizes[busiest] > 2000
 
 
-def size_of(db: Database, member: OrganisationMember) -> int:
+def size_of(member: OrganisationMember) -> int:
     """About the size of a record: its texts."""
     return 300 + sum(len(text) for text in member.groups)
 
 
-def test_who_may_and_reach_are_what_the_file_says(db: Database) -> None:
-    if not FILE.exists():
-        pytest.skip("the folder of real organisation files is not here")
-    want, app = expected(FILE), load(db, FILE)
+def test_who_may_and_reach_are_what_the_file_says(kubernetes: Service) -> None:
+    want, app, db = expected(FILE), kubernetes, kubernetes.db
     service = max(want.services, key=lambda id: sum(map(len, want.services[id].values())))
     found: set[tuple[str, str]] = set()
     after, requests = None, 0
