@@ -206,7 +206,7 @@ def test_init_says_the_table(tmp_path: Path) -> None:
 def test_what_is_printed_is_one_value(kept: CommandLine, imported: dict[str, Any]) -> None:
     """Progress and costs go beside it."""
     for arguments in (("projects",), ("show", imported["project"]), ("diff", imported["project"], "1", "2")):
-        json.loads(kept(*arguments, "--json").out)
+        assert json.loads(kept(*arguments, "--json").out)
 
 
 # --- branches, names, deletion ----------------------------------------------------------------------------------------

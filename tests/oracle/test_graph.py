@@ -1,0 +1,81 @@
+"""`db.check` sees each fault of a graph that is planted in an otherwise sound table, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from singletable import Database, connect
+from singletable.graph import Graph
+from singletable.graph.edge_items import listing_of
+from singletable.operations import Scan
+from tests.graph.models import Goal, GoalMembership, User, records
+from tests.oracle.planting import codes, delete, edit
+
+GOAL, USER, ALONE = Goal.by_id("g1"), User.by_id("u1"), Goal.by_id("g2")
+EDGE = GoalMembership.between(GOAL, USER)
+
+
+@pytest.fixture
+def db() -> Iterator[Database]:
+    with connect("local") as made:
+        for node in (Goal(id="g1"), Goal(id="g2"), User(id="u1")):
+            made.create(node)
+        Graph(made).link(GoalMembership(source=GOAL, target=USER))
+        assert made.check(records) == []
+        yield made
+
+
+def unlisted(db: Database) -> None:
+    """An edge that its source's set does not list, and a source that does not say so."""
+    edit(db, EDGE, listed={"BOOL": False})
+    edit(db, GOAL, edges0=None, edges1=None, n_GOALMEMBERSHIP={"N": "0"})
+
+
+def in_both_halves(db: Database) -> None:
+    """The member of the one half, in the other too."""
+    (edge,) = db.all(GoalMembership.of(GOAL))
+    text = {"SS": [listing_of(edge).member]}
+    edit(db, GOAL, edges0=text, edges1=text)
+
+
+def index_behind(db: Database) -> None:
+    """Its indexes answer with no row, as one that has not caught up: no write can plant that."""
+    port: Any = db.port
+    send = port.send
+
+    def of_index(operation: Any) -> bool:
+        return isinstance(operation, Scan) and operation.selection.index == "gsi0"
+
+    async def lagging(operation: Any) -> Any:
+        answer = await send(operation)
+        return SimpleNamespace(items=[], after=None) if of_index(operation) else answer
+
+    port.__dict__["send"] = lagging
+
+
+PLANTED: dict[str, tuple[list[str], Callable[[Database], None]]] = {
+    "a member that is missing": (["edge-set.wrong"], lambda db: edit(db, GOAL, edges0=None, edges1=None)),
+    "a member without an edge": (
+        ["edge-set.wrong"],
+        lambda db: edit(db, ALONE, edges0={"SS": ["GOALMEMBERSHIP-USER-x"]}),
+    ),
+    "a member in both halves": (["edge-set.twice", "edge-set.wrong"], in_both_halves),
+    "a count that is too high": (["edge-set.count"], lambda db: edit(db, GOAL, n_GOALMEMBERSHIP={"N": "2"})),
+    "no count": (["edge-set.count"], lambda db: edit(db, GOAL, n_GOALMEMBERSHIP=None)),
+    "an edge that is not listed": (["edge-set.incomplete"], unlisted),
+    "a deletion that has not ended": (["node.deleting"], lambda db: edit(db, ALONE, deleting={"N": "1.0"})),
+    "an edge to nobody": (["edge.orphan"], lambda db: delete(db, USER)),
+    "an index that is behind": (["edge.index"], index_behind),
+}
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_a_planted_fault_is_found_and_nothing_else(db: Database, fault: str) -> None:
+    wanted, plant = PLANTED[fault]
+    plant(db)
+    found = db.check(records)
+    assert codes(found) == wanted, [str(finding) for finding in found]
