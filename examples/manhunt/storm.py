@@ -149,7 +149,7 @@ class Storm:
         live, signs = list[tuple[str, int]](), Signs(PATIENCE_SECONDS)
         while True:
             now = time.monotonic()
-            signs.check(now, (self.receiver.taken.total(), self.done, live))
+            signs.check(now, (self.receiver.taken.total(), self.done, self.kills, live))
             busy = [*(each for each in busy if not _is_over(each)), *self._due(now)]
             if now >= next_change:
                 busy.append(self.people.submit(self._change_a_rota))
@@ -157,8 +157,8 @@ class Storm:
             self._kill_in_time(now)
             if now >= look_at and all(map(_is_over, openings)) and not self.plans:
                 live = self._settle()
-                if not live and not busy:
-                    return
+                if not live and not busy and self.kills:
+                    return  # not before a worker was killed, however few incidents there are
                 look_at = now + LOOK_SECONDS
             self.db.run(self.db.port.sleep(0.02))
 
