@@ -219,6 +219,16 @@ class SimulatedDatabase:
         return flow
 
 
+class AwaitedDatabase:
+    """The same, for a worker with async handlers."""
+
+    def __init__(self, port: SimulatedPort) -> None:
+        self.port: Any = port
+
+    async def run(self, flow: Any) -> Any:
+        return await flow
+
+
 def simulated_worker(db: SimulatedDatabase, changes: Changes) -> Any:
     """A worker whose verbs return their flows."""
     made: Any = ChangeWorker(cast(Any, db), changes)

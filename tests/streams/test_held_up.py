@@ -8,16 +8,26 @@ from typing import Any
 
 import pytest
 
-from singletable import Database
+from singletable import Database, Unavailable
 from singletable.flow import Request
 from singletable.operations.stream import pad_sequence_number
-from singletable.streams import Changes, Inserted, Modified
+from singletable.streams import AsyncChangeWorker, Changes, Inserted, Modified
 from tests.streams.models import Note, noted
 from tests.streams.script import DAY, Script
-from tests.streams.simulation import Task, Trouble, World, simulated, simulated_worker
+from tests.streams.simulation import (
+    AwaitedDatabase,
+    SimulatedPort,
+    Task,
+    Trouble,
+    Until,
+    World,
+    simulated,
+    simulated_worker,
+)
 from tests.streams.test_shards import LABEL, NAMES, START, in_order
 
 LEASE_SECONDS = 5.0
+READS = ("GetItem", "BatchGetItem", "Query", "DescribeStream", "GetShardIterator", "GetRecords", "DescribeTable")
 REQUESTS = 25
 """More than a worker sends from one look for shards to the next."""
 
@@ -205,3 +215,38 @@ def test_a_worker_pauses_for_less_than_its_lease(engine: Database) -> None:
     pair.end()
     pair.check()
     assert {len(handled) for handled in pair.handled.values()} == {159}
+
+
+def test_no_handler_is_called_under_a_lease_that_was_not_renewed(engine: Database) -> None:
+    """A handler takes longer than the lease while its renewals fail: another worker may hold the shard by then."""
+    pair = Pair(engine, 3, shards=1)
+    world, calls = pair.world, list[float]()
+    changes = Changes(noted, name=pair.name)
+
+    @changes.on(Note).inserted
+    async def inserted(change: Inserted[Note]) -> None:
+        pair.handle(change.new.id, change.sequence)
+
+    @changes.on(Note).modified
+    async def modified(change: Modified[Note]) -> None:
+        calls.append(world.now)
+        pair.handle(change.new.id, change.sequence)
+        if len(calls) == 1:
+            world.trouble = refuse_writes
+            await Until(world.now + 3 * LEASE_SECONDS)
+
+    def refuse_writes(_: str, request: Request) -> Trouble | None:
+        return None if request.operation in READS else Trouble(Unavailable("as in an outage"))
+
+    pair.write(range(1, 6))
+    db: Any = AwaitedDatabase(SimulatedPort(world, engine.port, pair.script, "first"))
+    flow = AsyncChangeWorker(db, changes).run(
+        stop=lambda: "first" in pair.stopping, signals=False, lease_seconds=LEASE_SECONDS, poll_seconds=0.5
+    )
+    pair.tasks["first"] = world.start(flow, "first")
+    world.run_for(6 * LEASE_SECONDS)
+    assert [at - calls[0] for at in calls if at >= calls[0] + LEASE_SECONDS] == []
+    world.trouble = lambda *_: None
+    world.run_for(4 * LEASE_SECONDS)
+    pair.end()
+    pair.check()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from singletable import AlreadyExists, TransactionCancelled
+from singletable.operations import TransactWriteItems
 from singletable.tasks import Backoff
+from singletable.tasks.ordered_claim import claim_first
 from tests.support.workers import task_worker
 from tests.tasks.bench import Bench, noting, seconds
 
@@ -121,6 +125,33 @@ async def test_an_earlier_turn_that_comes_late_waits_for_the_one_that_runs(bench
     await bench.add(bench.tasks.at(bench.at(-1), note("late"), order="x"))
     await bench.drain()
     assert bench.ran == ["late begins", "late ends", "early"]
+    assert await bench.findings() == []
+
+
+async def test_an_earlier_turn_that_another_worker_claims_meanwhile_keeps_the_lane(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """This worker has read the lane: it was free, and another task was its first."""
+    note = noting(bench)
+    await bench.add(bench.tasks.at(bench.at(-1), note("second"), order="x"))
+    entities, send = bench.tasks.entities, bench.shell.port.send
+    others: list[Any] = []
+
+    async def claim_earlier_first(operation: Any) -> Any:
+        if isinstance(operation, TransactWriteItems) and not others:
+            others.append(None)
+            await bench.add(bench.tasks.at(bench.at(-9), note("early"), key="early", order="x"))
+            key = entities.by_place("x", bench.at(-9), "early")
+            others[0] = await claim_first(bench.shell.port, entities, key, bench.at(60))
+        return await send(operation)
+
+    monkeypatch.setattr(bench.shell.port, "send", claim_earlier_first)
+    await bench.drain()
+    assert [task.id for task in others] == ["early"]
+    assert bench.ran == []
+    bench.clock.advance(61)
+    await bench.drain()
+    assert bench.ran == ["early", "second"]
     assert await bench.findings() == []
 
 
