@@ -11,7 +11,7 @@ from typing import Any
 from examples.projects.files import File
 from singletable import Table
 from singletable.documents import Bounds, Document, Draft, Items, Ref
-from singletable.sync import declare_items
+from singletable.sync import Edit, declare_items, revise_draft
 
 projects = Table("projects", indexes=["gsi1"])
 declare_items(projects)
@@ -75,6 +75,12 @@ def delete_comment(draft: Draft[Project], *, id: str) -> None:
 def rename(draft: Draft[Project], *, name: str) -> None:
     """Give the board another name."""
     draft.name = name
+
+
+@Project.mutation
+def revise(draft: Draft[Project], *, edits: list[Edit]) -> None:
+    """Undo, or redo: set back what still is as the client left it. What others changed since stays theirs."""
+    revise_draft(draft, edits)
 
 
 AS_LARGE_AS_IT_IS = Bounds(seconds=600, argument_bytes=64 << 20, changes=1_000_000)

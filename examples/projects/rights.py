@@ -7,7 +7,7 @@ from typing import Any, cast
 import msgspec
 
 from examples.projects.errors import Refused
-from singletable.documents import Submission
+from singletable.documents import Mutation, Submission
 
 
 def organisation_of(user: str) -> str:
@@ -35,14 +35,21 @@ def check_may_change(submission: Submission, draft: Any) -> None:
         return
     if organisation_of(user) != draft.parent:
         raise Refused("this board is another organisation's")
-    if submission.mutation.name == "put_comment" and not is_signed_by(user, submission.mutation.arguments):
+    if not is_signed_by(user, submission.mutation):
         raise Refused("a comment is signed with its author's own name")
 
 
-def is_signed_by(user: str, arguments: str) -> bool:
-    """Whether a comment says that it is the user's, or nobody's."""
-    comment = _member(msgspec.json.decode(arguments), "comment")
-    return _member(comment, "author") in (None, user)
+def is_signed_by(user: str, mutation: Mutation) -> bool:
+    """Whether each comment that a mutation puts says that it is the user's, or nobody's."""
+    arguments = msgspec.json.decode(mutation.arguments)
+    comments: list[Any] = [_member(arguments, "comment")] if mutation.name == "put_comment" else []
+    if mutation.name == "revise":
+        said = _member(arguments, "edits")
+        edits = cast("list[Any]", said) if isinstance(said, list) else []
+        for edit in edits:
+            is_comment = str(_member(edit, "key")).startswith("comments/")
+            comments += [_member(edit, "to")] if is_comment else []
+    return all(_member(comment, "author") in (None, user) for comment in comments)
 
 
 def _member(value: Any, name: str) -> Any:

@@ -170,6 +170,20 @@ class BoardPage:
             self.page.locator(".shape.selected").focus()
             self.page.keyboard.press("Escape")
 
+    def undo(self) -> bool:
+        """Whether there was something to undo."""
+        return self._press("undo")
+
+    def redo(self) -> bool:
+        return self._press("redo")
+
+    def _press(self, id: str) -> bool:
+        button = self.page.locator(f"#{id}")
+        if not button.is_enabled():
+            return False
+        button.click()
+        return True
+
     def comment(self, text: str) -> None:
         self.page.locator("#comment-text").fill(text)
         self.page.locator("#comment-form button").click()

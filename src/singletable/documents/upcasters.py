@@ -51,6 +51,10 @@ class ContentCodec(Generic[T]):
         """Raises Corrupt if the content is not of the type, has an unknown version, or can't be upcast."""
         return self._json.decode(self.json_of(data))
 
+    def decode_json(self, data: bytes) -> T:
+        """A value from JSON of the current version. Raises Corrupt if it is not of the type."""
+        return self._json.decode(data)
+
     def json_of(self, data: bytes) -> bytes:
         """The JSON of a content, in the current version."""
         version, inner = _opened(data)

@@ -16,6 +16,19 @@ from singletable.sync.client_groups import declare_items
 from singletable.sync.limits import Limits
 from singletable.sync.notifications import Pointer
 from singletable.sync.sync import Sync
+from singletable.sync.undo import Edit, revise_draft
 from singletable.sync.worker import Worker
 
-__all__ = ["READ", "Access", "HttpRequest", "Limits", "Pointer", "Sync", "SyncApp", "Worker", "declare_items"]
+__all__ = [
+    "READ",
+    "Access",
+    "Edit",
+    "HttpRequest",
+    "Limits",
+    "Pointer",
+    "Sync",
+    "SyncApp",
+    "Worker",
+    "declare_items",
+    "revise_draft",
+]

@@ -6,16 +6,18 @@ import { byId, nextFrame, text } from './dom.js';
 import { makeHistory } from './history.js';
 import { keepThisPage } from './offline.js';
 import { makePanel } from './panel.js';
-import { KINDS, besideAll, fresh, newId, textOf } from './shapes.js';
+import { KINDS, besideAll, fresh, named, newId, textOf } from './shapes.js';
 import { openProject } from './sync.js';
 
 const { project, user } = document.body.dataset;
 const live = { name: '', shapes: new Map(), comments: new Map(), marks: new Map(), before: new Map(), readOnly: false };
 const PARTS = { shapes: live.shapes, comments: live.comments };
+const NOTICE_MS = 6_000;
+let noticeTimer = null;
 let past = null;
 let selected = null;
 
-const mutate = openProject({ project, user, changed, told });
+const { mutate, undo, redo } = openProject({ project, user, changed, told, undoable, kept });
 
 const remove = (id) => mutate.delete_shape({ id });
 const canvas = makeCanvas(byId('canvas'), {
@@ -59,7 +61,33 @@ async function add(kind) {
   canvas.focus(id);
 }
 
+for (const [id, act] of [['undo', undo], ['redo', redo]]) byId(id).addEventListener('click', () => past === null && act());
+document.addEventListener('keydown', (event) => {
+  const isTyping = event.target.matches?.('input, textarea');
+  const key = event.key.toLowerCase();
+  if (isTyping || past !== null || !(event.ctrlKey || event.metaKey) || event.altKey || !['z', 'y'].includes(key)) return;
+  event.preventDefault();
+  if (key === 'y' || event.shiftKey) redo();
+  else undo();
+});
+
 keepThisPage();
+
+function undoable(what) {
+  for (const [id, can] of Object.entries(what)) byId(id).disabled = !can;
+}
+
+/** Says what an undo left as it is, because somebody else changed it since. */
+function kept(keys) {
+  const names = keys.map((key) => (key === 'project' ? 'the name' : key.startsWith('shapes/') ? nameOf(key.slice(7)) : 'a comment'));
+  text(byId('notice'), `Somebody else changed ${[...new Set(names)].join(', ')} since: that was kept.`);
+  clearTimeout(noticeTimer);
+  noticeTimer = setTimeout(() => text(byId('notice'), ''), NOTICE_MS);
+}
+
+function nameOf(id) {
+  return live.shapes.has(id) ? named(live.shapes.get(id)) : 'a shape';
+}
 
 /** The differences that Replicache found between what was seen and what is: keys of the client view. */
 function changed(differences) {

@@ -2,7 +2,9 @@
 // Replicache runs them again on the server's newest state whenever that moves. So they say nothing and ask for nothing
 // but what the transaction holds.
 
-export const mutators = {
+import { noting, revise } from './undo.js';
+
+export const mutators = noting({
   put_shape: (tx, { id, shape }) => tx.set(`shapes/${id}`, shape),
 
   async move_shape(tx, { id, x, y }) {
@@ -19,4 +21,6 @@ export const mutators = {
   async rename(tx, { name }) {
     await tx.set('project', { ...(await tx.get('project')), name });
   },
-};
+
+  revise,
+});

@@ -4,6 +4,7 @@
 import './environment.js';
 import { Replicache, dropDatabase, getDefaultPuller } from 'replicache';
 import { mutators } from './mutators.js';
+import { makeUndo } from './undo.js';
 
 const LONGEST_WAIT_MS = 2_000;
 const SLOW_PULL_MS = 30_000;
@@ -11,8 +12,9 @@ const SLOW_PULL_MS = 30_000;
 /**
  * Opens a project. `changed(differences)` gets every change of what is seen, the first with all of it;
  * `told({online, waiting, version})` how things stand with the server; no version: it has not answered yet.
+ * `undoable({undo, redo})` and `kept(keys)` as undo.js has them. Returns the mutations, `undo` and `redo`.
  */
-export function openProject({ project, user, changed, told }) {
+export function openProject({ project, user, changed, told, undoable, kept }) {
   const at = (verb) => `/replicache/${verb}?project=${encodeURIComponent(project)}`;
   const state = { online: false, waiting: 0, version: null };
   const tell = (news) => told(Object.assign(state, news));
@@ -74,7 +76,14 @@ export function openProject({ project, user, changed, told }) {
     },
     lost: () => tell({ online: false }),
   });
-  return replicache.mutate;
+  // Another's comment that was deleted can't be put back: the server takes comments of their authors only.
+  const mayRevise = ({ key, was, to }) => !key.startsWith('comments/') || [was, to].every((one) => [undefined, user].includes(one?.author));
+  const history = makeUndo(replicache, { told: undoable, kept, mayRevise });
+  const mutate = {};
+  for (const name of Object.keys(mutators)) {
+    mutate[name] = async (args) => history.did(await replicache.mutate[name](args));
+  }
+  return { mutate, undo: history.undo, redo: history.redo };
 }
 
 /** Listens while the page is seen: a browser has few connections for one server, and hidden pages need none. */
