@@ -45,7 +45,7 @@ def is_signed_by(user: str, mutation: Mutation) -> bool:
     comments: list[Any] = [_member(arguments, "comment")] if mutation.name == "put_comment" else []
     if mutation.name == "revise":
         said = _member(arguments, "edits")
-        edits = cast("list[Any]", said) if isinstance(said, list) else []
+        edits: list[Any] = said if isinstance(said, list) else []
         for edit in edits:
             is_comment = str(_member(edit, "key")).startswith("comments/")
             comments += [_member(edit, "to")] if is_comment else []
