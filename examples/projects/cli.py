@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from examples.projects.board.commands import serve, token
+from examples.projects.board.processors import work
 from examples.projects.branching import (
     branch,
     delete,
@@ -289,3 +290,4 @@ for command in (branch, merge, tag, untag, tags, delete):
 # --- the board --------------------------------------------------------------------------------------------------------
 main.add_command(serve)
 main.add_command(token)
+main.add_command(work)

@@ -19,9 +19,27 @@ LOCAL = "127.0.0.1"
 @click.option("--host", default=LOCAL, show_default=True)
 @click.option("--auth", is_flag=True, help="Everybody signs in with a token. Without it, all are the user demo.")
 @click.option("--secret", "secrets", multiple=True, envvar="PROJECTS_SECRETS", help="Signs tokens.")
+@click.option(
+    "--processor",
+    type=click.Choice(["inline", "queue"]),
+    default="inline",
+    show_default=True,
+    help="Who applies what is pushed: this server, or `work` behind a queue.",
+)
+@click.option("--queue-url", envvar="PROJECTS_QUEUE_URL", help="With --processor queue: an SQS queue.")
 @click.pass_context
 @pass_opened
-def serve(app: Service, context: click.Context, /, port: int, host: str, auth: bool, secrets: tuple[str, ...]) -> None:
+def serve(
+    app: Service,
+    context: click.Context,
+    /,
+    port: int,
+    host: str,
+    auth: bool,
+    secrets: tuple[str, ...],
+    processor: str,
+    queue_url: str | None,
+) -> None:
     """The board's page, its HTTP API under /api, and Replicache's push and pull under /replicache."""
     from examples.projects.board import npm  # noqa: PLC0415 the other commands start without a web framework
     from examples.projects.board.app import LOCAL_HOSTS, create_app  # noqa: PLC0415
@@ -29,16 +47,21 @@ def serve(app: Service, context: click.Context, /, port: int, host: str, auth: b
     from examples.projects.board.opening import open_boards  # noqa: PLC0415
     from examples.projects.board.server import run  # noqa: PLC0415
     from singletable import connect_async  # noqa: PLC0415
+    from singletable.queues import Queue  # noqa: PLC0415
+    from singletable.sync import Pointer  # noqa: PLC0415
 
     if not auth and host not in LOCAL_HOSTS:
         raise click.UsageError("without --auth everybody may do everything: leave --host out")
     if auth and not secrets:
         raise click.UsageError("--auth takes a --secret, which signs the tokens")
+    if processor == "queue" and not queue_url:
+        raise click.UsageError("--processor queue takes a --queue-url")
+    queue = Queue(queue_url or "", Pointer) if processor == "queue" else None
     for name in npm.missing():
         click.echo(f"the package {name} is missing, so the page will not work: run npm ci", err=True)
     target: str = context.find_root().params["target"]
     callers = Callers.with_tokens(secrets) if auth else Callers.demo()
-    boards = open_boards(connect_async(target), app.blobs, callers, is_demo=not auth)
+    boards = open_boards(connect_async(target), app.blobs, callers, is_demo=not auth, queue=queue)
     signal.signal(signal.SIGTERM, _end)
     click.echo(f"boards at http://{host}:{port}", err=True)
     run(create_app(boards, callers, [*LOCAL_HOSTS, host]), boards.sync.close, host=host, port=port)

@@ -9,13 +9,21 @@ from examples.projects.model import Project
 from examples.projects.rights import check_may_change, organisation_of
 from singletable import AsyncDatabase
 from singletable.documents import AsyncDocuments, BlobStore
-from singletable.sync import HttpRequest, Limits, Sync
+from singletable.queues import Queue
+from singletable.sync import HttpRequest, Limits, Pointer, Sync
 
 DEMO_LIMITS = Limits(requests_per_second=1_000.0, burst=2_000, listeners_per_user=1_000)
 """All who come are one user there."""
 
 
-def open_boards(db: AsyncDatabase, blobs: BlobStore, callers: Callers, *, is_demo: bool) -> Boards:
+def open_boards(
+    db: AsyncDatabase,
+    blobs: BlobStore,
+    callers: Callers,
+    *,
+    is_demo: bool,
+    queue: Queue[Pointer] | None = None,
+) -> Boards:
     """In the demo, everybody is one user, and a board is made when somebody first asks for it."""
     documents = AsyncDocuments(db, Project, blobs=blobs, authorise=None if is_demo else check_may_change)
 
@@ -30,6 +38,7 @@ def open_boards(db: AsyncDatabase, blobs: BlobStore, callers: Callers, *, is_dem
         authenticate=user_of,
         authorise=Readers(documents, is_demo=is_demo),
         create=make_in,
+        processor=queue or "inline",
         limits=DEMO_LIMITS if is_demo else Limits(),
     )
     return Boards(db, documents, sync, is_demo=is_demo)
