@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import msgspec
@@ -45,7 +46,7 @@ def is_signed_by(user: str, mutation: Mutation) -> bool:
     comments: list[Any] = [_member(arguments, "comment")] if mutation.name == "put_comment" else []
     if mutation.name == "revise":
         said = _member(arguments, "edits")
-        edits: list[Any] = said if isinstance(said, list) else []
+        edits = cast("Sequence[Any]", said) if isinstance(said, list) else ()
         for edit in edits:
             is_comment = str(_member(edit, "key")).startswith("comments/")
             comments += [_member(edit, "to")] if is_comment else []
