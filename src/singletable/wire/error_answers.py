@@ -154,13 +154,14 @@ class CancellationReason(Struct, frozen=True, rename="pascal"):
 class ThrottlingReason(Struct, frozen=True):
     """Which limit was passed, and the ARN of what has it: a table, or an index of one."""
 
-    reason: str = ""
-    resource: str = ""
+    reason: str | None = None
+    resource: str | None = None
 
     def __str__(self) -> str:
-        table, _, index = self.resource.partition("table/")[2].partition("/index/")
+        table, _, index = (self.resource or "").partition("table/")[2].partition("/index/")
         place = f"index {index} of {table}" if index else f"table {table}"
-        return f"{self.reason} of {place}" if table else self.reason
+        reason = self.reason or "throttled"
+        return f"{reason} of {place}" if table else reason
 
 
 class Fault(Struct, frozen=True):

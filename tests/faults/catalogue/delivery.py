@@ -72,7 +72,6 @@ _STREAMS = (
         "Handlers may be called again, in the same order, and never for what was not handled before.",
         (
             "streams/test_shards.py::test_each_change_is_handled_in_its_items_order",
-            "streams/test_lambda.py::test_what_is_given_back_was_handled_before_it_is_forgotten",
             "e2e/manhunt/test_escalation.py::test_a_beginning_that_is_told_twice_is_one",
         ),
     ),

@@ -126,3 +126,27 @@ def test_a_cancelled_transaction_is_repeated_only_for_reasons_that_pass(codes: l
     reasons = [{"Code": code} for code in codes]
     fault = read_fault(body("TransactionCanceledException", CancellationReasons=reasons))
     assert classify(400, fault) is verdict
+
+
+@pytest.mark.parametrize("name", ["ThrottlingReasons", "throttlingReasons"])
+def test_what_was_throttled_is_named(name: str) -> None:
+    arn = "arn:aws:dynamodb:eu-west-1:123456789012:table/app"
+    reasons = [
+        {"reason": "IndexWriteKeyRangeThroughputExceeded", "resource": f"{arn}/index/gsi1"},
+        {"reason": "TableReadMaxOnDemandThroughputExceeded", "resource": arn},
+        {"reason": None, "resource": None},
+        {"reason": "AccountLimitExceeded", "more": 1},
+    ]
+    fault = read_fault(json.dumps({"__type": "ThrottlingException", name: reasons}).encode())
+    assert fault is not None
+    assert [str(each) for each in fault.throttled] == [
+        "IndexWriteKeyRangeThroughputExceeded of index gsi1 of app",
+        "TableReadMaxOnDemandThroughputExceeded of table app",
+        "throttled",
+        "AccountLimitExceeded",
+    ]
+    nothing: tuple[list[Any] | None, ...] = (None, [])
+    for empty in nothing:
+        read = read_fault(json.dumps({"__type": "ThrottlingException", name: empty}).encode())
+        assert read is not None
+        assert read.throttled == ()
