@@ -133,6 +133,7 @@ PLANTED: dict[str, tuple[list[str], Callable[[Docs], None]]] = {
         ["document.deleting"],
         lambda d: plant(d, replace(read(d, ROWS.epoch.by_document("p1")), deleted=True)),
     ),
+    "no entry in its parent's list": (["listing.missing"], lambda d: delete(d.db, ROWS.listing.by_parent("o1", "p1"))),
     "a branch that is missing": (
         ["branch.missing"],
         lambda d: plant(d, replace(read(d, key_of_branch()), branch="gone")),
@@ -140,6 +141,7 @@ PLANTED: dict[str, tuple[list[str], Callable[[Docs], None]]] = {
 }
 OF_THE_BRANCH: dict[str, tuple[list[str], Callable[[Docs], None]]] = {
     "a branch that nobody names": (["branch.unknown"], lambda d: delete(d.db, key_of_branch())),
+    "no version": (["version.missing"], lambda d: delete(d.db, ROWS.version.by_number("b1", 0))),
     "a branch without its beginning": (["branch.source"], lambda d: delete(d.db, SHAPES.by_number("p1", 2, 0))),
 }
 
