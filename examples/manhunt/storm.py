@@ -37,14 +37,14 @@ CONTACTS, ROTAS, POLICIES, WORKERS = 16, 4, 5, 2
 STAGE_SECONDS = 6
 """By default: time for many incidents at once to be answered in."""
 TURN_SECONDS = 60
-METHOD_WAITS = ((0,), (0, 2))
+METHOD_WAITS = ((0,), (0,), (0,), (0, 2))
 """Of the methods of contacts, in turn."""
 LIVE = (IncidentStatus.HUNTING, IncidentStatus.ACKNOWLEDGED, IncidentStatus.SNOOZED)
 LONGEST_LIFE = 1.5
 """When somebody does something about an incident at the latest, in stages."""
 CHANGES_A_SECOND = 8
 LOOK_SECONDS = 1.0
-MOST_KILLS = 20
+MOST_KILLS = 12
 
 
 def storm(target: str, count: int, seed: int | None, tell: Tell, stage_seconds: int = STAGE_SECONDS) -> Outcome:
