@@ -81,6 +81,17 @@ def out_of_order(docs: Docs) -> None:
     plant(docs, version(docs, 3, mutations=[Applied("c1", 4, "put_shape")]))
 
 
+def only_its_epoch(docs: Docs) -> None:
+    """Of all that is stored of the document, but for its branch."""
+    for number in range(4):
+        delete(docs.db, ROWS.version.by_number("p1", number))
+    for number in (1, 2):
+        delete(docs.db, SHAPES.by_number("p1", number, 0))
+    for number in (1, 2, 3):
+        delete(docs.db, ROWS.mutation.by_id("p1", "c1", number))
+    delete(docs.db, ROWS.client.by_client("p1", "c1"))
+
+
 def damaged_blob(docs: Docs) -> None:
     store: Any = docs.context.store
     contents = docs.context.contents_of(version(docs, 3))
@@ -103,6 +114,11 @@ PLANTED: dict[str, tuple[list[str], Callable[[Docs], None]]] = {
     "a version that is too early": (["version.time"], lambda d: plant(d, version(d, 3, time=LONG_AGO))),
     "a version of another parent": (["version.organisation"], lambda d: plant(d, version(d, 3, parent="o2"))),
     "a collection that goes back": (["version.collection"], lambda d: plant(d, after_the_last(d, collections={}))),
+    "no version": (["version.missing"], only_its_epoch),
+    "no place in its parent's list": (
+        ["listing.missing"],
+        lambda d: delete(d.db, ROWS.listing.by_parent("o1", "p1")),
+    ),
     "no epoch": (["epoch.missing"], lambda d: delete(d.db, ROWS.epoch.by_document("p1"))),
     "half a collection": (
         ["collection.parts"],
