@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import tracemalloc
 import zlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -126,6 +127,20 @@ def test_a_blob_that_is_not_what_it_was_is_one_clear_error_and_nothing_is_lost(s
         assert [(o.client, o.status) for o in docs.process("p1")] == [("c", "applied")] * 2
         assert docs.head("p1").name == "hello"
         assert docs.check("p1") == []
+
+
+def test_a_bomb_is_unpacked_no_further_than_the_limit(store: BlobStore) -> None:
+    most = 1 << 20
+    contents, content = Contents(store, prefix_of("o1", "projects", "p1"), most), Content("shapes", b"\0" * 32)
+    store.put(contents.path(content), _bomb())
+    tracemalloc.start()
+    try:
+        with pytest.raises(Corrupt, match="unpacks to more than"):
+            contents.read(content)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * most
 
 
 async def _emptied(docs: Documents[Project]) -> None:

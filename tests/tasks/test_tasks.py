@@ -8,7 +8,9 @@ from datetime import timedelta
 import pytest
 
 from singletable import AlreadyExists, NotFound, TransactionCancelled
+from singletable.foundation import send_alone
 from singletable.tasks import Backoff, ClaimLost
+from singletable.tasks.writes import Claim
 from tests.support.workers import task_worker
 from tests.tasks.bench import Bench, noting, seconds
 
@@ -146,6 +148,27 @@ async def test_a_task_that_fails_after_its_end_has_ended(bench: Bench) -> None:
     assert (await bench.drain()).done == 1
     bench.clock.advance(10_000)
     assert (await bench.drain()).begun == 0
+
+
+async def test_the_end_of_a_cancelled_task_leaves_the_next_of_its_key(bench: Bench) -> None:
+    """The next one is claimed as often as the one before it; only its fence tells them apart."""
+    tasks = bench.tasks.entities
+    another = noting(bench, name="another")
+
+    @bench.task
+    async def first() -> None:
+        await bench.add(bench.tasks.cancel("k"))
+        await bench.add(bench.tasks.after(seconds(0), another("second"), key="k"))
+        claim = Claim(tasks, tasks.by_id("k"), bench.at(0), bench.at(30), None)
+        await bench.shell.run(send_alone(bench.shell.port, claim))
+
+    await bench.add(bench.tasks.after(seconds(0), first(), key="k"))
+    await bench.drain()
+    assert await bench.shell.get(tasks.by_id("k").consistent()) is not None
+    bench.clock.advance(31)
+    await bench.drain()
+    assert bench.ran == ["second"]
+    assert await bench.findings() == []
 
 
 async def test_a_cancelled_task_can_not_end_with_its_effect(bench: Bench) -> None:
