@@ -11,8 +11,11 @@ from singletable import AlreadyExists, NotFound, TransactionCancelled
 from singletable.foundation import send_alone
 from singletable.tasks import Backoff, ClaimLost
 from singletable.tasks.writes import Claim
+from tests.faults.clock import Clock
+from tests.faults.opening import opened_at
+from tests.support.raw import all_items
 from tests.support.workers import task_worker
-from tests.tasks.bench import Bench, noting, seconds
+from tests.tasks.bench import Bench, make_bench, noting, seconds
 
 
 class PowerCut(BaseException):
@@ -374,3 +377,20 @@ async def test_many_are_run_in_any_number_of_looks(bench: Bench) -> None:
     assert (await bench.drain(at_once=15)).done == 500
     assert sorted(bench.ran, key=int) == [str(n) for n in range(500)]
     assert await bench.findings() == []
+
+
+@pytest.mark.parametrize(("key", "name"), [(("pk", "sk"), "id"), (("id", "rng"), "taskId")])
+async def test_a_task_stores_its_id_beside_the_tables_key(
+    kind: str, engine_url: str, key: tuple[str, str], name: str
+) -> None:
+    clock = Clock()
+    async with opened_at(kind, engine_url, clock=clock) as shell:
+        bench = make_bench(kind, shell, clock, f"ids-{key[0]}", key=key)
+        note = noting(bench)
+        await bench.add(bench.tasks.after(seconds(0), note("plain"), key="k"))
+        await bench.add(bench.tasks.after(seconds(0), note("ordered"), key="o", order="x"))
+        items = [item for item in await all_items(shell.port, bench.table.name) if name in item and "function" in item]
+        assert {item[name]["S"] for item in items} == {"k", "o"}
+        await bench.drain()
+        assert sorted(bench.ran) == ["ordered", "plain"]
+        assert await bench.findings() == []

@@ -56,8 +56,7 @@ class TaskItem(Entity):
     `wake` is the time at which a worker may claim it: its due time, a lease's end, or a retry time.
     """
 
-    id: str = field(name="taskId")
-    """Many existing tables have a key attribute named `id`."""
+    id: str
     function: str
     arguments: dict[str, Any]
     state: State
@@ -137,7 +136,11 @@ def task_entities(table: Table, index: str) -> TaskEntities:
     """Admit tasks to a table, found through one of its indexes; DeclarationError for an index that can't hold them."""
     check_index(table, index)
 
+    id_name = stored_id_name(table)
+
     class Task(PlainTask, table=table, type=TASK_TYPE):
+        id: str = field(name=id_name)
+
         @system_key(table)
         @staticmethod
         def by_id(id: str) -> KeyParts:
@@ -151,6 +154,8 @@ def task_entities(table: Table, index: str) -> TaskEntities:
             return (f"{state}", f"{shard:01}"), (f"{wake}",)
 
     class TaskOrdered(OrderedTask, table=table, type=ORDERED_TYPE):
+        id: str = field(name=id_name)
+
         @system_key(table)
         @staticmethod
         def by_place(order: str, due: datetime = ANY, id: str = ANY) -> KeyParts:
@@ -181,6 +186,13 @@ def task_entities(table: Table, index: str) -> TaskEntities:
         TaskOrdered.by_place,
         TaskLane.by_order,
     )
+
+
+def stored_id_name(table: Table) -> str:
+    """The attribute that holds a task's id: another than `id` in a table that has a key attribute of that name."""
+    definition = table.definition
+    keys = (definition.key, *map(definition.index_keys, definition.indexes))
+    return "taskId" if any("id" in key for key in keys) else "id"
 
 
 def check_index(table: Table, index: str) -> None:
