@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 WALL_CLOCKS = {"now", "time"}
 ALLOWED = {
     "examples/goals/sample.py: now": "the time that the sample's items are stored with",
+    "examples/manhunt/incidents.py: snoozed_until": "stored: the time at which a snooze ends",
     "src/singletable/wire/delivery.py: _skew": "how far the wall clock is off, found anew when a signature is refused",
     "src/singletable/streams/tail.py: began_at": "compared with the times of records, which the service gives",
 }

@@ -15,7 +15,7 @@ FACADES = {
     "goals": FOR_ALL | {"singletable.graph"},
     "manhunt": FOR_ALL | {"singletable.queues", "singletable.streams", "singletable.tasks"},
     "organisations": FOR_ALL | {"singletable.streams", "singletable.tasks"},
-    "projects": FOR_ALL | {"singletable.documents", "singletable.sync", "singletable.values"},
+    "projects": FOR_ALL | {"singletable.documents", "singletable.queues", "singletable.sync", "singletable.values"},
 }
 """What each application may use."""
 MODULES = [path for application in FACADES for path in sorted((EXAMPLES / application).rglob("*.py"))]

@@ -44,7 +44,7 @@ async def test_edges_may_go_to_nodes_that_are_there_already(shell: Shell) -> Non
 @pytest.mark.parametrize(
     ("nodes", "edges", "error", "message"),
     [
-        ([GOAL, ADA], [], AlreadyExists, "exists already"),
+        ([GOAL, ADA], [], AlreadyExists, "exist already"),
         ([Goal(id="n")], [Note(source=GOAL, target=ADA)], InvalidRequest, "source is not among the nodes"),
         ([], [Note(source=GOAL, target=ADA)], InvalidRequest, "source is not among the nodes"),
         ([Goal(id="n")], [Note(source=Goal.by_id("n"), target=User.by_id("x"))], InvalidRequest, "1 nodes that edges"),

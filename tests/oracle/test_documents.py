@@ -115,10 +115,6 @@ PLANTED: dict[str, tuple[list[str], Callable[[Docs], None]]] = {
     "a version of another parent": (["version.organisation"], lambda d: plant(d, version(d, 3, parent="o2"))),
     "a collection that goes back": (["version.collection"], lambda d: plant(d, after_the_last(d, collections={}))),
     "no version": (["version.missing"], only_its_epoch),
-    "no place in its parent's list": (
-        ["listing.missing"],
-        lambda d: delete(d.db, ROWS.listing.by_parent("o1", "p1")),
-    ),
     "no epoch": (["epoch.missing"], lambda d: delete(d.db, ROWS.epoch.by_document("p1"))),
     "half a collection": (
         ["collection.parts"],
@@ -157,7 +153,7 @@ PLANTED: dict[str, tuple[list[str], Callable[[Docs], None]]] = {
 }
 OF_THE_BRANCH: dict[str, tuple[list[str], Callable[[Docs], None]]] = {
     "a branch that nobody names": (["branch.unknown"], lambda d: delete(d.db, key_of_branch())),
-    "no version": (["version.missing"], lambda d: delete(d.db, ROWS.version.by_number("b1", 0))),
+    "a branch without a version": (["version.missing"], lambda d: delete(d.db, ROWS.version.by_number("b1", 0))),
     "a branch without its beginning": (["branch.source"], lambda d: delete(d.db, SHAPES.by_number("p1", 2, 0))),
 }
 

@@ -177,7 +177,7 @@ def test_a_content_that_is_lost_is_found(kept: CommandLine) -> None:
         (("restore", "b1", "9"), "project 'b1' has no version 9"),
         (("branch", "b1", "b1"), "there is a project 'b1' already"),
         (("create", "b1"), "there is a board 'b1' already"),
-        (("history", "b1", "--after", "bad"), "the cursor is not one of this query"),
+        (("history", "b1", "--after", "bad"), "the cursor is not of this query"),
         (("mutate", "b1", "rename", "{"), "no JSON"),
         (("export", "b1", "--version", "0", "--to", "/tmp/never"), "it is a board"),
         (("import-git", "/"), "no git history"),
