@@ -9,8 +9,8 @@ from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 from examples.goals.activity import MOST_TEXT_CHARACTERS
 from examples.goals.model import Role, TeamRole
 from examples.goals.queries import PersonKey, person_key
+from examples.goals.role_names import ROLES, TEAM_ROLES, role_of
 from examples.goals.schemas import Kind
-from examples.goals.words import ROLES, TEAM_ROLES, role_of
 
 Text = Field(min_length=1, max_length=500)
 Short = Field(default="", max_length=100)

@@ -18,10 +18,10 @@ from examples.goals.import_enhancements import import_enhancements
 from examples.goals.model import Role, Team, records
 from examples.goals.output import goal_json, list_json, print_activity, print_goal, print_list, print_tree
 from examples.goals.queries import Order
+from examples.goals.role_names import ROLES, role_of
 from examples.goals.sample import load_sample
 from examples.goals.service import Service
 from examples.goals.views import GoalList
-from examples.goals.words import ROLES, role_of
 from examples.shared.cost import metered
 from examples.shared.opening import Opening, pass_opened
 from examples.shared.terminal import Commands, print_cost, print_json, print_table, progress_bar, stopwatch

@@ -14,8 +14,8 @@ from examples.goals.capabilities import Capability
 from examples.goals.errors import Invalid, Missing
 from examples.goals.model import Goal, Role, Team, TeamRole, User
 from examples.goals.queries import person_key
+from examples.goals.role_names import ROLES, TEAM_ROLES, role_of
 from examples.goals.service import Service
-from examples.goals.words import ROLES, TEAM_ROLES, role_of
 from examples.shared.opening import pass_opened
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -28,7 +28,7 @@ from examples.goals.requests import (
     TeamManager,
     principal_of,
 )
-from examples.goals.words import role_of
+from examples.goals.role_names import role_of
 from examples.shared.principal import DAY_SECONDS
 
 routes = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)

@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from examples.goals.model import Goal, Organisation, Team, User
-from examples.goals.words import TEAM_ROLES
+from examples.goals.role_names import TEAM_ROLES
 
 COLOURS = 8
 

@@ -12,6 +12,7 @@ import click
 
 from examples.manhunt.base import WEEK_SECONDS
 from examples.manhunt.errors import Invalid
+from examples.manhunt.input_formats import moment
 from examples.manhunt.messages import DEFAULT_MESSAGE
 from examples.manhunt.model import Kind, QuietHours, Status
 from examples.manhunt.output import (
@@ -26,7 +27,6 @@ from examples.manhunt.queries import Window
 from examples.manhunt.searches import ANSWER_SECONDS
 from examples.manhunt.service import Service
 from examples.manhunt.views import search_view
-from examples.manhunt.words import moment
 from examples.shared.cost import metered
 from examples.shared.opening import pass_opened
 from examples.shared.terminal import print_cost, print_json

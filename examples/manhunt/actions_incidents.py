@@ -9,6 +9,7 @@ import click
 
 from examples.manhunt.actions import Operator, print_more, since_until
 from examples.manhunt.incidents import ASSIGNED_SECONDS
+from examples.manhunt.input_formats import link, moment, seconds_of, stage, target
 from examples.manhunt.model import IncidentStatus
 from examples.manhunt.output import (
     incident_json,
@@ -21,7 +22,6 @@ from examples.manhunt.output import (
     print_rotas,
 )
 from examples.manhunt.queries import Window
-from examples.manhunt.words import link, moment, seconds_of, stage, target
 from examples.shared.cost import metered
 from examples.shared.opening import pass_opened
 from examples.shared.terminal import print_cost, print_json

@@ -32,7 +32,7 @@ from examples.manhunt.model import (
     Status,
     tasks,
 )
-from examples.manhunt.needed import Muster, hunted_now, muster
+from examples.manhunt.responders import Muster, hunted_now, muster
 from examples.manhunt.searches import MANHUNT, MAX_REASON
 from singletable import Condition, Database, TransactionCancelled, attr
 from singletable.records import Transaction

@@ -42,9 +42,9 @@ from examples.manhunt.model import (
     Stage,
     Target,
 )
-from examples.manhunt.needed import Muster
 from examples.manhunt.policies import Policies, check_link, check_stage
 from examples.manhunt.queries import EVER, Window
+from examples.manhunt.responders import Muster
 from singletable import Condition, Page, Query, TransactionCancelled, attr
 
 MAX_KEY = 200

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
+from examples.manhunt.input_formats import moment, seconds_of, target
 from examples.manhunt.model import IncidentStatus
 from examples.manhunt.pages_rotas import CHOICES, choices
 from examples.manhunt.queries import Window
 from examples.manhunt.rendering import path_to, render
 from examples.manhunt.web import OUR_PAGES, App, Fields, Form, PageDomain
-from examples.manhunt.words import moment, seconds_of, target
 from examples.shared.cost import metered
 
 Limit = Annotated[int, Query(ge=1, le=100)]

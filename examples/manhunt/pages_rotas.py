@@ -10,13 +10,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
+from examples.manhunt.input_formats import link, moment, seconds_of, target
 from examples.manhunt.model import Contact, Policy, Rota, Stage
 from examples.manhunt.pages_contacts import number
 from examples.manhunt.policies import MAX_STAGES
 from examples.manhunt.rendering import path_to, render
 from examples.manhunt.service import Service
 from examples.manhunt.web import OUR_PAGES, App, Fields, Form, PageDomain
-from examples.manhunt.words import link, moment, seconds_of, target
 from examples.manhunt.zones import OnCall, on_call, on_call_between
 from examples.shared.cost import metered
 

@@ -9,10 +9,10 @@ from urllib.parse import quote, urlencode
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from examples.manhunt.input_formats import length
 from examples.manhunt.messages import text_of
 from examples.manhunt.model import Search
 from examples.manhunt.times import clock, day, duration, iso
-from examples.manhunt.words import length
 
 HEADERS = {
     "Content-Security-Policy": (

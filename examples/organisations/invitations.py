@@ -24,7 +24,7 @@ from examples.organisations.errors import (
     NotRegistered,
 )
 from examples.organisations.groups import ADMINS, OWNERS, Group, parse, services_of, texts_of
-from examples.organisations.later import LATER
+from examples.organisations.jobs import LATER
 from examples.organisations.members import Member, Members, check_services, give, raise_for_service
 from examples.organisations.model import (
     INVITATION_OPEN,

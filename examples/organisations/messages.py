@@ -11,7 +11,7 @@ from examples.organisations.base import Actions
 from examples.organisations.copies import refresh_members
 from examples.organisations.errors import Invalid
 from examples.organisations.groups import Group
-from examples.organisations.later import LATER
+from examples.organisations.jobs import LATER
 from examples.organisations.model import GroupMember, Job, JobKind, Organisation, OrganisationMember, tasks
 from examples.organisations.roles import Capability
 from examples.organisations.views import Person, person

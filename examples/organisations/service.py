@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from examples.organisations.base import random_id, utc_now
 from examples.organisations.invitations import Invitations
+from examples.organisations.lifecycle import Organisations
 from examples.organisations.messages import Messages
 from examples.organisations.permissions import Permissions
 from examples.organisations.services import Services
 from examples.organisations.users import Users
-from examples.organisations.whole import Organisations
 
 __all__ = ["Service", "random_id", "utc_now"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from examples.organisations.mails import Post
+from examples.organisations.mail import Post
 from examples.shared.mail import send, server_of
 from examples.shared.terminal import clean
 

@@ -9,8 +9,8 @@ from datetime import datetime
 
 from examples.organisations.base import utc_now
 from examples.organisations.changes import changes_of
-from examples.organisations.later import Later
-from examples.organisations.mails import Post
+from examples.organisations.jobs import Later
+from examples.organisations.mail import Post
 from examples.organisations.model import tasks
 from singletable import Database
 from singletable.streams import ChangeWorker

@@ -44,7 +44,7 @@ class Source:
     def imports(self) -> Iterator[tuple[str, bool]]:
         """Names of modules, or of what is in one, each with whether it is imported for types only.
 
-        A module that `Later` or `later` is to load counts, and an import within a function.
+        An import within a function counts, and one by `import_module`.
         """
         yield from self._imports(self.tree, types_only=False)
 
@@ -65,7 +65,7 @@ class Source:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield from (f"{self._base(node)}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("Later", "later", "import_module"):
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "import_module":
             for inner in ast.walk(node):
                 if isinstance(inner, ast.Constant) and str(inner.value).startswith("singletable."):
                     yield str(inner.value)

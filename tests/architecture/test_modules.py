@@ -54,8 +54,6 @@ def test_nothing_is_written_twice() -> None:
         "from .b import name",
         "def f():\n    from p import b",
         "if TYPE_CHECKING:\n    from p import b",
-        "b = Later('singletable.b')",
-        "__getattr__ = later(globals(), {'name': 'singletable.b'})",
     ],
 )
 def test_each_form_of_an_import_is_seen(text: str) -> None:

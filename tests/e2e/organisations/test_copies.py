@@ -8,8 +8,8 @@ from examples.organisations.changes import changes_of
 from examples.organisations.copies import MAX_COPIES, member_of
 from examples.organisations.errors import NoSuchOrganisation, NotAllowed
 from examples.organisations.groups import OWNERS, Group
-from examples.organisations.later import Later
-from examples.organisations.mails import Post
+from examples.organisations.jobs import Later
+from examples.organisations.mail import Post
 from examples.organisations.members import group_member
 from examples.organisations.model import Organisation, OrganisationMember, User, UserOrganisation
 from examples.organisations.service import Service

@@ -13,7 +13,7 @@ from typing import TypeVar
 from examples.organisations.copies import refresh_names
 from examples.organisations.deletion import finish_deletion
 from examples.organisations.groups import parse
-from examples.organisations.mails import Post, send_invitation, send_message
+from examples.organisations.mail import Post, send_invitation, send_message
 from examples.organisations.model import GroupMember, Job, OrganisationMember, UserOrganisation, tasks
 from singletable import Database, TransactionCancelled, after, attr
 from singletable.tasks import Backoff

@@ -22,8 +22,8 @@ from examples.organisations.errors import (
 from examples.organisations.github_file import read
 from examples.organisations.groups import Group
 from examples.organisations.import_github import import_file
-from examples.organisations.later import Later
-from examples.organisations.mails import Post
+from examples.organisations.jobs import Later
+from examples.organisations.mail import Post
 from examples.organisations.model import UserOrganisation, tasks
 from examples.organisations.service import Service
 from examples.organisations.worker import drain

@@ -11,7 +11,7 @@ from examples.organisations.base import TRIES, Actions, read_parties
 from examples.organisations.copies import MAX_COPIES, details_are, member_of, refresh_members
 from examples.organisations.errors import Contended, IdTaken, NoSuchJob, NoSuchOrganisation, NotRegistered
 from examples.organisations.groups import OWNERS
-from examples.organisations.later import LATER
+from examples.organisations.jobs import LATER
 from examples.organisations.members import group_member
 from examples.organisations.model import (
     Job,
