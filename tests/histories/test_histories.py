@@ -53,7 +53,7 @@ def history_on(target: Target, seed: int, operations: int, kind: type[Client]) -
     faults.add(*everything_goes_wrong(hangs=True))
     with BlockingPort(target.endpoint, target.credentials, options, sleep=clock.sleep) as port:
         drive(ready(port, lists))  # holds a lock, for which no client may wait on this one thread
-        world = World(make_turning(port, target, faults), scheduler, random.Random(seed), operations)
+        world = World(make_turning(port, target, faults), faults, scheduler, random.Random(seed), operations)
         scheduler.run([kind(f"c{number}", world).live() for number in range(CLIENTS)])
         faults.clear()
         scheduler.run([read_all(world)])

@@ -12,6 +12,7 @@ from singletable import field as attribute
 from singletable.errors import Applied, Conflict, Unavailable
 from singletable.operations import GetItem, TransactGetItems
 from singletable.records.read import get_operation
+from tests.faults.rules import Faults
 from tests.histories.history import NEVER, Append, Read, Status, Transaction
 from tests.histories.simulation import Scheduler, Turn
 
@@ -40,6 +41,7 @@ class World:
     """What the clients of one run share."""
 
     db: AsyncDatabase
+    faults: Faults
     scheduler: Scheduler
     chance: random.Random
     operations: int
@@ -86,6 +88,7 @@ class Client:
     async def attempt(self, verb: Callable[[Transaction], Awaitable[None]]) -> None:
         tx = Transaction(self.name, self.world.scheduler.moment)
         self.world.history.append(tx)
+        self.world.faults.forget()  # it keeps each request that passed
         try:
             await verb(tx)
         except (Conflict, Unavailable):
