@@ -7,6 +7,7 @@ Grouped by what a layer does with it:
 * look a class up (`Model`, `model_of`, `model_for`, `models_of`) and make a table ready (`ready`)
 * bind a class to a database (`AwaitingDatabase`, `BlockingDatabase`)
 * read (`get`, `get_many`, `prepare_query`, `page`, `read_page`, `read_all`)
+* delete items of its own that it has read (`delete_rows`)
 * write under a condition: a request (`put_if`, `update_if`, `delete_if`, `check_if`), and the same as a part of a
   transaction (`GuardedWrite`; `Write`, `Part` and `Moment` for what has rules of its own; `commit`, `send_alone`)
 
@@ -17,7 +18,7 @@ from typing import Protocol
 
 from singletable.flow.shells import Awaiting, Blocking
 from singletable.records import flows
-from singletable.records.batches import get_at, get_many
+from singletable.records.batches import delete_rows, get_at, get_many
 from singletable.records.check import Finding
 from singletable.records.conditions import both, carries, guard, is_absent, is_schema, is_type, plain_guard
 from singletable.records.cursors import CursorSeal
@@ -111,6 +112,7 @@ __all__ = [
     "copied_version",
     "copies_in",
     "delete_if",
+    "delete_rows",
     "entity_name",
     "enum_text",
     "field",

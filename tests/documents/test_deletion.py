@@ -16,6 +16,9 @@ from singletable.foundation import ANY, model_for
 from tests.documents.models import Project, Shape, app, delete_shape, put_comment, put_shape
 from tests.documents.shells import World
 from tests.documents.stepping import Stepped, SteppingPort, at_random
+from tests.faults.actions import Unprocessed
+from tests.faults.port import make_faulty
+from tests.faults.rules import Faults, Match, Rule
 
 OLD, NEW = Shape(1, 1, "old"), Shape(2, 2, "new")
 
@@ -79,6 +82,18 @@ async def test_a_deleted_document_is_gone_for_every_verb(world: World) -> None:
     assert await docs.last_ids("p1", ["c"]) == {"c": 0}
     with pytest.raises(AlreadyExists, match="not used again"):
         await docs.create("o1", "p1")
+
+
+def test_what_the_service_leaves_undone_is_deleted_too(memory: Documents[Project]) -> None:
+    """A throttled table answers a batch with those of its deletes that were not made."""
+    written(memory, "p1")
+    faults = Faults(1)
+    faults.add(Rule(Match("BatchWriteItem", probability=0.6), Unprocessed(1)))
+    make_faulty(memory.db.port, faults)  # type: ignore[attr-defined]
+    memory.delete("p1")
+    assert Unprocessed(1) in faults.actions
+    faults.clear()
+    assert left_of(memory, "p1") == ["GcEpoch"]
 
 
 def test_it_is_hidden_when_the_first_transaction_has_happened(memory: Documents[Project]) -> None:

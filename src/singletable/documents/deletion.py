@@ -12,7 +12,7 @@ What other members of the family don't reach of its blobs goes with their next c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timezone
 from functools import partial
@@ -26,14 +26,8 @@ from singletable.documents.retention import same_epoch
 from singletable.documents.rows import Branch, GcEpoch, Version
 from singletable.errors import TransactionConflict
 from singletable.flow.port import Port
-from singletable.foundation import ANY, Query, delete_if, get, model_for, ready
-from singletable.operations import (
-    MAX_BATCH_WRITE,
-    Action,
-    BatchWriteItem,
-    Cancelled,
-    TransactWriteItems,
-)
+from singletable.foundation import ANY, Query, delete_if, delete_rows, get, prepare_query, ready
+from singletable.operations import Action, Cancelled, TransactWriteItems
 
 TRIES = 50
 _CONTENTS_AT_ONCE = 256
@@ -42,8 +36,9 @@ _CONTENTS_AT_ONCE = 256
 async def delete(port: Port, context: Context[Any], document_id: str) -> None:
     """Delete a document: hidden when the first transaction has happened, deleted when this returns. NotFound.
 
-    Called again it goes on where it stopped. Three round trips until it is hidden; then it reads all of its items, and
-    writes a unit or more for each. The contents that branches share with it stay.
+    Called again it goes on where it stopped, as after Incomplete, which a table raises that is throttled for long. Three
+    round trips until it is hidden; then it reads all of its items, and writes a unit or more for each. The contents that
+    branches share with it stay.
     """
     await ready(port, context.model.table)
     epoch = await any_epoch_row(port, context, document_id)
@@ -61,7 +56,8 @@ async def delete(port: Port, context: Context[Any], document_id: str) -> None:
 async def _is_gone(port: Port, context: Context[Any], document_id: str) -> bool:
     """Whether its deletion has ended: its last version goes last."""
     versions: Query[Version] = context.model.rows.version.by_number(document_id, ANY)
-    return not [row async for page in pages(port, versions) for row in page]
+    found = await port.send(prepare_query(versions.consistent(), port.now()).operation(None, 1))
+    return not found.items
 
 
 async def _hide(port: Port, context: Context[Any], epoch: GcEpoch) -> GcEpoch:
@@ -130,23 +126,14 @@ async def _take_versions(port: Port, context: Context[Any], document_id: str) ->
     versions: Query[Version] = context.model.rows.version.by_number(document_id, ANY)
     last: list[Version] = []
     async for page in pages(port, versions):
-        await _delete_rows(port, [row for row in page if not row.deleted])
+        await delete_rows(port, [row for row in page if not row.deleted])
         last += [row for row in page if row.deleted]
-    await _delete_rows(port, last)
+    await delete_rows(port, last)
 
 
 async def _delete_all(port: Port, query: Query[Any]) -> None:
     async for page in pages(port, query):
-        await _delete_rows(port, page)
-
-
-async def _delete_rows(port: Port, rows: Sequence[Any]) -> None:
-    if not rows:
-        return
-    model = model_for(rows[0])
-    keys = [model.key_item(model.key_of(row)) for row in rows]
-    batches = [keys[i : i + MAX_BATCH_WRITE] for i in range(0, len(keys), MAX_BATCH_WRITE)]
-    await port.send_all([BatchWriteItem(model.table.name, deletes=batch) for batch in batches])
+        await delete_rows(port, page)
 
 
 # --- what a family kept -----------------------------------------------------------------------------------------------
@@ -159,8 +146,8 @@ async def _sweep(port: Port, context: Context[Any], epoch: GcEpoch) -> None:
         for name, kind in context.model.rows.collections.items():
             kept = {key.number for key in needed if (key.document_id, key.name) == (document_id, name)}
             async for page in pages(port, kind.by_number(document_id, ANY)):
-                await _delete_rows(port, [part for part in page if part.number not in kept])
-    await _delete_rows(port, _forgotten(family, {key.document_id for key in needed}))
+                await delete_rows(port, [part for part in page if part.number not in kept])
+    await delete_rows(port, _forgotten(family, {key.document_id for key in needed}))
     if not family.living:
         await _delete_all(port, context.model.rows.condemned.by_content(family.root.document_id, ANY))
         await _delete_blobs(port, context, family.root)

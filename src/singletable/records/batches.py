@@ -105,6 +105,21 @@ async def write_many(port: Port, puts: Iterable[Any], deletes: Iterable[KeyOf[An
         await _write_all(port, table, writes)
 
 
+async def delete_rows(port: Port, rows: Sequence[Any]) -> None:
+    """Delete a layer's own items, which were read, without conditions: also where keys may overlap. 25 in a request.
+
+    Raises `Incomplete` with the keys that the service left unprocessed after several tries.
+    """
+    writes: dict[Table, dict[Place, tuple[Any, dict[str, Any]]]] = {}
+    for row in rows:
+        model = model_for(row)
+        key = model.key_of(row)
+        request = {"DeleteRequest": {"Key": model.key_item(key)}}
+        writes.setdefault(model.table, {})[key.partition, key.low] = key, request
+    for table, own in writes.items():
+        await _write_all(port, table, own)
+
+
 def _check_asked(key: KeyOf[Any]) -> None:
     """InvalidRequest for a key that does not name one whole entity."""
     check_whole(key)
