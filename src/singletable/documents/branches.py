@@ -6,7 +6,6 @@ the first change of a collection on, the branch has versions of it of its own. I
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
 from typing import Any, TypeVar
 
 from singletable.documents.conditional_put import put_if_absent
@@ -22,7 +21,7 @@ from singletable.documents.read import (
     version_row,
 )
 from singletable.documents.retention import epoch_check
-from singletable.documents.rows import GcEpoch, Place, Pool, Version
+from singletable.documents.rows import GcEpoch, Place, Pool, Version, to_the_millisecond
 from singletable.documents.snapshots import snapshot_of
 from singletable.errors import AlreadyExists, TransactionConflict
 from singletable.flow.port import Port
@@ -84,8 +83,7 @@ async def _try_branch(port: Port, context: Context[Any], found: Version, new: st
 def _puts(port: Port, context: Context[Any], found: Version, root: GcEpoch, new: str, parent: str) -> list[Any]:
     """The branch's first version, its place in its parent's list, its epoch, and its place in the family."""
     rows, pool = context.model.rows, Pool(root.parent, root.document_id)
-    now = datetime.fromtimestamp(port.now(), timezone.utc)
-    now = now.replace(microsecond=now.microsecond // 1000 * 1000)
+    now = to_the_millisecond(port.now())
     keys = {name: collection_key(found, name) for name in context.model.collections}
     sources = {name: Place(key.document_id, key.number) for name, key in keys.items() if key is not None}
     origin = Place(found.document_id, found.number)

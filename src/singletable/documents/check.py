@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from singletable.documents.contents import ARGUMENTS, Content, Contents, content_of
 from singletable.documents.context import Context
-from singletable.documents.families import root_of
+from singletable.documents.families import pages, root_of
 from singletable.documents.head_state import awaits_mutator
 from singletable.documents.read import collection_key, parts_of
 from singletable.documents.rows import (
@@ -37,8 +37,7 @@ from singletable.documents.rows import (
 from singletable.documents.submission import refs_in
 from singletable.errors import Corrupt
 from singletable.flow.port import Port
-from singletable.foundation import ANY, Finding, Query, model_for, prepare_query, ready
-from singletable.operations import Key
+from singletable.foundation import ANY, Finding, Query, model_for, ready
 
 R = TypeVar("R", bound=Row)
 
@@ -101,15 +100,7 @@ async def _family(port: Port, context: Context[Any], document_id: str, versions:
 
 
 async def _all(port: Port, query: Query[R]) -> list[R]:
-    prepared = prepare_query(query.consistent(), port.now())
-    found: list[R] = []
-    position: Key | None = None
-    while True:
-        page = await port.send(prepared.operation(position, None))
-        found += page.items
-        position = page.after
-        if position is None:
-            return found
+    return [row async for page in pages(port, query) for row in page]
 
 
 def _finding(code: str, what: str, row: Row) -> Finding:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timezone
 from typing import Any, TypeVar
 
 from singletable.documents.conditional_put import put_if_absent
 from singletable.documents.context import Context
 from singletable.documents.document import Document
 from singletable.documents.drafts import checked_scalars
-from singletable.documents.rows import Version
+from singletable.documents.rows import Version, to_the_millisecond
 from singletable.documents.snapshots import snapshot_of
 from singletable.errors import AlreadyExists, InvalidValue
 from singletable.flow.port import Port
@@ -56,12 +55,11 @@ def _first(port: Port, context: Context[Any], parent: str, document_id: str, sca
         raise InvalidValue(f"{context.kind.__name__}.{missing[0]} has no default: give it", attribute=missing[0])
     values = {name: scalars[name] if name in scalars else field.absent() for name, field in fields.items()}
     stored = checked_scalars(context, values)
-    now = datetime.fromtimestamp(port.now(), timezone.utc)
     return context.model.rows.version(
         document_id=document_id,
         parent=parent,
         number=0,
-        time=now.replace(microsecond=now.microsecond // 1000 * 1000),
+        time=to_the_millisecond(port.now()),
         scalars={name: from_attribute_value(value) for name, value in stored.items()},
         collections={},
         mutations=[],

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime, timezone
 from functools import partial
 from typing import Any
 
@@ -23,7 +22,7 @@ from singletable.documents.context import Context
 from singletable.documents.families import Family, family_of, pages, root_of
 from singletable.documents.read import any_epoch_row, newest, not_found
 from singletable.documents.retention import same_epoch
-from singletable.documents.rows import Branch, GcEpoch, Version
+from singletable.documents.rows import Branch, GcEpoch, Version, to_the_millisecond
 from singletable.errors import TransactionConflict
 from singletable.flow.port import Port
 from singletable.foundation import ANY, Query, delete_if, delete_rows, get, prepare_query, ready
@@ -36,9 +35,9 @@ _CONTENTS_AT_ONCE = 256
 async def delete(port: Port, context: Context[Any], document_id: str) -> None:
     """Delete a document: hidden when the first transaction has happened, deleted when this returns. NotFound.
 
-    Called again it goes on where it stopped, as after Incomplete, which a table raises that is throttled for long. Three
-    round trips until it is hidden; then it reads all of its items, and writes a unit or more for each. The contents that
-    branches share with it stay.
+    Called again it goes on where it stopped, as after Incomplete, which a table raises that is throttled for long.
+    Three round trips until it is hidden; then it reads all of its items, and writes a unit or more for each. The
+    contents that branches share with it stay.
     """
     await ready(port, context.model.table)
     epoch = await any_epoch_row(port, context, document_id)
@@ -87,7 +86,7 @@ def _hiding(context: Context[Any], epoch: GcEpoch, hidden: GcEpoch, last: Versio
     """The epoch, if it is what was read; the version that hides the others; and the place in the parent's list."""
     rows = context.model.rows
     final = replace(
-        last, number=last.number + 1, time=datetime.fromtimestamp(now, timezone.utc), scalars={}, mutations=[],
+        last, number=last.number + 1, time=to_the_millisecond(now), scalars={}, mutations=[],
         collections={}, sources=None, origin=None, deleted=True,
     )  # fmt: skip
     return [

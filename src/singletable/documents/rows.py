@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import Any, ClassVar
 
 from singletable.foundation import ANY, BoundKey, Entity, KeyParts, Special, Table, field, system_index, system_key
@@ -359,3 +359,9 @@ def _made(
     metaclass: Any = type(base)
     made: type[Any] = metaclass(name, (base,), {**names, **body}, table=table, type=type_name)
     return made
+
+
+def to_the_millisecond(now: float) -> datetime:
+    """A clock's time as versions are stored with it: rounded down."""
+    at = datetime.fromtimestamp(now, timezone.utc)
+    return at.replace(microsecond=at.microsecond // 1000 * 1000)

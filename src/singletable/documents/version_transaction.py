@@ -7,7 +7,7 @@ writes each client's last id, only if it is the one that was read. And it checks
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from typing import Any
 
 from singletable.documents.batches import SPILL_BYTES, Ended
@@ -16,7 +16,7 @@ from singletable.documents.context import Context
 from singletable.documents.drafts import ENTRY_BYTES, WorkingVersion, entries_size
 from singletable.documents.head_state import HeadState
 from singletable.documents.retention import epoch_check
-from singletable.documents.rows import Applied, Version
+from singletable.documents.rows import Applied, Version, to_the_millisecond
 from singletable.expressions import Condition, Given, Stored
 from singletable.operations import Action
 from singletable.values import from_attribute_value
@@ -125,6 +125,4 @@ def _clients(context: Context[Any], state: HeadState, number: int, ended: Sequen
 
 def _time_after(before: datetime, now: float) -> datetime:
     """The current time, to the millisecond; one millisecond after the version before if the clock is behind it."""
-    at = datetime.fromtimestamp(now, timezone.utc)
-    at = at.replace(microsecond=at.microsecond // 1000 * 1000)
-    return max(at, before + timedelta(milliseconds=1))
+    return max(to_the_millisecond(now), before + timedelta(milliseconds=1))
