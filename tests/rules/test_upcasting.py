@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
-from singletable import Entity, Key, NotUnique, Table, attr, field
+from singletable import Entity, InvalidRequest, Key, NotUnique, Table, attr, field
+from singletable.operations import DeleteItem
+from singletable.operations import Guard as PlainGuard
+from singletable.operations.answers import RAW
 from tests.faults.actions import ApplyThenCut
 from tests.faults.opening import findings, opened_at
 from tests.faults.proxy import FaultProxy
@@ -102,3 +105,44 @@ async def test_by_entity_and_in_a_transaction(shell: Shell) -> None:
         tx.update(letter, attr(Letter.pages).set(12))
         tx.create(Letter(id="2", number="B"))
     assert await shell.get(KEY) == Letter(id="1", number="A", pages=12, revision=5)
+
+
+@pytest.mark.parametrize("written", [{"pages": {"S": "20"}}, {"note": {"S": "seen"}}, {"number": {"S": "C"}}])
+async def test_what_an_older_program_writes_meanwhile_is_kept(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, written: dict[str, Any]
+) -> None:
+    """It writes between the read of the older form and its upgrade, and the version of the item stays the older one."""
+    send, sent = shell.port.send, list[Any]()
+
+    async def send_later(operation: Any) -> Any:
+        sent.append(operation)
+        if len(sent) == 2:
+            await put_raw(shell.port, Letter, {**OLD, **written})
+            if "number" in written:
+                await put_raw(shell.port, Letter, {**GUARD, "pk": {"S": "_unique#letter#number#C"}})
+                await send(DeleteItem("archive", {name: GUARD[name] for name in ("pk", "sk")}, PlainGuard(), RAW))
+        return await send(operation)
+
+    monkeypatch.setattr(shell.port, "send", send_later)
+    await shell.update(KEY, attr(Letter.pages).add(1))
+    monkeypatch.undo()
+    after = await stored(shell.port, KEY)
+    assert after is not None
+    expected = {**OLD, **written, "_v": {"N": "2"}, "revision": {"N": "5"}}
+    assert {n: v for n, v in after.items() if n != "_w"} == {
+        **expected,
+        "pages": {"N": str(int(expected["pages"]["S"]) + 1)},
+    }
+
+
+async def test_an_item_of_too_many_attributes_is_put_whole(shell: Shell) -> None:
+    """An upgrade compares each attribute, and a condition takes 300 operators."""
+    await put_raw(shell.port, Letter, {**OLD, **{f"more{n}": {"N": "1"} for n in range(145)}})
+    with pytest.raises(InvalidRequest, match="each is compared"):
+        await shell.update(KEY, attr(Letter.pages).add(1))
+    letter = await shell.get(KEY)
+    assert letter is not None
+    await shell.put(letter)
+    assert (await shell.update(KEY, attr(Letter.pages).add(1))).pages == 11
+    await put_raw(shell.port, Letter, {**OLD, **{f"more{n}": {"N": "1"} for n in range(142)}})
+    assert (await shell.update(KEY, attr(Letter.pages).add(1))).pages == 11

@@ -1,37 +1,73 @@
-"""Upgrades an item of an older schema version, before a write that needs its current form."""
+"""Upgrades an item of an older schema version, before a write that needs its current form.
+
+An older program may write the item at any moment, and its write leaves the version as it is. So the upgrade holds only
+for the item as it was read: each attribute is compared, and each that the class declares and the item lacks has to be
+missing still. It changes only what differs, so an attribute that neither program declares stays.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from singletable.expressions import Expressions
+from singletable.errors import InvalidRequest
+from singletable.expressions import AttributeChange, Condition, Expressions, Given, Stored
 from singletable.flow.port import Port
-from singletable.operations import Guard, Item, PutItem, Refused
-from singletable.records.conditions import is_there
+from singletable.operations import Item, Refused, UpdateItem
+from singletable.records.conditions import guard_in, is_there
 from singletable.records.verbs import UpdateWrite
 from singletable.records.write import UNREAD, Write
 from singletable.schema.models import Model
 
+MOST_ATTRIBUTES = 150
+"""A condition has at most 300 operators, and takes two for each attribute."""
+
 
 async def rewrite(port: Port, model: Model[Any], stored: Item, version: int) -> Any:
-    """Write an older item whole in the current version's form, on condition of its old version. Returns the entity.
-
-    If another writer was first, the write that follows sees what that one wrote.
-    """
-    entity: Any = model.load(stored)
-    kept = {n: v for n, v in model.upcast(stored, version).items() if n not in model.table.definition.reserved}
-    expressions = Expressions()
-    name = expressions.name(model.table.definition.version_attribute)
-    if model.table.definition.version_attribute in stored:
-        condition = f"{name} = {expressions.value({'N': str(version)})}"
-    else:
-        condition = f"attribute_not_exists({name})"
-    guarded = Guard(condition, expressions.names, expressions.values)
+    """Bring an older item into the current version's form. Returns the entity, UNREAD if another writer was first."""
     try:
-        await port.send(PutItem(model.table.name, {**kept, **model.item(entity)}, guarded))
+        return await port.send(upgrade(model, stored, version))
     except Refused:
         return UNREAD
-    return entity
+
+
+def upgrade(model: Model[Any], stored: Item, version: int) -> UpdateItem[Any]:
+    """The write that brings an older item into the current form, if it is as it was read. Repeatable: it matches once.
+
+    Raises Corrupt if an upcaster is missing or its result can't be read, InvalidRequest for too many attributes.
+    """
+    entity: Any = model.load(stored)
+    reserved = model.table.definition.reserved
+    kept = {name: value for name, value in model.upcast(stored, version).items() if name not in reserved}
+    expressions = Expressions()
+    update = expressions.update((), _changes(model, stored, {**kept, **model.item(entity)}))
+    guard = guard_in(expressions, as_read(model, stored))
+    key = {name: stored[name] for name in model.key_attributes}
+    return UpdateItem(model.table.name, key, update, guard, model, repeatable=True)
+
+
+def as_read(model: Model[Any], stored: Item) -> Condition:
+    """The item is as it was read: the same values, and no attribute that the class declares and the item lacked."""
+    compared = [name for name in stored if name not in model.key_attributes]
+    lacking = [field.stored for field in model.fields if field.is_written and field.stored not in stored]
+    if len(compared) + len(lacking) > MOST_ATTRIBUTES:
+        raise InvalidRequest(
+            f"an item of {model.kind.__name__} has {len(compared)} attributes; one of an older schema version can be "
+            f"upgraded with up to {MOST_ATTRIBUTES}, as each is compared",
+            table=model.table.name,
+            hint="Read it, and put() it whole.",
+        )
+    same = [Condition("=", (Stored(name), Given(stored[name]))) for name in compared]
+    return Condition("AND", (*same, *(Condition("attribute_not_exists", (Stored(name),)) for name in lacking)))
+
+
+def _changes(model: Model[Any], stored: Item, wanted: Item) -> Iterator[AttributeChange]:
+    """What differs, without the key, which is the same, and the id of the last write."""
+    for name, value in wanted.items():
+        if stored.get(name) != value:
+            yield AttributeChange(name, value)
+    for name in stored.keys() - wanted.keys() - {model.table.definition.write_id_attribute}:
+        yield AttributeChange(name, None)
 
 
 class _Settled:
