@@ -89,7 +89,7 @@ def test_what_the_service_leaves_undone_is_deleted_too(memory: Documents[Project
     written(memory, "p1")
     faults = Faults(1)
     faults.add(Rule(Match("BatchWriteItem", probability=0.6), Unprocessed(1)))
-    make_faulty(memory.db.port, faults)  # type: ignore[attr-defined]
+    make_faulty(memory.db.port, faults)
     memory.delete("p1")
     assert Unprocessed(1) in faults.actions
     faults.clear()
