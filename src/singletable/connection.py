@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import time
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from singletable.errors import InvalidRequest, SingletableError
+from singletable.errors import InvalidRequest, SingletableError, Unavailable
 from singletable.flow import Traits
 from singletable.records.cursors import CursorSeal
 from singletable.wire import (
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 CURSOR_KEYS_VARIABLE = "SINGLETABLE_CURSOR_KEYS"
 _LOCAL = "local"
+_NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
 
 
 class Running(Protocol):
@@ -91,7 +93,23 @@ def port_options(target: Target, options: Options) -> PortOptions:
 
 
 def find_target(target: str, options: Options, environ: Mapping[str, str]) -> Target:
-    """`local`, `local:<file>`, `aws`, or an address: `http://127.0.0.1:8000`, the `unix://` of an embedded engine."""
+    """`local`, `local:<file>`, `aws`, or an address: `http://127.0.0.1:8000`, the `unix://` of an embedded engine.
+
+    Unavailable where this process has no file descriptor left: even an import needs one.
+    """
+    try:
+        return _find(target, options, environ)
+    except OSError as error:
+        if error.errno not in _NO_DESCRIPTOR:
+            raise
+        raise Unavailable(
+            f"no connection could be prepared: {error.strerror}",
+            operation="connect",
+            hint="Close files or sockets, or allow this process more of them: `ulimit -n`.",
+        ) from error
+
+
+def _find(target: str, options: Options, environ: Mapping[str, str]) -> Target:
     if target == _LOCAL or target.startswith(f"{_LOCAL}:"):
         return _embedded(target, options, environ)
     if target != "aws" and "://" not in target:

@@ -40,6 +40,17 @@ def test_a_process_without_descriptors_does_a_write_or_says_so(db: Database, eng
     assert db.check(shop) == []
 
 
+def test_connecting_without_a_descriptor_raises_an_error_of_the_library() -> None:
+    """In a process of its own: what is imported at the first connection needs one too."""
+    with connect("local") as running:
+        embedded: Any = running.target.engine
+        targets = (f"unix://{embedded.directory}/engine.sock", "local")
+        with child(processes.connect_without_descriptors, *targets) as process:
+            told = process.communicate(timeout=60)[0].decode().split()
+    assert process.returncode == 0
+    assert dict(zip(told[::2], told[1::2], strict=True)) == dict.fromkeys(targets, "Unavailable")
+
+
 def test_a_process_without_memory_loses_nothing_that_it_acknowledged(db: Database, engine_url: str) -> None:
     """A write raises MemoryError or another error, or the system ends the process: that is as any other end of it."""
     code, said = _starved(engine_url, "memory")
