@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
+import msgspec
 import pytest
 
 import singletable.streams.check
 from singletable import Database, Entity, Key, Table, connect
-from singletable.operations.stream import Shard
+from singletable.errors import Corrupt
+from singletable.operations.stream import Images, Shard, StreamRecord, pad_sequence_number
 from singletable.schema import model_of
 from singletable.streams import Changes, ChangeWorker, Inserted
 from singletable.streams.shard_tree import all_shards
@@ -75,26 +77,23 @@ def child_before_its_parent(consumed: Consumed) -> None:
     consumed.plant(state.lease, shard="child", position="1", made_at=NOW)
 
 
+def dead_letter(consumed: Consumed, payload: bytes, number: str = "1") -> None:
+    said = {"kind": "person", "event": "INSERT", "error": "x", "tries": 9, "at": NOW}
+    consumed.plant(state.dead_letter, sequence=pad_sequence_number(number), part=0, payload=payload, **said)
+
+
+RECORD = zlib.compress(msgspec.json.encode(StreamRecord("INSERT", Images({"pk": {"S": "person#a"}}, "1"))))
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 PLANTED: dict[str, tuple[list[str], Callable[[Consumed], None]]] = {
     "a lease of a shard that is gone": (["lease.orphan"], lambda c: c.plant(state.lease, shard="gone", made_at=NOW)),
     "a child that was read before its parent's end": (["lease.order"], child_before_its_parent),
     "a try before the checkpoint": (["try.stale"], lambda c: c.plant(state.attempt, sequence="0", tries=1)),
     "a try of no lease": (["try.stale"], lambda c: c.plant(state.attempt, shard="gone", sequence="0", tries=1)),
-    "a dead letter": (
-        ["change.dead-letter"],
-        lambda c: c.plant(
-            state.dead_letter,
-            sequence="0",
-            part=0,
-            payload=zlib.compress(b"{}"),
-            kind="person",
-            event="INSERT",
-            error="x",
-            tries=9,
-            at=NOW,
-        ),
-    ),
+    "a dead letter": (["change.dead-letter"], lambda c: dead_letter(c, RECORD)),
+    "a dead letter that is cut": (["dead-letter.damaged"], lambda c: dead_letter(c, RECORD[:-9])),
+    "a dead letter that is not compressed": (["dead-letter.damaged"], lambda c: dead_letter(c, b"{}")),
+    "a dead letter without a record": (["dead-letter.damaged"], lambda c: dead_letter(c, zlib.compress(b"{}"))),
+    "a dead letter with another's record": (["dead-letter.damaged"], lambda c: dead_letter(c, RECORD, "2")),
 }
 
 
@@ -104,3 +103,14 @@ def test_a_planted_fault_is_found_and_nothing_else(consumed: Consumed, fault: st
     plant(consumed)
     found = ChangeWorker(consumed.db, changes).check()
     assert codes(found) == wanted, [str(finding) for finding in found]
+
+
+def test_a_damaged_dead_letter_hides_no_other(consumed: Consumed) -> None:
+    worker = ChangeWorker(consumed.db, changes)
+    dead_letter(consumed, b"{}", "1")
+    dead_letter(consumed, RECORD, "2")
+    damaged, _ = worker.dead_letters()
+    assert (damaged.type, damaged.error, damaged.tries) == ("person", "x", 9)
+    with pytest.raises(Corrupt, match="damaged"):
+        worker.retry(damaged)
+    assert len(worker.dead_letters()) == 2, "what can't be handled stays"

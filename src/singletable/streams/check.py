@@ -1,6 +1,6 @@
 """Check: the invariants of a consumer's state. It reads that state and the stream's shards, and nothing else.
 
-* there are no dead letters
+* there are no dead letters, and each that there is can be read
 * every lease is one of the stream's shards, or of one that is over
 * a shard is over only after its parent
 * a change that is tried again lies behind its shard's position
@@ -9,14 +9,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
+from singletable.errors import Corrupt
 from singletable.flow.port import Port
 from singletable.foundation import Finding, flows
 from singletable.operations.stream import Shard
 from singletable.streams.acquisition import label_of
 from singletable.streams.consumer import Consumer
-from singletable.streams.dead_letters import all_dead_letters
+from singletable.streams.dead_letters import DeadLetter, all_dead_letters
 from singletable.streams.leases import all_leases
 from singletable.streams.shard_tree import all_shards, find_stream
 from singletable.streams.state import LeaseItem, TryItem, leases_needed
@@ -31,16 +33,16 @@ async def check(port: Port, consumer: Consumer) -> list[Finding]:
         leases = {lease.shard: lease for lease in await all_leases(port, state, name, label)}
     query: Any = state.attempt.by_sequence(name, label)
     tries: list[TryItem] = await flows.read_all(port, query.consistent())
-    found = [
-        Finding(
-            "change.dead-letter",
-            f"a change of {one.type or 'an item'} failed {one.tries} times",
-            one.type,
-            (one.shard, one.sequence),
-        )
-        for one in await all_dead_letters(port, state, name)
-    ]
+    found = [_of_dead_letter(one) for one in await all_dead_letters(port, state, name)]
     return [*found, *_of_leases(shards, leases), *_of_tries(tries, leases)]
+
+
+def _of_dead_letter(one: DeadLetter) -> Finding:
+    place, said = (one.shard, one.sequence), f"a change of {one.type or 'an item'} failed {one.tries} times"
+    with suppress(Corrupt):
+        if one.record.sequence == one.sequence:
+            return Finding("change.dead-letter", said, one.type, place)
+    return Finding("dead-letter.damaged", f"{said}, and the record that is stored of it is damaged", one.type, place)
 
 
 def _of_leases(shards: Sequence[Shard], leases: Mapping[str, LeaseItem]) -> Iterator[Finding]:

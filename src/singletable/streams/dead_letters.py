@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from singletable.errors import Corrupt
 from singletable.failure_text import error_text
 from singletable.flow.port import Port
 from singletable.foundation import KeyOf, Transaction, flows
@@ -36,12 +37,32 @@ class DeadLetter:
     """The last one: its class and text, which may hold the item's values, as `payload` does."""
     tries: int
     at: datetime
-    payload: bytes = field(repr=False)
-    """The record as JSON: keys and both images."""
+    packed: bytes = field(repr=False)
+    """The payload, compressed, as it is stored."""
+
+    @property
+    def payload(self) -> bytes:
+        """The record as JSON: keys and both images. Raises Corrupt where what is stored is damaged."""
+        try:
+            return zlib.decompress(self.packed)
+        except zlib.error:
+            raise self._damaged() from None
 
     @property
     def record(self) -> StreamRecord:
-        return read_records(b"[" + self.payload + b"]")[0]
+        """The record. Raises Corrupt where what is stored is damaged."""
+        try:
+            (record,) = read_records(b"[" + self.payload + b"]")
+        except (msgspec.MsgspecError, ValueError):
+            raise self._damaged() from None
+        return record
+
+    def _damaged(self) -> Corrupt:
+        return Corrupt(
+            "the stored record of a dead letter is damaged",
+            operation="dead letter",
+            hint="Its type, event and error can be read. Put the record back from a backup, or delete the dead letter.",
+        )
 
 
 async def store_dead_letter(
@@ -102,7 +123,7 @@ async def forget(port: Port, state: StateEntities, dead_letter: DeadLetter) -> N
 
 
 def _count(dead_letter: DeadLetter) -> int:
-    return -(-len(zlib.compress(dead_letter.payload)) // _PART_BYTES)
+    return -(-len(dead_letter.packed) // _PART_BYTES)
 
 
 def _joined(items: Iterable[DeadLetterItem]) -> Iterator[DeadLetter]:
@@ -110,7 +131,7 @@ def _joined(items: Iterable[DeadLetterItem]) -> Iterator[DeadLetter]:
         first, *rest = parts
         if first.part != 0 or len(rest) + 1 != first.parts:
             continue  # it is being deleted
-        payload = zlib.decompress(b"".join([first.payload, *(part.payload for part in rest)]))
+        packed = b"".join([first.payload, *(part.payload for part in rest)])
         event: Any = first.event
         assert first.at is not None
         yield DeadLetter(
@@ -123,5 +144,5 @@ def _joined(items: Iterable[DeadLetterItem]) -> Iterator[DeadLetter]:
             first.error,
             first.tries,
             first.at,
-            payload,
+            packed,
         )
