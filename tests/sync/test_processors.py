@@ -3,18 +3,39 @@
 from __future__ import annotations
 
 import asyncio  # noqa: TID251
+import logging
+from dataclasses import dataclass
 
 import pytest
+from obstore.store import MemoryStore
 
 from singletable import Table, connect
-from singletable.documents import BlobStore, Document, Documents, Draft, Mutation
-from singletable.errors import DeclarationError
+from singletable.documents import BlobStore, Document, Documents, Draft, Items, Mutation, ObjectBlobs, Ref
+from singletable.errors import Corrupt, DeclarationError
 from singletable.streams import Changes, ChangeWorker
 from singletable.sync import Access, Worker
+from singletable.sync.notifications import follow
 from tests.support.workers import change_worker
 from tests.sync.board import Project
 from tests.sync.simulated import Client
 from tests.sync.world import World
+
+drawings = Table("drawings")
+
+
+@dataclass(frozen=True)
+class Line:
+    length: int
+
+
+class Drawing(Document, table=drawings):
+    lines: Items[Line]
+
+
+@Drawing.mutation
+def draw(draft: Draft[Drawing], *, id: str, line: Ref[Line]) -> None:
+    draft.lines.refer(id, line)
+
 
 SHAPE = {"kind": "rect", "x": 0, "y": 0, "text": ""}
 CLIENTS = 6
@@ -172,3 +193,44 @@ def test_changes_wake_a_worker_of_the_blocking_shell(blobs: BlobStore) -> None:
         documents.submit("p1", [Mutation.of("rename", {"name": "x"}).by("c", 1, principal="ada")])
         ChangeWorker(db, changes).drain(backoff_seconds=0.001)
         assert documents.head("p1").name == "x"
+
+
+class Forgetful(ObjectBlobs):
+    """A store that loses a content right after it was asked whether it has it."""
+
+    def __init__(self) -> None:
+        super().__init__(MemoryStore())
+        self.loses = False
+
+    def has(self, path: str) -> bool:
+        is_there = super().has(path)
+        if self.loses:
+            self.delete(path)
+        return is_there
+
+
+def test_a_content_that_goes_missing_while_it_is_applied_is_told_and_settled() -> None:
+    store = Forgetful()
+    with connect("local") as db:
+        documents: Documents[Drawing] = Documents(db, Drawing, blobs=store)
+        documents.create("o1", "p1")
+        worker = Worker(documents, authorise=anybody)
+        (ref,) = documents.store("p1", Drawing.lines, [Line(1)])
+        documents.submit("p1", [draw(id="a", line=ref).by("c", 1)])
+        store.loses = True
+        with pytest.raises(Corrupt, match="is not in the blob store"):
+            db.run(follow(worker._process, "p1"))
+        assert documents.head("p1").version == 0
+        (outcome,) = worker.process("p1")
+        assert outcome.status == "rejected", "without its content it can never be applied"
+
+
+async def test_a_pointer_that_leads_nowhere_is_logged(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "singletable.sync"):
+        await follow(world.sync.process, "nobody's")
+        await follow(world.sync.process, "p" * 3000)
+    missing, invalid = caplog.records
+    assert (missing.levelname, invalid.levelname) == ("INFO", "WARNING")
+    assert "missing" in missing.getMessage()
+    assert "can't name a document" in invalid.getMessage()
+    assert "nobody" not in caplog.text, "a pointer's text may come from anybody"

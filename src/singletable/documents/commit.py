@@ -30,7 +30,7 @@ from singletable.documents.rows import InboxRow
 from singletable.documents.snapshots import scalars_of
 from singletable.documents.submission import refs_in, submit
 from singletable.documents.version_transaction import actions_of
-from singletable.errors import Corrupt, InvalidRequest, OutcomeUnknown, TransactionConflict, Unavailable
+from singletable.errors import Corrupt, InvalidRequest, NotFound, OutcomeUnknown, TransactionConflict, Unavailable
 from singletable.flow.port import Port
 from singletable.foundation import ready
 from singletable.operations import Cancelled, TransactWriteItems
@@ -38,6 +38,7 @@ from singletable.operations import Cancelled, TransactWriteItems
 TRIES = 60
 """How often a version is attempted before TransactionConflict is raised."""
 _LONGEST_WAIT_SECONDS = 0.5
+_LOST_HINT = "Put the blob back from a backup of the store. What was submitted stays in the inbox until then."
 _SETTLED = frozenset({"None", "ConditionalCheckFailed", "TransactionConflict", "ThrottlingError"})
 
 
@@ -109,7 +110,10 @@ async def next_version(
                 raise next(iter(held.values()))
             return []
         actions = actions_of(context, state, working, attempted, port.now())
-        await ensure_contents(port, context, state.epoch, working.contents, working.needed())
+        try:
+            await ensure_contents(port, context, state.epoch, working.contents, working.needed())
+        except NotFound as missing:  # of a content: read_head_state has found the document
+            raise Corrupt(missing.what, operation="process", hint=_LOST_HINT) from None
         try:
             await port.send(TransactWriteItems(actions, port.token()))
         except Cancelled as lost:

@@ -11,8 +11,8 @@ newer one knows. It returns the pointer to the queue, for the newer program.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from contextlib import suppress
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -31,6 +31,8 @@ AGAIN_SECONDS, AGAIN_SECONDS_FIFO = 300, 5
 """The longest delay of a returned pointer. On a FIFO queue the document's other pointers wait behind it."""
 LAMBDA_MARGIN_SECONDS = 5.0
 """A Lambda function that has less time left begins no further pointer."""
+
+log = logging.getLogger("singletable.sync")
 
 
 class Pointer(Struct, frozen=True, rename={"document_id": "project"}):
@@ -53,9 +55,13 @@ async def wake(port: Port, queue: Queue[Pointer], document_id: str, once: str) -
 
 
 async def follow(apply: Apply, document_id: str) -> None:
-    """Apply the inbox of the pointer's document. Does nothing for a missing document."""
-    with suppress(NotFound, InvalidValue):
+    """Apply the inbox of the pointer's document. A missing document and an invalid id are logged, and nothing else."""
+    try:
         await apply(document_id)
+    except NotFound:
+        log.info("a pointer to a document that is missing, or was deleted, was dropped")
+    except InvalidValue as error:
+        log.warning("a pointer that can't name a document was dropped: %s", error.what)
 
 
 async def follow_message(apply: ApplyTelling, message: Message[Pointer]) -> None:
