@@ -69,12 +69,12 @@ async def family_of(port: Port, context: Context[Any], root: str) -> Family | No
     return Family(epoch, [row async for page in pages(port, rows) for row in page])
 
 
-async def pages(port: Port, query: Query[R]) -> AsyncIterator[list[R]]:
-    """Everything of a query, consistently, a page of up to 1 MB at a time."""
+async def pages(port: Port, query: Query[R], limit: int | None = None) -> AsyncIterator[list[R]]:
+    """Everything of a query, consistently, a page at a time: of up to `limit` rows, and 1 MB."""
     prepared = prepare_query(query.consistent(), port.now())
     position: Key | None = None
     while True:
-        page = await port.send(prepared.operation(position, None))
+        page = await port.send(prepared.operation(position, limit))
         yield page.items
         position = page.after
         if position is None:

@@ -19,6 +19,7 @@ from typing import Any, Literal
 from singletable.documents.commit import process
 from singletable.documents.contents import ARGUMENTS, Content
 from singletable.documents.context import Context
+from singletable.documents.families import pages
 from singletable.documents.merge_state import (
     CHANGED,
     MERGE,
@@ -36,7 +37,7 @@ from singletable.documents.snapshots import scalar_values, scalars_of
 from singletable.documents.submission import submit_next
 from singletable.errors import InvalidRequest, NotFound, TransactionConflict
 from singletable.flow.port import Port
-from singletable.foundation import ANY, Query, prepare_query
+from singletable.foundation import ANY, Query
 
 Side = Literal["ours", "theirs"]
 TRIES = 20
@@ -150,16 +151,12 @@ async def _last_merge(port: Port, context: Context[Any], source: str, into: Vers
     """The version of one document that was merged into another last."""
     client = client_of(source)
     records: Query[MutationRecord] = context.model.rows.mutation.by_id(into.document_id, client, ANY)
-    prepared = prepare_query(records.newest_first().consistent(), port.now())
-    page = await port.send(prepared.operation(None, _PAGE))
-    while True:
-        for record in page.items:
+    async for page in pages(port, records.newest_first(), _PAGE):
+        for record in page:
             if record.name == MERGE and record.error is None:
                 state = read_merge(await _arguments(port, context, into, record))
                 return Place(source, state.version)
-        if page.after is None:
-            return None
-        page = await port.send(prepared.operation(page.after, _PAGE))
+    return None
 
 
 async def _arguments(port: Port, context: Context[Any], into: Version, record: MutationRecord) -> str:
