@@ -14,7 +14,7 @@ from examples.goals import Service, records
 from examples.goals.model import Goal, Role, Team, TeamRole, User
 from examples.goals.principal import SessionTokens
 from singletable import connect
-from tests.e2e.goals.serving import served
+from tests.support.serving import serving
 
 SECRET = "a secret of the browser's tests, long enough"
 NASTY = "<script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -44,7 +44,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         for id in ("g", "h"):
             app.create_goal("Fly", lead=User.by_id("ada"), holder=Team.by_id("T"), goal_id=id)
             app.set_role(id, User.by_id("grace"), Role.LEAD)
-        with served(target, folder / "log", secret=SECRET) as url:
+        with serving("examples.goals", target, folder / "log", "serve", "--secret", SECRET) as url:
             yield Site(url, app)
 
 

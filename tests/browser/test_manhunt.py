@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import os
 import re
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
-from tests.support.commandline import ROOT
+from tests.support.commandline import CommandLine
+from tests.support.serving import serving
 
+MODULE = "examples.manhunt"
 PICTURES = "MANHUNT_PICTURES"
 """A folder for pictures of the pages, for people to look at."""
 PATIENCE_MS = 45_000
@@ -27,53 +25,26 @@ NASTY = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 Page = Any
 
 
+@dataclass(frozen=True)
 class Demo:
     """`demo`: pages and a worker in one process, on three contacts and one with short waits and a nasty name."""
 
-    def __init__(self, folder: Path) -> None:
-        self.base = [sys.executable, "-m", "examples.manhunt", "--db", f"local:{folder}/manhunt.db"]
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.url, self.log = f"http://127.0.0.1:{self.port}", folder / "log"
-        self.run("sample")
-        self.contact = self.run("contact", "add", f"Ada {NASTY}")
-        self.run("method", "add", self.contact, "email", "ada@example.org", "--order", "1")
-        self.run("method", "add", self.contact, "sms", "+15551234567", "--order", "2", "--wait", "2")
-        self.run("method", "add", self.contact, "voice", "+15551234567", "--order", "3", "--wait", "3600")
-        with self.log.open("wb") as out:
-            command = [*self.base, "demo", "--port", str(self.port)]
-            self.process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out)
-        self.wait()
-
-    def run(self, *arguments: str) -> str:
-        done = subprocess.run(
-            [*self.base, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
-        )
-        return done.stdout.strip()
-
-    def wait(self) -> None:
-        end = time.monotonic() + 45
-        while time.monotonic() < end:
-            assert self.process.poll() is None, self.log.read_text()
-            try:
-                httpx.get(f"{self.url}/static/mark.svg")
-            except httpx.TransportError:
-                time.sleep(0.05)  # noqa: TID251 a process is waited for
-            else:
-                return
-        raise AssertionError(self.log.read_text())
-
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait(30)
+    url: str
+    log: Path
+    contact: str
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
-    started = Demo(tmp_path_factory.mktemp("manhunt"))
-    yield started
-    started.stop()
+    folder = tmp_path_factory.mktemp("manhunt")
+    run = CommandLine(MODULE, f"local:{folder}/manhunt.db")
+    run("sample")
+    contact = run("contact", "add", f"Ada {NASTY}").out.strip()
+    run("method", "add", contact, "email", "ada@example.org", "--order", "1")
+    run("method", "add", contact, "sms", "+15551234567", "--order", "2", "--wait", "2")
+    run("method", "add", contact, "voice", "+15551234567", "--order", "3", "--wait", "3600")
+    with serving(MODULE, run.target, folder / "log", "demo") as url:
+        yield Demo(url, folder / "log", contact)
 
 
 @pytest.fixture

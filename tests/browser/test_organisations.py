@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import os
 import re
-import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
@@ -25,7 +22,7 @@ from examples.organisations.import_github import import_file
 from examples.organisations.principal import SessionTokens
 from singletable import Database, connect
 from tests.e2e.organisations.files import FOLDER
-from tests.support.commandline import ROOT
+from tests.support.serving import serving
 
 PICTURES = "ORGANISATIONS_PICTURES"
 """A folder for pictures of the pages, for people to look at."""
@@ -33,64 +30,43 @@ PATIENCE_MS = 45_000
 NASTY = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 SECRET = "a secret of the tests, long enough to sign"
 FILE = FOLDER / "kubernetes.yaml"
+KUBERNETES = FILE.exists()
 Page = Any
 
 
+@dataclass(frozen=True)
 class Served:
     """`serve` with its worker, over one data file with a small organisation, and a big one where there is one."""
 
-    def __init__(self, folder: Path) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.url, self.log = f"http://127.0.0.1:{self.port}", folder / "log"
-        self.kubernetes = FILE.exists()
-        with connect(f"local:{folder}/orgs.db") as db:
-            db.create_table(organisations)
-            self.org = self.fill(db)
-        command = [sys.executable, "-m", "examples.organisations", "--db", f"local:{folder}/orgs.db"]
-        with self.log.open("wb") as out:
-            serve = [*command, "serve", "--port", str(self.port), "--secret", SECRET]
-            self.process = subprocess.Popen(serve, cwd=ROOT, stdout=out, stderr=out)
-        self.wait()
-
-    def fill(self, db: Database) -> str:
-        app = Service(db)
-        for name in ("ada", "grace", "linus"):
-            app.put_user(f"{name}@example.org", first_name=name.title())
-        org = app.create_organisation(f"Acme {NASTY}", owner="ada@example.org").organisation_id
-        app.put_service(org, "api", f"API {NASTY}")
-        app.invite(org, "grace@example.org", [Group("pilots", "api")])
-        app.accept(org, "grace@example.org")
-        if self.kubernetes:
-            import_file(db, read(FILE.read_text(), FILE.stem), app.now(), lambda done, total: None)
-        return org
+    url: str
+    org: str
 
     def token(self, email: str) -> str:
         return SessionTokens([SECRET]).issue(email)
 
-    def wait(self) -> None:
-        end = time.monotonic() + 45
-        while time.monotonic() < end:
-            assert self.process.poll() is None, self.log.read_text()
-            try:
-                httpx.get(f"{self.url}/static/mark.svg")
-            except httpx.TransportError:
-                time.sleep(0.05)  # noqa: TID251 a process is waited for
-            else:
-                return
-        raise AssertionError(self.log.read_text())
 
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait(30)
+def fill(db: Database) -> str:
+    app = Service(db)
+    for name in ("ada", "grace", "linus"):
+        app.put_user(f"{name}@example.org", first_name=name.title())
+    org = app.create_organisation(f"Acme {NASTY}", owner="ada@example.org").organisation_id
+    app.put_service(org, "api", f"API {NASTY}")
+    app.invite(org, "grace@example.org", [Group("pilots", "api")])
+    app.accept(org, "grace@example.org")
+    if KUBERNETES:
+        import_file(db, read(FILE.read_text(), FILE.stem), app.now(), lambda done, total: None)
+    return org
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    started = Served(tmp_path_factory.mktemp("organisations"))
-    yield started
-    started.stop()
+    folder = tmp_path_factory.mktemp("organisations")
+    target = f"local:{folder}/orgs.db"
+    with connect(target) as db:
+        db.create_table(organisations)
+        org = fill(db)
+    with serving("examples.organisations", target, folder / "log", "serve", "--secret", SECRET) as url:
+        yield Served(url, org)
 
 
 @pytest.fixture
@@ -230,7 +206,7 @@ def test_an_organisation_is_deleted_before_ones_eyes(open_page: Any, served: Ser
 
 
 def test_1276_people_are_a_matrix_that_can_be_read(open_page: Any, served: Served) -> None:
-    if not served.kubernetes:
+    if not KUBERNETES:
         pytest.skip("the folder of real organisation files is not here")
     page = open_page()
     sign_in(page, served.token("thockin"))
@@ -260,8 +236,8 @@ def test_1276_people_are_a_matrix_that_can_be_read(open_page: Any, served: Serve
 def test_nothing_is_wider_than_the_window(open_page: Any, served: Served, width: int) -> None:
     page = open_page()
     page.set_viewport_size({"width": width, "height": 860})
-    sign_in(page, served.token("thockin" if served.kubernetes else "ada@example.org"))
-    organisations = ["kubernetes"] if served.kubernetes else [served.org]
+    sign_in(page, served.token("thockin" if KUBERNETES else "ada@example.org"))
+    organisations = ["kubernetes"] if KUBERNETES else [served.org]
     for organisation in organisations:
         for path in ("", "/services", "/who-may", "/may", "/person?who=thockin", "/invitations", "/trail"):
             page.goto(f"/o/{organisation}{path}")

@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from tests.e2e.goals.file import FILE, NEEDS_FILE, expected
-from tests.e2e.goals.serving import served
 from tests.e2e.goals.support import enhancement, write_lines
 from tests.support.commandline import CommandLine
+from tests.support.serving import serving
 
 COST = {"requests", "round_trips", "read_units", "write_units"}
 LINES = (
@@ -105,7 +105,7 @@ def test_the_sample_is_served(tmp_path: Path) -> None:
     run = CommandLine("examples.goals", f"local:{tmp_path}/sample.db")
     assert "team T1" in run("sample").out
     assert run("init").out == "table records is ready\n"
-    with served(run.target, tmp_path / "log", "U1") as url:
+    with serving("examples.goals", run.target, tmp_path / "log", "serve", "--insecure-user", "U1") as url:
         assert "Ships find the harbour" in httpx.get(f"{url}/teams/T1").text
         assert httpx.put(f"{url}/api/subscriptions/G1-K1").status_code == 204
 

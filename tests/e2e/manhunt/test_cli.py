@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -23,6 +22,7 @@ from tests.e2e.manhunt.receivers import http_server
 from tests.e2e.manhunt.support import SECRET
 from tests.support.busy import busy_loops
 from tests.support.commandline import ROOT, CommandLine, Ran
+from tests.support.serving import free_port
 
 MODULE = "examples.manhunt"
 KEYS = [
@@ -61,12 +61,6 @@ def until(condition: Any, log: Path, seconds: float = 45) -> None:
     while not condition():
         assert time.monotonic() < end, log.read_text()
         time.sleep(0.05)  # noqa: TID251 a process is waited for
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 def outcome_of(ran: Any, searches: int) -> dict[str, float]:

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import httpx
@@ -15,7 +11,8 @@ import pytest
 from examples.organisations import organisations
 from singletable import connect
 from tests.e2e.organisations.files import FILES, expected, lower
-from tests.support.commandline import ROOT, CommandLine
+from tests.support.commandline import CommandLine
+from tests.support.serving import serving
 
 SMALL = "name: Small\nadmins: [Ada]\nmembers: [grace]\nteams: {ci/cd: {members: [GRACE], repos: {api: write}}}\n"
 COST = {"requests", "round_trips", "read_units", "write_units"}
@@ -175,31 +172,13 @@ def test_at_an_address_the_table_is_made_when_it_is_asked_for() -> None:
         assert run("get-user", "ada").json["email"] == "ada"
 
 
-def test_the_api_is_served(small: CommandLine) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+def test_the_api_is_served(small: CommandLine, tmp_path: Path) -> None:
     secret = "a secret of the tests, long enough to sign"
-    token = small("token", "grace", "--secret", secret).last_line
-    command = [sys.executable, "-m", "examples.organisations", "--db", small.target, "serve", "--port", str(port)]
-    server = subprocess.Popen([*command, "--secret", secret], cwd=ROOT, stderr=subprocess.DEVNULL)
-    try:
-        url = f"http://127.0.0.1:{port}/organisations/small"
-        assert when_up(f"{url}/details", token).json()["groups"]["owner"] == ["Ada"]
+    headers = {"Authorization": f"Bearer {small('token', 'grace', '--secret', secret).last_line}"}
+    with serving("examples.organisations", small.target, tmp_path / "log", "serve", "--secret", secret) as served:
+        url = f"{served}/organisations/small"
+        assert httpx.get(f"{url}/details", headers=headers).json()["groups"]["owner"] == ["Ada"]
         assert httpx.get(url).status_code == 401
-    finally:
-        server.terminate()
-        server.wait(20)
-
-
-def when_up(url: str, token: str) -> httpx.Response:
-    """The first answer, waited for."""
-    until = time.monotonic() + 30
-    while True:
-        try:
-            return httpx.get(url, headers={"Authorization": f"Bearer {token}"})
-        except httpx.TransportError:
-            if time.monotonic() > until:
-                raise
 
 
 @pytest.mark.parametrize("path", FILES or [None], ids=lambda p: p.stem if p else "none")

@@ -1,0 +1,53 @@
+"""An application's web server in a process of its own, on a free port."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from tests.support.commandline import ROOT
+
+PATIENCE_SECONDS = 45
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        number: int = probe.getsockname()[1]
+        return number
+
+
+@contextmanager
+def serving(module: str, target: str, log: Path, command: str, *options: str) -> Generator[str, None, None]:
+    """The address of a command that serves, as `serve`, from when it answers; what it says is in `log`."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    arguments = [sys.executable, "-m", module, "--db", target, command, "--port", str(port), *options]
+    with log.open("wb") as out:
+        process = subprocess.Popen(arguments, cwd=ROOT, stdout=out, stderr=out)
+        try:
+            _wait(f"{url}/static/mark.svg", process, log)
+            yield url
+        finally:
+            process.terminate()
+            process.wait(PATIENCE_SECONDS)
+
+
+def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < end:
+        assert process.poll() is None, log.read_text()
+        try:
+            httpx.get(url)
+        except httpx.TransportError:
+            time.sleep(0.05)  # noqa: TID251 a process is waited for
+        else:
+            return
+    raise AssertionError(f"{url} does not answer: {log.read_text()}")
