@@ -17,15 +17,16 @@ from starlette.staticfiles import StaticFiles
 
 from examples.goals import api_routes, forms, pages
 from examples.goals.errors import ApplicationError, Changed, Invalid, Missing, NotAllowed, Refused
-from examples.goals.rendering import HEADERS
-from examples.goals.requests import is_api, is_of_another_site
+from examples.goals.requests import is_api
 from examples.goals.service import Service
+from examples.shared.forms import is_of_another_site, page_headers
 from examples.shared.principal import Principal
 from singletable import InvalidCursor, InvalidValue, Unavailable
 from singletable.errors import TooLarge, TransactionConflict
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost")
 FOLDER = Path(__file__).parent
+HEADERS = page_headers()
 
 STATUS: dict[type[Exception], int] = {
     Missing: 404,

@@ -21,14 +21,13 @@ from examples.goals.requests import (
     App,
     Caller,
     Commenter,
-    Form,
-    FormFields,
     Manager,
     Reporter,
     TeamManager,
     principal_of,
 )
 from examples.goals.role_names import role_of
+from examples.shared.forms import Fields, Form
 from examples.shared.principal import DAY_SECONDS
 
 routes = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
@@ -42,7 +41,7 @@ def _to(folder: str, id: str, more: str = "") -> RedirectResponse:
 @routes.post("/sign-in")
 def sign_in(request: Request, page: Shown, form: Form) -> Response:
     """The token goes into a cookie that no script and no other site can use."""
-    token = form.get("token", "")
+    token = form.text("token")
     if principal_of(request)({"authorization": f"Bearer {token}"}) is None:
         return page.show("sign_in.html", 403, took=None, wrong=True)
     answer = RedirectResponse("/", 303)
@@ -62,14 +61,14 @@ def sign_out() -> Response:
 @routes.post("/create-user")
 def create_user(app: App, form: Form, caller: Caller) -> Response:
     """The caller, who is none here yet."""
-    app.create_user(caller, form.get("name", ""))
+    app.create_user(caller, form.text("name"))
     return RedirectResponse("/", 303)
 
 
 @routes.post("/rename-user/{user_id:path}")
 def rename_user(app: App, form: Form, caller: Caller, user_id: str) -> Response:
     app.check_self(caller, user_id)
-    app.rename_user(user_id, form.get("name", ""), form.get("was_name"))
+    app.rename_user(user_id, form.text("name"), form.given("was_name"))
     return _to("users", user_id)
 
 
@@ -85,15 +84,15 @@ def delete_user(app: App, form: Form, caller: Caller, user_id: str) -> Response:
 def create_team(app: App, form: Form, caller: Caller) -> Response:
     """Its id, where none is given, is made of its name."""
     app.check_known(caller)
-    name = form.get("name", "")
-    id = form.get("id") or re.sub(r"[^\w]+", "-", name.lower()).strip("-") or app.new_id()
+    name = form.text("name")
+    id = form.text("id") or re.sub(r"[^\w]+", "-", name.lower()).strip("-") or app.new_id()
     app.create_team(id, name, manager_id=caller)
     return _to("teams", id)
 
 
 @routes.post("/rename-team/{team_id:path}")
 def rename_team(app: App, form: Form, manager: TeamManager, team_id: str) -> Response:
-    app.rename_team(team_id, form.get("name", ""), form.get("was_name"))
+    app.rename_team(team_id, form.text("name"), form.given("was_name"))
     return _to("teams", team_id, "?show=people")
 
 
@@ -107,19 +106,19 @@ def delete_team(app: App, form: Form, manager: TeamManager, team_id: str) -> Res
 @routes.post("/set-team-role/{team_id:path}")
 def set_team_role(app: App, form: Form, manager: TeamManager, team_id: str) -> Response:
     """With a name, of somebody who may be no user here yet."""
-    user_id, role = form.get("user", ""), role_of(TeamRole, form.get("role", ""))
-    if form.get("name"):
+    user_id, role = form.text("user"), role_of(TeamRole, form.text("role"))
+    if form.text("name"):
         with suppress(AlreadyThere):
-            app.create_user(user_id, form["name"])
-    was = form.get("was_role")
+            app.create_user(user_id, form.text("name"))
+    was = form.given("was_role")
     app.set_team_role(team_id, user_id, role, role_of(TeamRole, was) if was else None)
     return _to("teams", team_id, "?show=people")
 
 
 @routes.post("/leave-team/{team_id:path}")
 def leave_team(app: App, form: Form, caller: Caller, team_id: str) -> Response:
-    app.check_team_or_self(team_id, caller, form.get("user", ""))
-    app.leave_team(team_id, form.get("user", ""))
+    app.check_team_or_self(team_id, caller, form.text("user"))
+    app.leave_team(team_id, form.text("user"))
     return _to("teams", team_id, "?show=people")
 
 
@@ -127,7 +126,7 @@ def leave_team(app: App, form: Form, caller: Caller, team_id: str) -> Response:
 @routes.post("/create-goal/{team_id:path}")
 def create_goal(app: App, form: Form, caller: Caller, team_id: str) -> Response:
     app.check_team(team_id, caller, Capability.CREATE_GOALS)
-    lead = User.by_id(form.get("lead") or caller)
+    lead = User.by_id(form.text("lead") or caller)
     made = app.create_goal(_title(form), lead=lead, holder=Team.by_id(team_id), due=_short(form, "due"))
     return _to("goals", made.id)
 
@@ -171,8 +170,8 @@ def delete_goal(app: App, form: Form, manager: Manager, goal_id: str) -> Respons
 
 @routes.post("/set-role/{goal_id:path}")
 def set_role(app: App, form: Form, manager: Manager, goal_id: str) -> Response:
-    role = role_of(Role, form.get("role", ""))
-    was = form.get("was_role")
+    role = role_of(Role, form.text("role"))
+    was = form.given("was_role")
     app.set_role(goal_id, _who(form), role, role_of(Role, was) if was else None)
     return _to("goals", goal_id, "?show=people")
 
@@ -200,13 +199,13 @@ def unsubscribe(app: App, caller: Caller, goal_id: str) -> Response:
 # --- what is said of a goal -------------------------------------------------------------------------------------------
 @routes.post("/comment/{goal_id:path}")
 def comment(app: App, form: Form, commenter: Commenter, goal_id: str) -> Response:
-    app.comment(goal_id, commenter.user.id, form.get("text", ""))
+    app.comment(goal_id, commenter.user.id, form.text("text"))
     return _to("goals", goal_id, "#activity")
 
 
 @routes.post("/check-in/{goal_id:path}")
 def check_in(app: App, page: Shown, form: Form, reporter: Reporter, goal_id: str) -> Response:
-    progress, status, text = _progress(form), _short(form, "status"), form.get("text", "")
+    progress, status, text = _progress(form), _short(form, "status"), form.text("text")
     try:
         app.check_in(reporter.goal, reporter.user.id, progress=progress, status=status, text=text, base=_base(form))
     except Changed as changed:
@@ -219,53 +218,60 @@ def check_in(app: App, page: Shown, form: Form, reporter: Reporter, goal_id: str
 
 @routes.post("/delete-entry/{goal_id:path}")
 def delete_entry(app: App, form: Form, caller: Caller, goal_id: str) -> Response:
-    entry = app.read_entry(goal_id, form.get("entry", ""))
+    entry = app.read_entry(goal_id, form.text("entry"))
     app.check_goal_or_self(goal_id, caller, User.by_id(entry.by))
     app.delete_entry(entry)
     return _to("goals", goal_id, "#activity")
 
 
 # --- fields -----------------------------------------------------------------------------------------------------------
-def _check_sure(form: FormFields) -> None:
-    if form.get("sure") != "yes":
+def _check_sure(form: Fields) -> None:
+    if form.text("sure") != "yes":
         raise Invalid("tick the box first: what is deleted does not come back")
 
 
-def _title(form: FormFields) -> str:
-    title = form.get("title", "")
+def _title(form: Fields) -> str:
+    title = form.text("title")
     if not 1 <= len(title) <= 500:
         raise Invalid("a goal has a title, of at most 500 characters")
     return title
 
 
-def _short(form: FormFields, name: str) -> str:
-    value = form.get(name, "")
+def _short(form: Fields, name: str) -> str:
+    value = form.text(name)
     if len(value) > 100:
         raise Invalid(f"{name} has at most 100 characters")
     return value
 
 
-def _progress(form: FormFields) -> int:
-    said = form.get("progress", "")
+def _progress(form: Fields) -> int:
+    said = form.text("progress")
     if not said.isdecimal() or int(said) > 100:
         raise Invalid(f"progress is 0 to 100 percent, not {said!r}")
     return int(said)
 
 
-def _base(form: FormFields) -> dict[str, Any]:
+def _base(form: Fields) -> dict[str, Any]:
     """What the page showed, of the goal's attributes."""
-    base: dict[str, Any] = {name: form[f"was_{name}"] for name in ("title", "status", "due") if f"was_{name}" in form}
-    was = form.get("was_progress", "")
+    base: dict[str, Any] = {
+        name: form.text(f"was_{name}") for name in ("title", "status", "due") if f"was_{name}" in form
+    }
+    was = form.text("was_progress")
     return base | ({"progress": int(was)} if was.isdecimal() else {})
 
 
-def _part(form: FormFields, caller: str) -> dict[str, Any]:
+def _ids(form: Fields, name: str) -> list[str]:
+    """The ids in a field, one a line or separated by commas."""
+    return [id.strip() for id in form.text(name).replace("\n", ",").split(",") if id.strip()]
+
+
+def _part(form: Fields, caller: str) -> dict[str, Any]:
     return {
-        "lead": User.by_id(form.get("lead") or caller),
-        "teams": [Team.by_id(id) for id in form.ids("teams")],
+        "lead": User.by_id(form.text("lead") or caller),
+        "teams": [Team.by_id(id) for id in _ids(form, "teams")],
         "due": _short(form, "due"),
     }
 
 
-def _who(form: FormFields) -> PersonKey:
-    return person_key(form.get("kind", "user"), form.get("id", ""))
+def _who(form: Fields) -> PersonKey:
+    return person_key(form.text("kind") or "user", form.text("id"))

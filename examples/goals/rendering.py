@@ -10,22 +10,12 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from examples.goals.model import Goal, Organisation, Team, User
 from examples.goals.role_names import TEAM_ROLES
+from examples.shared.templates import templates_in
 
 COLOURS = 8
-
-HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
-        "frame-ancestors 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-}
 
 _FOLDERS: dict[type[object], str] = {User: "users", Team: "teams", Organisation: "organisations", Goal: "goals"}
 
@@ -78,20 +68,15 @@ def colour(id: str) -> int:
     return zlib.crc32(id.encode()) % COLOURS
 
 
-def _environment() -> Environment:
-    made = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    # Type checkers see in them the types of Jinja's own helpers alone.
-    helpers: Any = made.globals
-    filters: Any = made.filters
-    helpers.update(link_to=link_to, query=query, path=path, user_path=user_path, kind_of=kind_of, team_roles=TEAM_ROLES)
-    filters.update(initials=initials, colour=colour)
-    return made
-
-
-_templates = _environment()
+_templates = templates_in(
+    Path(__file__).parent / "templates",
+    filters={"initials": initials, "colour": colour},
+    values={
+        "link_to": link_to,
+        "query": query,
+        "path": path,
+        "user_path": user_path,
+        "kind_of": kind_of,
+        "team_roles": TEAM_ROLES,
+    },
+)

@@ -1,14 +1,12 @@
-"""What the routes of the API and of the pages share: the service, who asks, what they may do, and forms."""
+"""What the routes of the API and of the pages share: the service, who asks, and what they may do."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, cast
-from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import Depends, HTTPException, Query, Request
-from starlette.datastructures import Headers
 
 from examples.goals.capabilities import Capability
 from examples.goals.model import Goal, User
@@ -16,8 +14,6 @@ from examples.goals.service import Service
 from examples.shared.principal import Principal
 
 COOKIE = "goals"
-MAX_FORM_BYTES = 64 * 1024
-_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def _service(request: Request) -> Service:
@@ -82,40 +78,3 @@ Manager = Annotated[OnGoal, Depends(_on_goal(Capability.MANAGE_GOAL))]
 Reporter = Annotated[OnGoal, Depends(_on_goal(Capability.CHECK_IN))]
 Commenter = Annotated[OnGoal, Depends(_on_goal(Capability.COMMENT))]
 TeamManager = Annotated[str, Depends(_team_manager)]
-
-
-# --- forms ------------------------------------------------------------------------------------------------------------
-class FormFields(dict[str, str]):
-    """The fields of a form, the last of each name, without white space around them."""
-
-    def base(self) -> dict[str, str]:
-        """What the page showed, from its fields `was_...`."""
-        return {name.removeprefix("was_"): value for name, value in self.items() if name.startswith("was_")}
-
-    def ids(self, name: str) -> list[str]:
-        """The ids in a field, one a line or separated by commas."""
-        return [id.strip() for id in self.get(name, "").replace("\n", ",").split(",") if id.strip()]
-
-
-async def _form(request: Request) -> FormFields:
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_FORM_BYTES:
-            raise HTTPException(413, "the form is too large")
-    pairs = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
-    form = FormFields((name, value.replace("\r\n", "\n").strip()) for name, value in pairs)
-    request.state.form = form
-    return form
-
-
-Form = Annotated[FormFields, Depends(_form)]
-
-
-def is_of_another_site(method: str, headers: Headers) -> bool:
-    """Whether a browser says that a page of another origin asks for a change. Programs send neither header."""
-    if method in _SAFE:
-        return False
-    origin = headers.get("origin")
-    foreign = origin is not None and urlsplit(origin).netloc != headers.get("host")
-    return foreign or headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")

@@ -16,8 +16,9 @@ from examples.manhunt.picture import COLUMNS, picture
 from examples.manhunt.rendering import path_to, render
 from examples.manhunt.searches import MAX_REASON
 from examples.manhunt.views import search_view
-from examples.manhunt.web import COOKIE, OUR_PAGES, App, Form, domain_of, signed_in, web_of
+from examples.manhunt.web import COOKIE, App, domain_of, signed_in, web_of
 from examples.shared.cost import metered
+from examples.shared.forms import OUR_PAGES, Form
 
 Limit = Annotated[int, Query(ge=1, le=100)]
 routes = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)

@@ -8,7 +8,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from examples.manhunt.errors import Invalid
 from examples.manhunt.model import Kind, QuietHours
 from examples.manhunt.rendering import path_to
-from examples.manhunt.web import OUR_PAGES, App, Fields, Form, PageDomain
+from examples.manhunt.web import App, PageDomain
+from examples.shared.forms import OUR_PAGES, Fields, Form
 
 routes = APIRouter(default_response_class=HTMLResponse, include_in_schema=False, dependencies=[OUR_PAGES])
 

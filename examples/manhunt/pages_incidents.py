@@ -12,8 +12,9 @@ from examples.manhunt.model import IncidentStatus
 from examples.manhunt.pages_rotas import CHOICES, choices
 from examples.manhunt.queries import Window
 from examples.manhunt.rendering import path_to, render
-from examples.manhunt.web import OUR_PAGES, App, Fields, Form, PageDomain
+from examples.manhunt.web import App, PageDomain
 from examples.shared.cost import metered
+from examples.shared.forms import OUR_PAGES, Fields, Form
 
 Limit = Annotated[int, Query(ge=1, le=100)]
 routes = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)

@@ -16,9 +16,10 @@ from examples.manhunt.pages_contacts import number
 from examples.manhunt.policies import MAX_STAGES
 from examples.manhunt.rendering import path_to, render
 from examples.manhunt.service import Service
-from examples.manhunt.web import OUR_PAGES, App, Fields, Form, PageDomain
+from examples.manhunt.web import App, PageDomain
 from examples.manhunt.zones import OnCall, on_call, on_call_between
 from examples.shared.cost import metered
+from examples.shared.forms import OUR_PAGES, Fields, Form
 
 Limit = Annotated[int, Query(ge=1, le=100)]
 WEEKS = 4

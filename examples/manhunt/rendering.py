@@ -7,23 +7,15 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from examples.manhunt.input_formats import length
 from examples.manhunt.messages import text_of
 from examples.manhunt.model import Search
 from examples.manhunt.times import clock, day, duration, iso
+from examples.shared.forms import page_headers
+from examples.shared.templates import templates_in
 
-HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; "
-        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
+HEADERS = page_headers(scripts=True)
 
 
 def render(template: str, status: int = 200, **values: Any) -> HTMLResponse:
@@ -41,20 +33,8 @@ def text(search: Search) -> str:
     return text_of(search.message, search.metadata)
 
 
-def _environment() -> Environment:
-    made = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    # Type checkers see in them the types of Jinja's own helpers alone.
-    helpers: Any = made.globals
-    filters: Any = made.filters
-    helpers.update(path_to=path_to)
-    filters.update(duration=duration, clock=clock, day=day, iso=iso, length_of=length, text=text)
-    return made
-
-
-_templates = _environment()
+_templates = templates_in(
+    Path(__file__).parent / "templates",
+    filters={"duration": duration, "clock": clock, "day": day, "iso": iso, "length_of": length, "text": text},
+    values={"path_to": path_to},
+)

@@ -19,7 +19,8 @@ from examples.manhunt import searches
 from examples.manhunt.errors import AlreadyEnded, Missing
 from examples.manhunt.messages import text_of
 from examples.manhunt.model import Status
-from examples.manhunt.web import App, Form, web_of
+from examples.manhunt.web import App, web_of
+from examples.shared.forms import Fields, Form
 
 MAX_SAID = 200
 routes = APIRouter(prefix="/telephone", include_in_schema=False)
@@ -31,7 +32,7 @@ def signature(token: str, url: str, form: Mapping[str, str]) -> str:
     return b64encode(hmac.new(token.encode(), text.encode(), hashlib.sha1).digest()).decode()
 
 
-async def _signed(request: Request, form: Form) -> dict[str, str]:
+async def _signed(request: Request, form: Form) -> Fields:
     """The fields of a request that the provider signed."""
     web = web_of(request)
     if web.telephone is None:
@@ -44,7 +45,7 @@ async def _signed(request: Request, form: Form) -> dict[str, str]:
     return form
 
 
-Signed = Annotated[dict[str, str], Depends(_signed)]
+Signed = Annotated[Fields, Depends(_signed)]
 
 
 @routes.post("/text")

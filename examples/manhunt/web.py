@@ -1,11 +1,9 @@
-"""What the routes of the web application share: the service, who asks, and forms."""
+"""What the routes of the web application share: the service, and who asks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, cast
-from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import Depends, HTTPException, Request
 
@@ -15,8 +13,6 @@ from examples.manhunt.service import Service
 from examples.shared.principal import Principal
 
 COOKIE = "manhunt"
-MAX_FORM_BYTES = 64 * 1024
-MAX_FIELDS = 1000
 
 
 @dataclass(frozen=True)
@@ -55,40 +51,6 @@ def _domain(request: Request) -> str:
     return found
 
 
-class Fields(dict[str, str]):
-    """The fields of a form, the last of each name; `all` has each of a name."""
-
-    def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
-        super().__init__(pairs)
-        self.pairs = pairs
-
-    def text(self, name: str) -> str:
-        return self.get(name, "").strip()
-
-    def all(self, name: str) -> list[str]:
-        return [value for key, value in self.pairs if key == name]
-
-
-async def _form(request: Request) -> Fields:
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_FORM_BYTES:
-            raise HTTPException(413, "the form is too large")
-    if body.count(b"&") >= MAX_FIELDS:
-        raise HTTPException(413, "the form has too many fields")
-    return Fields(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
-
-
-def _from_our_pages(request: Request) -> None:
-    """Refuse what a page of another site makes a browser send."""
-    site = request.headers.get("sec-fetch-site", "same-origin")
-    origin = request.headers.get("origin")
-    foreign = origin is not None and urlsplit(origin).netloc != request.headers.get("host")
-    if foreign or site not in ("same-origin", "none"):
-        raise HTTPException(403, "this form belongs to another site")
-
-
 def signed_in(request: Request) -> str:
     """The domain of somebody at a page."""
     domain = domain_of(request)
@@ -100,5 +62,3 @@ def signed_in(request: Request) -> str:
 App = Annotated[Service, Depends(_service)]
 Domain = Annotated[str, Depends(_domain)]
 PageDomain = Annotated[str, Depends(signed_in)]
-Form = Annotated[Fields, Depends(_form)]
-OUR_PAGES = Depends(_from_our_pages)

@@ -21,7 +21,7 @@ from examples.organisations.rendering import path_to, render
 from examples.organisations.roles import CAPABILITIES
 from examples.organisations.web import App, caller_of
 from examples.shared.cost import metered
-from examples.shared.forms import OUR_PAGES, Form
+from examples.shared.forms import OUR_PAGES, Fields, Form
 from singletable import Page
 
 COOKIE = "organisations"
@@ -62,7 +62,7 @@ def start(request: Request, app: App) -> Response:
 @routes.post("/sign-in", dependencies=[OUR_PAGES])
 def sign_in(request: Request, form: Form) -> Response:
     """A session token goes into a cookie that no script and no other site can use."""
-    token = form.get("token", "").strip()
+    token = form.text("token")
     if caller_of(request, {"authorization": f"Bearer {token}"}) is None:
         return render("sign_in.html", 401, wrong=True)
     answer = RedirectResponse("/", 303)
@@ -81,7 +81,7 @@ def sign_out() -> Response:
 @routes.post("/me", dependencies=[OUR_PAGES])
 def put_me(app: App, me: Me, form: Form) -> Response:
     names = ("first_name", "last_name", "phone")
-    app.put_user(me, **{name: form.get(name, "").strip()[:200] for name in names})
+    app.put_user(me, **{name: form.text(name)[:200] for name in names})
     return RedirectResponse("/", 303)
 
 
@@ -225,7 +225,7 @@ def delete(app: App, me: Me, organisation_id: str, form: Form) -> Response:
 @routes.post("/o/{organisation_id}/services", dependencies=[OUR_PAGES])
 def put_service(app: App, me: Me, organisation_id: str, form: Form) -> Response:
     service_id = _said(form, "service")
-    app.put_service(organisation_id, service_id, form.get("name", "").strip()[:200] or service_id, by=me)
+    app.put_service(organisation_id, service_id, form.text("name")[:200] or service_id, by=me)
     return RedirectResponse(path_to(organisation_id, "services"), 303)
 
 
@@ -237,7 +237,7 @@ def delete_service(app: App, me: Me, organisation_id: str, form: Form) -> Respon
 
 @routes.post("/o/{organisation_id}/invitations", dependencies=[OUR_PAGES])
 def invite(app: App, me: Me, organisation_id: str, form: Form) -> Response:
-    groups = [Group(name) for name in (form.get("group", "").strip()[:200],) if name]
+    groups = [Group(name) for name in (form.text("group")[:200],) if name]
     app.invite(organisation_id, _said(form, "email"), groups, by=me)
     return RedirectResponse(path_to(organisation_id, "invitations"), 303)
 
@@ -251,13 +251,13 @@ def withdraw(app: App, me: Me, organisation_id: str, form: Form) -> Response:
 @routes.post("/o/{organisation_id}/give", dependencies=[OUR_PAGES])
 def give(app: App, me: Me, organisation_id: str, form: Form) -> Response:
     app.add_to_groups(organisation_id, _said(form, "who"), [_group(form)], by=me)
-    return RedirectResponse(path_to(organisation_id, "person", who=form["who"]), 303)
+    return RedirectResponse(path_to(organisation_id, "person", who=form.text("who")), 303)
 
 
 @routes.post("/o/{organisation_id}/take", dependencies=[OUR_PAGES])
 def take(app: App, me: Me, organisation_id: str, form: Form) -> Response:
     app.remove_from_groups(organisation_id, _said(form, "who"), [_group(form)], by=me)
-    return RedirectResponse(path_to(organisation_id, "person", who=form["who"]), 303)
+    return RedirectResponse(path_to(organisation_id, "person", who=form.text("who")), 303)
 
 
 @routes.post("/o/{organisation_id}/remove", dependencies=[OUR_PAGES])
@@ -287,13 +287,13 @@ def _page(template: str, seen: Seen, tab: str, **found: Any) -> Response:
     return render(template, seen=seen, id=seen.organisation.organisation_id, may=may, tab=tab, **found)
 
 
-def _said(form: dict[str, str], name: str) -> str:
+def _said(form: Fields, name: str) -> str:
     """A field that has to be filled in."""
-    text = form.get(name, "").strip()
+    text = form.text(name)
     if not 0 < len(text) <= 254:
         raise Invalid(f"fill in {name}, with at most 254 characters")
     return text
 
 
-def _group(form: dict[str, str]) -> Group:
-    return Group(_said(form, "group"), form.get("service", "").strip() or None)
+def _group(form: Fields) -> Group:
+    return Group(_said(form, "group"), form.text("service") or None)

@@ -8,12 +8,14 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from examples.organisations.groups import Group, group_at, parse
 from examples.organisations.model import GroupMember
 from examples.organisations.output import said
-from examples.shared.forms import HEADERS
+from examples.shared.forms import page_headers
+from examples.shared.templates import templates_in
+
+HEADERS = page_headers()
 
 
 def render(template: str, status: int = 200, **values: Any) -> HTMLResponse:
@@ -44,20 +46,8 @@ def group_of(member: GroupMember) -> Group:
     return group_at(member.scope, member.group)
 
 
-def _environment() -> Environment:
-    made = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    # Type checkers see in them the types of Jinja's own helpers alone.
-    helpers: Any = made.globals
-    filters: Any = made.filters
-    helpers.update(path_to=path_to)
-    filters.update(day=day, minute=minute, said=said, group_text=group_text, group_of=group_of)
-    return made
-
-
-_templates = _environment()
+_templates = templates_in(
+    Path(__file__).parent / "templates",
+    filters={"day": day, "minute": minute, "said": said, "group_text": group_text, "group_of": group_of},
+    values={"path_to": path_to},
+)
