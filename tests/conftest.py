@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.conformance.recorder import valid_requests as valid_requests
+from tests.support import engine_option
 
 settings.register_profile(
     "default", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
@@ -21,6 +22,11 @@ settings.register_profile(
 settings.register_profile("more", settings.get_profile("default"), derandomize=False, max_examples=2000)
 settings.register_profile("quick", settings.get_profile("default"), max_examples=25)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
+    """The option `--engine`, its fixture and its marker."""
+    pluginmanager.register(engine_option, "engine_option")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from obstore.store import MemoryStore
 
-from singletable import connect
 from singletable.documents import BlobStore, Documents, LocalBlobs, ObjectBlobs
 from tests.documents.models import Project, app
 from tests.documents.shells import STORES, World, make_store, opened
 from tests.faults.fixtures import clock, engine_url, faults, kind, proxy, pytest_runtest_makereport
 from tests.support.emulators import aws_emulator
+from tests.support.engines import fresh
 
 __all__ = [
     "aws_emulator",
@@ -49,7 +49,7 @@ async def world(kind: str, store: BlobStore) -> AsyncIterator[World]:
 @pytest.fixture
 def light() -> Iterator[Documents[Project]]:
     """The blocking documents in memory, for many contents."""
-    with connect("local") as db:
+    with fresh() as db:
         made = Documents(db, Project, blobs=ObjectBlobs(MemoryStore()))
         yield made
         for listing in made.page("o1"):
@@ -59,7 +59,7 @@ def light() -> Iterator[Documents[Project]]:
 @pytest.fixture
 def docs(tmp_path: Path) -> Iterator[Documents[Project]]:
     """The blocking documents on a directory, for what shells and stores do not differ in."""
-    with connect("local") as db:
+    with fresh() as db:
         made = Documents(db, Project, blobs=LocalBlobs(tmp_path / "blobs"))
         yield made
         for listing in made.page("o1"):

@@ -12,9 +12,9 @@ from urllib.request import Request, urlopen
 
 from obstore.store import MemoryStore, S3Store
 
-from singletable import connect, connect_async
 from singletable.documents import AsyncDocuments, BlobStore, Documents, LocalBlobs, ObjectBlobs
 from tests.documents.models import Project
+from tests.support.engines import fresh, fresh_async
 
 STORES = ("local", "memory", "s3")
 
@@ -53,10 +53,10 @@ class World:
 async def opened(kind: str, store: BlobStore, **options: Any) -> AsyncIterator[World]:
     """Documents of a kind over an engine of their own."""
     if kind == "awaiting":
-        async with connect_async("local") as adb:
+        async with fresh_async() as adb:
             yield World(AsyncDocuments(adb, Project, blobs=store, **options), adb, store)
     else:
-        with connect("local") as db:
+        with fresh() as db:
             documents: Any = Disguised(Documents(db, Project, blobs=store, **options))
             yield World(documents, db, store)
 

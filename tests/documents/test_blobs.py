@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from singletable import InvalidValue, Unavailable, connect
+from singletable import InvalidValue, Unavailable
 from singletable.documents import BlobStore, Documents, LocalBlobs
 from singletable.documents.canonical_json import JsonCodec
 from singletable.documents.contents import Content, Contents, prefix_of
@@ -24,6 +24,7 @@ from singletable.records import flows
 from singletable.schema import ANY
 from singletable.schema.models import model_of
 from tests.documents.models import Project, Shape, grow, move_shape, note, nothing, put_shape, swallow
+from tests.support.engines import fresh
 
 DATA = b'{"text":"hello","x":1,"y":2}'
 PATH = "o1/projects/p1/shapes/" + hashlib.sha256(DATA).hexdigest() + ".json.gz"
@@ -68,7 +69,7 @@ def test_ids_stay_within_their_folder() -> None:
 
 
 def test_ids_of_every_sort_are_documents(store: BlobStore) -> None:
-    with connect("local") as db:
+    with fresh() as db:
         docs = Documents(db, Project, blobs=store)
         for id in ("../p1", "a/b", "..", "p#1", "ü ñ", "p1%", "p1"):
             docs.create("o/1", id)
@@ -102,7 +103,7 @@ ATTACKS = {
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_blob_that_is_not_what_it_was_is_one_clear_error_and_nothing_is_lost(store: BlobStore, attack: str) -> None:
-    with connect("local") as db:
+    with fresh() as db:
         docs = Documents(db, Project, blobs=store, max_content_bytes=1 << 20)
         docs.create("o1", "p1")
         docs.apply("p1", [put_shape(id="s", shape=Shape(1, 2, "hello")).by("c", 1)])
@@ -152,7 +153,7 @@ async def _emptied(docs: Documents[Project]) -> None:
 
 
 def test_a_foreign_blob_under_the_name_of_a_new_one_is_found_before_the_commit(store: BlobStore) -> None:
-    with connect("local") as db:
+    with fresh() as db:
         docs = Documents(db, Project, blobs=store)
         docs.create("o1", "p1")
         store.put(PATH, gzip.compress(b'"somebody else\'s"'))
@@ -213,7 +214,7 @@ def test_a_directory_that_fails_is_unavailable_and_consumes_no_id(docs: Document
 
 
 def test_without_a_store_documents_say_what_to_give() -> None:
-    with connect("local") as db, pytest.raises(NotConfigured, match="Project has no blob store"):
+    with fresh() as db, pytest.raises(NotConfigured, match="Project has no blob store"):
         Documents(db, Project)
 
 

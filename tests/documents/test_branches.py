@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from obstore.store import MemoryStore
 
-from singletable import AlreadyExists, InvalidValue, NotFound, Unavailable, connect
+from singletable import AlreadyExists, InvalidValue, NotFound, Unavailable
 from singletable.documents import Documents, ObjectBlobs, flows
 from tests.documents.models import Project, Shape, delete_shape, move_shape, put_comment, put_shape, put_shapes, rename
 from tests.documents.recording import recorded
 from tests.documents.shells import World
 from tests.documents.stepping import Stepped, SteppingPort, at_random
+from tests.support.engines import fresh
 
 OLD, NEW = Shape(1, 1, "old"), Shape(2, 2, "new")
 GARBAGE = Shape(7, 7, "garbage")
@@ -21,7 +22,7 @@ GARBAGE = Shape(7, 7, "garbage")
 
 @pytest.fixture
 def memory() -> Any:
-    with connect("local") as db:
+    with fresh() as db:
         yield Documents(db, Project, blobs=ObjectBlobs(MemoryStore()))
 
 

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from obstore.store import S3Store
 
-from singletable import Unavailable, connect
+from singletable import Unavailable
 from singletable.documents import Documents, ObjectBlobs
 from tests.documents.faulty_bucket import faulty_bucket
 from tests.documents.models import Project, Shape, put_shape
 from tests.documents.shells import s3_blobs
 from tests.faults.actions import Action, ApplyThenCut, DropBefore, Refuse
 from tests.faults.rules import Faults, Match, Rule
+from tests.support.engines import fresh
 
 pytestmark = pytest.mark.xdist_group("emulator")
 
@@ -35,7 +36,7 @@ def docs(aws_emulator: str, faults: Faults) -> Iterator[Documents[Project]]:
     """Documents in a bucket behind a proxy; the client of the bucket tries twice, without much of a wait."""
     bucket = f"b-{secrets.token_hex(8)}"
     s3_blobs(aws_emulator, bucket)
-    with faulty_bucket(aws_emulator, faults) as url, connect("local") as db:
+    with faulty_bucket(aws_emulator, faults) as url, fresh() as db:
         options: dict[str, Any] = {"client_options": {"allow_http": True}}
         soon = timedelta(milliseconds=1)
         backoff: Any = {"init_backoff": soon, "max_backoff": soon, "base": 2}

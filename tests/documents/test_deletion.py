@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from obstore.store import MemoryStore
 
-from singletable import AlreadyExists, NotFound, connect
+from singletable import AlreadyExists, NotFound
 from singletable.documents import Documents, ObjectBlobs, flows
 from singletable.documents.document import document_model
 from singletable.foundation import ANY, model_for
@@ -19,13 +19,14 @@ from tests.documents.stepping import Stepped, SteppingPort, at_random
 from tests.faults.actions import Unprocessed
 from tests.faults.port import make_faulty
 from tests.faults.rules import Faults, Match, Rule
+from tests.support.engines import fresh
 
 OLD, NEW = Shape(1, 1, "old"), Shape(2, 2, "new")
 
 
 @pytest.fixture
 def memory() -> Iterator[Documents[Project]]:
-    with connect("local") as db:
+    with fresh() as db:
         yield Documents(db, Project, blobs=ObjectBlobs(MemoryStore()))
 
 

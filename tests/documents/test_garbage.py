@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from obstore.store import MemoryStore
 
-from singletable import Database, NotFound, Table, Unavailable, connect
+from singletable import Database, NotFound, Table, Unavailable
 from singletable.documents import Document, Documents, Items, ObjectBlobs, flows
 from singletable.documents.contents import Content, content_of
 from singletable.records import flows as records
@@ -20,6 +20,7 @@ from tests.documents.stepping import Stepped, SteppingPort, at_random
 from tests.faults.actions import NotThereYet, PartialPage
 from tests.faults.port import make_faulty
 from tests.faults.rules import Faults, Match, Rule
+from tests.support.engines import fresh
 
 GARBAGE = [Shape(n, n, "garbage") for n in range(3)]
 LONG = 2000
@@ -28,7 +29,7 @@ LARGE = Shape(9, 9, "x" * 2000)
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    with connect("local") as made:
+    with fresh() as made:
         yield made
 
 

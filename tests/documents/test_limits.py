@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from singletable import InvalidRequest, Table, Unavailable, connect
+from singletable import InvalidRequest, Table, Unavailable
 from singletable.documents import Documents, LocalBlobs, Submission
 from singletable.errors import DeclarationError
 from singletable.records import flows
 from singletable.schema import ANY
 from tests.documents.models import Project, Shape, note, put_comment, put_shape, put_shapes, rename, said, shout
+from tests.support.engines import fresh
 
 
 def parts_of(docs: Documents[Project], id: str) -> list[Any]:
@@ -156,7 +157,7 @@ def test_two_classes_share_a_table_and_never_an_item(tmp_path: Any) -> None:
         draft.strokes["s"] = points
         draft.raw["r"] = data
 
-    with connect("local") as db:
+    with fresh() as db:
         store = LocalBlobs(tmp_path)
         boards, sketches = Documents(db, Board, blobs=store), Documents(db, Sketch, blobs=store)
         boards.create("o", "1")

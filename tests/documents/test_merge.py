@@ -9,19 +9,20 @@ from typing import Any
 import pytest
 from obstore.store import MemoryStore
 
-from singletable import InvalidRequest, NotFound, connect
+from singletable import InvalidRequest, NotFound
 from singletable.documents import Conflict, Documents, Mutation, ObjectBlobs, Place, flows
 from singletable.errors import TransactionConflict
 from tests.documents.models import Project, Shape, delete_shape, move_shape, put_comment, put_shape, rename
 from tests.documents.shells import World
 from tests.documents.stepping import SteppingPort, at_random
+from tests.support.engines import fresh
 
 OLD, NEW = Shape(1, 1, "old"), Shape(2, 2, "new")
 
 
 @pytest.fixture
 def memory() -> Iterator[Documents[Project]]:
-    with connect("local") as db:
+    with fresh() as db:
         yield Documents(db, Project, blobs=ObjectBlobs(MemoryStore()))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from obstore.store import MemoryStore
 
-from singletable import Table, connect, connect_async
+from singletable import Table
 from singletable.documents import (
     AsyncDocuments,
     Bounds,
@@ -27,6 +27,7 @@ from singletable.documents import (
 )
 from singletable.errors import Denied, Unavailable
 from tests.documents.shells import Disguised
+from tests.support.engines import fresh, fresh_async
 
 app = Table("poison-test", indexes=["gsi1"])
 BOUNDS = Bounds(seconds=0.5, argument_bytes=20_000, result_bytes=100_000, changes=100)
@@ -141,12 +142,12 @@ def go_wrong(draft: Draft[Project], *, how: str) -> None:
 async def docs(kind: str, tmp_path: Path) -> AsyncIterator[AsyncDocuments[Project]]:
     """Both shells; what is left is sound."""
     if kind == "awaiting":
-        async with connect_async("local") as adb:
+        async with fresh_async() as adb:
             made = AsyncDocuments(adb, Project, blobs=LocalBlobs(tmp_path))
             yield made
             assert await made.check("p1") == []
     else:
-        with connect("local") as db:
+        with fresh() as db:
             disguised: Any = Disguised(Documents(db, Project, blobs=LocalBlobs(tmp_path)))
             yield disguised
             assert await disguised.check("p1") == []
@@ -212,7 +213,7 @@ def test_an_interrupt_is_the_process_own() -> None:
     interrupts = [KeyboardInterrupt()]
     WORST["interrupt"] = lambda: raise_it(interrupts.pop()) if interrupts else None
     try:
-        with connect("local") as db:
+        with fresh() as db:
             docs = Documents(db, Project, blobs=ObjectBlobs(MemoryStore()))
             docs.create("o1", "p1")
             docs.submit("p1", [go_wrong(how="interrupt").by("a", 1)])
@@ -245,7 +246,7 @@ def test_the_time_for_reading_contents_is_not_the_mutations() -> None:
     def copy(draft: Draft[Copied]) -> None:
         draft.texts["c"] = "".join(draft.texts.all().values()) + draft.texts["a"]
 
-    with connect("local") as db:
+    with fresh() as db:
         docs = Documents(db, Copied, blobs=Slow(MemoryStore()))
         docs.create("o1", "p1")
         docs.apply("p1", [write().by("a", 1)])
@@ -281,7 +282,7 @@ def test_an_unknown_error_of_the_blob_store_rejects_nothing(error: Exception) ->
         draft.texts.pop("a")
 
     blobs = Failing(MemoryStore())
-    with connect("local") as db:
+    with fresh() as db:
         docs = Documents(db, Stored, blobs=blobs)
         docs.create("o1", "p1")
         docs.apply("p1", [write().by("a", 1)])
@@ -311,6 +312,7 @@ with connect("local") as db:
 """
 
 
+@pytest.mark.embedded("the program of limited memory starts its own")
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit of an address space")
 def test_in_a_process_of_limited_memory_a_mutation_that_wants_more_is_rejected() -> None:
     ran = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True, check=False)

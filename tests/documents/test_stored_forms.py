@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from singletable import Entity, Table, connect
+from singletable import Entity, Table
 from singletable.documents import Document, Documents, Draft, Items, LocalBlobs, collection
 from singletable.documents.rows import Place
 from singletable.schema import model_of
 from singletable.schema.catalogue import catalogue
 from singletable.schema.key_values import SEPARATORS
+from tests.support.engines import fresh
 from tests.support.raw import all_items
 
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=timezone.utc)
@@ -107,7 +108,7 @@ def test_a_document_lives_in_a_table_with_any_separator(separator: str, tmp_path
     table = Table("documents", indexes=["gsi1"], separator=separator)
     project = declared(table)
     put = project.__document__.mutators["put"]
-    with connect("local") as db:
+    with fresh() as db:
         docs: Documents[Any] = Documents(db, project, blobs=LocalBlobs(tmp_path / "blobs"))
         docs.create("o/1-a#", "p-1/a#")
         docs.create("o/1", "p-1")

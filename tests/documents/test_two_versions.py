@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from singletable import InvalidRequest, InvalidValue, Table, connect, connect_async
+from singletable import InvalidRequest, InvalidValue, Table
 from singletable.documents import (
     AsyncDocuments,
     Bounds,
@@ -25,6 +25,7 @@ from singletable.documents import (
 from singletable.errors import Corrupt, DeclarationError
 from tests.documents.shells import Disguised
 from tests.faults.clock import Clock
+from tests.support.engines import fresh, fresh_async
 
 WAITS = 600.0
 
@@ -125,10 +126,10 @@ class Bench:
 @pytest.fixture
 async def bench(kind: str, tmp_path: Path, clock: Clock) -> AsyncIterator[Bench]:
     if kind == "awaiting":
-        async with connect_async("local", clock=clock.now) as adb:
+        async with fresh_async(clock=clock.now) as adb:
             yield Bench(kind, adb, LocalBlobs(tmp_path), clock)
     else:
-        with connect("local", clock=clock.now) as db:
+        with fresh(clock=clock.now) as db:
             yield Bench(kind, db, LocalBlobs(tmp_path), clock)
 
 
@@ -239,7 +240,7 @@ def test_upcasters_are_declared_once_for_each_version_before(tmp_path: Path) -> 
             kind.shapes.upcast(version)(same)
     with pytest.raises(DeclarationError, match="first version is 1"):
         collection(version=0)
-    with connect("local") as db:
+    with fresh() as db:
         shapes = Documents(db, kind, blobs=LocalBlobs(tmp_path)).create("o1", "p1").shapes
     with pytest.raises(InvalidRequest, match="class's collection"):
         shapes.upcast(1)

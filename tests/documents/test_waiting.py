@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from singletable import InvalidRequest, Table, Unavailable, connect, connect_async
+from singletable import InvalidRequest, Table, Unavailable
 from singletable.documents import AsyncDocuments, Bounds, Document, Documents, Draft, LocalBlobs, Mutation
 from tests.documents.shells import Disguised
 from tests.faults.clock import Clock
+from tests.support.engines import fresh, fresh_async
 
 app = Table("waiting-test", indexes=["gsi1"])
 DAY = 86_400.0
@@ -29,10 +30,10 @@ def note(draft: Draft[Project], *, word: str) -> None:
 @pytest.fixture
 async def docs(kind: str, tmp_path: Path, clock: Clock) -> AsyncIterator[AsyncDocuments[Project]]:
     if kind == "awaiting":
-        async with connect_async("local", clock=clock.now) as adb:
+        async with fresh_async(clock=clock.now) as adb:
             yield AsyncDocuments(adb, Project, blobs=LocalBlobs(tmp_path))
     else:
-        with connect("local", clock=clock.now) as db:
+        with fresh(clock=clock.now) as db:
             disguised: Any = Disguised(Documents(db, Project, blobs=LocalBlobs(tmp_path)))
             yield disguised
 

@@ -8,21 +8,22 @@ from typing import Any
 import pytest
 from obstore.store import MemoryStore
 
-from singletable import InvalidRequest, connect, connect_async
+from singletable import InvalidRequest
 from singletable.documents import AsyncDocuments, Document, Documents, LocalBlobs
 from singletable.errors import DeclarationError
 from tests.documents.models import Project, note, rename
 from tests.documents.shells import World
+from tests.support.engines import fresh, fresh_async
 
 ONE = rename(name="x")
 
 
 @pytest.mark.parametrize("blobs", ["/tmp/x", Path("/tmp/x"), MemoryStore(), LocalBlobs, 7])
 async def test_what_is_no_blob_store_is_refused_at_once(blobs: Any) -> None:
-    with connect("local") as db, pytest.raises(InvalidRequest, match="no blob store") as refused:
+    with fresh() as db, pytest.raises(InvalidRequest, match="no blob store") as refused:
         Documents(db, Project, blobs=blobs)
     assert "LocalBlobs(directory)" in refused.value.hint
-    async with connect_async("local") as adb:
+    async with fresh_async() as adb:
         with pytest.raises(InvalidRequest, match="no blob store"):
             AsyncDocuments(adb, Project, blobs=blobs)
 
@@ -30,17 +31,17 @@ async def test_what_is_no_blob_store_is_refused_at_once(blobs: Any) -> None:
 @pytest.mark.parametrize("kind", [dict, Document])
 async def test_what_is_no_document_class_is_refused_at_once(kind: Any, tmp_path: Path) -> None:
     store = LocalBlobs(tmp_path)
-    with connect("local") as db, pytest.raises(DeclarationError, match=f"{kind.__name__} is no document"):
+    with fresh() as db, pytest.raises(DeclarationError, match=f"{kind.__name__} is no document"):
         Documents(db, kind, blobs=store)
-    async with connect_async("local") as adb:
+    async with fresh_async() as adb:
         with pytest.raises(DeclarationError, match=f"{kind.__name__} is no document"):
             AsyncDocuments(adb, kind, blobs=store)
 
 
 async def test_a_database_of_the_other_shell_is_refused_by_name(tmp_path: Path) -> None:
     store = LocalBlobs(tmp_path)
-    blocking: Any = connect("local")
-    awaiting: Any = connect_async("local")
+    blocking: Any = fresh()
+    awaiting: Any = fresh_async()
     with blocking as db, pytest.raises(InvalidRequest, match=r"that connect_async\(\) returns, not a Database"):
         AsyncDocuments(db, Project, blobs=store)
     async with awaiting as adb:

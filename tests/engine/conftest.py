@@ -1,4 +1,4 @@
-"""One suite for both shells and for every engine: `shell` is a database with nothing in it."""
+"""One suite for both shells, on the engine of `--engine`: `shell` is a database with nothing in it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.support.shells import KINDS, Shell, engines, opened
-
-
-@pytest.fixture(params=engines())
-def target(request: pytest.FixtureRequest) -> str:
-    name: str = request.param
-    return name
+from tests.support.shells import KINDS, Shell, opened
 
 
 @pytest.fixture(params=KINDS)
@@ -22,6 +16,6 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-async def shell(kind: str, target: str) -> AsyncIterator[Shell]:
-    async with opened(kind, target) as made:
+async def shell(kind: str) -> AsyncIterator[Shell]:
+    async with opened(kind) as made:
         yield made

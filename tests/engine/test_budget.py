@@ -61,6 +61,7 @@ def test_unknown_limit(budget):
 """
 
 
+@pytest.mark.embedded("the tests within are a user's, on the engine of a user")
 def test_a_test_fails_when_it_takes_more_than_it_says(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from singletable import Database, connect
+from singletable import Database
 from singletable.operations import (
     BatchGetItem,
     CheckItem,
@@ -28,6 +28,7 @@ from singletable.operations.answers import RAW
 from singletable.tables import Index, TableDefinition, create
 from singletable.values import to_attribute_value
 from tests.support.capacity import Cost, batch_get_cost, check_cost, get_cost, page_cost, write_cost
+from tests.support.engines import fresh
 
 TABLE = TableDefinition(
     "capacity",
@@ -42,7 +43,7 @@ KEY = {"pk": {"S": "p"}, "sk": {"S": "s"}}
 
 @pytest.fixture(scope="module")
 def db() -> Iterator[Database]:
-    with connect("local") as database:
+    with fresh() as database:
         database.run(create(database.port, TABLE))
         yield database
 

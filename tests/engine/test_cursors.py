@@ -9,6 +9,7 @@ import pytest
 from singletable import InvalidCursor, Query, at_least, attr, before, connect, key_of
 from singletable.errors import NotConfigured
 from singletable.wire import Credentials, StaticCredentials
+from tests.support.engines import fresh
 from tests.support.models import EPOCH, Membership, Note, User, membership
 from tests.support.shells import Shell
 
@@ -129,7 +130,7 @@ async def test_a_mixed_query_has_cursors_too(filled: Shell) -> None:
 
 
 def test_without_a_key_a_cursor_says_what_to_set() -> None:
-    with connect("local") as engine:
+    with fresh() as engine:
         target = engine.target.endpoint.url
         engine.write_many(puts=EVERY)
         known = StaticCredentials(Credentials("AKIDEXAMPLE", "secret"))
@@ -142,7 +143,7 @@ def test_without_a_key_a_cursor_says_what_to_set() -> None:
 
 def test_keys_are_replaced_one_after_another() -> None:
     old, new = "an old key of the cursors", "a new key of the cursors"
-    with connect("local", cursor_keys=[old]) as first:
+    with fresh(cursor_keys=[old]) as first:
         first.write_many(puts=EVERY)
         cursor = first.page(QUERY, limit=5).cursor
         url = first.target.endpoint.url
@@ -155,6 +156,7 @@ def test_keys_are_replaced_one_after_another() -> None:
             only_new.page(QUERY, after=cursor)
 
 
+@pytest.mark.embedded("a key is kept beside the file")
 def test_a_local_file_keeps_its_key(tmp_path: object) -> None:
     target = f"local:{tmp_path}/app.db"
     with connect(target) as db:

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from singletable import Entity, Key, Meter, Table, Unavailable, connect, connect_async
+from singletable import Entity, Key, Meter, Table, Unavailable
 from singletable.wire import RetryPolicy
 from tests.faults.actions import Delay, Refuse
 from tests.faults.port import make_faulty
 from tests.faults.rules import Faults, Match, Rule
+from tests.support.engines import fresh, fresh_async
 
 shop = Table("shop", indexes=["gsi1"])
 AT_ONCE = 12
@@ -41,14 +42,14 @@ def use_in_threads(faults: Faults) -> list[Any]:
         except Unavailable as error:
             return error
 
-    with connect("local", retry=NO_RETRIES) as db, ThreadPoolExecutor(AT_ONCE) as pool:
+    with fresh(retry=NO_RETRIES) as db, ThreadPoolExecutor(AT_ONCE) as pool:
         make_faulty(db.port, faults)
         return list(pool.map(use, range(AT_ONCE)))
 
 
 def use_in_tasks(faults: Faults) -> list[Any]:
     async def use() -> list[Any]:
-        async with connect_async("local", retry=NO_RETRIES) as db:
+        async with fresh_async(retry=NO_RETRIES) as db:
             make_faulty(db.port, faults)
             reads = [db.get(Order.by_id(str(number))) for number in range(AT_ONCE)]
             return await asyncio.gather(*reads, return_exceptions=True)
@@ -77,13 +78,13 @@ def test_where_the_first_fails_the_next_one_does_it(use: Callable[[Faults], list
 
 
 def test_a_first_use_is_in_no_budget() -> None:
-    with connect("local") as db, Meter() as meter:
+    with fresh() as db, Meter() as meter:
         db.create(Order(id="1"))
     assert (meter.requests, meter.round_trips, list(meter.by_operation)) == (1, 1, ["PutItem"])
 
 
 async def test_a_first_use_is_in_no_budget_of_a_task() -> None:
-    async with connect_async("local") as db:
+    async with fresh_async() as db:
         with Meter() as meter:
             await db.create(Order(id="1"))
             await db.get(Order.by_id("1"))

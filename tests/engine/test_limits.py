@@ -82,14 +82,14 @@ NUMBERS += ["1E20", "-1.5", "10.01", "10.001", "100.1", "0.001", "0.0123", "9" *
 
 @pytest.mark.malformed
 @pytest.mark.parametrize("text", NUMBERS)
-async def test_a_number_counts_what_the_engine_counts(text: str, target: str) -> None:
+async def test_a_number_counts_what_the_engine_counts(text: str) -> None:
     """The room that 1,000 copies of a number leave for a text, on the last byte of the engine's limit."""
 
     numbers = {"L": [{"N": text}] * 1000}
     base: dict[str, dict[str, Any]] = {"pk": {"S": "p"}, "sk": {"S": "s"}, "numbers": numbers, "text": {"S": ""}}
     room = MAX_ITEM_BYTES - item_size(base)
     table = model_of(Photo).table
-    async with opened("blocking", target) as shell:
+    async with opened("blocking") as shell:
         await ready(shell.port, table)
 
         async def fits(length: int) -> bool:

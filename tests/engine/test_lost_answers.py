@@ -8,11 +8,12 @@ from decimal import Decimal
 
 import pytest
 
-from singletable import AlreadyExists, NotFound, OutcomeUnknown, TransactionCancelled, attr, connect, key_of
+from singletable import AlreadyExists, NotFound, OutcomeUnknown, TransactionCancelled, attr, key_of
 from singletable.wire import RetryPolicy
 from tests.faults.actions import ApplyThenCut, DropBefore
 from tests.faults.proxy import FaultProxy
 from tests.faults.rules import Faults, Match, Rule
+from tests.support.engines import fresh_url
 from tests.support.models import Membership, User, membership
 from tests.support.shells import Shell, opened
 
@@ -27,8 +28,8 @@ def faults() -> Faults:
 
 
 @pytest.fixture
-async def shell(kind: str, target: str, faults: Faults) -> AsyncIterator[Shell]:
-    with connect(target) as engine, FaultProxy(engine.target.endpoint.url, faults) as proxy:
+async def shell(kind: str, faults: Faults) -> AsyncIterator[Shell]:
+    with fresh_url() as url, FaultProxy(url, faults) as proxy:
         async with opened(kind, proxy.url, retry=QUICK) as made:
             await made.get(KEY)
             yield made

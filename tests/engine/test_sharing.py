@@ -9,7 +9,8 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from singletable import Database, attr, connect, key_of
+from singletable import Database, attr, key_of
+from tests.support.engines import fresh
 from tests.support.models import Membership, User, membership
 from tests.support.shells import opened
 
@@ -31,7 +32,7 @@ def in_a_child(work: Callable[[], bool]) -> bool:
 
 
 def test_threads_share_a_database() -> None:
-    with connect("local") as db:
+    with fresh() as db:
         db.put(ADA)
         start = threading.Barrier(8)
 
@@ -53,7 +54,7 @@ def test_threads_share_a_database() -> None:
 
 
 def test_threads_may_be_the_first_to_use_a_table() -> None:
-    with connect("local") as db:
+    with fresh() as db:
         start = threading.Barrier(8)
 
         def work(number: int) -> None:
@@ -66,7 +67,7 @@ def test_threads_may_be_the_first_to_use_a_table() -> None:
 
 
 async def test_tasks_share_a_database_each_with_its_meter() -> None:
-    async with opened("awaiting", "local") as db:
+    async with opened("awaiting") as db:
         await db.put(ADA)
 
         async def work(number: int) -> int:
@@ -82,13 +83,13 @@ async def test_tasks_share_a_database_each_with_its_meter() -> None:
 
 
 async def test_tasks_may_be_the_first_to_use_a_table() -> None:
-    async with opened("awaiting", "local") as db:
+    async with opened("awaiting") as db:
         await asyncio.gather(*(db.put(membership(n)) for n in range(10)))
         assert len(await db.all(Membership.of_user(ADA.email))) == 10
 
 
 def test_parent_and_forked_child_use_the_same_database() -> None:
-    with connect("local") as db:
+    with fresh() as db:
         db.put(ADA)
 
         def child() -> bool:
@@ -107,7 +108,7 @@ def test_parent_and_forked_child_use_the_same_database() -> None:
 
 
 def test_the_engine_outlives_a_child_that_closes_the_database() -> None:
-    with connect("local") as db:
+    with fresh() as db:
         db.put(ADA)
         assert in_a_child(lambda: _close(db))
         assert db.get(KEY) == ADA

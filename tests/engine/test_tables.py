@@ -10,6 +10,7 @@ import pytest
 from singletable import ANY, Entity, Index, Key, NotFound, Table, connect, connect_async
 from singletable.errors import NotConfigured
 from singletable.wire import Credentials, StaticCredentials
+from tests.support.engines import fresh
 from tests.support.raw import put_raw
 from tests.support.shells import KINDS, Shell, disguised, opened
 
@@ -108,7 +109,7 @@ async def test_at_an_address_nothing_is_made_unasked(kind: str) -> None:
     table = shop()
     order = entity_of(table)
     known = StaticCredentials(Credentials("AKIDEXAMPLE", "secret"))
-    with connect("local") as engine:
+    with fresh() as engine:
         url = engine.target.endpoint.url
         shell = (
             connect_async(url, credentials=known) if kind == "awaiting" else disguised(connect(url, credentials=known))
@@ -122,6 +123,7 @@ async def test_at_an_address_nothing_is_made_unasked(kind: str) -> None:
         await shell.close()
 
 
+@pytest.mark.embedded("it opens a file again")
 @pytest.mark.parametrize("kind", KINDS)
 async def test_an_index_added_later_to_a_file_finds_what_was_there(kind: str, tmp_path: Path) -> None:
     target = f"local:{tmp_path / 'app.db'}"
@@ -145,6 +147,7 @@ LEFT_OUT: dict[str, Any] = {
 }
 
 
+@pytest.mark.embedded("it opens a file again")
 @pytest.mark.parametrize("kind", KINDS)
 async def test_what_a_new_index_leaves_out_is_told_and_written_again(kind: str, tmp_path: Path) -> None:
     """Items from before the index: of one the index has a row under a wrong key, the others are not in it at all."""
@@ -174,6 +177,7 @@ async def test_what_a_new_index_leaves_out_is_told_and_written_again(kind: str, 
         assert await shell.check(model.table) == []
 
 
+@pytest.mark.embedded("it opens a file again")
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_file_with_other_keys_is_refused(kind: str, tmp_path: Path) -> None:
     target = f"local:{tmp_path / 'app.db'}"

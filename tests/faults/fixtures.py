@@ -14,10 +14,10 @@ from zlib import crc32
 
 import pytest
 
-from singletable import connect
 from tests.faults.clock import Clock
 from tests.faults.proxy import FaultProxy
 from tests.faults.rules import Faults
+from tests.support.engines import fresh_url
 from tests.support.shells import KINDS
 
 SEED_VARIABLE = "FAULT_SEED"
@@ -59,8 +59,8 @@ def kind(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def engine_url() -> Iterator[str]:
     """The address of an engine with nothing in it."""
-    with connect("local", environ=dict(os.environ)) as db:
-        yield db.target.endpoint.url
+    with fresh_url() as url:
+        yield url
 
 
 @pytest.fixture

@@ -40,6 +40,7 @@ def test_a_process_without_descriptors_does_a_write_or_says_so(db: Database, eng
     assert db.check(shop) == []
 
 
+@pytest.mark.embedded("it opens the engine's door")
 def test_connecting_without_a_descriptor_raises_an_error_of_the_library() -> None:
     """In a process of its own: what is imported at the first connection needs one too."""
     with connect("local") as running:
@@ -75,6 +76,7 @@ def _starved(url: str, what: str) -> tuple[int, dict[str, str]]:
     return process.returncode, dict(zip(told[::2], told[1::2], strict=True))
 
 
+@pytest.mark.embedded("its file is on a full disk")
 def test_a_full_disk_ends_no_promise(tmp_path: Path) -> None:
     """The engine may write no further: its writes are of unknown outcome, and its process goes on."""
     with connect(f"local:{tmp_path / 'app.db'}", retry=RetryPolicy(attempts=2)) as db:

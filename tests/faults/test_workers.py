@@ -26,6 +26,7 @@ from singletable.tasks import TaskWorker
 from tests.faults.clock import Clock
 from tests.streams.models import Note, noted
 from tests.support.emulators import aws_emulator
+from tests.support.engines import fresh
 from tests.support.queue_operations import CreateQueue
 from tests.support.shells import Shell, disguised
 from tests.support.workers import change_worker, task_worker
@@ -184,7 +185,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 async def opened(kind: str) -> AsyncIterator[Callable[[], Shell]]:
     """Shells over one engine; each call gives one whose port is its own."""
-    with connect("local") as engine:
+    with fresh() as engine:
         made: list[Any] = []
 
         def make() -> Shell:
@@ -221,7 +222,7 @@ async def test_what_passes_is_outlived_and_the_rest_ends_it(
 def test_a_sync_worker_is_a_consumer_of_its_queue(
     aws_emulator: str, tmp_path: Path, kind_of_error: type[SingletableError]
 ) -> None:
-    with connect("local") as db:
+    with fresh() as db:
         url = db.run(db.port.to(SQS, aws_emulator).send(CreateQueue(f"q-{secrets.token_hex(6)}", {})))
         queue = Queue(url, Pointer)
         db.run(send(db.port, queue, [Outgoing(Pointer("nobody"))]))
@@ -276,5 +277,5 @@ def test_what_a_function_raises_ends_no_worker(engine_of_functions: Database, wo
 
 @pytest.fixture
 def engine_of_functions() -> Iterator[Database]:
-    with connect("local") as db:
+    with fresh() as db:
         yield db

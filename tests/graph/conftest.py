@@ -4,10 +4,11 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from singletable import Database, connect
+from singletable import Database
 from tests.faults.fixtures import clock, engine_url, faults, kind, proxy, pytest_runtest_makereport
 from tests.graph.models import records
 from tests.graph.shells import opened
+from tests.support.engines import fresh
 from tests.support.shells import Shell
 
 __all__ = ["clock", "db", "engine_url", "faults", "kind", "proxy", "pytest_runtest_makereport", "shell"]
@@ -24,6 +25,6 @@ async def shell(kind: str) -> AsyncIterator[Shell]:
 @pytest.fixture
 def db() -> Iterator[Database]:
     """The blocking database, for what the shells do not differ in; the graph in it is sound when the test ends."""
-    with connect("local") as made:
+    with fresh() as made:
         yield made
         assert made.check(records) == []

@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
-from singletable import AsyncDatabase, connect, connect_async
+from singletable import AsyncDatabase
 from singletable.graph import AsyncGraph, Graph
+from tests.support.engines import fresh, fresh_async
 from tests.support.shells import Disguised, Shell, disguised
 
 
@@ -36,7 +37,7 @@ def bound(shell: Shell | Disguised) -> AsyncGraph:
 @asynccontextmanager
 async def opened(kind: str) -> AsyncIterator[Shell]:
     """A shell of a kind over an engine of its own."""
-    shell = connect_async("local") if kind == "awaiting" else disguised(connect("local"))
+    shell = fresh_async() if kind == "awaiting" else disguised(fresh())
     try:
         yield shell
     finally:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from singletable import attr, connect
+from singletable import attr
 from singletable.connection import Target
 from singletable.flow import drive
 from singletable.records.first_use import ready
@@ -19,6 +19,7 @@ from tests.histories.checker import anomalies
 from tests.histories.history import Append, Read, Status, Transaction
 from tests.histories.simulation import Scheduler, make_turning
 from tests.histories.workload import Client, Values, World, lists, read_all
+from tests.support.engines import fresh
 
 CLIENTS = 16
 SHORT, LONG = 2_000, 100_000
@@ -37,7 +38,7 @@ class Careless(Client):
 
 
 def histories(seed: int, operations: int, kind: type[Client] = Client) -> list[Transaction]:
-    with connect("local") as db:
+    with fresh() as db:
         return history_on(db.target, seed, operations, kind)
 
 

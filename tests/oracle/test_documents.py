@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from singletable import connect
 from singletable.documents import Documents, LocalBlobs
 from singletable.documents.document import document_model
 from singletable.documents.rows import Applied
@@ -18,6 +17,7 @@ from singletable.foundation import flows
 from singletable.schema import key_of, model_of
 from tests.documents.models import Project, Shape, app, put_shape, rename
 from tests.oracle.planting import delete, put
+from tests.support.engines import fresh
 
 ROWS = document_model(Project).rows
 SHAPES = ROWS.collections["shapes"]
@@ -28,7 +28,7 @@ Docs = Documents[Project]
 @pytest.fixture
 def docs(tmp_path: Path) -> Iterator[Docs]:
     """A document of four versions and two of its shapes, and its branch; both shapes are one blob."""
-    with connect("local") as db:
+    with fresh() as db:
         made = Documents(db, Project, blobs=LocalBlobs(tmp_path))
         made.create("o1", "p1")
         made.apply("p1", [put_shape(id="s1", shape=Shape()).by("c1", 1)])

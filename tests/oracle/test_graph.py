@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from singletable import Database, connect
+from singletable import Database
 from singletable.graph import Graph
 from singletable.graph.edge_items import listing_of
 from singletable.operations import Scan
 from tests.graph.models import Goal, GoalMembership, User, records
 from tests.oracle.planting import codes, delete, edit
+from tests.support.engines import fresh
 
 GOAL, USER, ALONE = Goal.by_id("g1"), User.by_id("u1"), Goal.by_id("g2")
 EDGE = GoalMembership.between(GOAL, USER)
@@ -21,7 +22,7 @@ EDGE = GoalMembership.between(GOAL, USER)
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    with connect("local") as made:
+    with fresh() as made:
         for node in (Goal(id="g1"), Goal(id="g2"), User(id="u1")):
             made.create(node)
         Graph(made).link(GoalMembership(source=GOAL, target=USER))

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from singletable import Database, Entity, Key, Table, connect, field
+from singletable import Database, Entity, Key, Table, field
 from singletable.schema import KeyOf, model_of
 from singletable.schema.guard_items import guard_key, guards_of
 from tests.oracle.planting import codes, delete, edit, put
+from tests.support.engines import fresh
 
 app = Table("oracle-records", indexes=["gsi1"])
 
@@ -33,7 +34,7 @@ class Person(Entity, table=app, type="person"):
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    with connect("local") as made:
+    with fresh() as made:
         for id in ("a", "b"):
             made.create(Person(id=id, email=f"{id}@example.org", city="Oslo"))
         assert made.check(app) == []

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 import singletable.streams.check
-from singletable import Database, Entity, Key, Table, connect
+from singletable import Database, Entity, Key, Table
 from singletable.errors import Corrupt
 from singletable.operations.stream import Images, Shard, StreamRecord, pad_sequence_number
 from singletable.schema import model_of
@@ -20,6 +20,7 @@ from singletable.streams import Changes, ChangeWorker, Inserted
 from singletable.streams.shard_tree import all_shards
 from singletable.streams.state import state_entities
 from tests.oracle.planting import codes, put
+from tests.support.engines import fresh
 
 app = Table("oracle-streams", stream="new_and_old")
 changes = Changes(app, leases="same")
@@ -58,7 +59,7 @@ state = state_entities(app, "same")
 
 @pytest.fixture
 def consumed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Consumed]:
-    with connect("local") as db:
+    with fresh() as db:
         db.create(Person(id="a"))
         ChangeWorker(db, changes).drain()
         assert ChangeWorker(db, changes).check() == []

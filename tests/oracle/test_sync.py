@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from singletable import connect
 from singletable.documents import Documents, LocalBlobs
 from singletable.schema import model_of
 from singletable.sync.check import check
 from singletable.sync.client_groups import group_keys
 from tests.documents.models import Project, app, note
 from tests.oracle.planting import codes, put
+from tests.support.engines import fresh
 
 KEYS = group_keys(app)
 
@@ -22,7 +22,7 @@ KEYS = group_keys(app)
 @pytest.fixture
 def docs(tmp_path: Path) -> Iterator[Documents[Project]]:
     """A document with a mutation of Ada's, by a client of her group."""
-    with connect("local") as db:
+    with fresh() as db:
         made = Documents(db, Project, blobs=LocalBlobs(tmp_path))
         made.create("o1", "p1")
         db.create(group(user="ada"))

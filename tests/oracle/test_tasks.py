@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from singletable import Database, Table, connect
+from singletable import Database, Table
 from singletable.schema import key_of, model_of
 from singletable.tasks import Tasks, TaskWorker
 from singletable.tasks.items import SHARDS
 from tests.oracle.planting import codes, delete, edit, put
+from tests.support.engines import fresh
 
 app = Table("oracle-tasks", indexes=["gsi1"])
 tasks = Tasks(app, index="gsi1")
@@ -28,7 +29,7 @@ def remind(customer: str) -> None:
 @pytest.fixture
 def db() -> Iterator[Database]:
     """With a task, and one of an order."""
-    with connect("local") as made:
+    with fresh() as made:
         with made.transaction() as tx:
             tx.add(tasks.after(LATER, remind("ada")))
             tx.add(tasks.after(LATER, remind("grace"), order="o1", key="k"))

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from singletable import Database, connect
+from singletable import Database
+from tests.support.engines import fresh
 from tests.support.shells import KINDS, Shell, opened
 
 
@@ -18,11 +19,11 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 async def shell(kind: str) -> AsyncIterator[Shell]:
-    async with opened(kind, "local") as made:
+    async with opened(kind) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Database]:
-    with connect("local") as db:
+    with fresh() as db:
         yield db

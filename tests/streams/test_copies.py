@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from singletable import ANY, Database, Entity, Index, Key, Table, attr, connect, field
+from singletable import ANY, Database, Entity, Index, Key, Table, attr, field
 from singletable.errors import DeclarationError
 from singletable.schema import copy_of
 from singletable.streams import Changes, ChangeWorker
 from singletable.streams.copies import copy_updater
+from tests.support.engines import fresh
 from tests.support.raw import stored
 from tests.support.shells import Shell
 from tests.support.workers import change_worker
@@ -216,14 +217,14 @@ def rename_while_they_join(db: Database, members: int) -> None:
 
 
 def test_three_hundred_copies_are_written_while_others_join() -> None:
-    with connect("local") as db:
+    with fresh() as db:
         rename_while_they_join(db, 300)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 def test_ten_thousand_copies_are_written_while_others_join() -> None:
-    with connect("local") as db:
+    with fresh() as db:
         rename_while_they_join(db, 10_000)
 
 

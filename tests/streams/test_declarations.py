@@ -13,6 +13,7 @@ from singletable import Database, Entity, Key, Table, connect
 from singletable.errors import DeclarationError, InvalidRequest, NotConfigured
 from singletable.streams import Changes, ChangeWorker, Inserted
 from tests.streams.models import Note, Seen, Ticket, noted
+from tests.support.engines import fresh
 
 
 def table_with(view: Any) -> tuple[Table, Any]:
@@ -141,7 +142,7 @@ def test_an_async_handler_of_gaps_needs_an_awaiting_database(engine: Database) -
 def test_an_embedded_engine_without_its_file_is_refused() -> None:
     """Before the table of its leases is asked for."""
     changes = Changes(noted)
-    with connect("local") as engine, connect(engine.target.endpoint.url, environ={}) as db:
+    with fresh() as engine, connect(engine.target.endpoint.url, environ={}) as db:
         db.create_table(noted)
         with pytest.raises(NotConfigured, match='connect\\("local:'):
             ChangeWorker(db, changes).drain()
@@ -149,7 +150,7 @@ def test_an_embedded_engine_without_its_file_is_refused() -> None:
 
 def test_a_missing_table_of_leases_is_named() -> None:
     changes = Changes(noted)
-    with connect("local") as db:
+    with fresh() as db:
         db.create_table(noted)
         db.port.traits = replace(db.port.traits, creates_tables=False)  # as at an address, and on AWS
         worker = ChangeWorker(db, changes)

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from singletable import Database, attr, connect
+from singletable import Database, attr
 from singletable.errors import InvalidRequest
 from singletable.flow import DYNAMODB_STREAMS
 from singletable.operations import TableCall
 from singletable.streams import Changes, ChangeWorker, Inserted, Modified
 from tests.streams.models import Note, Seen, Ticket, noted
+from tests.support.engines import fresh
 from tests.support.shells import Shell
 from tests.support.workers import change_worker
 
@@ -158,7 +159,7 @@ def test_every_handler_runs_the_same_under_both(handle: Callable[[Changes, Datab
     def removed(change: Any) -> None:
         told.append(f"- {change.old.text}")
 
-    with connect("local") as db:
+    with fresh() as db:
         for number in range(4):
             db.create(Note(id=f"n{number}", text=f"t{number}", count=10**number))
         db.update(Note.by_id("n1"), attr(Note.text).set("other"))
@@ -184,7 +185,7 @@ def test_what_is_reported_as_done_was_handled(changes: Changes) -> None:
     seen = Seen()
     changes.on(Note).inserted(seen)
     changes.on(Ticket).expired(seen)
-    with connect("local") as db:
+    with fresh() as db:
         stand_still(db, 2.0)
         assert ChangeWorker(db, changes).lambda_handler()(EVENT, None) == {"batchItemFailures": []}
     assert seen.told == ["Inserted note n1", "Expired ticket t1"]
@@ -199,7 +200,7 @@ def test_what_is_given_back_was_handled_before_it_is_forgotten(changes: Changes)
             raise ValueError("not today")
         seen(change)
 
-    with connect("local") as db:
+    with fresh() as db:
         db.create(Note(id="n1"))
         ChangeWorker(db, changes).drain(tries=1)
         (aside,) = ChangeWorker(db, changes).dead_letters()
@@ -214,7 +215,7 @@ def test_a_worker_gets_on_however_slow_it_is(changes: Changes) -> None:
     """Each lane handles at least one record in a round, however long the machine stands still in it."""
     seen = Seen()
     changes.on(Note).inserted(seen)
-    with connect("local") as db:
+    with fresh() as db:
         for number in range(3):
             db.create(Note(id=f"n{number}"))
         stand_still(db, 1.1)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from singletable import Database, connect
+from singletable import Database
 from singletable.errors import (
     PASSING,
     Corrupt,
@@ -39,6 +39,7 @@ from tests.streams.models import Note, noted
 from tests.streams.script import ARN, Script
 from tests.streams.simulation import SimulatedPort, Task, Trouble, World, simulated, simulated_worker
 from tests.streams.test_poison import Untellable
+from tests.support.engines import fresh
 
 LEASE_SECONDS = 2.0
 NAMES = count()
@@ -312,7 +313,7 @@ def losing() -> list[Rule]:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_lost_answers_lose_no_change(seed: int) -> None:
-    with connect("local", retry=RetryPolicy(attempts=40, base_seconds=0.0001, cap_seconds=0.001)) as engine:
+    with fresh(retry=RetryPolicy(attempts=40, base_seconds=0.0001, cap_seconds=0.001)) as engine:
         run = Run(engine, 2000 + seed)
         faults = Faults(seed)
         make_faulty(engine.port, faults)

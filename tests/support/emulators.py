@@ -1,8 +1,9 @@
-"""Emulators of AWS services beside DynamoDB, as processes of their own on loopback: real HTTP, nothing in this process.
+"""Emulators of AWS services, as processes of their own on loopback: real HTTP, nothing in this process.
 
     from tests.support.emulators import aws_emulator
 
-`aws_emulator` is the address of one that a test session starts when it is first needed, and stops.
+`aws_emulator` is the address of one that a test session starts when it is first needed, and stops. Which of them the
+tests run on as their engine is `tests/support/engines.py`.
 """
 
 from __future__ import annotations
@@ -11,45 +12,71 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
 import pytest
 
-PYTHON = Path(__file__).parents[2] / ".venv-emulators" / "bin" / "python"
+ROOT = Path(__file__).parents[2]
+PYTHON = ROOT / ".venv-emulators" / "bin" / "python"
+DYNALITE = ROOT / "node_modules" / ".bin" / "dynalite"
 _PATIENCE_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Emulator:
+    """How an emulator is started, and where it says that it is ready."""
+
+    program: Path
+    arguments: Callable[[int], Sequence[str]]
+    """The command's, for a port."""
+    health: str
+    environ: Callable[[int], Mapping[str, str]] = field(default=lambda port: {})
+
+    @contextmanager
+    def running(self) -> Iterator[str]:
+        """The address of one with nothing in it; it ends with the block."""
+        if not self.program.exists():
+            pytest.fail(f"{self.program} is not installed: make setup")
+        port = _free_port()
+        process = subprocess.Popen(
+            [str(self.program), *self.arguments(port)],
+            env={"PATH": os.environ.get("PATH", ""), **self.environ(port)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            url = f"http://127.0.0.1:{port}"
+            _await_answer(process, f"{url}{self.health}")
+            yield url
+        finally:
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _ministack_settings(port: int) -> Mapping[str, str]:
+    return {"BIND_HOST": "127.0.0.1", "GATEWAY_PORT": str(port), "PERSIST_STATE": "0", "LOG_LEVEL": "ERROR"}
+
+
+MINISTACK = Emulator(PYTHON, lambda port: ["-m", "ministack"], "/_ministack/health", _ministack_settings)
+MOTO = Emulator(PYTHON, lambda port: ["-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], "/moto-api/")
+_AT_ONCE = ("--createTableMs", "0", "--deleteTableMs", "0", "--updateTableMs", "0")
+DYNALITE_SERVER = Emulator(DYNALITE, lambda port: ["--host", "127.0.0.1", "--port", str(port), *_AT_ONCE], "/")
 
 
 @contextmanager
 def running_emulator() -> Iterator[str]:
-    """The address of an emulator with nothing in it."""
-    if not PYTHON.exists():
-        pytest.fail("the emulators are not installed: make setup")
-    port = _free_port()
-    environ = {
-        "PATH": os.environ.get("PATH", ""),
-        "BIND_HOST": "127.0.0.1",
-        "GATEWAY_PORT": str(port),
-        "PERSIST_STATE": "0",
-        "LOG_LEVEL": "ERROR",
-    }
-    process = subprocess.Popen(
-        [str(PYTHON), "-m", "ministack"], env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        url = f"http://127.0.0.1:{port}"
-        _await_answer(process, url)
+    """The address of an emulator of queues and buckets with nothing in it."""
+    with MINISTACK.running() as url:
         yield url
-    finally:
-        process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
 
 
 @pytest.fixture(scope="session")
@@ -72,7 +99,7 @@ def _await_answer(process: subprocess.Popen[bytes], url: str) -> None:
         if process.poll() is not None:
             pytest.fail(f"the emulator ended with {process.returncode}")
         try:
-            with urlopen(f"{url}/_ministack/health", timeout=1) as answer:
+            with urlopen(url, timeout=1) as answer:
                 if answer.status == 200:
                     return
         except (URLError, OSError):

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
 from singletable import AsyncDatabase, Database, connect, connect_async
 from singletable.flow import Traits
-from singletable.operations import TableCall
 from singletable.wire import RetryPolicy
+from tests.support.engines import fresh, fresh_async
 
-ENDPOINTS_VARIABLE = "SINGLETABLE_TEST_ENDPOINTS"
-"""More engines to run the suite on: addresses, separated by commas."""
 KINDS = ("blocking", "awaiting")
 _AWAITED = frozenset(
     [
@@ -88,25 +85,19 @@ def disguised(db: Database) -> Shell:
     return cast(Shell, Disguised(db))
 
 
-def engines() -> list[str]:
-    """The engines to test: the embedded one, and those that the environment names."""
-    return ["local", *(url.strip() for url in os.environ.get(ENDPOINTS_VARIABLE, "").split(",") if url.strip())]
-
-
 @asynccontextmanager
-async def opened(kind: str, target: str, *, retry: RetryPolicy | None = None) -> AsyncIterator[Shell]:
-    """A shell of a kind over an engine; the tables that it used on an engine of others' are deleted at the end."""
+async def opened(kind: str, target: str = "", *, retry: RetryPolicy | None = None) -> AsyncIterator[Shell]:
+    """A shell of a kind with nothing in it, or at a target."""
     options: dict[str, Any] = {"cursor_keys": ["a key for the tests' cursors"]}
     if retry is not None:
         options["retry"] = retry
-    shell = connect_async(target, **options) if kind == "awaiting" else disguised(connect(target, **options))
-    if not target.startswith("local"):
+    if kind == "awaiting":
+        shell = connect_async(target, **options) if target else fresh_async(**options)
+    else:
+        shell = disguised(connect(target, **options) if target else fresh(**options))
+    if target and not target.startswith("local"):
         shell.port.traits = Traits(creates_tables=True)
     try:
         yield shell
-        if not target.startswith("local"):
-            for name in shell.port.ready:
-                call = TableCall("DeleteTable", {"TableName": name}, or_none="ResourceNotFoundException")
-                await shell.run(shell.port.send(call))
     finally:
         await shell.close()

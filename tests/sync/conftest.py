@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from singletable import connect_async
 from singletable.documents import BlobStore, LocalBlobs, ObjectBlobs
 from tests.faults.fixtures import clock, engine_url, faults, proxy, pytest_runtest_makereport
+from tests.support.engines import fresh_async
 from tests.sync.world import World
 
 __all__ = ["blobs", "clock", "engine_url", "faults", "proxy", "pytest_runtest_makereport", "world"]
@@ -26,5 +26,5 @@ def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> BlobStore:
 
 @pytest.fixture
 async def world(blobs: BlobStore) -> AsyncIterator[World]:
-    async with connect_async("local") as db:
+    async with fresh_async() as db:
         yield World(db, blobs)

@@ -13,9 +13,10 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from singletable import Table, connect_async
+from singletable import Table
 from singletable.documents import Bounds, Document, Draft, LocalBlobs
 from singletable.sync import Access, Limits
+from tests.support.engines import fresh_async
 from tests.sync.replicache.serving import served
 from tests.sync.simulated import Client
 from tests.sync.world import World
@@ -61,7 +62,7 @@ class Attacked(World):
 @pytest.fixture
 def attacked(tmp_path: Path) -> Generator[Attacked, None, None]:
     limits = Limits(user_bytes=2 << 20, bytes_at_once=20 << 20)
-    made = Attacked(connect_async("local"), LocalBlobs(tmp_path), kind=Project, limits=limits)
+    made = Attacked(fresh_async(), LocalBlobs(tmp_path), kind=Project, limits=limits)
     yield made
     asyncio.run(made.db.close())
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from singletable import Meter, connect_async
+from singletable import Meter
 from singletable.documents import LocalBlobs
 from singletable.sync import Access
+from tests.support.engines import fresh_async
 from tests.support.raw import all_items
 from tests.sync.simulated import Client
 from tests.sync.world import World
@@ -33,7 +34,7 @@ async def inbox_of(world: World) -> list[str]:
 
 
 async def test_a_reader_stores_nothing_and_costs_no_other_client(tmp_path: Path) -> None:
-    async with connect_async("local") as db:
+    async with fresh_async() as db:
         world = Readers(db, LocalBlobs(tmp_path))
         ada = Client("ga", "ca")
 

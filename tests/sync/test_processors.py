@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import pytest
 from obstore.store import MemoryStore
 
-from singletable import Table, connect
+from singletable import Table
 from singletable.documents import BlobStore, Document, Documents, Draft, Items, Mutation, ObjectBlobs, Ref
 from singletable.errors import Corrupt, DeclarationError
 from singletable.streams import Changes, ChangeWorker
 from singletable.sync import Access, Worker
 from singletable.sync.notifications import follow
+from tests.support.engines import fresh
 from tests.support.workers import change_worker
 from tests.sync.board import Project
 from tests.sync.simulated import Client
@@ -163,7 +164,7 @@ async def test_a_change_of_a_project_that_is_gone_leads_nowhere(world: World) ->
 
 
 def test_a_worker_of_the_blocking_shell(blobs: BlobStore) -> None:
-    with connect("local") as db:
+    with fresh() as db:
         documents = Documents(db, Project, blobs=blobs)
         documents.create("o1", "p1")
         documents.submit("p1", [Mutation.of("rename", {"name": "x"}).by("c", 1, principal="ada")])
@@ -180,12 +181,12 @@ async def test_an_async_authorise_needs_an_event_loop(blobs: BlobStore) -> None:
     async def later(user: str, project: str, access: Access) -> bool:
         return True
 
-    with connect("local") as db, pytest.raises(DeclarationError, match="async"):
+    with fresh() as db, pytest.raises(DeclarationError, match="async"):
         Worker(Documents(db, Project, blobs=blobs), authorise=later)
 
 
 def test_changes_wake_a_worker_of_the_blocking_shell(blobs: BlobStore) -> None:
-    with connect("local") as db:
+    with fresh() as db:
         documents = Documents(db, Watched, blobs=blobs)
         documents.create("o1", "p1")
         changes = Changes(documents.context.model.table)
@@ -211,7 +212,7 @@ class Forgetful(ObjectBlobs):
 
 def test_a_content_that_goes_missing_while_it_is_applied_is_told_and_settled() -> None:
     store = Forgetful()
-    with connect("local") as db:
+    with fresh() as db:
         documents: Documents[Drawing] = Documents(db, Drawing, blobs=store)
         documents.create("o1", "p1")
         worker = Worker(documents, authorise=anybody)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from singletable import AsyncDatabase, connect, connect_async
+from singletable import AsyncDatabase
 from singletable.documents import AsyncDocuments, Documents, LocalBlobs, Mutation
 from singletable.errors import Unavailable
 from singletable.flow.services import SQS
@@ -21,6 +21,7 @@ from singletable.sync.notifications import follow_message
 from tests.documents.test_two_versions import WAITS, new_program, old_program
 from tests.faults.clock import Clock
 from tests.support.emulators import aws_emulator as aws_emulator
+from tests.support.engines import fresh, fresh_async
 from tests.support.queue_operations import CreateQueue, GetQueueAttributes
 from tests.sync.board import Project
 from tests.sync.simulated import Client
@@ -53,7 +54,7 @@ class Queues:
 
 @pytest.fixture
 async def db() -> AsyncIterator[AsyncDatabase]:
-    async with connect_async("local") as db:
+    async with fresh_async() as db:
         yield db
 
 
@@ -250,7 +251,7 @@ def record(number: int, body: str, group: str) -> dict[str, Any]:
 def test_a_lambda_answers_with_what_failed_and_what_follows_it(tmp_path: Any) -> None:
     store = Refusing(tmp_path)
     queue = Queue("https://sqs.eu-west-1.amazonaws.com/1/pushes.fifo", Pointer)
-    with connect("local") as db:
+    with fresh() as db:
         documents = Documents(db, Project, blobs=store)
         for project in ("good", "bad"):
             documents.create("o1", project)
@@ -285,7 +286,7 @@ def test_an_older_program_returns_a_pointer_for_the_newer_one(tmp_path: Any) -> 
     clock, blobs = Clock(), LocalBlobs(tmp_path)
     one, other = old_program(), new_program()
     queue = Queue("https://sqs.eu-west-1.amazonaws.com/1/pushes.fifo", Pointer)
-    with connect("local", clock=clock.now) as db:
+    with fresh(clock=clock.now) as db:
         old, new = Documents(db, one.kind, blobs=blobs), Documents(db, other.kind, blobs=blobs)
         older, newer = (Worker(each, authorise=anybody).lambda_handler(queue) for each in (old, new))
         old.create("o1", "p1")
@@ -304,7 +305,7 @@ def test_an_older_program_returns_a_pointer_for_the_newer_one(tmp_path: Any) -> 
 def test_a_pointer_to_what_no_program_knows_is_given_back_for_a_bounded_time(tmp_path: Any) -> None:
     clock = Clock()
     queue = Queue("https://sqs.eu-west-1.amazonaws.com/1/pushes", Pointer)
-    with connect("local", clock=clock.now) as db:
+    with fresh(clock=clock.now) as db:
         old = Documents(db, old_program().kind, blobs=LocalBlobs(tmp_path))
         handler = Worker(old, authorise=anybody).lambda_handler(queue)
         old.create("o1", "p1")

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import httpx
 
-from singletable import connect_async
 from singletable.documents import LocalBlobs
 from tests.support.children import child
+from tests.support.engines import fresh_async
 from tests.sync import processes
 from tests.sync.replicache.serving import served
 from tests.sync.simulated import Client
@@ -30,7 +30,7 @@ CLIENTS = 3
 
 
 def test_streams_end_when_the_server_stops(tmp_path: Path) -> None:
-    world = World(connect_async("local"), LocalBlobs(tmp_path))
+    world = World(fresh_async(), LocalBlobs(tmp_path))
     told: list[str] = []
     listening = threading.Event()
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from singletable import Table, connect_async
+from singletable import Table
 from singletable.documents import BlobStore, Document, Items, Mutation, collection
 from singletable.flow import Port
 from singletable.operations import BatchWriteItem
@@ -21,6 +21,7 @@ from singletable.sync.push import PushResult
 from tests.faults.actions import NotThereYet
 from tests.faults.port import make_faulty
 from tests.faults.rules import Faults, Match, Rule
+from tests.support.engines import fresh_async
 from tests.sync.interrupted import Interrupted
 from tests.sync.simulated import Client
 from tests.sync.world import World
@@ -410,7 +411,7 @@ async def test_a_pull_returns_older_contents_in_the_current_form(blobs: BlobStor
 
         return Project
 
-    async with connect_async("local") as db:
+    async with fresh_async() as db:
         old, new = World(db, blobs, kind=program(Plain, 1)), World(db, blobs, kind=program(Coloured, 2))
         ada, ben = Client("ga", "ca"), Client("gb", "cb")
         ada.mutate("put", id="a", shape={"x": 1})

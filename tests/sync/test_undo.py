@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from singletable import Table, connect
+from singletable import Table
 from singletable.documents import Document, Documents, Draft, Items, LocalBlobs
 from singletable.sync import Edit, revise_draft
 from singletable.sync.undo import revised
+from tests.support.engines import fresh
 
 NOTE = {"x": 1, "y": 2, "text": "a"}
 
@@ -53,7 +54,7 @@ def test_edits_are_made_on_a_draft(tmp_path: Any) -> None:
     def revise(draft: Draft[Board], *, edits: list[Edit]) -> None:
         kept.append(revise_draft(draft, edits))
 
-    with connect("local") as db:
+    with fresh() as db:
         boards = Documents(db, Board, blobs=LocalBlobs(tmp_path))
         boards.create("o1", "b1")
         edits = [Edit("shapes/s1", None, NOTE), Edit("board", {"name": ""}, {"name": "One"})]

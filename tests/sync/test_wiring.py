@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from singletable import InvalidRequest, Table, connect, connect_async
+from singletable import InvalidRequest, Table
 from singletable.documents import AsyncDocuments, BlobStore, Document, Documents, Items
 from singletable.sync import Sync, Worker, declare_items
+from tests.support.engines import fresh, fresh_async
 from tests.sync.board import Project
 from tests.sync.simulated import Client
 from tests.sync.world import World
@@ -23,7 +24,7 @@ def anybody(*_: Any) -> bool:
 
 
 async def test_blocking_documents_are_refused(blobs: BlobStore) -> None:
-    with connect("local") as db:
+    with fresh() as db:
         documents: Any = Documents(db, Project, blobs=blobs)
         with pytest.raises(InvalidRequest, match="takes AsyncDocuments, not Documents"):
             Sync(documents, authenticate=ada, authorise=anybody)
@@ -33,7 +34,7 @@ async def test_blocking_documents_are_refused(blobs: BlobStore) -> None:
 
 
 async def test_a_worker_takes_blocking_documents_alone(blobs: BlobStore) -> None:
-    async with connect_async("local") as db:
+    async with fresh_async() as db:
         documents: Any = AsyncDocuments(db, Project, blobs=blobs)
         with pytest.raises(InvalidRequest, match="takes Documents, not AsyncDocuments"):
             Worker(documents, authorise=anybody)
@@ -41,7 +42,7 @@ async def test_a_worker_takes_blocking_documents_alone(blobs: BlobStore) -> None
 
 @pytest.mark.parametrize("processor", ["else", "", None, 3])
 async def test_an_unknown_processor_is_refused(blobs: BlobStore, processor: Any) -> None:
-    async with connect_async("local") as db:
+    async with fresh_async() as db:
         documents = AsyncDocuments(db, Project, blobs=blobs)
         with pytest.raises(InvalidRequest, match="processor is unknown") as refused:
             Sync(documents, authenticate=ada, authorise=anybody, processor=processor)
@@ -64,7 +65,7 @@ async def test_a_program_without_sync_declares_what_sync_keeps(blobs: BlobStore)
         name: str = ""
         shapes: Items[str]
 
-    async with connect_async("local") as db:
+    async with fresh_async() as db:
         world = World(db, blobs, kind=Board)
         client = Client("ga", "ca")
         client.mutate("rename", name="Plan")

@@ -18,11 +18,12 @@ from singletable import Database, connect
 from singletable.graph import Graph
 from tests.e2e.goals.file import FILE, NEEDS_FILE
 from tests.e2e.goals.support import Generated
+from tests.support.engines import fresh
 
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    with connect("local") as db:
+    with fresh() as db:
         db.create_table(records)
         yield db
         assert db.check(records) == []
@@ -55,7 +56,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 @pytest.fixture(scope="session")
 def generated() -> Iterator[Generated]:
     """1,000 goals with 10 edges each; for tests that change nothing."""
-    with connect("local") as db:
+    with fresh() as db:
         db.create_table(records)
         leads: dict[str, list[str]] = {}
         for part in generate(1000):

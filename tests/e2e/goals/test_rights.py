@@ -18,6 +18,7 @@ from singletable import Database, connect
 from singletable.graph import Graph
 from tests.e2e.goals.http import Client
 from tests.e2e.goals.support import run
+from tests.support.engines import fresh
 
 Budget = Callable[..., Any]
 EVERYTHING = {"manage-goal", "check-in", "comment"}
@@ -57,7 +58,7 @@ REQUESTS: dict[str, list[Ask]] = {
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    with connect("local") as db:
+    with fresh() as db:
         db.create_table(records)
         yield db
         assert db.check(records) == []

@@ -9,10 +9,11 @@ import pytest
 from examples.manhunt import Service, manhunt
 from examples.manhunt.check import check
 from examples.manhunt.model import tasks
-from singletable import Database, connect
+from singletable import Database
 from singletable.streams import ChangeWorker
 from singletable.tasks import TaskWorker
 from tests.e2e.manhunt.support import Clock, Outbox, World, make_world
+from tests.support.engines import fresh
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def db(clock: Clock) -> Iterator[Database]:
-    with connect("local", clock=clock) as db:
+    with fresh(clock=clock) as db:
         db.create_table(manhunt)
         yield db
 

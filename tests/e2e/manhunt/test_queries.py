@@ -13,11 +13,12 @@ from examples.manhunt import Service, manhunt
 from examples.manhunt.errors import Invalid, Missing
 from examples.manhunt.model import Contact, Kind, Planned, Search, Status
 from examples.manhunt.queries import Window
-from singletable import Database, InvalidCursor, connect
+from singletable import Database, InvalidCursor
 from singletable.operations import BatchWriteItem
 from singletable.schema.catalogue import catalogue
 from singletable.schema.models import model_for
 from tests.e2e.manhunt.support import DOMAIN, OTHER, USUAL, Clock, Outbox, World, contact_with, make_world
+from tests.support.engines import fresh
 
 Budget = Callable[..., Any]
 Ask = Callable[[str, str], object]
@@ -203,7 +204,7 @@ def batched(entities: Iterator[Contact | Search], size: int) -> Iterator[list[Co
 
 @pytest.mark.parametrize("rows", [1_000, pytest.param(100_000, marks=[pytest.mark.soak, pytest.mark.timeout(900)])])
 def test_they_cost_the_same_whatever_else_is_there(rows: int) -> None:
-    with connect("local") as db:
+    with fresh() as db:
         db.create_table(manhunt)
         world = make_world(Service(db), Clock(), Outbox())
         contact = contact_with(world.app, *USUAL)

@@ -10,13 +10,14 @@ import pytest
 
 from examples.organisations import Service, organisations
 from examples.organisations.check import check
-from singletable import Database, connect
+from singletable import Database
 from tests.e2e.organisations.support import INVITED, MEMBER, OWNER, STRANGER
+from tests.support.engines import fresh
 
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    with connect("local") as db:
+    with fresh() as db:
         db.create_table(organisations)
         yield db
 

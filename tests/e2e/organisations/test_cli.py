@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from examples.organisations import organisations
-from singletable import connect
 from tests.e2e.organisations.files import FILES, expected, lower
 from tests.support.commandline import CommandLine
+from tests.support.engines import fresh
 from tests.support.serving import serving
 
 SMALL = "name: Small\nadmins: [Ada]\nmembers: [grace]\nteams: {ci/cd: {members: [GRACE], repos: {api: write}}}\n"
@@ -163,7 +163,7 @@ def test_the_walkthrough_is_shown(run: CommandLine) -> None:
 
 
 def test_at_an_address_the_table_is_made_when_it_is_asked_for() -> None:
-    with connect("local") as engine:
+    with fresh() as engine:
         run = CommandLine("examples.organisations", engine.target.endpoint.url)
         assert run("get-user", "ada", check=False).code == 1
         assert engine.describe_table(organisations) is None

@@ -20,10 +20,10 @@ from examples.organisations.model import OrganisationMember
 from examples.organisations.roles import CAPABILITIES, Capability, Role
 from examples.organisations.service import Service
 from examples.organisations.web import equip, requires
-from singletable import connect
 from tests.e2e.organisations.files import FOLDER, Expected, expected
 from tests.e2e.organisations.http import TOKENS, Client
 from tests.e2e.organisations.support import INVITED, MEMBER, OWNER, STRANGER, Stopped, stopping
+from tests.support.engines import fresh
 
 CREW, PILOTS, SLASHES = Group("crew"), Group("pilots", "api"), Group("a/b", "c/d")
 
@@ -223,7 +223,7 @@ def kubernetes() -> Iterator[Service]:
     """The application over the real file, for tests that change nothing."""
     if not FILE.exists():
         pytest.skip("the folder of real organisation files is not here")
-    with connect("local") as db:
+    with fresh() as db:
         db.create_table(organisations)
         app = Service(db)
         import_file(db, read(FILE.read_text(), FILE.stem), app.now(), lambda done, total: None)

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from examples.organisations.check import check
 from examples.organisations.walkthrough import walkthrough
-from singletable import Database, connect
+from singletable import Database
+from tests.support.engines import fresh
 
 
 def test_every_action_is_walked_through(db: Database) -> None:
@@ -47,7 +48,7 @@ def test_it_costs_what_it_says_with_the_details_in_one_query(db: Database) -> No
 
 
 def test_it_makes_its_table_and_runs_again() -> None:
-    with connect("local") as db:
+    with fresh() as db:
         first, second = list(walkthrough(db)), list(walkthrough(db))
         assert [step.name for step in first] == [step.name for step in second]
         assert check(db) == []

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from examples.projects.service import Service
-from singletable import connect
 from singletable.documents import LocalBlobs
 from tests.e2e.projects.gitted import make_repository
 from tests.e2e.projects.histories import EVERYTHING
+from tests.support.engines import fresh
 
 ORGANISATION = "o1"
 
 
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[Service]:
-    with connect("local") as db:
+    with fresh() as db:
         app = Service(db, LocalBlobs(tmp_path / "blobs"))
         app.create_table()
         yield app

@@ -10,10 +10,11 @@ import pytest
 
 from examples.projects.import_git import import_git
 from examples.projects.service import Service
-from singletable import Meter, connect
+from singletable import Meter
 from singletable.documents import LocalBlobs
 from tests.e2e.projects.conftest import ORGANISATION
 from tests.e2e.projects.gitted import REGULAR, Step, make_repository
+from tests.support.engines import fresh
 
 FILES = 100
 
@@ -22,7 +23,7 @@ FILES = 100
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A repository of 100 files, two commits; a board of one shape, two versions."""
     folder = tmp_path_factory.mktemp("costs")
-    with connect("local") as db:
+    with fresh() as db:
         app = Service(db, LocalBlobs(folder / "blobs"))
         app.create_table()
         import_git(db, app.blobs, history_of(folder / "git"), organisation=ORGANISATION, project="r")

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from examples.projects.counting import CountingBlobs, counted
-from singletable import Database, Entity, Key, Table, attr, connect
+from singletable import Database, Entity, Key, Table, attr
 from singletable.documents import LocalBlobs
 from singletable.values import item_size
+from tests.support.engines import fresh
 
 things = Table("things")
 
@@ -37,7 +38,7 @@ THING = {
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    with connect("local") as db:
+    with fresh() as db:
         db.create_table(things)
         yield db
 

@@ -16,9 +16,9 @@ from examples.projects.board.callers import DEMO, Callers, ProjectTokens
 from examples.projects.board.opening import open_boards
 from examples.projects.board.service import Boards
 from examples.projects.model import projects
-from singletable import connect_async
 from singletable.documents import LocalBlobs
 from singletable.records import Finding
+from tests.support.engines import fresh_async
 
 SECRET = "a secret of at least thirty-two characters"
 HERE = "http://127.0.0.1"
@@ -40,7 +40,7 @@ class Application:
 
 
 async def opened(stack: AsyncExitStack, folder: Path, *, is_demo: bool, **options: Any) -> Application:
-    db = await stack.enter_async_context(connect_async("local"))
+    db = await stack.enter_async_context(fresh_async())
     await db.create_table(projects)
     callers = Callers.demo() if is_demo else Callers.with_tokens([SECRET])
     boards = open_boards(db, LocalBlobs(folder / "blobs"), callers, is_demo=is_demo)

@@ -25,6 +25,7 @@ from tests.e2e.projects_board.pushing import Client
 from tests.e2e.projects_board.serving import Server, served, until
 from tests.support.commandline import ROOT
 from tests.support.emulators import aws_emulator as aws_emulator
+from tests.support.engines import fresh
 from tests.support.queue_operations import CreateQueue
 
 pytestmark = pytest.mark.xdist_group("emulator")
@@ -35,7 +36,7 @@ KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGIO
 def queue_url(aws_emulator: str, monkeypatch: pytest.MonkeyPatch) -> str:
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)
-    with connect("local") as db:
+    with fresh() as db:
         port: Any = db.port
         created: str = db.run(_create(port.to(SQS, aws_emulator)))
     return created

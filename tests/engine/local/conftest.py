@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.engine.local.processes import end_all
+from tests.support.engine_option import mark_folder
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_folder(items, Path(__file__).parent, "these tests are of the embedded engine")
 
 
 @pytest.fixture(autouse=True)

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from singletable import Database, connect
+from singletable import Database
+from tests.support.engines import fresh
 
 
 @pytest.fixture(scope="module")
 def db() -> Iterator[Database]:
-    with connect("local") as made:
+    with fresh() as made:
         yield made

@@ -22,9 +22,9 @@ from singletable import (
     TransactionCancelled,
     Update,
     attr,
-    connect,
     key_of,
 )
+from tests.support.engines import fresh
 from tests.support.invariants import broken
 
 deck = Table("deck", indexes=["gsi1", "gsi2", "gsi3"])
@@ -115,7 +115,7 @@ class Writers(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.db = connect("local")
+        self.db = fresh()
         self.cards: dict[str, Card] = {}
 
     def teardown(self) -> None:

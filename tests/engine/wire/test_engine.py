@@ -16,6 +16,7 @@ from singletable.flow import Meter
 from tests.fakes.scripted_server import ScriptedServer
 from tests.unit.wire.conftest import Ask, Client, FakeClock
 
+pytestmark = pytest.mark.embedded("it starts the engine by its program")
 DYNOXIDE = Path(__file__).parents[3] / "node_modules/@dynoxide/linux-x64/dynoxide"
 TABLE = {
     "TableName": "smoke",

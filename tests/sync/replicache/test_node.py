@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from singletable import connect_async
 from singletable.documents import LocalBlobs
+from tests.support.engines import fresh_async
 from tests.sync.replicache.node import NodeClient, needs_node
 from tests.sync.replicache.serving import served
 from tests.sync.world import World
@@ -21,7 +21,7 @@ pytestmark = needs_node
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
-    world = World(connect_async("local"), LocalBlobs(tmp_path))
+    world = World(fresh_async(), LocalBlobs(tmp_path))
     yield world
     asyncio.run(world.db.close())
 
@@ -98,7 +98,7 @@ def test_a_client_in_another_users_group_must_start_anew(world: World) -> None:
 @pytest.mark.parametrize("guarded", [False, True])
 def test_a_client_of_a_database_that_is_gone_begins_anew(world: World, tmp_path: Path, guarded: bool) -> None:
     """When it writes, as its group and its numbers are nobody's there; at once, with the puller of the how-to."""
-    fresh = World(connect_async("local"), LocalBlobs(tmp_path / "fresh"))
+    fresh = World(fresh_async(), LocalBlobs(tmp_path / "fresh"))
     served_now = [world.app]
 
     async def app(scope: Any, receive: Any, send: Any) -> None:

@@ -1,0 +1,126 @@
+"""`pytest --engine NAME`: which engine the tests run on, and what of it is known to be otherwise.
+
+* `--engine local|ministack|moto|dynalite|aws|URL|LIST=URL`: without it, the embedded one. Given more than once, each
+  test that takes a database runs on each of them.
+* `@pytest.mark.embedded("why")`: the test needs the embedded engine's file, process or door, and is skipped elsewhere.
+* `tests/engines/expected/NAME.toml`, or `LIST.toml` for `LIST=URL`: the tests that fail on that engine, by cause. A
+  test fails that is not in the list and fails, and so does one that is in the list and passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from singletable.local import ENGINE_VARIABLE, Engine
+from tests.engines.differences import Differences, read_differences
+from tests.support.engines import LOCAL, NAMES, end_engines, engine, use_engine
+
+MARK = "embedded"
+NOWHERE = "/nowhere/no embedded engine under another --engine"
+_PARAMETER = "engine_under_test"
+_GUARD = "no_engine"
+_EXPECTED = pytest.StashKey[str]()
+_SETTLED = pytest.StashKey[bool]()
+_LISTS = pytest.StashKey[dict[str, Differences]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--engine",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help=f"the engine to test: {', '.join(NAMES)} or an address; may be repeated",
+    )
+
+
+def engine_names(config: pytest.Config) -> list[str]:
+    return list(config.getoption("--engine")) or [LOCAL]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", f"{MARK}(reason): needs the embedded engine itself, not only a DynamoDB")
+    config.stash[_LISTS] = {name: read_differences(name) for name in engine_names(config)}
+
+
+def pytest_unconfigure() -> None:
+    end_engines()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """With several engines, each is in the test's id; tests that have no engine run once."""
+    names = engine_names(metafunc.config)
+    if len(names) > 1 and _GUARD not in metafunc.fixturenames:
+        metafunc.parametrize(_PARAMETER, names, indirect=True, scope="session", ids=[f"on={name}" for name in names])
+
+
+@pytest.fixture(scope="session", autouse=True)
+def engine_under_test(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The engine that `fresh()` takes; under another than the embedded one, nobody starts that."""
+    use_engine(getattr(request, "param", engine_names(request.config)[0]))
+    with pytest.MonkeyPatch.context() as patch:
+        if not engine().is_embedded:
+            patch.setenv(ENGINE_VARIABLE, NOWHERE)
+            patch.setattr(Engine, "start", _refuse)
+        yield
+    use_engine(LOCAL)
+
+
+def _refuse(*_: Any, **__: Any) -> Any:
+    pytest.fail(
+        f'it starts the embedded engine under --engine {engine().name}: take fresh(), or @pytest.mark.{MARK}("why")'
+    )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        name = _name_of(item)
+        if name == LOCAL:
+            continue
+        marker = item.get_closest_marker(MARK)
+        if marker is not None:
+            item.add_marker(pytest.mark.skip(reason=f"the embedded engine only: {marker.args[0]}"))
+        cause = config.stash[_LISTS][name].cause_of(_plain_id(item))
+        if cause is not None:
+            item.stash[_EXPECTED] = cause
+
+
+def mark_folder(items: list[pytest.Item], folder: Path, reason: str) -> None:
+    """Mark every test below a folder as one of the embedded engine; for `pytest_collection_modifyitems`."""
+    for item in items:
+        if folder in item.path.parents:
+            item.add_marker(pytest.mark.embedded(reason))
+
+
+def _name_of(item: pytest.Item) -> str:
+    parameters = getattr(item, "callspec", None)
+    named = parameters.params.get(_PARAMETER) if parameters is not None else None
+    return named or engine_names(item.config)[0]
+
+
+def _plain_id(item: pytest.Item) -> str:
+    """The test's id without its engine's."""
+    name = f"on={_name_of(item)}"
+    return item.nodeid.replace(f"[{name}]", "").replace(f"{name}-", "").replace(f"-{name}]", "]")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Any:
+    """A failure that is in the list is expected, in whatever phase; a test of the list that has none fails."""
+    report: pytest.TestReport = yield
+    cause = item.stash.get(_EXPECTED, None)
+    if cause is None:
+        return report
+    if report.failed:
+        report.outcome, report.wasxfail = "skipped", cause
+    if report.skipped:
+        item.stash[_SETTLED] = True
+    elif report.when == "teardown" and not item.stash.get(_SETTLED, False):
+        report.outcome = "failed"
+        report.longrepr = f"it passes on {_name_of(item)}: take it out of the list. It was expected to fail: {cause}"
+    return report
