@@ -47,8 +47,8 @@ class Callers:
         return cls(ProjectTokens(secrets))
 
     def __call__(self, headers: Mapping[str, str]) -> str | None:
-        """The user that a request's headers name."""
-        if "authorization" not in headers:
+        """The user that a request's headers name. Replicache sends an empty header where a page has nothing for it."""
+        if not headers.get("authorization"):
             headers = {"authorization": f"Bearer {_cookie(headers.get('cookie', ''))}"}
         return self._principal(headers)
 

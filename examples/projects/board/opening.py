@@ -12,7 +12,13 @@ from singletable.documents import AsyncDocuments, BlobStore
 from singletable.queues import Queue
 from singletable.sync import HttpRequest, Limits, Pointer, Sync
 
-DEMO_LIMITS = Limits(requests_per_second=1_000.0, burst=2_000, listeners_per_user=1_000)
+DEMO_LIMITS = Limits(
+    requests_per_second=1_000.0,
+    burst=2_000,
+    listeners_per_user=1_000,
+    presence_per_second=1_000.0,
+    presence_burst=2_000,
+)
 """All who come are one user there."""
 
 

@@ -1,4 +1,4 @@
-"""The ASGI application: `POST /push`, `POST /pull` and `GET /pokes`, each with `?project=ID`. Mount it anywhere.
+"""The ASGI application: `POST /push`, `/pull` and `/presence`, `GET /pokes`, each with `?project=ID`. Mount it.
 
     app.mount("/replicache", sync.asgi())
 
@@ -35,7 +35,9 @@ from singletable.sync.http import (
 )
 from singletable.sync.limits import InFlight, Limits, Rates
 from singletable.sync.pokes import Listener, Pokes, TooManyListeners
+from singletable.sync.presence import Presence, PresenceChange, TooManyPresent, read_presence
 from singletable.sync.protocol import (
+    MOST_ID_CHARACTERS,
     WHOLE_BYTES,
     OtherVersion,
     Pull,
@@ -50,7 +52,7 @@ Parsed = TypeVar("Parsed", Push, Pull)
 Afterwards = Callable[[], Awaitable[None]] | None
 """Work to be done after the reply has been sent."""
 _MOST_ID_BYTES = 512
-_METHODS = {"push": "POST", "pull": "POST", "pokes": "GET"}
+_METHODS = {"push": "POST", "pull": "POST", "presence": "POST", "pokes": "GET"}
 _encode = msgspec.json.encode
 
 
@@ -78,7 +80,13 @@ class Endpoints(Protocol):
     def rates(self) -> Rates: ...
 
     @property
+    def presence_rates(self) -> Rates: ...
+
+    @property
     def pokes(self) -> Pokes: ...
+
+    @property
+    def presence(self) -> Presence: ...
 
     def monotonic(self) -> float: ...
 
@@ -100,7 +108,7 @@ class Endpoints(Protocol):
 
 
 class SyncApp:
-    """The three endpoints over a `Sync`."""
+    """The four endpoints over a `Sync`."""
 
     def __init__(self, sync: Endpoints) -> None:
         self._sync = sync
@@ -108,6 +116,7 @@ class SyncApp:
         self._endpoints: dict[str, Callable[[HttpRequest, str, str, Receive, Send], Awaitable[None]]] = {
             "push": self._push,
             "pull": self._pull,
+            "presence": self._presence,
             "pokes": self._pokes,
         }
 
@@ -137,11 +146,11 @@ class SyncApp:
             user = await self._sync.user_of(request)
             if user is None:
                 raise Refused(401, "unauthenticated", "not authenticated", www_authenticate="Bearer")
-            self._check_rate(user)
+            self._check_rate(user, self._sync.presence_rates if name == "presence" else self._sync.rates)
             await self._endpoints[name](request, user, document_id, receive, send)
         except Answered as answered:
             await send_reply(send, answered.reply)
-        except TooManyListeners as full:
+        except (TooManyListeners, TooManyPresent) as full:
             refused = _too_many(self._sync.limits.heartbeat_seconds) if full.of_user else _unavailable()
             await send_reply(send, refused.reply)
         except Disconnected:
@@ -154,8 +163,8 @@ class SyncApp:
         if request.method != method:
             raise Refused(405, "method", f"{name} takes {method}", allow=method)
 
-    def _check_rate(self, user: str) -> None:
-        seconds = self._sync.rates.wait_seconds(user, self._sync.monotonic())
+    def _check_rate(self, user: str, rates: Rates) -> None:
+        seconds = rates.wait_seconds(user, self._sync.monotonic())
         if seconds:
             raise _too_many(seconds)
 
@@ -199,28 +208,45 @@ class SyncApp:
         if afterwards is not None:
             await afterwards()
 
-    async def _pokes(self, request: HttpRequest, user: str, document_id: str, receive: Receive, send: Send) -> None:
+    async def _presence(self, request: HttpRequest, user: str, document_id: str, receive: Receive, send: Send) -> None:
+        limits = self._sync.limits
+        async with body_of(request, receive, limits, self._held, user, limits.presence_bytes) as body:
+            try:
+                post = read_presence(body, limits)
+            except InvalidRequest as error:
+                raise Refused(400, error.code, str(error)) from None
         with _errors_as_statuses():
             await self._sync.admit(user, document_id)
-        with self._sync.pokes.listen(document_id, user) as listener:
-            async with in_background(_end_on_disconnect(receive, listener)):
-                await self._send_pokes(user, document_id, listener, send)
+        id = self._sync.presence.post(document_id, user, post)
+        await send_reply(send, Reply(_encode({} if id is None else {"id": id})))
 
-    async def _send_pokes(self, user: str, document_id: str, listener: Listener, send: Send) -> None:
-        """Until the listener disconnects, is too slow, or loses its permission, or the server shuts down."""
-        limits = self._sync.limits
-        await start_stream(send, "text/event-stream; charset=utf-8")
-        while not listener.ended:
-            version = await self._sync.pokes.next_version(
-                document_id, listener, self._sync.head, limits.heartbeat_seconds
+    async def _pokes(self, request: HttpRequest, user: str, document_id: str, receive: Receive, send: Send) -> None:
+        client = request.query.get("client", "")
+        if len(client) > MOST_ID_CHARACTERS or not client.isascii() or not client.isprintable():
+            raise Refused(
+                400, "client", f"the client is not printable ASCII of at most {MOST_ID_CHARACTERS} characters"
             )
-            if version is None and not await self._may_stay(user, document_id):
-                break
-            event = b": still here\n\n" if version is None else b'event: poke\ndata: {"version":%d}\n\n' % version
+        with _errors_as_statuses():
+            await self._sync.admit(user, document_id)
+        with self._sync.pokes.listen(document_id, user, client) as listener:
+            async with in_background(_end_on_disconnect(receive, listener)):
+                await self._send_events(user, document_id, listener, send)
+
+    async def _send_events(self, user: str, document_id: str, listener: Listener, send: Send) -> None:
+        """Until the listener disconnects, is too slow, or loses its permission, or the server shuts down."""
+        limits, now = self._sync.limits, self._sync.monotonic
+        await start_stream(send, "text/event-stream; charset=utf-8")
+        checked_at = now()
+        while not listener.ended:
+            left = max(0.0, checked_at + limits.heartbeat_seconds - now())
+            event = await self._sync.pokes.next_event(document_id, listener, self._sync.head, left)
+            if event is None or now() - checked_at >= limits.heartbeat_seconds:
+                if not await self._may_stay(user, document_id):
+                    break
+                checked_at = now()
             try:
-                await with_timeout(
-                    limits.send_seconds, send({"type": "http.response.body", "body": event, "more_body": True})
-                )
+                body = {"type": "http.response.body", "body": _as_text(event), "more_body": True}
+                await with_timeout(limits.send_seconds, send(body))
             except (TimeoutError, OSError):
                 return
         await send({"type": "http.response.body", "body": b""})
@@ -246,6 +272,15 @@ def _errors_as_statuses() -> Generator[None, None, None]:
         raise Refused(409, "gap", f"{gap}: push again from the first unconfirmed one") from None
     except (Unavailable, Conflict, OutcomeUnknown):
         raise _unavailable() from None
+
+
+def _as_text(event: int | PresenceChange | None) -> bytes:
+    """An event of the stream; without one, a comment."""
+    if event is None:
+        return b": still here\n\n"
+    if isinstance(event, PresenceChange):
+        return b"event: presence\ndata: %s\n\n" % _encode(event)
+    return b'event: poke\ndata: {"version":%d}\n\n' % event
 
 
 async def _end_on_disconnect(receive: Receive, listener: Listener) -> None:

@@ -47,6 +47,19 @@ class Limits:
     """Open streams of pokes in this process; 503 above."""
     listeners_per_user: int = 20
     """The same for one user; 429 above."""
+    presence_bytes: int = 2 << 10
+    """Largest body of a post of presence; 413 above."""
+    presence_per_second: float = 20.0
+    """Sustained rate of one user's posts of presence, which do not count as requests; 429 above."""
+    presence_burst: int = 60
+    """Posts of presence that one user may send at once."""
+    present: int = 100
+    """Entries of presence of one document in this process; 503 above. A user has at most `listeners_per_user` in all
+    documents, and the process `listeners`."""
+    present_seconds: float = 30.0
+    """An entry of presence expires after that, unless it is posted again."""
+    presence_interval_seconds: float = 0.05
+    """Shortest time between two events of presence on one stream."""
     versions: int = 500
     """Versions of one pull whose mutation lists are read; for an older cookie the client records are read instead."""
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 from singletable.errors import NotFound, Unavailable
 from singletable.sync.event_loop import Signal
 from singletable.sync.limits import Limits
+from singletable.sync.presence import Presence, PresenceChange, Watch
 
 Head = Callable[[str], Awaitable[int]]
 """Returns the newest version of a document; 0 before the first."""
@@ -36,6 +37,8 @@ class Listener:
         self.notified = -1
         """The last version that it was sent."""
         self.ended = False
+        self.watch: Watch | None = None
+        """What it is to be sent of presence, where it named its client."""
 
 
 class Channel:
@@ -61,8 +64,9 @@ class Channel:
 class Pokes:
     """All listeners of a process."""
 
-    def __init__(self, limits: Limits, poll_seconds: float, monotonic: Callable[[], float]) -> None:
+    def __init__(self, limits: Limits, poll_seconds: float, monotonic: Callable[[], float], presence: Presence) -> None:
         self._limits = limits
+        self._presence = presence
         self._poll_seconds = poll_seconds
         self._now = monotonic
         self._channels: dict[str, Channel] = {}
@@ -86,8 +90,11 @@ class Pokes:
             channel.end()
 
     @contextmanager
-    def listen(self, document_id: str, user: str) -> Generator[Listener, None, None]:
-        """A new listener of a document, until the block ends. Raises TooManyListeners."""
+    def listen(self, document_id: str, user: str, client: str = "") -> Generator[Listener, None, None]:
+        """A new listener of a document, until the block ends. Raises TooManyListeners.
+
+        One that names its client is sent the presence of the others, too.
+        """
         if self._users[user] >= self._limits.listeners_per_user:
             raise TooManyListeners(of_user=True)
         if self.listeners >= self._limits.listeners:
@@ -98,7 +105,11 @@ class Pokes:
         channel.listeners.add(listener)
         self._users[user] += 1
         try:
-            yield listener
+            with ExitStack() as watching:
+                if client:
+                    watch = self._presence.watch(document_id, user, client, listener.signal)
+                    listener.watch = watching.enter_context(watch)
+                yield listener
         finally:
             channel.listeners.discard(listener)
             if not channel.listeners:
@@ -107,27 +118,45 @@ class Pokes:
             if not self._users[user]:
                 del self._users[user]
 
-    async def next_version(self, document_id: str, listener: Listener, head: Head, timeout: float) -> int | None:
-        """Wait for a version that the listener has not been sent; None after `timeout`, or when the listener has ended.
+    async def next_event(
+        self, document_id: str, listener: Listener, head: Head, timeout: float
+    ) -> int | PresenceChange | None:
+        """Wait for a version that the listener has not been sent, or a change of presence.
 
-        A listener that finds that the head was not read for `poll_seconds` reads it for all listeners of the document.
+        None after `timeout`, or when the listener has ended. A listener that finds that the head was not read for
+        `poll_seconds` reads it for all listeners of the document.
         """
         channel = self._channels[document_id]
         until = self._now() + timeout
         while not listener.ended:
-            if self._now() - channel.read_at >= self._poll_seconds:
-                channel.read_at = self._now()
-                try:
-                    with suppress(Unavailable):  # read again after poll_seconds
-                        channel.notify(await head(document_id))
-                except NotFound:  # it was deleted
-                    channel.end()
-                    return None
+            if self._now() - channel.read_at >= self._poll_seconds and not await self._read_head(
+                document_id, channel, head
+            ):
+                return None
             if channel.version > listener.notified:
                 listener.notified = channel.version
                 return channel.version
+            change = self._presence.take(document_id, listener.watch) if listener.watch is not None else None
+            if change is not None:
+                return change
             left = until - self._now()
             if left <= 0:
                 return None
-            await listener.signal.wait(min(left, max(0.0, channel.read_at + self._poll_seconds - self._now())))
+            await listener.signal.wait(min(left, self._wakes_in(channel, listener)))
         return None
+
+    async def _read_head(self, document_id: str, channel: Channel, head: Head) -> bool:
+        """Whether the document is still there. Where the head can't be read, it is read again after `poll_seconds`."""
+        channel.read_at = self._now()
+        try:
+            with suppress(Unavailable):
+                channel.notify(await head(document_id))
+        except NotFound:  # it was deleted
+            channel.end()
+            return False
+        return True
+
+    def _wakes_in(self, channel: Channel, listener: Listener) -> float:
+        """Seconds until a listener has something to do by itself."""
+        poll = max(0.0, channel.read_at + self._poll_seconds - self._now())
+        return poll if listener.watch is None else min(poll, self._presence.due_in(listener.watch))

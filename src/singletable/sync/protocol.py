@@ -116,7 +116,7 @@ def read_push(body: bytes, limits: Limits) -> Push:
     """Parse a push. Raises InvalidRequest for a malformed body, and OtherVersion."""
     if len(body) > WHOLE_BYTES:
         return _read_large(body, limits)
-    fields = _envelope(body)
+    fields = read_object(body)
     _check_version(fields)
     mutations = fields.get("mutations")
     if not is_list(mutations):
@@ -154,7 +154,7 @@ def _large_mutation(text: bytes, limits: Limits) -> Pushed:
 
 
 def _push(fields: Mapping[str, Any], pushed: Sequence[Pushed]) -> Push:
-    return Push(_id(fields, "clientGroupID"), _schema(fields), pushed)
+    return Push(read_id(fields, "clientGroupID"), _schema(fields), pushed)
 
 
 def _check_version(fields: Mapping[str, Any]) -> None:
@@ -164,13 +164,14 @@ def _check_version(fields: Mapping[str, Any]) -> None:
 
 def read_pull(body: bytes) -> Pull:
     """Parse a pull. Raises InvalidRequest for a malformed body, and OtherVersion."""
-    fields = _envelope(body)
+    fields = read_object(body)
     if fields.get("pullVersion") != VERSION:
         raise _other_version(fields.get("pullVersion"), "pull")
-    return Pull(_id(fields, "clientGroupID"), _schema(fields), fields.get("cookie"))
+    return Pull(read_id(fields, "clientGroupID"), _schema(fields), fields.get("cookie"))
 
 
-def _envelope(body: bytes) -> dict[str, Any]:
+def read_object(body: bytes) -> dict[str, Any]:
+    """The fields of a body that is one JSON object; each value may be a `Flaw`. Raises InvalidRequest."""
     fields = read_json(body)
     if isinstance(fields, Flaw):
         raise InvalidRequest(f"the body is {fields.what}", hint="Send one JSON object.")
@@ -192,7 +193,7 @@ def _mutation(fields: Any, limits: Limits) -> Pushed:
     number = fields.get("id")
     if not _is_id(number):
         raise _malformed("mutations[].id", "a whole number from 1")
-    client, name, args = _id(fields, "clientID"), fields.get("name"), fields.get("args")
+    client, name, args = read_id(fields, "clientID"), fields.get("name"), fields.get("args")
     if not isinstance(name, str) or flaw_in(name, 0) or not 0 < len(name.encode()) <= MOST_NAME_BYTES:
         return Pushed(client, number, "", None, f"its name is not a text of 1 to {MOST_NAME_BYTES} bytes")
     flaw = flaw_in(args, limits.depth)
@@ -205,7 +206,7 @@ def _mutation(fields: Any, limits: Limits) -> Pushed:
     )
 
 
-def _id(fields: Mapping[str, Any], name: str) -> str:
+def read_id(fields: Mapping[str, Any], name: str) -> str:
     """An id that the client chose: printable ASCII, which is valid in keys, logs and events as it is."""
     value = fields.get(name)
     if not isinstance(value, str) or not 0 < len(value) <= MOST_ID_CHARACTERS:

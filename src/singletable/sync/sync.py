@@ -44,6 +44,7 @@ from singletable.sync.event_loop import DocumentLocks, waiter_for_threads
 from singletable.sync.limits import Limits, Rates
 from singletable.sync.notifications import Arrival, Pointer, follow, follow_message, wake
 from singletable.sync.pokes import Pokes
+from singletable.sync.presence import Presence
 from singletable.sync.protocol import CLIENT_STATE_NOT_FOUND, Pull, Pulled, Push, Refusal
 from singletable.sync.pull import HeadView, Puller
 from singletable.sync.push import Pusher
@@ -99,7 +100,9 @@ class Sync:
         _check_wiring(documents, processor)
         self.limits, self.schema_versions = limits, schema_versions
         self.rates = Rates(limits.requests_per_second, limits.burst, limits.users)
-        self.pokes = Pokes(limits, poll_seconds, monotonic)
+        self.presence_rates = Rates(limits.presence_per_second, limits.presence_burst, limits.users)
+        self.presence = Presence(limits, monotonic)
+        self.pokes = Pokes(limits, poll_seconds, monotonic, self.presence)
         self.monotonic = monotonic
         self._db, self._context = documents.db, documents.context
         self._authenticate, self._authorise, self._create = authenticate, authorise, create
@@ -115,7 +118,7 @@ class Sync:
         return f"<Sync of {self._context.kind.__name__}>"
 
     def asgi(self) -> SyncApp:
-        """The application to mount: `POST /push`, `POST /pull`, `GET /pokes`, each with `?project=ID`."""
+        """The application to mount: `POST /push`, `/pull` and `/presence`, `GET /pokes`, each with `?project=ID`."""
         return SyncApp(self)
 
     def close(self) -> None:

@@ -24,7 +24,8 @@ PAYLOADS = [
 ]
 OURS = {
     *("a", "aside", "b", "button", "div", "ellipse", "foreignObject", "form", "g", "h2", "header", "img", "input"),
-    *("label", "li", "main", "p", "path", "rect", "section", "span", "svg", "textarea", "ul"),
+    *("label", "li", "main", "p", "path", "rect", "section", "span", "svg", "text"),
+    *("textarea", "ul"),
 }
 """What a board is made of."""
 

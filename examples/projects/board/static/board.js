@@ -6,6 +6,7 @@ import { byId, nextFrame, text } from './dom.js';
 import { makeHistory } from './history.js';
 import { keepThisPage } from './offline.js';
 import { makePanel } from './panel.js';
+import { makePresence } from './presence.js';
 import { KINDS, besideAll, fresh, named, newId, textOf } from './shapes.js';
 import { openProject } from './sync.js';
 
@@ -17,8 +18,6 @@ let noticeTimer = null;
 let past = null;
 let selected = null;
 
-const { mutate, undo, redo } = openProject({ project, user, changed, told, undoable, kept });
-
 const remove = (id) => mutate.delete_shape({ id });
 const canvas = makeCanvas(byId('canvas'), {
   selected(id) {
@@ -28,7 +27,11 @@ const canvas = makeCanvas(byId('canvas'), {
   moved: (id, x, y) => mutate.move_shape({ id, x, y }),
   removed: remove,
   opened: () => panel.write(),
+  pointed: (x, y) => presence.point(past === null ? x : null, y),
 });
+const client = newId();
+const presence = makePresence({ project, user, client, layer: canvas.cursors });
+const { mutate, undo, redo } = openProject({ project, user, client, presence, changed, told, undoable, kept });
 const panel = makePanel(user, {
   changed: (id, shape) => mutate.put_shape({ id, shape }),
   removed: remove,

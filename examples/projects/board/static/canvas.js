@@ -9,14 +9,15 @@ const STEP = 10;
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 /**
- * Draws into an <svg>. `does` is told {selected(id or null), moved(id, x, y), removed(id), opened(id)}.
+ * Draws into an <svg>. `does` is told {selected(id or null), moved(id, x, y), removed(id), opened(id), pointed(x, y)}.
  * A gesture is one move, told at its end: a version of the project is a thing a person did.
  */
 export function makeCanvas(root, does) {
   const groups = new Map(); // id -> {group, value}
   const ghosts = svg('g', { class: 'ghosts' });
   const layer = svg('g');
-  root.append(ghosts, layer);
+  const cursors = svg('g', { class: 'cursors', 'aria-hidden': true });
+  root.append(ghosts, layer, cursors);
 
   let view = { shapes: new Map(), marks: new Map(), before: new Map(), readOnly: false };
   let selected = null;
@@ -140,6 +141,11 @@ export function makeCanvas(root, does) {
     const [x, y] = [event.clientX + gesture.from[0], event.clientY + gesture.from[1]];
     if (gesture.moved || Math.hypot(x - gesture.x, y - gesture.y) > 3) move(gesture.id, Math.max(0, x), Math.max(0, y));
   });
+  root.addEventListener('pointermove', (event) => {
+    const [box, { x, y }] = [root.getBoundingClientRect(), root.viewBox.baseVal];
+    does.pointed(event.clientX - box.left + x, event.clientY - box.top + y);
+  });
+  root.addEventListener('pointerleave', () => does.pointed(null));
   root.addEventListener('pointerup', (event) => gesture?.pointer === event.pointerId && finish(true));
   root.addEventListener('pointercancel', () => finish(false));
   root.addEventListener('dblclick', (event) => idOf(event) !== null && does.opened(idOf(event)));
@@ -174,6 +180,8 @@ export function makeCanvas(root, does) {
       draw();
     },
     select,
+    /** Where the cursors of others are drawn. */
+    cursors,
     /** Puts the keyboard on a shape once it is drawn. */
     focus: (id) => requestAnimationFrame(() => groups.get(id)?.group.focus()),
     /** The middle of what is seen. */

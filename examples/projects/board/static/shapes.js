@@ -34,6 +34,12 @@ export function drawn(value) {
   };
 }
 
+/** A point on the board, or null for what is none. */
+export function place(value) {
+  if (!isObject(value) || !Number.isFinite(value.x) || !Number.isFinite(value.y)) return null;
+  return { x: within(value.x, -FAR, FAR, 0), y: within(value.y, -FAR, FAR, 0) };
+}
+
 /** One of our colours: the one that is named, or the nearest to it; the first for what is no name of a colour. */
 function colourOf(said) {
   const name = typeof said === 'string' ? said.trim().toLowerCase() : '';

@@ -12,9 +12,10 @@ const SLOW_PULL_MS = 30_000;
 /**
  * Opens a project. `changed(differences)` gets every change of what is seen, the first with all of it;
  * `told({online, waiting, version})` how things stand with the server; no version: it has not answered yet.
- * `undoable({undo, redo})` and `kept(keys)` as undo.js has them. Returns the mutations, `undo` and `redo`.
+ * `undoable({undo, redo})` and `kept(keys)` as undo.js has them; `presence` as presence.js has it, for this tab, `client`.
+ * Returns the mutations, `undo` and `redo`.
  */
-export function openProject({ project, user, changed, told, undoable, kept }) {
+export function openProject({ project, user, client, presence, changed, told, undoable, kept }) {
   const at = (verb) => `/replicache/${verb}?project=${encodeURIComponent(project)}`;
   const state = { online: false, waiting: 0, version: null };
   const tell = (news) => told(Object.assign(state, news));
@@ -66,15 +67,20 @@ export function openProject({ project, user, changed, told, undoable, kept }) {
     tell({ waiting: (await replicache.experimentalPendingMutations()).length, version: newest });
   }
 
-  listen(at('pokes'), {
+  listen(`${at('pokes')}&client=${client}`, {
+    heard: presence.heard,
     poked: () => replicache.pull().catch(() => undefined),
     // What waited out a long pause goes at once.
     back() {
       replicache.push({ now: true }).catch(() => undefined);
       replicache.pull({ now: true }).catch(() => undefined);
+      presence.back();
       tell({ online: true });
     },
-    lost: () => tell({ online: false }),
+    lost() {
+      presence.lost();
+      tell({ online: false });
+    },
   });
   // Another's comment that was deleted can't be put back: the server takes comments of their authors only.
   const mayRevise = ({ key, was, to }) => !key.startsWith('comments/') || [was, to].every((one) => [undefined, user].includes(one?.author));
@@ -87,7 +93,7 @@ export function openProject({ project, user, changed, told, undoable, kept }) {
 }
 
 /** Listens while the page is seen: a browser has few connections for one server, and hidden pages need none. */
-function listen(url, { poked, back, lost }) {
+function listen(url, { heard, poked, back, lost }) {
   let source = null;
   let timer = null;
 
@@ -102,6 +108,7 @@ function listen(url, { poked, back, lost }) {
     source = new EventSource(url);
     source.onopen = back;
     source.addEventListener('poke', poked);
+    source.addEventListener('presence', ({ data }) => heard(JSON.parse(data)));
     // Closed here and opened anew: some answers, such as a busy server's, would end it for good.
     source.onerror = () => {
       close();
