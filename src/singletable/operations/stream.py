@@ -23,6 +23,7 @@ MAX_RECORDS = 1000
 _FEWEST_DIGITS, _MOST_DIGITS = 21, 40
 """The digits of a sequence number on AWS. Some engines return shorter ones, and accept leading zeros."""
 _NONE = Raw()
+_EXPIRY = ("Service", "dynamodb.amazonaws.com")
 EventName = Literal["INSERT", "MODIFY", "REMOVE"]
 
 
@@ -45,11 +46,22 @@ class StreamDescription(Struct, frozen=True, gc=False, rename="pascal"):
     last_evaluated_shard_id: str | None = None
 
 
-class Author(Struct, frozen=True, gc=False, rename={"principal": "principalId"}):
-    """Who made a change, where it was not a request of the application's."""
+_SPELLINGS = {"type": "Type", "principal": "PrincipalId", "event_type": "type", "event_principal": "principalId"}
+
+
+class Author(Struct, frozen=True, gc=False, rename=_SPELLINGS, omit_defaults=True):
+    """Who made a change, where it was not a request of the application's. Lambda spells its names otherwise."""
 
     type: str = ""
     principal: str = ""
+    event_type: str = ""
+    event_principal: str = ""
+
+    @property
+    def is_expiry(self) -> bool:
+        """Whether the service deleted the item, as it had expired."""
+        by_records = (self.type, self.principal) == _EXPIRY
+        return by_records or (self.event_type, self.event_principal) == _EXPIRY
 
 
 class Images(Struct, frozen=True, gc=False, rename="pascal", omit_defaults=True):

@@ -23,7 +23,6 @@ from singletable.streams.events import AnyChange, Expired, Inserted, Modified, R
 from singletable.values import json_decoder
 
 What = Literal["inserted", "modified", "removed", "expired"]
-_TTL_AUTHOR = ("Service", "dynamodb.amazonaws.com")
 _SETS = frozenset({"SS", "NS", "BS"})
 
 
@@ -170,8 +169,7 @@ def _peek(type_attribute: str, ttl_attribute: str) -> Callable[[Raw], Any]:
 
 
 def _is_by_ttl(record: StreamRecord) -> bool:
-    author = record.author
-    return author is not None and (author.type, author.principal) == _TTL_AUTHOR
+    return record.author is not None and record.author.is_expiry
 
 
 def _is_unchanged(old: Raw, new: Raw, table: Table) -> bool:

@@ -74,10 +74,18 @@ def test_records_come_in_order_or_say_why_not() -> None:
     assert operation.answer(ok({"Records": []}))[0].next_shard_iterator is None
 
 
-def test_a_record_reads_as_it_was_written() -> None:
+@pytest.mark.parametrize(
+    "author",
+    [
+        {"type": "Service", "principalId": "dynamodb.amazonaws.com"},
+        {"Type": "Service", "PrincipalId": "dynamodb.amazonaws.com"},
+    ],
+    ids=["Lambda", "GetRecords"],
+)
+def test_a_record_reads_as_it_was_written(author: dict[str, str]) -> None:
     written = {
         "eventName": "MODIFY",
-        "userIdentity": {"type": "Service", "principalId": "dynamodb.amazonaws.com"},
+        "userIdentity": author,
         "dynamodb": {
             "Keys": {"pk": {"S": "a"}},
             "SequenceNumber": "7",
@@ -88,6 +96,15 @@ def test_a_record_reads_as_it_was_written() -> None:
     (record,) = read_records(json.dumps([{**written, "eventID": "1", "awsRegion": "x"}]).encode())
     assert (record.event, record.sequence, bytes(record.dynamodb.new_image)) == ("MODIFY", "7".zfill(40), b"")
     assert json.loads(msgspec.json.encode(record)) == written
+    assert record.author is not None
+    assert record.author.is_expiry
+
+
+def test_a_record_of_another_author_is_no_expiry() -> None:
+    written = {"eventName": "REMOVE", "userIdentity": {"Type": "Service", "PrincipalId": "other.amazonaws.com"}}
+    (record,) = read_records(json.dumps([{**written, "dynamodb": {"Keys": {}, "SequenceNumber": "7"}}]).encode())
+    assert record.author is not None
+    assert not record.author.is_expiry
 
 
 def test_padded_numbers_sort_as_numbers() -> None:
