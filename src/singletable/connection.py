@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest, SingletableError, Unavailable
-from singletable.flow import Traits
+from singletable.flow import CAPABILITIES, Traits
 from singletable.records.cursors import CursorSeal
 from singletable.wire import (
     CredentialSource,
@@ -26,6 +26,7 @@ from singletable.wire import (
     credentials_from,
     endpoint_at,
     endpoint_for,
+    is_aws_host,
     locator,
     retry_policy_for,
 )
@@ -59,6 +60,8 @@ class Options(Struct, frozen=True):
     timeouts: Timeouts = Timeouts()
     ca_file: str | None = None
     checksum: bool = True
+    traits: Traits | None = None
+    """What differs at an address, where that is known; None: what DynamoDB does, and `db.require` finds out."""
     clock: Callable[[], float] = time.time
     """Seconds since 1970. It decides expiry, the life of cursors, and the time of signatures."""
 
@@ -110,6 +113,8 @@ def find_target(target: str, options: Options, environ: Mapping[str, str]) -> Ta
 
 
 def _find(target: str, options: Options, environ: Mapping[str, str]) -> Target:
+    if options.traits is not None and "://" not in target:
+        raise InvalidRequest(f"traits= with the target {target!r}, whose traits are known", hint="Leave it out.")
     if target == _LOCAL or target.startswith(f"{_LOCAL}:"):
         return _embedded(target, options, environ)
     if target != "aws" and "://" not in target:
@@ -129,7 +134,8 @@ def _find(target: str, options: Options, environ: Mapping[str, str]) -> Target:
     locate = locator(target, environ=environ, region=options.region)
     seal = CursorSeal(_cursor_keys(options, environ))
     retry = options.retry or (RetryPolicy() if endpoint.is_local else retry_policy_for(environ))
-    return Target(endpoint, credentials, Traits(), seal, locate, retry=retry)
+    traits = options.traits or Traits(unknown=frozenset() if is_aws_host(endpoint.host) else frozenset(CAPABILITIES))
+    return Target(endpoint, credentials, traits, seal, locate, retry=retry)
 
 
 def _unix_endpoint(target: str, options: Options, environ: Mapping[str, str]) -> Target:
@@ -139,7 +145,7 @@ def _unix_endpoint(target: str, options: Options, environ: Mapping[str, str]) ->
     endpoint = endpoint_at(UnixEndpoint.at(target), environ=environ, region=options.region)
     credentials = options.credentials or credentials_from({}, local=True)
     seal = CursorSeal(_cursor_keys(options, environ))
-    traits = Traits(counts_parts=EMBEDDED.counts_parts)
+    traits = options.traits or Traits(counts_parts=EMBEDDED.counts_parts)
     return Target(endpoint, credentials, traits, seal, beside(endpoint), retry=options.retry or RetryPolicy())
 
 

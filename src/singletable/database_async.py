@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from singletable.connection import Options, Target, find_target, port_options
 from singletable.expressions import Condition, Update
-from singletable.flow import Meter
+from singletable.flow import Capability, Meter, Traits
 from singletable.operations import Key
 from singletable.records import DEFAULT_MAX_PAGES, Page, Transaction, flows
 from singletable.schema import Collection, Entity, KeyOf, Query, Table, Whole
@@ -40,6 +40,7 @@ def connect_async(
     retry: RetryPolicy | None = None,
     timeouts: Timeouts = Timeouts(),  # noqa: B008 frozen
     ca_file: str | None = None,
+    traits: Traits | None = None,
     clock: Callable[[], float] = time.time,
     environ: Mapping[str, str] | None = None,
 ) -> AsyncDatabase:
@@ -47,14 +48,15 @@ def connect_async(
 
     * `"local"`: an engine of its own, in memory; `"local:data/app.db"`: on a file, shared by all who name that file.
     * `"aws"`: region, credentials, endpoint and proxy as every AWS tool finds them; `docs/how-to/connect.md` has all.
-    * `"http://127.0.0.1:8000"`: an engine at an address.
+    * `"http://127.0.0.1:8000"`: an engine at an address. It is taken to do what DynamoDB does, unless `traits` say
+      otherwise; `db.require(...)` finds out.
 
     No request is made. `cursor_keys` are secrets that seal the cursors of pages; the first seals, all open. `clock`
     gives seconds since 1970; it decides what has expired. `environ` is this process's environment unless given.
     Without `retry` it is the library's own, with as many attempts as AWS_MAX_ATTEMPTS says.
     Raises NotConfigured where the engine or the region is missing, or a setting can't be followed.
     """
-    options = Options(region, credentials, cursor_keys, retry, timeouts, ca_file, clock=clock)
+    options = Options(region, credentials, cursor_keys, retry, timeouts, ca_file, traits=traits, clock=clock)
     return AsyncDatabase.at(find_target(target, options, os.environ if environ is None else environ), options)
 
 
@@ -239,6 +241,18 @@ class AsyncDatabase:
         return AwaitingTransaction(self.port)
 
     # --- the database itself ------------------------------------------------------------------------------------------
+    async def require(self, *capabilities: Capability, table: Table | None = None) -> Traits:
+        """Raises NotSupported if the engine lacks one of the capabilities: call it at a program's start.
+
+        `transactions`, `streams`, `expiry`, `refused items`, `isolated writes`; the last two are looked for in `table`.
+        Returns what is known then, for `connect(..., traits=)`. On AWS and the embedded engine it sends nothing; at an
+        address each costs one request once, `refused items` two, `isolated writes` up to three at each call.
+        """
+        definition = None if table is None else table.definition
+        self.port.traits = await flows.find_capabilities(self.port, capabilities, definition)
+        await flows.check_capabilities(self.port, capabilities, definition)
+        return self.port.traits
+
     def meter(self) -> Meter:
         """Counts requests, round trips, bytes and capacity for as long as its `with` block lasts."""
         return Meter()

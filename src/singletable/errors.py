@@ -7,7 +7,8 @@
     │   ├── InvalidRequest       a call that is invalid as it is written                (also ValueError)
     │   ├── TooLarge             over a limit of DynamoDB; nothing was written          (also ValueError)
     │   ├── InvalidCursor        a cursor that is changed, foreign or expired           (also ValueError)
-    │   └── NotConfigured        an engine, a region, credentials or a key is missing
+    │   ├── NotConfigured        an engine, a region, credentials or a key is missing
+    │   └── NotSupported         the engine lacks what this needs, as transactions
     ├── Conflict             the stored data doesn't allow it: read again, then decide
     │   ├── AlreadyExists
     │   ├── NotFound
@@ -128,6 +129,16 @@ class NotConfigured(Mistake):
     """An engine, a region, credentials or a cursor key is missing; the message says what to set."""
 
     code = "mistake.not-configured"
+
+
+class NotSupported(Mistake):
+    """The engine lacks what this needs; `capability` names it. Nothing was written by this request."""
+
+    code = "mistake.not-supported"
+
+    def __init__(self, what: str, *, capability: str = "", **where: Any) -> None:
+        super().__init__(what, **where)
+        self.capability = capability
 
 
 class Conflict(SingletableError):

@@ -150,6 +150,12 @@ async def a_service_that_refuses(stage: Stage) -> None:
     await stage.shell.put(Entry(book=ID, name=TEXT))
 
 
+@leads_to("mistake.not-supported")
+async def an_engine_without_transactions(stage: Stage) -> None:
+    stage.answer("TransactWriteItems", Refuse("UnknownOperationException", f"Unsupported operation {TEXT}"))
+    await stage.shell.create(secret(id=OTHER, unique=OTHER))
+
+
 @leads_to("mistake.request")
 async def a_transaction_that_is_refused(stage: Stage) -> None:
     stage.answer("TransactWriteItems", CancelTransaction(("ValidationError", "None")))

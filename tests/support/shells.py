@@ -30,6 +30,7 @@ _AWAITED = frozenset(
         "delete_table",
         "check",
         "sweep_table",
+        "require",
     ]
 )
 _ITERATED = frozenset({"iter", "scan"})

@@ -33,7 +33,8 @@ class AsyncDocuments(Generic[D]):
 
     `blobs` is the store of contents, unless the class has one; without either, NotConfigured is raised. `authorise` is
     called before each mutation, with the submission and the draft, and rejects it by raising an error.
-    `max_content_bytes` is the limit of one item, uncompressed.
+    `max_content_bytes` is the limit of one item, uncompressed. Raises NotSupported where the engine is known to have no
+    transactions.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class AsyncDocuments(Generic[D]):
         max_content_bytes: int = MAX_CONTENT_BYTES,
     ) -> None:
         check_awaiting(db, "AsyncDocuments")
+        db.port.traits.check("transactions", "AsyncDocuments")
         self.db = db
         self.context: Context[D] = context_of(
             kind, blobs, db.target.seal, max_content_bytes, authorise, is_direct=False

@@ -26,6 +26,7 @@ Read `port` (the verbs), `driver` (how the blocking shell runs a flow), `shells`
 transport: those are in `wire`.
 """
 
+from singletable.flow.capabilities import CAPABILITIES, Capability
 from singletable.flow.driver import FlowSuspended, drive
 from singletable.flow.meter import Meter, OperationCount, unmetered
 from singletable.flow.port import FAN_OUT, Consumed, Operation, Port, Traits
@@ -34,10 +35,12 @@ from singletable.flow.request import Request, Response
 from singletable.flow.services import DYNAMODB, DYNAMODB_STREAMS, SQS, Service
 
 __all__ = [
+    "CAPABILITIES",
     "DYNAMODB",
     "DYNAMODB_STREAMS",
     "FAN_OUT",
     "SQS",
+    "Capability",
     "Consumed",
     "FlowSuspended",
     "Meter",

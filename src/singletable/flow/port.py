@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
+from singletable.flow.capabilities import Capability, lacking
 from singletable.flow.ready_tables import ReadyTables
 from singletable.flow.request import Request, Response
 from singletable.flow.services import Service
@@ -39,8 +40,17 @@ class Traits(Struct, frozen=True):
     """How long an index may lag behind its table; a reader that must see all entries waits as long."""
     read_seconds: float = 10.0
     """How long the port waits for an answer."""
+    lacks: frozenset[Capability] = frozenset()
+    """The capabilities that are known to be missing. What needs one raises NotSupported and sends nothing."""
+    unknown: frozenset[Capability] = frozenset()
+    """The capabilities that `db.require` has not looked for yet, at an engine of unknown kind."""
     maintain_streams: Callable[[float], None] | None = None
     """Maintains the engine's streams, given the time. Called at a stream's first use, and again while it is read."""
+
+    def check(self, capability: Capability, needed_by: str = "") -> None:
+        """Raises NotSupported if a capability is known to be missing; `needed_by` says what would have used it."""
+        if capability in self.lacks:
+            raise lacking(capability, needed_by)
 
 
 class Operation(Protocol[T_co]):

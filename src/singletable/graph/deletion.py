@@ -33,6 +33,7 @@ async def delete_node(port: Port, node: Any) -> bool:
     key = node_key(node)
     if not is_key_of(key, Node):
         raise InvalidRequest("a node or its key is wanted", operation="delete_node", hint="unlink() takes edges away.")
+    port.traits.check("transactions", "delete_node()")
     model = key.model
     await ready(port, model.table)
     item = await set_tombstone(port, key)

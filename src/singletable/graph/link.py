@@ -26,6 +26,7 @@ async def link(port: Port, edge: Edge[Any, Any], target: Target = "checked") -> 
 
     One request. A second one if the node's edge set is at its cap for the type; the edge is then written unlisted.
     """
+    port.traits.check("transactions", "link()")
     await _send(port, [Link(edge, target)])
 
 
@@ -35,6 +36,7 @@ async def unlink(port: Port, edge: Any) -> bool:
 
     An edge whose source is missing is deleted too, with one more request.
     """
+    port.traits.check("transactions", "unlink()")
     found: Any = None
     for _ in range(_TRIES):
         found = await _as_read(port, edge)
@@ -68,6 +70,7 @@ async def relink(port: Port, edge: Any, updates: tuple[Update, ...], target: Any
     Its index keys and its member change with it. A new `target` is an unlink and a link in one transaction. One
     request; for a key, one more read.
     """
+    port.traits.check("transactions", "relink()")
     found: Any = None
     for _ in range(_TRIES):
         found = await _as_read(port, edge)

@@ -23,6 +23,7 @@ from singletable.errors import (
     SingletableError,
     TooLarge,
 )
+from singletable.flow.capabilities import OPERATIONS, lacking
 from singletable.flow.port import Consumed
 from singletable.flow.request import Response
 from singletable.values import AttributeValue, from_attribute_value, json_decoder
@@ -199,6 +200,8 @@ def named(fault: Fault, operation: str, table: str) -> SingletableError:
             hint="Create it with db.create_table(table) or `singletable table create`.",
             **where,
         )
+    if fault.code == "UnknownOperationException" and (missing := OPERATIONS.get(operation)) is not None:
+        return lacking(missing, why=f"it does not know {operation}", operation=operation, table=table)
     if is_too_large(fault.message):
         return TooLarge(
             "DynamoDB refused the request: the item would be over 400 KB, or the transaction over 4 MB",

@@ -23,7 +23,7 @@ from singletable.records.transactions import commit
 from singletable.schema.collections import Whole
 from singletable.schema.patterns import KeyOf
 from singletable.schema.table import Table
-from singletable.tables import Description, Difference, differences
+from singletable.tables import Description, Difference, check_capabilities, differences, find_capabilities
 from singletable.tables import create as _create
 from singletable.tables import delete as _delete
 from singletable.tables import describe as _describe
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check",
+    "check_capabilities",
     "commit",
     "create",
     "create_table",
@@ -43,6 +44,7 @@ __all__ = [
     "describe_table",
     "diff_table",
     "explain",
+    "find_capabilities",
     "get",
     "get_any",
     "get_many",

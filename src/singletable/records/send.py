@@ -204,7 +204,7 @@ async def _after_refusal(port: Port, write: Write, part: Part, current: Any, kno
 async def _transacted(port: Port, write: Write, read: Mapping[int, Any] | None = None) -> Any:
     """One write as a transaction: with its guards, or for a token that settles a lost answer."""
     try:
-        known = await commit(port, [write], read)
+        known = await commit(port, [write], read, "a unique value" if write.model.uniques else "exactly_once")
     except TransactionCancelled as cancelled:
         raise cancelled.failures[0].error from None
     if isinstance(write, (UpdateWrite, UpsertWrite)):

@@ -118,16 +118,19 @@ class Planned(Struct, frozen=True):
     is_main: bool
 
 
-async def commit(port: Port, pending: Sequence[Write], read: Mapping[int, Any] | None = None) -> Mapping[int, Any]:
+async def commit(
+    port: Port, pending: Sequence[Write], read: Mapping[int, Any] | None = None, needed_by: str = "a transaction"
+) -> Mapping[int, Any]:
     """Send a transaction. One request; one more round trip if a write needs values that were not given.
 
     TransactionCancelled names the operations that failed and why. InvalidRequest and TooLarge are raised before
-    anything is sent. Returns the items that had to be read, by the number of their write; `read` has those that were
-    read before.
+    anything is sent, and NotSupported where the engine is known to have no transactions. Returns the items that had to
+    be read, by the number of their write; `read` has those that were read before.
     """
     writes = list(_merged(pending))
     if not writes:
         return {}
+    port.traits.check("transactions", needed_by)
     for table in dict.fromkeys(write.model.table for write in writes):
         await ready(port, table)
     moment = Moment(port.now())

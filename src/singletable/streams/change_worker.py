@@ -23,11 +23,12 @@ class ChangeWorker:
 
     `worker.run()` works until SIGTERM; `worker.drain()` handles what is in the stream now, for tests and
     scripts. Any number of workers share the shards of the stream. Raises InvalidRequest for anything but an
-    Database.
+    Database, NotSupported where the engine is known to have no streams.
     """
 
     def __init__(self, db: Blocking, changes: Changes) -> None:
         check_blocking(db, "ChangeWorker")
+        db.port.traits.check("streams", "ChangeWorker")
         self.db, self.changes = db, changes
 
     def __repr__(self) -> str:

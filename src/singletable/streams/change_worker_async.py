@@ -22,11 +22,12 @@ class AsyncChangeWorker:
 
     `await worker.run()` works until SIGTERM; `await worker.drain()` handles what is in the stream now, for tests and
     scripts. Any number of workers share the shards of the stream. Raises InvalidRequest for anything but an
-    AsyncDatabase.
+    AsyncDatabase, NotSupported where the engine is known to have no streams.
     """
 
     def __init__(self, db: Awaiting, changes: Changes) -> None:
         check_awaiting(db, "AsyncChangeWorker")
+        db.port.traits.check("streams", "AsyncChangeWorker")
         self.db, self.changes = db, changes
 
     def __repr__(self) -> str:

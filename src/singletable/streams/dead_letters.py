@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import groupby
@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from singletable.errors import Corrupt
+from singletable.errors import Corrupt, NotSupported
 from singletable.failure_text import error_text
 from singletable.flow.port import Port
 from singletable.foundation import KeyOf, Transaction, flows
@@ -74,7 +74,11 @@ async def store_dead_letter(
     tries: int,
     error: BaseException,
 ) -> None:
-    """Store a record with its error, and delete its tries: one transaction. Repeating it changes nothing."""
+    """Store a record with its error, and delete its tries: one transaction. Repeating it changes nothing.
+
+    An engine without transactions takes a request for each item. The first part comes after the others, as it makes
+    them visible, and the tries are deleted last: where that is left undone, all of it is repeated.
+    """
     packed = zlib.compress(msgspec.json.encode(record))
     parts = [packed[i : i + _PART_BYTES] for i in range(0, len(packed), _PART_BYTES)]
     place: dict[str, Any] = {
@@ -83,24 +87,32 @@ async def store_dead_letter(
         "shard": lease.shard,
         "sequence": record.sequence,
     }
-    transaction = Transaction()
-    for number, payload in enumerate(parts[1:], 1):
-        transaction.put(state.dead_letter(**place, part=number, payload=payload))
-    transaction.put(
-        state.dead_letter(
-            **place,
-            part=0,
-            payload=parts[0],
-            parts=len(parts),
-            kind=type,
-            event=record.event,
-            error=error_text(error, most=_LONGEST_ERROR),
-            tries=tries,
-            at=datetime.fromtimestamp(port.now(), timezone.utc),
-        )
+    items = [state.dead_letter(**place, part=number, payload=payload) for number, payload in enumerate(parts[1:], 1)]
+    first = state.dead_letter(
+        **place,
+        part=0,
+        payload=parts[0],
+        parts=len(parts),
+        kind=type,
+        event=record.event,
+        error=error_text(error, most=_LONGEST_ERROR),
+        tries=tries,
+        at=datetime.fromtimestamp(port.now(), timezone.utc),
     )
-    transaction.delete(state.attempt.by_sequence(**place))
-    await flows.commit(port, transaction.pending)
+    await _store(port, [*items, first], state.attempt.by_sequence(**place))
+
+
+async def _store(port: Port, items: Sequence[Any], tries: Any) -> None:
+    transaction = Transaction()
+    for item in items:
+        transaction.put(item)
+    transaction.delete(tries)
+    try:
+        await flows.commit(port, transaction.pending)
+    except NotSupported:
+        for item in items:
+            await flows.put(port, item)
+        await flows.delete(port, tries)
 
 
 async def all_dead_letters(port: Port, state: StateEntities, consumer: str) -> list[DeadLetter]:

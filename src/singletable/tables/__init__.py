@@ -15,6 +15,7 @@ from singletable.tables.admin import (
     set_ttl,
     wait_until_active,
 )
+from singletable.tables.capabilities import check_capabilities, find_capabilities
 from singletable.tables.definition import Index, StreamView, TableDefinition, named_indexes
 from singletable.tables.expiry_sweep import sweep
 
@@ -25,10 +26,12 @@ __all__ = [
     "StreamView",
     "TableDefinition",
     "add_index",
+    "check_capabilities",
     "create",
     "delete",
     "describe",
     "differences",
+    "find_capabilities",
     "named_indexes",
     "set_stream",
     "set_ttl",

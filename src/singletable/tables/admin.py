@@ -14,6 +14,7 @@ from singletable.tables.definition import STREAM_VIEWS, TableDefinition
 
 _POLL_SECONDS = 1.0
 _TIMEOUT_SECONDS = 600.0
+_EXPIRY = "TTL attribute"
 
 
 class Difference(Struct, frozen=True):
@@ -27,6 +28,10 @@ class Difference(Struct, frozen=True):
     def is_of_a_key(self) -> bool:
         """Of the table's key or an index's, which can't be changed once they are made."""
         return self.what == "key" or (self.what.startswith("index ") and self.what.endswith(" key"))
+
+    @property
+    def is_of_expiry(self) -> bool:
+        return self.what == _EXPIRY
 
     def __str__(self) -> str:
         return f"{self.what}: declared {self.declared}, found {self.found}"
@@ -42,6 +47,8 @@ class Description(Struct, frozen=True):
     bytes: int
     raw: Mapping[str, Any]
     ttl: str | None = None
+    knows_expiry: bool = True
+    """Whether the engine has TTL at all."""
 
     @property
     def has_stream(self) -> bool:
@@ -72,7 +79,7 @@ async def describe(port: Port, table: TableDefinition) -> Description | None:
     if answer is None:
         return None
     raw = answer["Table"]
-    ttl = await port.send(TableCall("DescribeTimeToLive", {"TableName": table.name}))
+    ttl = await _describe_ttl(port, table)
     said = (ttl or {}).get("TimeToLiveDescription", {})
     return Description(
         table.name,
@@ -81,7 +88,15 @@ async def describe(port: Port, table: TableDefinition) -> Description | None:
         raw.get("TableSizeBytes", 0),
         raw,
         said.get("AttributeName") if str(said.get("TimeToLiveStatus", "")).startswith("ENABL") else None,
+        ttl is not None,
     )
+
+
+async def _describe_ttl(port: Port, table: TableDefinition) -> dict[str, Any] | None:
+    """None on an engine without TTL."""
+    if "expiry" in port.traits.lacks:
+        return None
+    return await port.send(TableCall("DescribeTimeToLive", {"TableName": table.name}, "UnknownOperationException"))
 
 
 async def add_index(port: Port, table: TableDefinition, name: str) -> None:
@@ -99,8 +114,13 @@ async def add_index(port: Port, table: TableDefinition, name: str) -> None:
 
 
 async def set_ttl(port: Port, table: TableDefinition) -> None:
+    """Set the attribute of expiry. Does nothing on an engine without TTL: reads leave expired items out, and
+    `sweep_table` deletes them."""
+    if "expiry" in port.traits.lacks:
+        return
     setting = {"Enabled": True, "AttributeName": table.ttl_attribute}
-    await port.send(TableCall("UpdateTimeToLive", {"TableName": table.name, "TimeToLiveSpecification": setting}))
+    body = {"TableName": table.name, "TimeToLiveSpecification": setting}
+    await port.send(TableCall("UpdateTimeToLive", body, or_none="UnknownOperationException"))
 
 
 async def set_stream(port: Port, table: TableDefinition) -> None:
@@ -149,7 +169,7 @@ def differences(table: TableDefinition, found: Description) -> Iterator[Differen
     stream = raw.get("StreamSpecification", {})
     view = stream.get("StreamViewType", "on") if stream.get("StreamEnabled") else "off"
     yield from _compare("stream", STREAM_VIEWS[table.stream] if table.stream else "off", view)
-    yield from _compare("TTL attribute", table.ttl_attribute or "none", found.ttl or "none")
+    yield from _compare(_EXPIRY, table.ttl_attribute or "none", found.ttl or "none")
     protected = raw.get("DeletionProtectionEnabled", False)
     yield from _compare("deletion protection", _on(table.deletion_protection), _on(protected))
     key = raw.get("SSEDescription", {}).get("KMSMasterKeyArn", "")
@@ -158,7 +178,7 @@ def differences(table: TableDefinition, found: Description) -> Iterator[Differen
 
 
 async def _as_declared(port: Port, table: TableDefinition, found: Description) -> Description:
-    wrong = list(differences(table, found))
+    wrong = [d for d in differences(table, found) if found.knows_expiry or not d.is_of_expiry]
     if wrong:
         raise NotConfigured(
             "the table is there and differs: " + "; ".join(map(str, wrong)),

@@ -23,11 +23,13 @@ class TaskWorker:
         worker = TaskWorker(db, tasks)
 
     `worker.run()` works until SIGTERM; `worker.drain()` runs what is due now, for tests and scripts. Any
-    number of workers may share a table. Raises InvalidRequest for anything but a Database.
+    number of workers may share a table. Raises InvalidRequest for anything but a Database, NotSupported where the
+    engine is known to have no transactions.
     """
 
     def __init__(self, db: Blocking, tasks: Tasks) -> None:
         check_blocking(db, "TaskWorker")
+        db.port.traits.check("transactions", "TaskWorker")
         self.db, self.tasks = db, tasks
 
     def __repr__(self) -> str:

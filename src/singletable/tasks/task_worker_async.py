@@ -22,11 +22,13 @@ class AsyncTaskWorker:
         worker = AsyncTaskWorker(db, tasks)
 
     `await worker.run()` works until SIGTERM; `await worker.drain()` runs what is due now, for tests and scripts. Any
-    number of workers may share a table. Raises InvalidRequest for anything but an AsyncDatabase.
+    number of workers may share a table. Raises InvalidRequest for anything but an AsyncDatabase, NotSupported where the
+    engine is known to have no transactions.
     """
 
     def __init__(self, db: Awaiting, tasks: Tasks) -> None:
         check_awaiting(db, "AsyncTaskWorker")
+        db.port.traits.check("transactions", "AsyncTaskWorker")
         self.db, self.tasks = db, tasks
 
     def __repr__(self) -> str:

@@ -33,6 +33,7 @@ from singletable.wire.endpoints import (
 )
 from singletable.wire.error_answers import CancellationReason, Fault, read_fault
 from singletable.wire.exchange import Timeouts
+from singletable.wire.hosts import is_aws_host
 from singletable.wire.port_options import PortOptions
 from singletable.wire.retry import RetryPolicy
 
@@ -53,6 +54,7 @@ __all__ = [
     "credentials_from",
     "endpoint_at",
     "endpoint_for",
+    "is_aws_host",
     "locator",
     "read_fault",
     "region_for",

@@ -7,6 +7,7 @@ from typing import Self
 
 from msgspec.structs import replace
 
+from singletable.flow.port import Traits
 from singletable.flow.services import Service
 from singletable.wire.credentials import CredentialSource
 from singletable.wire.delivery import Delivery, fresh_token
@@ -22,18 +23,30 @@ class BasePort(ABC):
         self.monotonic = options.monotonic
         self.random = options.random
         self.token = fresh_token
-        self.traits = replace(options.traits, read_seconds=options.timeouts.read)
         self._credentials = credentials
         self._delivery = Delivery(endpoint, credentials, options)
         self._locate = options.locate or beside(endpoint)
         self._options = options
         self._others: dict[tuple[Service, str], Self] = {}
+        self.traits = replace(options.traits, read_seconds=options.timeouts.read)
+
+    @property
+    def traits(self) -> Traits:
+        """What differs at this engine. `db.require` replaces it, for the ports to other services too."""
+        return self._traits
+
+    @traits.setter
+    def traits(self, traits: Traits) -> None:
+        self._traits = traits
+        self._delivery.lacks = traits.lacks
+        for other in self._others.values():
+            other.traits = traits
 
     def to(self, service: Service, url: str = "") -> Self:
         """The port to another service, with the same credentials and options. It closes with this one."""
         found = self._others.get((service, url))
         if found is None:
-            options = replace(self._options, service=service, locate=None)
+            options = replace(self._options, service=service, locate=None, traits=self.traits)
             found = self._others.setdefault((service, url), self._open(self._locate(service, url), options))
         return found
 

@@ -11,6 +11,7 @@ from zlib import crc32
 
 import msgspec
 
+from singletable.flow.capabilities import OPERATIONS, Capability, lacking
 from singletable.flow.meter import ACTIVE, RoundTrips, count_answer, count_try, count_units
 from singletable.flow.port import Operation
 from singletable.flow.request import Request, Response
@@ -55,6 +56,8 @@ class Delivery:
         self.random = options.random
         self.timeouts = options.timeouts
         self.budget = RetryBudget()
+        self.lacks: frozenset[Capability] = frozenset()
+        """What the service is known not to have: no request is sent for it."""
         self._source = credentials
         self._service = options.service
         self._policy = options.policy
@@ -67,6 +70,8 @@ class Delivery:
     async def send(self, exchange: Exchange, operation: Operation[T], round_trips: RoundTrips | None = None) -> T:
         """An operation's value; its units are metered. Raises the operation's errors and those of `deliver`."""
         request = operation.request()
+        if self.lacks and (missing := OPERATIONS.get(request.operation)) in self.lacks:
+            raise lacking(missing, operation=request.operation, table=request.table)
         value, consumed = operation.answer(await self.deliver(exchange, request, round_trips))
         if meters := ACTIVE.get():
             count_units(meters, request.operation, consumed.read_units, consumed.write_units)

@@ -52,6 +52,12 @@ def host_of(service: str, region: str, kind: Kind = Kind()) -> str:  # noqa: B00
     return f"{service}.{region}.{_domain(partition, kind)}"
 
 
+def is_aws_host(host: str) -> bool:
+    """Whether a host is one of AWS's own services."""
+    domains = {domain for partition in PARTITIONS for domain in (partition.domain, partition.dual_stack_domain)}
+    return host.lower().endswith(tuple(f".{domain}" for domain in domains))
+
+
 def account_host(account: str, region: str, kind: Kind, *, required: bool) -> str | None:
     """DynamoDB's endpoint of an account; None if it has none. Raises `NotConfigured` if the mode requires one."""
     partition = partition_of(region)
