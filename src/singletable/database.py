@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from singletable.connection import Options, Target, find_target, port_options
 from singletable.expressions import Condition, Update
-from singletable.flow import Capability, Meter, Traits, drive
+from singletable.flow import Capability, Meter, Rate, Traits, at_rate, drive
 from singletable.operations import Key
 from singletable.records import DEFAULT_MAX_PAGES, Page, Transaction, flows
 from singletable.schema import Collection, Entity, KeyOf, Query, Table, Whole
@@ -130,12 +130,13 @@ class Database:
         """
         return drive(flows.page(self.port, query, limit, after, self.target.seal, principal, max_pages))
 
-    def iter(self, query: Query[T]) -> Iterator[T]:
+    def iter(self, query: Query[T], *, rate: Rate | None = None) -> Iterator[T]:
         """Every item in key order; holds one page of up to 1 MB at a time."""
-        prepared = drive(flows.open_query(self.port, query))
+        port = at_rate(self.port, rate)
+        prepared = drive(flows.open_query(port, query))
         position: Key | None = None
         while True:
-            found = drive(flows.read_page(self.port, prepared, position))
+            found = drive(flows.read_page(port, prepared, position))
             yield from found.items
             if (position := found.after) is None:
                 return
@@ -144,17 +145,25 @@ class Database:
         """Every item in key order, as a list; InvalidRequest past `max_pages` pages of up to 1 MB."""
         return drive(flows.read_all(self.port, query, max_pages))
 
-    def scan(self, kind: type[E], *, segment: int = 0, segments: int = 1, consistent: bool = False) -> Iterator[E]:
-        """Every entity of a class, by reading the whole table, or one of `segments` disjoint parts of it.
+    def scan(
+        self,
+        kind: type[E],
+        *,
+        segment: int | None = None,
+        segments: int = 1,
+        consistent: bool = False,
+        rate: Rate | None = None,
+    ) -> Iterator[E]:
+        """Every entity of a class, by reading the whole table in `segments` parts, up to 16 of them concurrently.
 
-        It costs the table's size, whatever it finds: for exports and repairs, not for requests.
+        With `segment` only that one of the disjoint parts, as for several processes. It costs the table's size,
+        whatever it finds: for exports and repairs, not for requests. It holds one page of each part, up to 1 MB.
         """
-        position: Key | None = None
-        while True:
-            found = drive(flows.read_scan_page(self.port, kind, segment, segments, position, consistent))
-            yield from found.items
-            if (position := found.after) is None:
-                return
+        port = at_rate(self.port, rate)
+        positions = flows.scan_positions(segment, segments)
+        while positions:
+            for page in drive(flows.read_scan_pages(port, kind, positions, segments, consistent)):
+                yield from page
 
     def explain(self, read: Explainable) -> list[Explained]:
         """The requests of an access pattern, without sending them."""
@@ -227,9 +236,11 @@ class Database:
         """
         return drive(flows.delete(self.port, target, where=where, expected=expected))
 
-    def write_many(self, *, puts: Iterable[Entity] = (), deletes: Iterable[KeyOf[Any]] = ()) -> None:
+    def write_many(
+        self, *, puts: Iterable[Entity] = (), deletes: Iterable[KeyOf[Any]] = (), rate: Rate | None = None
+    ) -> None:
         """Put and delete, each by itself, in no order, 25 a request. Raises Incomplete, with what was not done."""
-        drive(flows.write_many(self.port, puts, deletes))
+        drive(flows.write_many(at_rate(self.port, rate), puts, deletes))
 
     def transaction(self) -> BlockingTransaction:
         """Writes and checks of up to 100 items, sent as one atomic request when the block ends without an error."""
@@ -252,12 +263,12 @@ class Database:
         """Counts requests, round trips, bytes and capacity for as long as its `with` block lasts."""
         return Meter()
 
-    def check(self, table: Table) -> list[Finding]:
+    def check(self, table: Table, *, rate: Rate | None = None) -> list[Finding]:
         """What is wrong in a table: types, versions, keys, index keys, guards of unique values.
 
         Reads the whole table, and changes nothing. Returns an empty list for a sound one.
         """
-        return drive(flows.check(self.port, table))
+        return drive(flows.check(at_rate(self.port, rate), table))
 
     def create_table(self, table: Table) -> Description:
         """Create a table and wait until it is active. An existing table must match its declaration."""
@@ -270,14 +281,14 @@ class Database:
         """The differences between a table and its declaration. Raises NotFound if the table is missing."""
         return drive(flows.diff_table(self.port, table))
 
-    def sweep_table(self, table: Table, *, orphans: bool = False) -> int:
+    def sweep_table(self, table: Table, *, orphans: bool = False, rate: Rate | None = None) -> int:
         """Delete expired items, and complete deletions of nodes. Returns the number of items and nodes deleted.
 
         It reads the whole table; a graph's once or twice more, consistently. Expiry DynamoDB does by itself, within
         days and at no cost, a local engine at a table's first use. `orphans` removes edges without both nodes, too: not
         while load() runs.
         """
-        return drive(flows.sweep_table(self.port, table, orphans))
+        return drive(flows.sweep_table(at_rate(self.port, rate), table, orphans))
 
     def delete_table(self, table: Table) -> bool:
         """Delete a table and everything in it; returns False if it is missing."""

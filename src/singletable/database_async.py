@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from singletable.connection import Options, Target, find_target, port_options
 from singletable.expressions import Condition, Update
-from singletable.flow import Capability, Meter, Traits
+from singletable.flow import Capability, Meter, Rate, Traits, at_rate
 from singletable.operations import Key
 from singletable.records import DEFAULT_MAX_PAGES, Page, Transaction, flows
 from singletable.schema import Collection, Entity, KeyOf, Query, Table, Whole
@@ -131,12 +131,13 @@ class AsyncDatabase:
         """
         return await flows.page(self.port, query, limit, after, self.target.seal, principal, max_pages)
 
-    async def iter(self, query: Query[T]) -> AsyncIterator[T]:
+    async def iter(self, query: Query[T], *, rate: Rate | None = None) -> AsyncIterator[T]:
         """Every item in key order; holds one page of up to 1 MB at a time."""
-        prepared = await flows.open_query(self.port, query)
+        port = at_rate(self.port, rate)
+        prepared = await flows.open_query(port, query)
         position: Key | None = None
         while True:
-            found = await flows.read_page(self.port, prepared, position)
+            found = await flows.read_page(port, prepared, position)
             for item in found.items:
                 yield item
             if (position := found.after) is None:
@@ -147,19 +148,25 @@ class AsyncDatabase:
         return await flows.read_all(self.port, query, max_pages)
 
     async def scan(
-        self, kind: type[E], *, segment: int = 0, segments: int = 1, consistent: bool = False
+        self,
+        kind: type[E],
+        *,
+        segment: int | None = None,
+        segments: int = 1,
+        consistent: bool = False,
+        rate: Rate | None = None,
     ) -> AsyncIterator[E]:
-        """Every entity of a class, by reading the whole table, or one of `segments` disjoint parts of it.
+        """Every entity of a class, by reading the whole table in `segments` parts, up to 16 of them concurrently.
 
-        It costs the table's size, whatever it finds: for exports and repairs, not for requests.
+        With `segment` only that one of the disjoint parts, as for several processes. It costs the table's size,
+        whatever it finds: for exports and repairs, not for requests. It holds one page of each part, up to 1 MB.
         """
-        position: Key | None = None
-        while True:
-            found = await flows.read_scan_page(self.port, kind, segment, segments, position, consistent)
-            for item in found.items:
-                yield item
-            if (position := found.after) is None:
-                return
+        port = at_rate(self.port, rate)
+        positions = flows.scan_positions(segment, segments)
+        while positions:
+            for page in await flows.read_scan_pages(port, kind, positions, segments, consistent):
+                for item in page:
+                    yield item
 
     def explain(self, read: Explainable) -> list[Explained]:
         """The requests of an access pattern, without sending them."""
@@ -232,9 +239,11 @@ class AsyncDatabase:
         """
         return await flows.delete(self.port, target, where=where, expected=expected)
 
-    async def write_many(self, *, puts: Iterable[Entity] = (), deletes: Iterable[KeyOf[Any]] = ()) -> None:
+    async def write_many(
+        self, *, puts: Iterable[Entity] = (), deletes: Iterable[KeyOf[Any]] = (), rate: Rate | None = None
+    ) -> None:
         """Put and delete, each by itself, in no order, 25 a request. Raises Incomplete, with what was not done."""
-        await flows.write_many(self.port, puts, deletes)
+        await flows.write_many(at_rate(self.port, rate), puts, deletes)
 
     def transaction(self) -> AwaitingTransaction:
         """Writes and checks of up to 100 items, sent as one atomic request when the block ends without an error."""
@@ -257,12 +266,12 @@ class AsyncDatabase:
         """Counts requests, round trips, bytes and capacity for as long as its `with` block lasts."""
         return Meter()
 
-    async def check(self, table: Table) -> list[Finding]:
+    async def check(self, table: Table, *, rate: Rate | None = None) -> list[Finding]:
         """What is wrong in a table: types, versions, keys, index keys, guards of unique values.
 
         Reads the whole table, and changes nothing. Returns an empty list for a sound one.
         """
-        return await flows.check(self.port, table)
+        return await flows.check(at_rate(self.port, rate), table)
 
     async def create_table(self, table: Table) -> Description:
         """Create a table and wait until it is active. An existing table must match its declaration."""
@@ -275,14 +284,14 @@ class AsyncDatabase:
         """The differences between a table and its declaration. Raises NotFound if the table is missing."""
         return await flows.diff_table(self.port, table)
 
-    async def sweep_table(self, table: Table, *, orphans: bool = False) -> int:
+    async def sweep_table(self, table: Table, *, orphans: bool = False, rate: Rate | None = None) -> int:
         """Delete expired items, and complete deletions of nodes. Returns the number of items and nodes deleted.
 
         It reads the whole table; a graph's once or twice more, consistently. Expiry DynamoDB does by itself, within
         days and at no cost, a local engine at a table's first use. `orphans` removes edges without both nodes, too: not
         while load() runs.
         """
-        return await flows.sweep_table(self.port, table, orphans)
+        return await flows.sweep_table(at_rate(self.port, rate), table, orphans)
 
     async def delete_table(self, table: Table) -> bool:
         """Delete a table and everything in it; returns False if it is missing."""

@@ -21,15 +21,16 @@ The rules:
 4. Ask `port.traits` for what differs between engines, never the endpoint.
 
 Read `port` (the verbs), `driver` (how the blocking shell runs a flow), `shells` (what a database offers to a layer),
-`calls` (an application's functions, run concurrently) and `stop` (when a worker ends). `meter` counts what was sent;
-`request` and `services` are values; `ready_tables` and `fork_safe_lock` serve the ports. No module here knows a
-transport: those are in `wire`.
+`calls` (an application's functions, run concurrently) and `stop` (when a worker ends). `meter` counts what was sent,
+`rate` bounds it; `request` and `services` are values; `ready_tables` and `fork_safe_lock` serve the ports. No module
+here knows a transport: those are in `wire`.
 """
 
 from singletable.flow.capabilities import CAPABILITIES, Capability
 from singletable.flow.driver import FlowSuspended, drive
 from singletable.flow.meter import Meter, OperationCount, unmetered
 from singletable.flow.port import FAN_OUT, Consumed, Operation, Port, Traits
+from singletable.flow.rate import Rate, at_rate
 from singletable.flow.ready_tables import ReadyTables
 from singletable.flow.request import Request, Response
 from singletable.flow.services import DYNAMODB, DYNAMODB_STREAMS, SQS, Service
@@ -47,11 +48,13 @@ __all__ = [
     "Operation",
     "OperationCount",
     "Port",
+    "Rate",
     "ReadyTables",
     "Request",
     "Response",
     "Service",
     "Traits",
+    "at_rate",
     "drive",
     "unmetered",
 ]

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from singletable.expressions import Update
 from singletable.flow import drive
+from singletable.flow.rate import Rate, at_rate
 from singletable.flow.shells import check_blocking
 from singletable.foundation import DEFAULT_LIMIT, BlockingDatabase, KeyOf
 from singletable.graph import flows
@@ -63,9 +64,9 @@ class Graph:
         """
         return drive(flows.delete_node(self.db.port, node))
 
-    def load(self, nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]] = ()) -> None:
+    def load(self, nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]] = (), *, rate: Rate | None = None) -> None:
         """Create nodes with complete edge sets, and their edges, in batches. Not atomic."""
-        drive(flows.load(self.db.port, nodes, edges))
+        drive(flows.load(at_rate(self.db.port, rate), nodes, edges))
 
     # --- reads --------------------------------------------------------------------------------------------------------
     def page(

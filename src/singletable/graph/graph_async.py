@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 from singletable.expressions import Update
+from singletable.flow.rate import Rate, at_rate
 from singletable.flow.shells import check_awaiting
 from singletable.foundation import DEFAULT_LIMIT, AwaitingDatabase, KeyOf
 from singletable.graph import flows
@@ -61,9 +62,11 @@ class AsyncGraph:
         """
         return await flows.delete_node(self.db.port, node)
 
-    async def load(self, nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]] = ()) -> None:
+    async def load(
+        self, nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]] = (), *, rate: Rate | None = None
+    ) -> None:
         """Create nodes with complete edge sets, and their edges, in batches. Not atomic."""
-        await flows.load(self.db.port, nodes, edges)
+        await flows.load(at_rate(self.db.port, rate), nodes, edges)
 
     # --- reads --------------------------------------------------------------------------------------------------------
     async def page(

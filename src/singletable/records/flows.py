@@ -16,7 +16,8 @@ from singletable.records.read import (
     page,
     read_all,
     read_page,
-    read_scan_page,
+    read_scan_pages,
+    scan_positions,
 )
 from singletable.records.send import create, delete, put, update, upsert
 from singletable.records.transactions import commit
@@ -53,7 +54,8 @@ __all__ = [
     "put",
     "read_all",
     "read_page",
-    "read_scan_page",
+    "read_scan_pages",
+    "scan_positions",
     "sweep_table",
     "update",
     "upsert",

@@ -30,6 +30,8 @@ DEFAULT_LIMIT = 100
 DEFAULT_MAX_PAGES = 100
 _FILTERED_MARGIN = 4
 _LARGEST_LOOK = 1000
+_MOST_SEGMENTS = 1_000_000
+_MOST_SEGMENTS_OF_ONE_READER = 64
 _LARGEST_LIMIT = 2**31 - 1
 """The service takes 32 bits. Its own pages are far smaller."""
 
@@ -167,24 +169,41 @@ async def read_all(port: Port, query: Query[T], max_pages: int = DEFAULT_MAX_PAG
     )
 
 
-async def read_scan_page(
-    port: Port, kind: type[T], segment: int, segments: int, after: Key | None, consistent: bool
-) -> Found[T]:
-    """One page of one segment of a table's scan, with only the items of one class."""
+def scan_positions(segment: int | None, segments: int) -> dict[int, Key | None]:
+    """Where each part of a scan begins: of all `segments` parts, or of one. InvalidRequest for a part that is none."""
+    if not (1 <= segments <= _MOST_SEGMENTS and (segment is None or 0 <= segment < segments)):
+        raise InvalidRequest(f"segment {segment} of {segments}: segments are numbered from 0")
+    if segment is None and segments > _MOST_SEGMENTS_OF_ONE_READER:
+        raise InvalidRequest(
+            f"a scan of {segments} parts holds a page of each; one reader takes {_MOST_SEGMENTS_OF_ONE_READER} at most",
+            hint="Give each process its part: segment=, segments=.",
+        )
+    return dict.fromkeys(range(segments) if segment is None else (segment,))
+
+
+async def read_scan_pages(
+    port: Port, kind: type[T], positions: dict[int, Key | None], segments: int, consistent: bool
+) -> Iterator[Sequence[T]]:
+    """The next page of each segment in `positions`, which it moves on; segments that end leave it. One round trip for
+    16 of them."""
     model: Model[Any] = model_of(kind)
     await ready(port, model.table)
     limit = port.traits.scan_page_limit
     if limit is not None:
         note_estimate("Scan", f"pages of {limit} items are rounded up one by one; AWS rounds up pages of 1 MB")
-    operation: Scan[Any] = scan_operation(model, segment, segments, after, consistent, limit, port.now())
-    return await port.send(operation)
+    read = list(positions)
+    operations = [scan_operation(model, n, segments, positions[n], consistent, limit, port.now()) for n in read]
+    pages: list[Found[T]] = await port.send_all(operations)
+    for segment, page in zip(read, pages, strict=True):
+        positions[segment] = page.after
+        if page.after is None:
+            del positions[segment]
+    return (page.items for page in pages)
 
 
 def scan_operation(
     model: Model[Any], segment: int, segments: int, after: Key | None, consistent: bool, limit: int | None, now: float
 ) -> Scan[Any]:
-    if not 0 <= segment < segments <= 1_000_000:
-        raise InvalidRequest(f"segment {segment} of {segments}: segments are numbered from 0")
     expressions = Expressions()
     of_type = Condition("=", (Stored(model.table.definition.type_attribute), Given({"S": model.type})))
     alive = is_alive(model, now)

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from singletable.documents import Context
 from singletable.flow import Port
 from singletable.foundation import Entity, Finding, flows, model_for, ready
-from singletable.operations import Key
 from singletable.sync.client_groups import Group, group_keys
 
 E = TypeVar("E", bound=Entity)
@@ -44,14 +43,11 @@ async def check(port: Port, context: Context[Any]) -> list[Finding]:
 
 
 async def _all(port: Port, kind: type[E]) -> AsyncIterator[E]:
-    after: Key | None = None
-    while True:
-        page = await flows.read_scan_page(port, kind, 0, 1, after, True)
-        for each in page.items:
-            yield each
-        after = page.after
-        if after is None:
-            return
+    positions = flows.scan_positions(None, 1)
+    while positions:
+        for page in await flows.read_scan_pages(port, kind, positions, 1, True):
+            for each in page:
+                yield each
 
 
 def _finding(row: Entity, code: str, what: str) -> Finding:

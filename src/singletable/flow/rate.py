@@ -1,0 +1,204 @@
+"""A bound of capacity units a second, for bulk work beside an application's own requests.
+
+    rate = Rate(write_units=200)                # from singletable.flow
+    db.write_many(puts=users, rate=rate)        # and the same Rate in another call: the two share it
+
+It counts the units that the service reports, and waits before a request, not after. A request takes what its kind took
+before as an advance; the answer corrects it. So requests that go out together don't pass the bound together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, TypeVar
+
+from msgspec import Struct
+
+from singletable.errors import InvalidRequest, Throttled
+from singletable.flow.fork_safe_lock import ForkSafeLock
+from singletable.flow.port import FAN_OUT, Consumed, Operation, Port, Traits
+from singletable.flow.ready_tables import ReadyTables
+from singletable.flow.request import Request, Response
+from singletable.flow.services import Service
+
+T = TypeVar("T")
+
+_BURST_SECONDS: Final = 0.1
+"""What may be saved up while nothing is sent, as a part of a second's units."""
+_WAVE_SECONDS: Final = 0.05
+"""What the requests of one wave may take, as a part of a second's units."""
+_SHORTEST_WAIT_SECONDS: Final = 0.001
+"""A shorter one would not pass on a clock, and be waited for again."""
+_LEARNED: Final = 0.3
+"""The weight of the newest answer in what a kind of request is expected to take."""
+_FIRST_GUESS: Final = {"Scan": 128.0, "Query": 16.0, "BatchGetItem": 50.0, "BatchWriteItem": 25.0}
+_SLOWEST: Final = 1 / 64
+_RECOVERY: Final = 0.1
+"""How much of the bound comes back each second after the service throttled."""
+
+
+class _Bucket:
+    """One kind of units: a balance that grows with time, and may be below zero."""
+
+    def __init__(self, per_second: float) -> None:
+        self.per_second = per_second
+        self._balance = 0.0
+        self._at: float | None = None
+
+    def wait_at(self, now: float, share: float) -> float:
+        """The seconds until the balance is no longer below zero, at a share of the bound."""
+        speed = self.per_second * share
+        if self._at is not None:
+            self._balance = min(self._balance + (now - self._at) * speed, speed * _BURST_SECONDS)
+        self._at = now
+        return max(0.0, -self._balance / speed)
+
+    def take(self, units: float) -> None:
+        self._balance -= units
+
+
+class Rate:
+    """At most so many units a second, on average, over all calls that are given the same object. Share it freely.
+
+    Any ten seconds hold at most the bound, a hundredth of it, and one request. It halves itself where the table is
+    throttled in spite of it, and comes back within ten seconds. Raises InvalidRequest without a bound above zero.
+    """
+
+    def __init__(self, *, read_units: float | None = None, write_units: float | None = None) -> None:
+        given = [units for units in (read_units, write_units) if units is not None]
+        if not given or min(given) <= 0:
+            raise InvalidRequest(
+                "a Rate has at least one bound above zero", hint="As in Rate(read_units=100, write_units=50)."
+            )
+        self.read_units, self.write_units = read_units, write_units
+        self._read = _Bucket(read_units) if read_units is not None else None
+        self._write = _Bucket(write_units) if write_units is not None else None
+        self._expected: dict[str, Consumed] = {}
+        self._guard = ForkSafeLock()
+        self._share, self._slowed_at = 1.0, 0.0
+
+    def __repr__(self) -> str:
+        return f"Rate(read_units={self.read_units}, write_units={self.write_units})"
+
+    def advance(self, operation: str, now: float) -> tuple[float, Consumed]:
+        """The seconds to wait before a request; or 0, and the units taken for it until `settle`."""
+        with self._guard.lock:
+            share = min(1.0, self._share + max(0.0, now - self._slowed_at) * _RECOVERY)
+            wait = max((b.wait_at(now, share) for b in (self._read, self._write) if b is not None), default=0.0)
+            if wait > _SHORTEST_WAIT_SECONDS:
+                return wait, Consumed()
+            expected = self._expected.get(operation) or _first_guess(operation)
+            self._take(expected.read_units, expected.write_units)
+            return 0.0, expected
+
+    def settle(self, operation: str, advanced: Consumed, consumed: Consumed) -> None:
+        """Correct an advance by what the service reported. An answer that is an error leaves the advance as it is: a
+        write whose condition fails costs what it would have cost."""
+        with self._guard.lock:
+            self._take(consumed.read_units - advanced.read_units, consumed.write_units - advanced.write_units)
+            known = self._expected.get(operation, consumed)
+            self._expected[operation] = Consumed(
+                known.read_units + (consumed.read_units - known.read_units) * _LEARNED,
+                known.write_units + (consumed.write_units - known.write_units) * _LEARNED,
+            )
+
+    def slow_down(self, now: float) -> None:
+        """The service throttled: half of the rate, which comes back by a tenth of the bound each second."""
+        with self._guard.lock:
+            share = min(1.0, self._share + max(0.0, now - self._slowed_at) * _RECOVERY)
+            self._share, self._slowed_at = max(_SLOWEST, share / 2), now
+
+    def width(self, operation: str) -> int:
+        """How many requests of a kind may go out together."""
+        expected = self._expected.get(operation) or _first_guess(operation)
+        widths = [
+            bucket.per_second * _WAVE_SECONDS / units
+            for bucket, units in ((self._read, expected.read_units), (self._write, expected.write_units))
+            if bucket is not None and units > 0
+        ]
+        return max(1, min(FAN_OUT, int(min(widths, default=FAN_OUT))))
+
+    def _take(self, read_units: float, write_units: float) -> None:
+        if self._read is not None:
+            self._read.take(read_units)
+        if self._write is not None:
+            self._write.take(write_units)
+
+
+def _first_guess(operation: str) -> Consumed:
+    units = _FIRST_GUESS.get(operation, 1.0)
+    is_read = operation in ("Scan", "Query", "GetItem", "BatchGetItem", "TransactGetItems")
+    return Consumed(read_units=units) if is_read else Consumed(write_units=units)
+
+
+class _Counted(Struct, frozen=True):
+    """An operation whose answer is told to a rate."""
+
+    inner: Operation[object]
+    rate: Rate
+    name: str
+    advanced: Consumed
+
+    def request(self) -> Request:
+        return self.inner.request()
+
+    def answer(self, response: Response) -> tuple[object, Consumed]:
+        value, consumed = self.inner.answer(response)
+        self.rate.settle(self.name, self.advanced, consumed)
+        return value, consumed
+
+
+class RatedPort:
+    """A port that keeps to a rate, over another port."""
+
+    def __init__(self, port: Port, rate: Rate) -> None:
+        self._port, self._rate = port, rate
+        self.sleep, self.now, self.monotonic = port.sleep, port.now, port.monotonic
+        self.random, self.token = port.random, port.token
+
+    @property
+    def traits(self) -> Traits:
+        return self._port.traits
+
+    @property
+    def ready(self) -> ReadyTables:
+        return self._port.ready
+
+    async def send(self, operation: Operation[T]) -> T:
+        return (await self._send((operation,)))[0]
+
+    async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
+        values: list[T] = []
+        while len(values) < len(operations):
+            width = self._rate.width(type(operations[len(values)]).__name__)
+            values += await self._send(operations[len(values) : len(values) + width])
+        return values
+
+    async def call_all(self, calls: Sequence[Callable[[], T | Awaitable[T]]]) -> list[T]:
+        return await self._port.call_all(calls)
+
+    def to(self, service: Service, url: str = "") -> Port:
+        return self._port.to(service, url)
+
+    async def _send(self, operations: Sequence[Operation[T]]) -> list[T]:
+        counted = [await self._counted(operation) for operation in operations]
+        try:
+            return await self._port.send_all(counted)
+        except Throttled:
+            self._rate.slow_down(self.monotonic())
+            raise
+
+    async def _counted(self, operation: Operation[T]) -> Operation[T]:
+        name = type(operation).__name__
+        while True:
+            wait, advanced = self._rate.advance(name, self.monotonic())
+            if wait <= 0:
+                break
+            await self.sleep(wait)
+        counted: Operation[T] = _Counted(operation, self._rate, name, advanced)  # type: ignore[assignment]
+        return counted
+
+
+def at_rate(port: Port, rate: Rate | None) -> Port:
+    """The port, or one that keeps to a rate."""
+    return port if rate is None else RatedPort(port, rate)
