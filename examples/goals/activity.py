@@ -27,7 +27,7 @@ class Activity(Context):
         """1 request, a transaction: the comment, 1 more on the goal, and a check of the user. 4 W and 2 for each KB of
         the goal. Missing, Invalid."""
         if not text.strip():
-            raise Invalid("a comment says something")
+            raise Invalid("a comment says something", "text")
         entry = self._entry(goal_id, user_id, EntryKind.COMMENT, text)
         self._write(entry, [])
         return entry
@@ -46,7 +46,7 @@ class Activity(Context):
         more where the goal is named by its id. With `base`, the values that the caller read, Changed where somebody
         else changed the same. Missing, Invalid."""
         if not 0 <= progress <= 100:
-            raise Invalid(f"progress is 0 to 100 percent, not {progress}")
+            raise Invalid(f"progress is 0 to 100 percent, not {progress}", "progress")
         found = goal if isinstance(goal, Goal) else read_goal(self, goal)
         said = {"progress": progress} | ({} if status is None else {"status": status})
         wanted = differing(said, base)
@@ -87,7 +87,7 @@ class Activity(Context):
     def _entry(self, goal_id: str, user_id: str, kind: EntryKind, text: str) -> Entry:
         text = text.strip()
         if len(text) > MOST_TEXT_CHARACTERS:
-            raise Invalid(f"a text has at most {MOST_TEXT_CHARACTERS} characters, this one has {len(text)}")
+            raise Invalid(f"a text has at most {MOST_TEXT_CHARACTERS} characters, this one has {len(text)}", "text")
         at = self.now()
         return Entry(
             goal_id=goal_id, id=f"{at:%Y%m%dT%H%M%S.%f}-{self.new_id()}", kind=kind, by=user_id, at=at, text=text

@@ -5,7 +5,7 @@ Reading is free to all who reach it; what changes something asks who the caller 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,6 +21,7 @@ from examples.goals.requests import is_api
 from examples.goals.service import Service
 from examples.shared.forms import is_of_another_site, page_headers
 from examples.shared.principal import Principal
+from examples.shared.refused_forms import form_page
 from singletable import InvalidCursor, InvalidValue, Unavailable
 from singletable.errors import TooLarge, TransactionConflict
 
@@ -75,11 +76,14 @@ async def _guarded(request: Request, go_on: Callable[[Request], Any]) -> Respons
     return response
 
 
-def _handler(kind: type[Exception], status: int) -> Callable[[Request, Exception], Response]:
-    def answer(request: Request, error: Exception) -> Response:
-        said = str(error) if isinstance(error, ApplicationError) else _SAID[kind]
+def _handler(kind: type[Exception], status: int) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def answer(request: Request, error: Exception) -> Response:
+        own = error if isinstance(error, ApplicationError) else None
+        said = str(own or _SAID[kind])
         if not is_api(request):
-            return pages.error_page(request, status, said)
+            return await form_page(request, status, said, own.field if own else None) or pages.error_page(
+                request, status, said
+            )
         more = {"differences": {n: vars(d) for n, d in error.differences.items()}} if isinstance(error, Changed) else {}
         return JSONResponse({"detail": said, **more}, status)
 

@@ -27,6 +27,7 @@ class Missing(errors.Missing):
 
     def __init__(self, what: str, id: str) -> None:
         super().__init__(f"there is no {what} {id!r}")
+        self.what = what
 
 
 class NotAllowed(ApplicationError):

@@ -49,7 +49,7 @@ def missing_node(error: NotFound, otherwise: str) -> Missing:
 def check_fits(who: KeyOf[Any], role: Role) -> None:
     """Invalid for a team that leads, or a user in the role TEAM."""
     if (who.kinds[0] is User) is (role is Role.TEAM):
-        raise Invalid("a user is a lead or a contributor; a team or organisation has the role team")
+        raise Invalid("a user is a lead or a contributor; a team or organisation has the role team", "role")
 
 
 # --- roles ------------------------------------------------------------------------------------------------------------

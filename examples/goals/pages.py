@@ -16,11 +16,17 @@ from examples.goals.rendering import quoted, render
 from examples.goals.requests import COOKIE, App, Limit, Viewer, caller_of, viewer_of
 from examples.goals.views import GoalView
 from examples.shared.cost import metered
+from examples.shared.filling import Sent, filled
+from examples.shared.forms import Fields
+from examples.shared.refused_forms import typed
 
 routes = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
 
 TeamShow = Annotated[Literal["goals", "people", "new-goal"], Query(alias="show")]
 GoalShow = Annotated[Literal["goal", "people", "subscribers", "tree", "edit", "new-part"], Query(alias="show")]
+
+
+FOUND = ("teams", "users", "goals")
 
 
 class Page:
@@ -148,9 +154,16 @@ def error_page(request: Request, status: int, said: str) -> HTMLResponse:
     page = Page(request, viewer_of(request))
     if status == 401:
         return page.show("sign_in.html", status, took=None, wrong=False)
-    form: dict[str, str] = getattr(request.state, "form", {})
-    typed = {name: value for name, value in form.items() if value and not name.startswith("was_") and name != "token"}
-    return page.show("error.html", status, code=status, said=said, typed=typed, took=None)
+    shown = page.show("error.html", status, code=status, said=said, typed=typed(request), took=None)
+    return _sought(request, shown, said) if request.method == "GET" and status in (404, 422) else shown
+
+
+def _sought(request: Request, shown: HTMLResponse, said: str) -> HTMLResponse:
+    """A page that is not there, with its id still in the field for finding."""
+    kind, _, id = request.scope["path"].strip("/").partition("/")
+    sent = Sent("/find", "get", Fields([("kind", kind), ("id", id)]))
+    html = filled(bytes(shown.body).decode(), sent, said, "id") if kind in FOUND else None
+    return HTMLResponse(html, shown.status_code) if html else shown
 
 
 def _with_role(goals: Sequence[GoalView], role: Role) -> list[GoalView]:

@@ -187,7 +187,7 @@ def person_key(kind: str, id: str) -> PersonKey:
     """By the word of the kind: user, team, organisation. Invalid."""
     kinds: dict[str, Any] = {"user": User.by_id, "team": Team.by_id, "organisation": Organisation.by_id}
     if kind not in kinds or not id:
-        raise Invalid("say who: the id of a user, team or organisation")
+        raise Invalid("say who: the id of a user, team or organisation", "id")
     key: PersonKey = kinds[kind](id)
     return key
 

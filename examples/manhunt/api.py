@@ -6,7 +6,7 @@ A domain sees and changes what is its own. Whoever may not know that something i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -38,6 +38,7 @@ from examples.manhunt.schemas import (
     SearchOut,
 )
 from examples.manhunt.web import App, Domain, Web, web_of
+from examples.shared.refused_forms import NOT_THERE, form_page
 from singletable import InvalidCursor, InvalidValue, Unavailable
 from singletable.errors import TooLarge, TransactionConflict
 
@@ -93,24 +94,27 @@ async def _with_headers(request: Request, go_on: Callable[[Request], Any]) -> Re
     return response
 
 
-def _handler(status: int) -> Callable[[Request, Exception], Response]:
-    def answer(request: Request, error: Exception) -> Response:
+def _handler(status: int) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def answer(request: Request, error: Exception) -> Response:
         """What is missing has one answer, that of an unknown path; the library's own errors are not passed on."""
-        own = str(error) if isinstance(error, ApplicationError) else "refused"
-        return _say(request, status, _SAID.get(status, own))
+        own = error if isinstance(error, ApplicationError) else None
+        said = _SAID.get(status, str(own or "refused"))
+        return await _say(request, status, said, field=own.field if own else None)
 
     return answer
 
 
-def _http_error(request: Request, error: Exception) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return _say(request, error.status_code, str(error.detail), error.headers)
+    return await _say(request, error.status_code, str(error.detail), error.headers)
 
 
-def _say(request: Request, status: int, said: str, headers: Any = None) -> Response:
+async def _say(request: Request, status: int, said: str, headers: Any = None, field: str | None = None) -> Response:
     if request.url.path.startswith(("/api/", "/telephone/")):
         return JSONResponse({"detail": said}, status, headers)
-    return pages.error_page(status, said)
+    return await form_page(request, status, NOT_THERE if status == 404 else said, field) or pages.error_page(
+        request, status, said
+    )
 
 
 # --- contacts ---------------------------------------------------------------------------------------------------------

@@ -19,17 +19,17 @@ CONTACT_SORT = "contact"
 """Where the contact itself lies among its methods: no method has that id."""
 
 
-def check_name(name: str) -> None:
+def check_name(name: str, field: str = "name") -> None:
     if not 0 < len(name) <= MAX_NAME or not name.isprintable():
-        raise Invalid(f"a name has 1 to {MAX_NAME} printable characters")
+        raise Invalid(f"a name has 1 to {MAX_NAME} printable characters", field)
 
 
 def check_method(kind: Kind, destination: str, order: int, wait_seconds: int) -> None:
     check_destination(kind, destination)
     if not 0 <= wait_seconds <= WEEK_SECONDS:
-        raise Invalid(f"a wait is 0 to {WEEK_SECONDS} seconds, which is a week")
+        raise Invalid(f"a wait is 0 to {WEEK_SECONDS} seconds, which is a week", "wait_seconds")
     if abs(order) > MAX_ORDER:
-        raise Invalid(f"an order is a number of at most {MAX_ORDER}")
+        raise Invalid(f"an order is a number of at most {MAX_ORDER}", "order")
 
 
 def details(db: Database, domain_id: str, contact_id: str) -> ContactDetails:

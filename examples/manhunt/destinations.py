@@ -16,19 +16,20 @@ _NUMBER = re.compile(r"\+[1-9][0-9]{6,14}")
 def check_destination(kind: Kind, destination: str) -> None:
     """Invalid, with what it should look like."""
     if not destination.isprintable() or len(destination) > MAX_CHARACTERS:
-        raise Invalid(f"a destination is up to {MAX_CHARACTERS} printable characters")
+        raise Invalid(f"a destination is up to {MAX_CHARACTERS} printable characters", "destination")
     if kind is Kind.EMAIL and not _ADDRESS.fullmatch(destination):
-        raise Invalid("an e-mail address looks like ada@example.org")
+        raise Invalid("an e-mail address looks like ada@example.org", "destination")
     if kind in (Kind.SMS, Kind.VOICE) and not _NUMBER.fullmatch(destination):
-        raise Invalid("a telephone number looks like +15551234567")
+        raise Invalid("a telephone number looks like +15551234567", "destination")
     if kind is Kind.WEBHOOK:
-        check_url(destination)
+        check_url(destination, "destination")
 
 
-def check_url(url: str) -> None:
+def check_url(url: str, field: str = "url") -> None:
     """Invalid unless it leads to a web server, and carries no secret."""
     if not url.isprintable() or len(url) > MAX_CHARACTERS or not _is_plain(url):
-        raise Invalid("an address on the web looks like https://example.org/page, without a name or password")
+        said = "an address on the web looks like https://example.org/page, without a name or password"
+        raise Invalid(said, field)
 
 
 def _is_plain(url: str) -> bool:

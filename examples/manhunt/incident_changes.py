@@ -78,7 +78,8 @@ class IncidentChanges(Base):
     ) -> Incident:
         """Decide on the incident as it stands, and write what follows; again from the start where others were first."""
         if len(told.by) > MAX_REASON or len(told.said) > MAX_REASON or not told.by:
-            raise Invalid(f"who it was, and what they said, have 1 to {MAX_REASON} characters")
+            field = "said" if 0 < len(told.by) <= MAX_REASON else "by"
+            raise Invalid(f"who it was, and what they said, have 1 to {MAX_REASON} characters", field)
         for _ in range(TRIES):
             before = read_incident(self.db, incident_id, domain_id)
             if before.has_ended:

@@ -141,7 +141,7 @@ class Incidents(Policies, IncidentChanges):
     def snooze(self, domain_id: str, incident_id: str, *, by: str, seconds: int, said: str = "") -> Incident:
         """Nobody is looked for until then; then the hunt begins anew, with whoever is needed at that time."""
         if not 1 <= seconds <= WEEK_SECONDS:
-            raise Invalid(f"a snooze is 1 to {WEEK_SECONDS} seconds, which is a week")
+            raise Invalid(f"a snooze is 1 to {WEEK_SECONDS} seconds, which is a week", "seconds")
 
         def decide(incident: Incident) -> None:
             leave(incident, IncidentStatus.SNOOZED, by)
@@ -162,14 +162,14 @@ class Incidents(Policies, IncidentChanges):
         """Others are looked for, now; where they don't answer in time, the stages of the policy follow. As opening an
         incident; NoSuchContact, NoSuchRota, and Invalid where nobody of them can be reached."""
         stage = Stage(list(targets), wait_seconds)
-        check_stage(stage)
+        check_stage(stage, "target", "wait_seconds")
 
         def decide(incident: Incident) -> Muster:
             incident.assigned = stage
             incident.hunt += 1
             found = self.seek(incident, self.now(), [(0, 0)], (), strict=True)
             if found is None:
-                raise Invalid(NOBODY)
+                raise Invalid(NOBODY, "target")
             return found
 
         return self.change(domain_id, incident_id, Told(ReactionKind.REASSIGNED, by, said), decide)
@@ -182,7 +182,7 @@ class Incidents(Policies, IncidentChanges):
     def add_resource(self, domain_id: str, incident_id: str, title: str, url: str) -> IncidentResource:
         """Where those who work on it meet. 2 requests. NoSuchIncident, Invalid."""
         link = Link(title, url)
-        check_link(link)
+        check_link(link, "title", "url")
         found = self.incident_with_all(domain_id, incident_id)
         if len(found.resources) >= MAX_RESOURCES:
             raise Invalid(f"an incident has up to {MAX_RESOURCES} resources")
@@ -224,9 +224,10 @@ def _is_live() -> Condition:
 
 def check_summary(summary: str) -> None:
     if not 0 < len(summary.strip()) <= MAX_SUMMARY:
-        raise Invalid(f"a summary has 1 to {MAX_SUMMARY} characters")
+        raise Invalid(f"a summary has 1 to {MAX_SUMMARY} characters", "summary")
 
 
 def check_alarm_key(alarm_key: str) -> None:
     if len(alarm_key) > MAX_KEY or not alarm_key.isprintable() or not is_normalized("NFC", alarm_key):
-        raise Invalid(f"the key of an alarm has up to {MAX_KEY} printable characters, in Unicode's normal form C")
+        said = f"the key of an alarm has up to {MAX_KEY} printable characters, in Unicode's normal form C"
+        raise Invalid(said, "alarm_key")

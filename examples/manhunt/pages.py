@@ -14,11 +14,12 @@ from examples.manhunt.model import Kind, Status
 from examples.manhunt.pages_incidents import window_of
 from examples.manhunt.picture import COLUMNS, picture
 from examples.manhunt.rendering import path_to, render
-from examples.manhunt.searches import MAX_REASON
 from examples.manhunt.views import search_view
 from examples.manhunt.web import COOKIE, App, domain_of, signed_in, web_of
 from examples.shared.cost import metered
+from examples.shared.errors import in_field
 from examples.shared.forms import OUR_PAGES, Form
+from examples.shared.refused_forms import form_on, typed
 
 Limit = Annotated[int, Query(ge=1, le=100)]
 routes = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
@@ -37,7 +38,7 @@ def start(request: Request, app: App, limit: Limit = 50, after: str | None = Non
 @routes.post("/sign-in", dependencies=[OUR_PAGES])
 def sign_in(request: Request, form: Form) -> Response:
     """The domain's token goes into a cookie that no script and no other site can use."""
-    web, token = web_of(request), form.get("token", "").strip()
+    web, token = web_of(request), form.text("token")
     if web.principal({"authorization": f"Bearer {token}"}) is None:
         return render("sign_in.html", 401, wrong=True)
     answer = RedirectResponse("/", 303)
@@ -87,10 +88,11 @@ def contact(
     )
 
 
-@routes.post("/contacts/{contact_id}/searches", dependencies=[OUR_PAGES])
+@routes.post("/contacts/{contact_id}/searches", dependencies=form_on("/contacts/{contact_id}"))
 def open_search(request: Request, app: App, form: Form, contact_id: str) -> Response:
     metadata = {"summary": form.text("summary") or "please get in touch"}
-    opened = app.open_search(signed_in(request), contact_id, metadata, urgent="later" not in form)
+    with in_field("summary"):
+        opened = app.open_search(signed_in(request), contact_id, metadata, urgent="later" not in form)
     return RedirectResponse(path_to("searches", opened.search_id), 303)
 
 
@@ -102,12 +104,11 @@ def search(request: Request, app: App, search_id: str) -> Response:
     return render("search.html", view=search_view(found), now=app.now(), took=took)
 
 
-@routes.post("/searches/{search_id}/cancel", dependencies=[OUR_PAGES])
+@routes.post("/searches/{search_id}/cancel", dependencies=form_on("/searches/{search_id}"))
 def cancel(request: Request, app: App, form: Form, search_id: str) -> Response:
-    by = form.get("by", "").strip()[:MAX_REASON] or "somebody at the page"
-    reason = form.get("reason", "").strip()[:MAX_REASON]
+    by = form.text("by") or "somebody at the page"
     with suppress(AlreadyEnded):  # which the page shows
-        app.cancel(signed_in(request), search_id, by=by, reason=reason)
+        app.cancel(signed_in(request), search_id, by=by, reason=form.text("reason"))
     return RedirectResponse(path_to("searches", search_id), 303)
 
 
@@ -127,17 +128,19 @@ def answer_page(request: Request, app: App, token: str) -> Response:
     return render("answer.html", search=found, thanks=False)
 
 
-@routes.post("/answer/{token}", dependencies=[OUR_PAGES])
+@routes.post("/answer/{token}", dependencies=form_on("/answer/{token}"))
 def answer(request: Request, app: App, token: str, form: Form) -> Response:
     """The button."""
     search_id, step = web_of(request).links.read("answer", token)
     try:
-        found = app.answer(search_id, step, how="link", said=form.get("said", "").strip()[:MAX_REASON])
+        with in_field("said"):
+            found = app.answer(search_id, step, how="link", said=form.text("said"))
     except AlreadyEnded:
         found = searches.read(app.db, search_id)
     own = found.status is Status.ANSWERED
     return render("answer.html", search=found, thanks=own)
 
 
-def error_page(status: int, said: str) -> HTMLResponse:
-    return render("error.html", status, code=status, said=said)
+def error_page(request: Request, status: int, said: str) -> HTMLResponse:
+    """What went wrong and, where no page has the form any more, what was typed into it."""
+    return render("error.html", status, code=status, said=said, typed=typed(request))

@@ -9,23 +9,24 @@ from examples.manhunt.errors import Invalid
 from examples.manhunt.model import Kind, QuietHours
 from examples.manhunt.rendering import path_to
 from examples.manhunt.web import App, PageDomain
-from examples.shared.forms import OUR_PAGES, Fields, Form
+from examples.shared.forms import Fields, Form
+from examples.shared.refused_forms import form_on
 
-routes = APIRouter(default_response_class=HTMLResponse, include_in_schema=False, dependencies=[OUR_PAGES])
+routes = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
 
 
-@routes.post("/contacts")
+@routes.post("/contacts", dependencies=form_on("/"))
 def create_contact(app: App, domain: PageDomain, form: Form) -> Response:
     return _back(app.create_contact(domain, form.text("name")).contact_id)
 
 
-@routes.post("/contacts/{contact_id}/name")
+@routes.post("/contacts/{contact_id}/name", dependencies=form_on("/contacts/{contact_id}"))
 def rename_contact(app: App, domain: PageDomain, form: Form, contact_id: str) -> Response:
     app.rename_contact(domain, contact_id, form.text("name"))
     return _back(contact_id)
 
 
-@routes.post("/contacts/{contact_id}/quiet-hours")
+@routes.post("/contacts/{contact_id}/quiet-hours", dependencies=form_on("/contacts/{contact_id}"))
 def set_quiet_hours(app: App, domain: PageDomain, form: Form, contact_id: str) -> Response:
     """Both times empty: none."""
     starts, ends = form.text("starts"), form.text("ends")
@@ -34,17 +35,17 @@ def set_quiet_hours(app: App, domain: PageDomain, form: Form, contact_id: str) -
     return _back(contact_id)
 
 
-@routes.post("/contacts/{contact_id}/delete")
+@routes.post("/contacts/{contact_id}/delete", dependencies=form_on("/contacts/{contact_id}"))
 def delete_contact(app: App, domain: PageDomain, contact_id: str) -> Response:
     app.delete_contact(domain, contact_id)
     return RedirectResponse("/", 303)
 
 
-@routes.post("/contacts/{contact_id}/methods")
+@routes.post("/contacts/{contact_id}/methods", dependencies=form_on("/contacts/{contact_id}"))
 def add_method(app: App, domain: PageDomain, form: Form, contact_id: str) -> Response:
     kinds = {kind.value: kind for kind in Kind}
     if form.text("kind") not in kinds:
-        raise Invalid("choose how to reach them")
+        raise Invalid("choose how to reach them", "kind")
     app.add_method(
         domain,
         contact_id,
@@ -56,7 +57,7 @@ def add_method(app: App, domain: PageDomain, form: Form, contact_id: str) -> Res
     return _back(contact_id)
 
 
-@routes.post("/contacts/{contact_id}/methods/{method_id}")
+@routes.post("/contacts/{contact_id}/methods/{method_id}", dependencies=form_on("/contacts/{contact_id}"))
 def change_method(app: App, domain: PageDomain, form: Form, contact_id: str, method_id: str) -> Response:
     app.change_method(
         domain,
@@ -70,7 +71,7 @@ def change_method(app: App, domain: PageDomain, form: Form, contact_id: str, met
     return _back(contact_id)
 
 
-@routes.post("/contacts/{contact_id}/methods/{method_id}/delete")
+@routes.post("/contacts/{contact_id}/methods/{method_id}/delete", dependencies=form_on("/contacts/{contact_id}"))
 def delete_method(app: App, domain: PageDomain, contact_id: str, method_id: str) -> Response:
     app.delete_method(domain, contact_id, method_id)
     return _back(contact_id)
@@ -82,7 +83,7 @@ def number(form: Fields, name: str) -> int:
     try:
         return int(text)
     except ValueError as error:
-        raise Invalid(f"{name.replace('_', ' ')}: {text[:20]!r} is no number") from error
+        raise Invalid(f"{name.replace('_', ' ')}: {text[:20]!r} is no number", name) from error
 
 
 def _back(contact_id: str) -> Response:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from examples.manhunt.input_formats import moment, seconds_of, target
+from examples.manhunt.input_formats import moment, target
 from examples.manhunt.model import IncidentStatus
-from examples.manhunt.pages_rotas import CHOICES, choices
+from examples.manhunt.pages_rotas import CHOICES, choices, seconds_in
 from examples.manhunt.queries import Window
 from examples.manhunt.rendering import path_to, render
 from examples.manhunt.web import App, PageDomain
 from examples.shared.cost import metered
-from examples.shared.forms import OUR_PAGES, Fields, Form
+from examples.shared.errors import in_field
+from examples.shared.forms import Fields, Form
+from examples.shared.refused_forms import form_on
 
 Limit = Annotated[int, Query(ge=1, le=100)]
 routes = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
@@ -22,7 +25,12 @@ routes = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
 
 def window_of(since: str, until: str) -> Window:
     """The part of the time that a form asks for; an empty field is no bound."""
-    return Window(moment(since) if since else None, moment(until) if until else None)
+    return Window(_bound("since", since), _bound("until", until))
+
+
+def _bound(field: str, text: str) -> datetime | None:
+    with in_field(field):
+        return moment(text) if text else None
 
 
 @routes.get("/incidents")
@@ -55,7 +63,7 @@ def incidents(
     )
 
 
-@routes.post("/incidents", dependencies=[OUR_PAGES])
+@routes.post("/incidents", dependencies=form_on("/incidents"))
 def open_incident(app: App, domain: PageDomain, form: Form) -> Response:
     opened = app.open_incident(
         domain,
@@ -90,31 +98,33 @@ def incident(app: App, domain: PageDomain, incident_id: str) -> Response:
     )
 
 
-@routes.post("/incidents/{incident_id}/acknowledge", dependencies=[OUR_PAGES])
+@routes.post("/incidents/{incident_id}/acknowledge", dependencies=form_on("/incidents/{incident_id}"))
 def acknowledge(app: App, domain: PageDomain, form: Form, incident_id: str) -> Response:
     app.acknowledge(domain, incident_id, **_who(form))
     return _shown(incident_id)
 
 
-@routes.post("/incidents/{incident_id}/snooze", dependencies=[OUR_PAGES])
+@routes.post("/incidents/{incident_id}/snooze", dependencies=form_on("/incidents/{incident_id}"))
 def snooze(app: App, domain: PageDomain, form: Form, incident_id: str) -> Response:
-    app.snooze(domain, incident_id, seconds=seconds_of(form.text("length")), **_who(form))
+    app.snooze(domain, incident_id, seconds=seconds_in(form, "seconds"), **_who(form))
     return _shown(incident_id)
 
 
-@routes.post("/incidents/{incident_id}/reassign", dependencies=[OUR_PAGES])
+@routes.post("/incidents/{incident_id}/reassign", dependencies=form_on("/incidents/{incident_id}"))
 def reassign(app: App, domain: PageDomain, form: Form, incident_id: str) -> Response:
-    app.reassign(domain, incident_id, [target(text) for text in form.all("target")], **_who(form))
+    with in_field("target"):
+        targets = [target(text) for text in form.all("target")]
+    app.reassign(domain, incident_id, targets, **_who(form))
     return _shown(incident_id)
 
 
-@routes.post("/incidents/{incident_id}/resolve", dependencies=[OUR_PAGES])
+@routes.post("/incidents/{incident_id}/resolve", dependencies=form_on("/incidents/{incident_id}"))
 def resolve(app: App, domain: PageDomain, form: Form, incident_id: str) -> Response:
     app.resolve(domain, incident_id, **_who(form))
     return _shown(incident_id)
 
 
-@routes.post("/incidents/{incident_id}/resources", dependencies=[OUR_PAGES])
+@routes.post("/incidents/{incident_id}/resources", dependencies=form_on("/incidents/{incident_id}"))
 def add_resource(app: App, domain: PageDomain, form: Form, incident_id: str) -> Response:
     app.add_resource(domain, incident_id, form.text("title"), form.text("url"))
     return _shown(incident_id)

@@ -19,7 +19,9 @@ from examples.manhunt.service import Service
 from examples.manhunt.web import App, PageDomain
 from examples.manhunt.zones import OnCall, on_call, on_call_between
 from examples.shared.cost import metered
-from examples.shared.forms import OUR_PAGES, Fields, Form
+from examples.shared.errors import in_field
+from examples.shared.forms import Fields, Form
+from examples.shared.refused_forms import form_on
 
 Limit = Annotated[int, Query(ge=1, le=100)]
 WEEKS = 4
@@ -79,15 +81,14 @@ def rotas(app: App, domain: PageDomain, limit: Limit = 25, after: str | None = N
     return render("rotas.html", **values, took=took, after=after, now=app.now())
 
 
-@routes.post("/rotas", dependencies=[OUR_PAGES])
+@routes.post("/rotas", dependencies=form_on("/rotas"))
 def create_rota(app: App, domain: PageDomain, form: Form) -> Response:
-    starts = form.text("starts_at")
     made = app.create_rota(
         domain,
         form.text("name"),
         members(form),
-        starts_at=moment(starts) if starts else app.now(),
-        turn_seconds=seconds_of(form.text("turn")),
+        starts_at=moment_in(form, "starts_at") if form.text("starts_at") else app.now(),
+        turn_seconds=seconds_in(form, "turn_seconds"),
         zone=form.text("zone") or "UTC",
     )
     return RedirectResponse(path_to("rotas", made.rota_id), 303)
@@ -122,36 +123,46 @@ def rota(app: App, domain: PageDomain, rota_id: str, day: date | None = None) ->
     )
 
 
-@routes.post("/rotas/{rota_id}", dependencies=[OUR_PAGES])
+@routes.post("/rotas/{rota_id}", dependencies=form_on("/rotas/{rota_id}"))
 def change_rota(app: App, domain: PageDomain, form: Form, rota_id: str) -> Response:
     app.change_rota(
         domain,
         rota_id,
         name=form.text("name"),
         members=members(form),
-        turn_seconds=seconds_of(form.text("turn")),
+        turn_seconds=seconds_in(form, "turn_seconds"),
         zone=form.text("zone") or "UTC",
     )
     return RedirectResponse(path_to("rotas", rota_id), 303)
 
 
-@routes.post("/rotas/{rota_id}/delete", dependencies=[OUR_PAGES])
+@routes.post("/rotas/{rota_id}/delete", dependencies=form_on("/rotas/{rota_id}"))
 def delete_rota(app: App, domain: PageDomain, rota_id: str) -> Response:
     app.delete_rota(domain, rota_id)
     return RedirectResponse("/rotas", 303)
 
 
-@routes.post("/rotas/{rota_id}/overrides", dependencies=[OUR_PAGES])
+@routes.post("/rotas/{rota_id}/overrides", dependencies=form_on("/rotas/{rota_id}"))
 def add_override(app: App, domain: PageDomain, form: Form, rota_id: str) -> Response:
-    starts, ends = moment(form.text("starts_at")), moment(form.text("ends_at"))
+    starts, ends = moment_in(form, "starts_at"), moment_in(form, "ends_at")
     app.add_override(domain, rota_id, form.text("contact_id"), starts, ends)
     return RedirectResponse(path_to("rotas", rota_id), 303)
 
 
-@routes.post("/rotas/{rota_id}/overrides/{override_id}/delete", dependencies=[OUR_PAGES])
+@routes.post("/rotas/{rota_id}/overrides/{override_id}/delete", dependencies=form_on("/rotas/{rota_id}"))
 def delete_override(app: App, domain: PageDomain, rota_id: str, override_id: str) -> Response:
     app.delete_override(domain, rota_id, override_id)
     return RedirectResponse(path_to("rotas", rota_id), 303)
+
+
+def moment_in(form: Fields, name: str) -> datetime:
+    with in_field(name):
+        return moment(form.text(name))
+
+
+def seconds_in(form: Fields, name: str) -> int:
+    with in_field(name):
+        return seconds_of(form.text(name))
 
 
 def members(form: Fields) -> list[str]:
@@ -183,17 +194,17 @@ def policy(app: App, domain: PageDomain, policy_id: str) -> Response:
     return render("policy.html", policy=found, stages=stages, contacts=contacts, rotas=of_domain, took=took)
 
 
-@routes.post("/policies", dependencies=[OUR_PAGES])
+@routes.post("/policies", dependencies=form_on("/policies/new"))
 def create_policy(app: App, domain: PageDomain, form: Form) -> Response:
     return _shown(app.create_policy(domain, form.text("name"), stages_of(form), **_rest(form)))
 
 
-@routes.post("/policies/{policy_id}", dependencies=[OUR_PAGES])
+@routes.post("/policies/{policy_id}", dependencies=form_on("/policies/{policy_id}"))
 def replace_policy(app: App, domain: PageDomain, form: Form, policy_id: str) -> Response:
     return _shown(app.replace_policy(domain, policy_id, form.text("name"), stages_of(form), **_rest(form)))
 
 
-@routes.post("/policies/{policy_id}/delete", dependencies=[OUR_PAGES])
+@routes.post("/policies/{policy_id}/delete", dependencies=form_on("/policies/{policy_id}"))
 def delete_policy(app: App, domain: PageDomain, policy_id: str) -> Response:
     app.delete_policy(domain, policy_id)
     return RedirectResponse("/policies", 303)
@@ -203,14 +214,15 @@ def stages_of(form: Fields) -> list[Stage]:
     """The stages of a form in which somebody is chosen."""
     chosen = [form.all(f"stage-{place}") for place in range(MAX_STAGES)]
     return [
-        Stage([target(text) for text in texts], seconds_of(form.text(f"wait-{place}")))
+        Stage([target(text) for text in texts], seconds_in(form, f"wait-{place}"))
         for place, texts in enumerate(chosen)
         if texts
     ]
 
 
 def _rest(form: Fields) -> dict[str, Any]:
-    links = [link(line) for line in form.text("links").splitlines() if line.strip()]
+    with in_field("links"):
+        links = [link(line) for line in form.text("links").splitlines() if line.strip()]
     return {"repeats": number(form, "repeats"), "links": links}
 
 

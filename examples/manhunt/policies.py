@@ -82,27 +82,29 @@ class Policies(Base):
 def check_policy(name: str, stages: Sequence[Stage], repeats: int, links: Sequence[Link]) -> None:
     check_name(name)
     if not 0 < len(stages) <= MAX_STAGES:
-        raise Invalid(f"a policy has 1 to {MAX_STAGES} stages")
-    for stage in stages:
-        check_stage(stage)
+        raise Invalid(f"a policy has 1 to {MAX_STAGES} stages", "stage-0")
+    for place, stage in enumerate(stages):
+        check_stage(stage, f"stage-{place}", f"wait-{place}")
     if not 0 <= repeats <= MAX_REPEATS:
-        raise Invalid(f"a policy is repeated up to {MAX_REPEATS} times")
+        raise Invalid(f"a policy is repeated up to {MAX_REPEATS} times", "repeats")
     if len(links) > MAX_LINKS:
-        raise Invalid(f"a policy has up to {MAX_LINKS} links")
+        raise Invalid(f"a policy has up to {MAX_LINKS} links", "links")
     for link in links:
-        check_link(link)
+        check_link(link, "links", "links")
 
 
-def check_stage(stage: Stage) -> None:
+def check_stage(stage: Stage, targets: str, wait: str) -> None:
+    """The two names are those of the fields."""
     if not 0 < len(stage.targets) <= MAX_TARGETS:
-        raise Invalid(f"a stage has 1 to {MAX_TARGETS} contacts and rotas")
+        raise Invalid(f"a stage has 1 to {MAX_TARGETS} contacts and rotas", targets)
     if not 1 <= stage.wait_seconds <= WEEK_SECONDS:
-        raise Invalid(f"a stage waits 1 to {WEEK_SECONDS} seconds, which is a week")
+        raise Invalid(f"a stage waits 1 to {WEEK_SECONDS} seconds, which is a week", wait)
 
 
-def check_link(link: Link) -> None:
-    check_name(link.title)
-    check_url(link.url)
+def check_link(link: Link, title: str, url: str) -> None:
+    """As `check_stage`."""
+    check_name(link.title, title)
+    check_url(link.url, url)
 
 
 def with_targets(base: Base, domain_id: str, stages: Sequence[Stage], write: Callable[[Transaction], None]) -> None:

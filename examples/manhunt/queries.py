@@ -29,7 +29,7 @@ class Window:
         if self.before is None:
             return after(self.after)
         if self.before - self.after < 2 * TICK:
-            raise Invalid("there is no time between the two moments")
+            raise Invalid("there is no time between the two moments", "until")
         return between(self.after + TICK, self.before - TICK)
 
 

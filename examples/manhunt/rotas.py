@@ -103,7 +103,7 @@ class Rotas(Base):
         """Somebody stands in from one moment until before another. 2 requests. NoSuchRota, NoSuchContact, Invalid,
         Refused, Contended."""
         if not starts_at < ends_at:
-            raise Invalid("an override ends after it begins")
+            raise Invalid("an override ends after it begins", "ends_at")
         made = Override(self.new_id(), contact_id, starts_at, ends_at)
 
         def edit(rota: Rota) -> list[Update]:
@@ -167,4 +167,4 @@ def check_rota(name: str, members: Sequence[str], turn_seconds: int, zone: str) 
     if not 0 < len(members) <= MAX_MEMBERS:
         raise Invalid(f"a rota has 1 to {MAX_MEMBERS} members")
     if not MIN_TURN_SECONDS <= turn_seconds <= MAX_TURN_SECONDS:
-        raise Invalid("a turn is a minute to 366 days long")
+        raise Invalid("a turn is a minute to 366 days long", "turn_seconds")

@@ -152,7 +152,8 @@ def end(
     Where it went a step on meanwhile, it is read again and ended there; AlreadyEnded where somebody was faster.
     """
     if len(resolution.reason) > MAX_REASON or len(resolution.by) > MAX_REASON:
-        raise Invalid(f"who ended it, and what they said, have at most {MAX_REASON} characters")
+        field = "by" if len(resolution.by) > MAX_REASON else "reason"
+        raise Invalid(f"who ended it, and what they said, have at most {MAX_REASON} characters", field)
     for _ in range(TRIES):
         if search.status is not Status.ACTIVE:
             raise _already(search)

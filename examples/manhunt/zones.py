@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from examples.manhunt.errors import Invalid
 from examples.manhunt.model import Override, QuietHours, Rota
+from examples.shared.errors import in_field
 
 DAY_SECONDS = 24 * 3600
 
@@ -19,7 +20,7 @@ def zone_of(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise Invalid(f"there is no time zone {name!r}: say one as in UTC or Europe/Berlin") from error
+        raise Invalid(f"there is no time zone {name!r}: say one as in UTC or Europe/Berlin", "zone") from error
 
 
 def time_of_day(text: str) -> time:
@@ -40,8 +41,11 @@ def at_local(moment: datetime, zone: ZoneInfo) -> datetime:
 # --- quiet hours ------------------------------------------------------------------------------------------------------
 def check_quiet(quiet: QuietHours) -> None:
     zone_of(quiet.zone)
-    if time_of_day(quiet.starts) == time_of_day(quiet.ends):
-        raise Invalid("quiet hours begin and end at different times of the day")
+    with in_field("starts"):
+        starts = time_of_day(quiet.starts)
+    with in_field("ends"):
+        if time_of_day(quiet.ends) == starts:
+            raise Invalid("quiet hours begin and end at different times of the day")
 
 
 def quiet_until(quiet: QuietHours | None, moment: datetime) -> datetime:

@@ -6,7 +6,7 @@ not know that something is there gets the answer that it is not: 404 for foreign
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,6 +39,7 @@ from examples.organisations.schemas import (
 from examples.organisations.service import Service
 from examples.organisations.web import App, Caller, Myself, equip
 from examples.shared.principal import Principal
+from examples.shared.refused_forms import NOT_THERE, form_page
 from singletable import InvalidCursor, InvalidValue, Unavailable
 from singletable.errors import TooLarge, TransactionConflict
 
@@ -76,24 +77,27 @@ def create_app(service: Service, principal: Principal, hosts: Sequence[str] = LO
     return app
 
 
-def _handler(status: int) -> Callable[[Request, Exception], Response]:
-    def answer(request: Request, error: Exception) -> Response:
+def _handler(status: int) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def answer(request: Request, error: Exception) -> Response:
         """What is missing has one answer, that of an unknown path; the library's own errors are not passed on."""
-        said = "Not Found" if status == 404 else str(error) if isinstance(error, ApplicationError) else "refused"
-        return _say(request, status, said)
+        own = error if isinstance(error, ApplicationError) else None
+        said = "Not Found" if status == 404 else str(own or "refused")
+        return await _say(request, status, said, field=own.field if own else None)
 
     return answer
 
 
-def _http_error(request: Request, error: Exception) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return _say(request, error.status_code, str(error.detail), error.headers)
+    return await _say(request, error.status_code, str(error.detail), error.headers)
 
 
-def _say(request: Request, status: int, said: str, headers: Any = None) -> Response:
-    if pages.is_page(request.url.path):
-        return pages.error_page(status, said)
-    return JSONResponse({"detail": said}, status, headers)
+async def _say(request: Request, status: int, said: str, headers: Any = None, field: str | None = None) -> Response:
+    if not pages.is_page(request.url.path):
+        return JSONResponse({"detail": said}, status, headers)
+    return await form_page(request, status, NOT_THERE if status == 404 else said, field) or pages.error_page(
+        request, status, said
+    )
 
 
 # --- oneself ----------------------------------------------------------------------------------------------------------

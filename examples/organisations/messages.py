@@ -29,7 +29,7 @@ class Messages(Actions):
         NotAllowed.
         """
         if not text.strip() or len(text) > MAX_CHARACTERS:
-            raise Invalid(f"a message has 1 to {MAX_CHARACTERS} characters")
+            raise Invalid(f"a message has 1 to {MAX_CHARACTERS} characters", "text")
         job = Job(
             job_id=self.new_id(),
             organisation_id=organisation_id,

@@ -21,10 +21,13 @@ from examples.organisations.rendering import path_to, render
 from examples.organisations.roles import CAPABILITIES
 from examples.organisations.web import App, caller_of
 from examples.shared.cost import metered
+from examples.shared.errors import in_field
 from examples.shared.forms import OUR_PAGES, Fields, Form
+from examples.shared.refused_forms import form_on, typed
 from singletable import Page
 
 COOKIE = "organisations"
+_WHO_MAY = "/o/{organisation_id}/who-may"
 routes = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
 
 
@@ -78,32 +81,32 @@ def sign_out() -> Response:
     return answer
 
 
-@routes.post("/me", dependencies=[OUR_PAGES])
+@routes.post("/me", dependencies=form_on("/"))
 def put_me(app: App, me: Me, form: Form) -> Response:
     names = ("first_name", "last_name", "phone")
-    app.put_user(me, **{name: form.text(name)[:200] for name in names})
+    app.put_user(me, **{name: _short(form, name) for name in names})
     return RedirectResponse("/", 303)
 
 
-@routes.post("/o", dependencies=[OUR_PAGES])
+@routes.post("/o", dependencies=form_on("/"))
 def create(app: App, me: Me, form: Form) -> Response:
     made = app.create_organisation(_said(form, "name"), owner=me)
     return RedirectResponse(path_to(made.organisation_id), 303)
 
 
-@routes.post("/o/{organisation_id}/accept", dependencies=[OUR_PAGES])
+@routes.post("/o/{organisation_id}/accept", dependencies=form_on("/"))
 def accept(app: App, me: Me, organisation_id: str) -> Response:
     app.accept(organisation_id, me)
     return RedirectResponse(path_to(organisation_id), 303)
 
 
-@routes.post("/o/{organisation_id}/decline", dependencies=[OUR_PAGES])
+@routes.post("/o/{organisation_id}/decline", dependencies=form_on("/"))
 def decline(app: App, me: Me, organisation_id: str) -> Response:
     app.decline(organisation_id, me)
     return RedirectResponse("/", 303)
 
 
-@routes.post("/o/{organisation_id}/leave", dependencies=[OUR_PAGES])
+@routes.post("/o/{organisation_id}/leave", dependencies=form_on("/o/{organisation_id}"))
 def leave(app: App, me: Me, organisation_id: str) -> Response:
     app.leave(organisation_id, me)
     return RedirectResponse("/", 303)
@@ -175,7 +178,8 @@ def may(app: App, me: Me, organisation_id: str, user: str = "", service: str = "
     def read() -> tuple[Seen, Decision | None]:
         seen = seen_by(app, organisation_id, me)
         is_asked = bool(user.strip() and (asked["service"] or asked["group"]))
-        return seen, app.explain(user.strip(), organisation_id, by=me, **asked) if is_asked else None
+        with in_field("user"):
+            return seen, app.explain(user.strip(), organisation_id, by=me, **asked) if is_asked else None
 
     (seen, found), took = metered(app.db, read)
     return _page("may.html", seen, "may", decision=found, user=user, service=service, group=group, took=took)
@@ -207,73 +211,78 @@ def job(app: App, me: Me, job_id: str) -> Response:
 
 
 # --- changes ----------------------------------------------------------------------------------------------------------
-@routes.post("/o/{organisation_id}/rename", dependencies=[OUR_PAGES])
+@routes.post("/o/{organisation_id}/rename", dependencies=form_on("/o/{organisation_id}"))
 def rename(app: App, me: Me, organisation_id: str, form: Form) -> Response:
     renamed = app.put_organisation(organisation_id, _said(form, "name"), by=me)
     return RedirectResponse(f"/j/{renamed.job.job_id}" if renamed.job else path_to(organisation_id), 303)
 
 
-@routes.post("/o/{organisation_id}/delete", dependencies=[OUR_PAGES])
+@routes.post("/o/{organisation_id}/delete", dependencies=form_on("/o/{organisation_id}"))
 def delete(app: App, me: Me, organisation_id: str, form: Form) -> Response:
     """The name is typed again: a click alone deletes nothing."""
     name = app.get_organisation(organisation_id, by=me).organisation_name
-    if form.get("name", "") != name:
-        raise Invalid("to delete the organisation type its name as it is")
+    if form.text("name") != name.strip():
+        raise Invalid("to delete the organisation type its name as it is", "name")
     return RedirectResponse(f"/j/{app.delete_organisation(organisation_id, by=me).job_id}", 303)
 
 
-@routes.post("/o/{organisation_id}/services", dependencies=[OUR_PAGES])
+@routes.post("/o/{organisation_id}/services", dependencies=form_on("/o/{organisation_id}/services"))
 def put_service(app: App, me: Me, organisation_id: str, form: Form) -> Response:
     service_id = _said(form, "service")
-    app.put_service(organisation_id, service_id, form.text("name")[:200] or service_id, by=me)
+    app.put_service(organisation_id, service_id, _short(form, "name") or service_id, by=me)
     return RedirectResponse(path_to(organisation_id, "services"), 303)
 
 
-@routes.post("/o/{organisation_id}/services/delete", dependencies=[OUR_PAGES])
+@routes.post("/o/{organisation_id}/services/delete", dependencies=form_on(f"{_WHO_MAY}?service={{service}}"))
 def delete_service(app: App, me: Me, organisation_id: str, form: Form) -> Response:
     app.delete_service(organisation_id, _said(form, "service"), by=me)
     return RedirectResponse(path_to(organisation_id, "services"), 303)
 
 
-@routes.post("/o/{organisation_id}/invitations", dependencies=[OUR_PAGES])
+@routes.post("/o/{organisation_id}/invitations", dependencies=form_on("/o/{organisation_id}/invitations"))
 def invite(app: App, me: Me, organisation_id: str, form: Form) -> Response:
-    groups = [Group(name) for name in (form.text("group")[:200],) if name]
-    app.invite(organisation_id, _said(form, "email"), groups, by=me)
+    groups = [Group(name) for name in (_short(form, "group"),) if name]
+    with in_field("email"):
+        app.invite(organisation_id, _said(form, "email"), groups, by=me)
     return RedirectResponse(path_to(organisation_id, "invitations"), 303)
 
 
-@routes.post("/o/{organisation_id}/invitations/withdraw", dependencies=[OUR_PAGES])
+@routes.post("/o/{organisation_id}/invitations/withdraw", dependencies=form_on("/o/{organisation_id}/invitations"))
 def withdraw(app: App, me: Me, organisation_id: str, form: Form) -> Response:
     app.withdraw(organisation_id, _said(form, "email"), by=me)
     return RedirectResponse(path_to(organisation_id, "invitations"), 303)
 
 
-@routes.post("/o/{organisation_id}/give", dependencies=[OUR_PAGES])
+@routes.post("/o/{organisation_id}/give", dependencies=form_on("/o/{organisation_id}/person?who={who}"))
 def give(app: App, me: Me, organisation_id: str, form: Form) -> Response:
     app.add_to_groups(organisation_id, _said(form, "who"), [_group(form)], by=me)
     return RedirectResponse(path_to(organisation_id, "person", who=form.text("who")), 303)
 
 
-@routes.post("/o/{organisation_id}/take", dependencies=[OUR_PAGES])
+@routes.post("/o/{organisation_id}/take", dependencies=form_on("/o/{organisation_id}/person?who={who}"))
 def take(app: App, me: Me, organisation_id: str, form: Form) -> Response:
     app.remove_from_groups(organisation_id, _said(form, "who"), [_group(form)], by=me)
     return RedirectResponse(path_to(organisation_id, "person", who=form.text("who")), 303)
 
 
-@routes.post("/o/{organisation_id}/remove", dependencies=[OUR_PAGES])
+@routes.post("/o/{organisation_id}/remove", dependencies=form_on("/o/{organisation_id}/person?who={who}"))
 def remove(app: App, me: Me, organisation_id: str, form: Form) -> Response:
     app.remove_user(organisation_id, _said(form, "who"), by=me)
     return RedirectResponse(path_to(organisation_id), 303)
 
 
-@routes.post("/o/{organisation_id}/messages", dependencies=[OUR_PAGES])
+@routes.post(
+    "/o/{organisation_id}/messages",
+    dependencies=form_on(f"{_WHO_MAY}?service={{service}}&group={{group}}"),
+)
 def send_message(app: App, me: Me, organisation_id: str, form: Form) -> Response:
-    sent = app.send_message(organisation_id, _group(form), form.get("text", ""), by=me)
+    sent = app.send_message(organisation_id, _group(form), form.text("text"), by=me)
     return RedirectResponse(f"/j/{sent.job_id}", 303)
 
 
-def error_page(status: int, said: str) -> HTMLResponse:
-    return render("error.html", status, code=status, said=said)
+def error_page(request: Request, status: int, said: str) -> HTMLResponse:
+    """What went wrong and, where no page has the form any more, what was typed into it."""
+    return render("error.html", status, code=status, said=said, typed=typed(request))
 
 
 def is_page(path: str) -> bool:
@@ -291,7 +300,15 @@ def _said(form: Fields, name: str) -> str:
     """A field that has to be filled in."""
     text = form.text(name)
     if not 0 < len(text) <= 254:
-        raise Invalid(f"fill in {name}, with at most 254 characters")
+        raise Invalid(f"fill in {name}, with at most 254 characters", name)
+    return text
+
+
+def _short(form: Fields, name: str) -> str:
+    """A field that may be left empty."""
+    text = form.text(name)
+    if len(text) > 200:
+        raise Invalid("this has at most 200 characters", name)
     return text
 
 

@@ -163,7 +163,7 @@ def _asked(service: str | None, group: str | None) -> Group | str:
     if group is not None:
         return Group(group, service)
     if service is None:
-        raise Invalid("name a service, a group, or both")
+        raise Invalid("name a service, a group, or both", "service")
     return f"{scope_of(service)}/"
 
 

@@ -11,13 +11,25 @@ ApplicationError
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from singletable import InvalidValue
+
 
 class ApplicationError(Exception):
     """The root."""
 
+    field: str | None = None
+    """The one field of a form, or argument, that is to blame."""
+
 
 class Invalid(ApplicationError, ValueError):
     """Input that can't be meant."""
+
+    def __init__(self, said: str, field: str | None = None) -> None:
+        super().__init__(said)
+        self.field = field
 
 
 class Missing(ApplicationError):
@@ -38,3 +50,17 @@ class Rejected(Undeliverable):
 
 class Unanswered(Undeliverable):
     """A message was handed over and no whole answer came: it may have left. It is tried again, under the same key."""
+
+
+@contextmanager
+def in_field(name: str) -> Generator[None, None, None]:
+    """What is refused in here is this field's fault."""
+    try:
+        yield
+    except ApplicationError as error:
+        error.field = error.field or name
+        raise
+    except InvalidValue as error:
+        raise Invalid(
+            "this is too long, holds control characters, or is not in Unicode's normal form C", name
+        ) from error

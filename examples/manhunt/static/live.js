@@ -13,6 +13,7 @@ function takeOver(fresh) {
     const there = old.get(part.dataset.part);
     names.add(part.dataset.part);
     if (there && there.dataset.source === part.outerHTML) continue;
+    if (there && there.querySelector(".problem")) continue; // a refused form, with what was typed
     part.dataset.source = part.outerHTML;
     part.classList.toggle("fresh", Boolean(there && there.dataset.source));
     if (there) there.replaceWith(part);
@@ -31,7 +32,7 @@ function countDown() {
 }
 
 async function look() {
-  const answer = await fetch(location.pathname, { headers: { Accept: "text/html" } });
+  const answer = await fetch(live.dataset.path, { headers: { Accept: "text/html" } });
   if (answer.ok) takeOver(new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("live"));
 }
 

@@ -56,7 +56,7 @@ async def test_a_contact_is_managed_by_its_page(world: World) -> None:
 async def test_a_rota_and_a_policy_are_managed_by_their_pages(world: World) -> None:
     ada, grace = person(world, "Ada"), person(world, "Grace")
     turns = {"member": ada.contact_id, f"turn-{ada.contact_id}": "1"}
-    path = await post(world, "/rotas", name="nights", turn="1d", zone="Europe/Berlin", starts_at="", **turns)
+    path = await post(world, "/rotas", name="nights", turn_seconds="1d", zone="Europe/Berlin", starts_at="", **turns)
     times = {"starts_at": "2026-01-01T00:00Z", "ends_at": "2099-01-01T00:00Z"}
     await post(world, f"{path}/overrides", contact_id=grace.contact_id, **times)
     page = await signed_in(world).get(path)
@@ -65,7 +65,7 @@ async def test_a_rota_and_a_policy_are_managed_by_their_pages(world: World) -> N
     rota = world.app.rota_by_id(DOMAIN, path.removeprefix("/rotas/"))
     await post(world, f"{path}/overrides/{rota.overrides[0].override_id}/delete")
     assert 'class="turn override"' not in (await signed_in(world).get(f"{path}?day=2027-02-01")).text
-    await post(world, path, name="days", turn="8h", zone="UTC", **turns)
+    await post(world, path, name="days", turn_seconds="8h", zone="UTC", **turns)
     assert world.app.rota_by_id(DOMAIN, rota.rota_id).turn_seconds == 8 * 3600
 
     stages = {
@@ -95,7 +95,7 @@ async def test_an_incident_is_managed_by_its_page(world: World) -> None:
     await post(world, f"{path}/reassign", by="Ada", target=f"contact:{grace.contact_id}")
     world.drain()
     assert hunted(world, incident) == ["Grace"]
-    await post(world, f"{path}/snooze", by="Grace", length="1h")
+    await post(world, f"{path}/snooze", by="Grace", seconds="1h")
     await post(world, f"{path}/acknowledge", by="Grace", said="mine")
     await post(world, f"{path}/resources", title="Room", url="https://meet.example.org/1")
     await post(world, f"{path}/resolve", by="Grace", said="a new lamp")
@@ -152,7 +152,7 @@ async def test_every_page_asks_who_it_is_and_whose_it_is(world: World) -> None:
         assert "Ada" not in (await signed_in(world, OTHER).get(path)).text
     stage = {"name": "x", "stage-0": f"rota:{rota.rota_id}", "wait-0": "300"}
     times = {"starts_at": "2026-01-01", "ends_at": "2026-01-02"}
-    member = {"name": "x", "member": ada.contact_id, f"turn-{ada.contact_id}": "1", "turn": "1d"}
+    member = {"name": "x", "member": ada.contact_id, f"turn-{ada.contact_id}": "1", "turn_seconds": "1d"}
     posts: list[tuple[str, dict[str, str]]] = [
         (f"{c}/name", {"name": "Eve"}),
         (f"{c}/quiet-hours", {"starts": "22:00", "ends": "07:00"}),
@@ -167,7 +167,7 @@ async def test_every_page_asks_who_it_is_and_whose_it_is(world: World) -> None:
         (p, stage),
         ("/incidents", {"policy_id": policy.policy_id, "summary": "x"}),
         *((f"{i}/{verb}", {"by": "eve"}) for verb in ("acknowledge", "resolve")),
-        (f"{i}/snooze", {"by": "eve", "length": "1h"}),
+        (f"{i}/snooze", {"by": "eve", "seconds": "1h"}),
         (f"{i}/reassign", {"by": "eve", "target": f"contact:{ada.contact_id}"}),
         (f"{i}/resources", {"title": "x", "url": "https://example.org/"}),
         (f"{r}/delete", {}),
