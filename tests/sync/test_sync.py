@@ -254,7 +254,7 @@ async def test_a_head_that_is_outdated_meanwhile_is_read_again(blobs: BlobStore,
     for number in range(3):
         ada.mutate("put_shape", id=f"s{number}", shape=SHAPE)
         await small.push(ada)
-    outdated = (await puller.view_head(port, "p1")).head
+    outdated = (await puller.read_start(port, "p1")).head
     ada.mutate("put_shape", id="s3", shape=SHAPE)
     await small.push(ada)
     for cookie in (None, 0, 1, 2):
@@ -312,9 +312,9 @@ async def test_whatever_is_committed_during_a_pull(
 
         port = Interrupted(world.db.port, at, commit)
         puller = small.sync._puller
-        view = await puller.view_head(cast("Port", port), project)
+        start = await puller.read_start(cast("Port", port), project)
         asked = seen.pull()
-        answer = await puller.pull(cast("Port", port), Pull(seen.group, "1", cookie), view.head)
+        answer = await puller.pull(cast("Port", port), Pull(seen.group, "1", cookie), start.head)
         assert seen.pulled(asked, json.loads(msgspec.json.encode(answer)))
         if not port.has_happened:
             assert at > 4

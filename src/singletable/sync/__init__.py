@@ -6,8 +6,8 @@
 
 Begin with `sync` (the object that an application holds), then read `push` and `pull` (the two verbs of the protocol,
 whose messages are in `protocol`), `client_groups` (the owner of each client) and `apply` (how a push becomes a
-version). `asgi` receives HTTP requests, `pokes` notifies clients. `notifications` and `worker` are for processors in
-other processes.
+version). `views` decides what a user sees. `asgi` receives HTTP requests, `pokes` notifies clients, `presence` says who
+is here. `notifications` and `worker` are for processors in other processes.
 """
 
 from singletable.sync.access import READ, Access, HttpRequest
@@ -17,6 +17,7 @@ from singletable.sync.limits import Limits
 from singletable.sync.notifications import Pointer
 from singletable.sync.sync import Sync
 from singletable.sync.undo import Edit, revise_draft
+from singletable.sync.views import Shown, View, restrict_draft
 from singletable.sync.worker import Worker
 
 __all__ = [
@@ -26,9 +27,12 @@ __all__ = [
     "HttpRequest",
     "Limits",
     "Pointer",
+    "Shown",
     "Sync",
     "SyncApp",
+    "View",
     "Worker",
     "declare_items",
+    "restrict_draft",
     "revise_draft",
 ]

@@ -15,6 +15,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
+from singletable.sync.views import View
+
 T = TypeVar("T")
 
 
@@ -46,6 +48,10 @@ Authenticator = Callable[[HttpRequest], Awaitable[str | None] | str | None]
 Authoriser = Callable[[str, str, Access], Awaitable[bool] | bool]
 CreationRule = Callable[[str, str], Awaitable[str | None] | str | None]
 """For a user and a missing document: the parent under which to create it, or None to leave it missing."""
+
+
+Viewer = Callable[[str, str], Awaitable[View | None] | View | None]
+"""For a user and a document: what of it the user sees. None: everything."""
 
 
 async def resolve(returned: Awaitable[T] | T) -> T:

@@ -1,4 +1,4 @@
-"""Applying: pushed mutations become versions, each with the permissions of the user who pushed it.
+"""Applying: pushed mutations become versions, each with the permissions and the view of the user who pushed it.
 
 `authorise` is called when a mutation is applied, on the thread that runs it. A mutation that it refuses is rejected
 with a stored error. Where `authorise` fails with an OSError, because its own database is unavailable, the mutation
@@ -19,10 +19,11 @@ from singletable.documents.flows import next_version
 from singletable.errors import InvalidRequest, Unavailable
 from singletable.flow import Port
 from singletable.foundation import ready
-from singletable.sync.access import Access, Authoriser
+from singletable.sync.access import Access, Authoriser, Viewer
+from singletable.sync.views import restrict_draft
 
-Result = Callable[[Awaitable[bool]], bool]
-"""Returns the result of an async `authorise` to the thread that runs the mutations."""
+Result = Callable[[Awaitable[Any]], Any]
+"""Returns the result of an async `authorise` or `view` to the thread that runs the mutations."""
 OnUnknown = Callable[[InboxRow], object]
 """Called with each mutation that this program has no function for: it waits for a newer program."""
 
@@ -33,6 +34,7 @@ class Applier:
 
     context: Context[Any]
     authorise: Authoriser
+    view: Viewer | None = None
 
     async def next(
         self, port: Port, document_id: str, result: Result | None = None, on_unknown: OnUnknown | None = None
@@ -53,25 +55,31 @@ class Applier:
         own = self.context.authorise
 
         def check(submission: Submission, draft: Any) -> None:
-            access = Access(submission.mutation.name, msgspec.json.decode(submission.mutation.arguments))
-            if not self._may(submission.principal or "", document_id, access, result):
-                raise InvalidRequest("the user is not allowed to do this", operation=submission.mutation.name)
+            user, name = submission.principal or "", submission.mutation.name
+            access = Access(name, msgspec.json.decode(submission.mutation.arguments))
+            if not _asked("authorise", name, lambda: self.authorise(user, document_id, access), result):
+                raise InvalidRequest("the user is not allowed to do this", operation=name)
             if own is not None:
                 own(submission, draft)
+            view = self.view
+            if view is not None and submission.principal is not None:
+                restrict_draft(draft, _asked("view", name, lambda: view(user, document_id), result))
 
         return check
 
-    def _may(self, user: str, document_id: str, access: Access, result: Result | None) -> bool:
-        try:
-            returned: Any = self.authorise(user, document_id, access)
-            if not inspect.isawaitable(returned):
-                return bool(returned)
-            if result is None:
-                _close(returned)
-                raise _not_authorised("it is async, and there is no event loop", access)
-            return result(returned)
-        except OSError as error:
-            raise _not_authorised(type(error).__name__, access) from error
+
+def _asked(what: str, mutation: str, ask: Callable[[], Any], result: Result | None) -> Any:
+    """What the application's function returns, from a thread."""
+    try:
+        returned = ask()
+        if not inspect.isawaitable(returned):
+            return returned
+        if result is None:
+            _close(returned)
+            raise _unanswered(what, "it is async, and there is no event loop", mutation)
+        return result(returned)
+    except OSError as error:
+        raise _unanswered(what, type(error).__name__, mutation) from error
 
 
 def _close(returned: Any) -> None:
@@ -79,9 +87,9 @@ def _close(returned: Any) -> None:
         returned.close()
 
 
-def _not_authorised(why: str, access: Access) -> Unavailable:
+def _unanswered(what: str, why: str, mutation: str) -> Unavailable:
     return Unavailable(
-        f"authorise failed: {why}",
-        operation=access.mutation,
+        f"{what} failed: {why}",
+        operation=mutation,
         hint="The mutation was neither applied nor rejected; it stays in the inbox.",
     )

@@ -4,6 +4,7 @@
           -> {}
     pull  {pullVersion: 1, clientGroupID, profileID, schemaVersion, cookie}
           -> {cookie, lastMutationIDChanges: {clientID: id}, patch: [{op: put | del | clear, key, value}]}
+             the cookie is a version's number; of a client that sees a view {order: number, view: name}
 
 or {error: "ClientStateNotFound"}: the client starts again with a new group; or {error: "VersionNotSupported",
 versionType}: its code is too old or too new. Other fields are ignored. Ids that the client chooses become parts of
@@ -23,6 +24,7 @@ from singletable.errors import InvalidRequest
 from singletable.sync.body_parts import elements, members, values_in
 from singletable.sync.limits import Limits
 from singletable.sync.strict_json import Flaw, flaw_in, is_list, is_object, read_json
+from singletable.sync.views import ViewCookie
 
 VERSION = 1
 MOST_ID_CHARACTERS = 128
@@ -97,7 +99,7 @@ Operation = Put | Delete | Clear
 class Pulled(msgspec.Struct, frozen=True, rename={"last_ids": "lastMutationIDChanges"}):
     """The answer to a pull."""
 
-    cookie: int
+    cookie: int | ViewCookie
     last_ids: Mapping[str, int]
     patch: Sequence[Operation]
 

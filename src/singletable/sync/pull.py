@@ -6,12 +6,16 @@ mutation ids come from the mutation lists of the versions in between, which neve
 of a pruned version, the patch is `clear` and the whole document, and the ids come from the group's client records.
 Where a client record is newer than the head that was read, the head is read again, as the patch would lack its effects.
 
-One round trip where nothing has changed; else four: the head, the versions, the maps, the contents.
+In a view an item is deleted on the client where it was shown and is not any more. To know that, the content that it had
+is read, of the items that are hidden now or were deleted, and of no others: an id that was never shown is never sent.
+
+One round trip where nothing has changed; else four: the head, the versions, the maps, the contents. In a view one more
+where an item was changed or deleted that is not shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -39,16 +43,19 @@ from singletable.foundation import ANY, Query, flows, prepare_query, ready
 from singletable.schema import between
 from singletable.sync.client_groups import Bindings, GroupKeys, clients_of, known_clients
 from singletable.sync.protocol import Clear, Delete, Operation, Pull, Pulled, Put
+from singletable.sync.views import Sight, View
 
 _TRIES = 10
 _INBOX_ROWS = 20
 
 Hashes = Mapping[str, Mapping[str, bytes]]
 """The sha256 of each item's content, by collection and item id."""
+Item = tuple[str, str]
+"""A collection's name, and an item's id."""
 
 
 @dataclass(frozen=True)
-class HeadView:
+class PullStart:
     """The newest version, and some of the clients that have mutations in the inbox."""
 
     head: Version
@@ -64,7 +71,7 @@ class Puller:
     seen: Bindings
     most_versions: int
 
-    async def view_head(self, port: Port, document_id: str) -> HeadView:
+    async def read_start(self, port: Port, document_id: str) -> PullStart:
         """The beginning of a pull; one round trip. Raises NotFound where the document is missing."""
         await ready(port, self.context.model.table)
         inbox: Query[InboxRow] = self.context.model.rows.inbox.by_id(document_id, ANY)
@@ -73,37 +80,39 @@ class Puller:
             prepare_query(inbox.consistent(), port.now()).operation(None, _INBOX_ROWS),
         ]
         versions, waiting = await port.send_all(operations)
-        return HeadView(newest_of(self.context, document_id, versions.items), {row.client for row in waiting.items})
+        return PullStart(newest_of(self.context, document_id, versions.items), {row.client for row in waiting.items})
 
-    async def pull(self, port: Port, asked: Pull, head: Version) -> Pulled:
+    async def pull(self, port: Port, asked: Pull, head: Version, view: View | None = None) -> Pulled:
         """The answer to a pull of the caller's own group, up to `head` or a newer version."""
-        if asked.cookie.__class__ is int and asked.cookie == head.number:
-            return Pulled(head.number, {}, ())
-        between_them = await self._versions(port, asked.cookie, head)
+        sight = Sight.of(self.context.model, view)
+        cookie = sight.version_in(asked.cookie)
+        if cookie == head.number:
+            return Pulled(sight.cookie(head.number), {}, ())
+        between_them = await self._versions(port, cookie, head)
         if between_them is None:
-            return await self._everything(port, asked.group, head)
+            return await self._everything(port, asked.group, head, sight)
         base, *since = between_them
         if since and since[0].number == base.number + 1:
             last_ids = await self._own(port, asked.group, mutations_after(since))
         else:
             head, last_ids = await self._from_records(port, asked.group, head)
-        return Pulled(head.number, last_ids, await self._patch(port, base, head))
+        return Pulled(sight.cookie(head.number), last_ids, await self._patch(port, base, head, sight))
 
-    async def _versions(self, port: Port, cookie: Any, head: Version) -> list[Version] | None:
+    async def _versions(self, port: Port, cookie: int | None, head: Version) -> list[Version] | None:
         """The cookie's version and those after it, unless these are too many. None for an unknown cookie."""
-        if cookie.__class__ is not int or not 0 <= cookie < head.number:
+        if cookie is None or not 0 <= cookie < head.number:
             return None
         last = head.number if head.number - cookie <= self.most_versions else cookie
         rows: Query[Version] = self.context.model.rows.version.by_number(head.document_id, between(cookie, last))
         found = await flows.read_all(port, rows.consistent())
         return found if found and found[0].number == cookie else None
 
-    async def _everything(self, port: Port, group: str, head: Version) -> Pulled:
+    async def _everything(self, port: Port, group: str, head: Version, sight: Sight) -> Pulled:
         head, last_ids = await self._from_records(port, group, head)
-        hashes = await hashes_of(port, self.context, head, tuple(self.context.model.collections))
+        hashes = await hashes_of(port, self.context, head, tuple(sight.where))
         nothing: Hashes = {name: {} for name in hashes}
-        patch = [Clear(), self._scalars(head), *await self._differences(port, head, nothing, hashes)]
-        return Pulled(head.number, last_ids, patch)
+        patch = [Clear(), self._scalars(head), *await self._differences(port, head, nothing, hashes, sight)]
+        return Pulled(sight.cookie(head.number), last_ids, patch)
 
     async def _from_records(self, port: Port, group: str, head: Version) -> tuple[Version, dict[str, int]]:
         """A version, and the last ids of the group's clients as of that version.
@@ -123,31 +132,61 @@ class Puller:
         own = await known_clients(port, self.keys, self.seen, group, last_ids, applied=True)
         return {client: id for client, id in last_ids.items() if client in own}
 
-    async def _patch(self, port: Port, base: Version, head: Version) -> list[Operation]:
-        changed = [n for n in self.context.model.collections if base.collections.get(n) != head.collections.get(n)]
+    async def _patch(self, port: Port, base: Version, head: Version, sight: Sight) -> list[Operation]:
+        changed = [n for n in sight.where if base.collections.get(n) != head.collections.get(n)]
         before, after = await hashes_of_all(port, self.context, [(base, changed), (head, changed)])
         scalars = [self._scalars(head)] if base.scalars != head.scalars else []
-        return [*scalars, *await self._differences(port, head, before, after)]
+        return [*scalars, *await self._differences(port, head, before, after, sight)]
 
-    async def _differences(self, port: Port, head: Version, before: Hashes, after: Hashes) -> list[Operation]:
-        model = self.context.model
-        gone = [Delete(f"{name}/{id}") for name in after for id in before[name] if id not in after[name]]
-        new = [
-            (f"{name}/{id}", model.collections[name], Content(model.collections[name].folder, digest))
-            for name in after
-            for id, digest in after[name].items()
-            if before[name].get(id) != digest
+    async def _differences(
+        self, port: Port, head: Version, before: Hashes, after: Hashes, sight: Sight
+    ) -> list[Operation]:
+        """Deletions of what was shown and is not any more, then what is new, with its contents."""
+        gone = [(name, id) for name in after for id in before[name] if id not in after[name]]
+        new = [(name, id) for name in after for id, digest in after[name].items() if before[name].get(id) != digest]
+        values = await self._shown(port, head, after, new, sight)
+        hidden = [item for item, value in zip(new, values, strict=True) if value is None and item[1] in before[item[0]]]
+        left = [*gone, *hidden]
+        were_shown = await self._were_shown(port, head, before, left, sight)
+        deletes = [Delete(f"{name}/{id}") for (name, id), was in zip(left, were_shown, strict=True) if was]
+        puts = [
+            Put(f"{name}/{id}", msgspec.Raw(value))
+            for (name, id), value in zip(new, values, strict=True)
+            if value is not None
         ]
+        return [*deletes, *puts]
+
+    async def _shown(
+        self, port: Port, head: Version, hashes: Hashes, items: Sequence[Item], sight: Sight
+    ) -> list[bytes | None]:
+        """The contents of items as JSON; None for a hidden one."""
         contents = self.context.contents_of(head)
-        calls = [partial(_json_of, contents, collection, content) for _, collection, content in new]
-        values = await port.call_all(calls) if calls else []
-        return [*gone, *(Put(key, msgspec.Raw(value)) for (key, _, _), value in zip(new, values, strict=True))]
+        calls = [partial(_shown_json, contents, self._content(hashes, item), item[0], sight) for item in items]
+        return await port.call_all(calls) if calls else []
+
+    async def _were_shown(
+        self, port: Port, head: Version, hashes: Hashes, items: Sequence[Item], sight: Sight
+    ) -> list[bool]:
+        """Whether the client was sent each item. Reads no content of a collection that is shown as a whole."""
+        looked_at = [item for item in items if sight.where[item[0]] is not None]
+        values = await self._shown(port, head, hashes, looked_at, sight)
+        hidden = {item for item, value in zip(looked_at, values, strict=True) if value is None}
+        return [item not in hidden for item in items]
+
+    def _content(self, hashes: Hashes, item: Item) -> tuple[CollectionModel[Any], Content]:
+        collection = self.context.model.collections[item[0]]
+        return collection, Content(collection.folder, hashes[item[0]][item[1]])
 
     def _scalars(self, version: Version) -> Put:
         values = scalar_values(self.context, scalars_of(version))
         return Put(self.context.model.words.document.lower(), msgspec.Raw(canonical(values)))
 
 
-def _json_of(contents: Contents, collection: CollectionModel[Any], content: Content) -> bytes:
-    """The content as JSON, upcast where it has an older schema version."""
-    return collection.codec.json_of(contents.read(content))
+def _shown_json(
+    contents: Contents, stored: tuple[CollectionModel[Any], Content], name: str, sight: Sight
+) -> bytes | None:
+    """The content as JSON, upcast where it has an older schema version; None where the view hides it."""
+    collection, content = stored
+    found = collection.codec.json_of(contents.read(content))
+    is_shown = sight.where[name] is None or sight.shows(name, collection.codec.decode_json(found))
+    return found if is_shown else None

@@ -35,7 +35,7 @@ from singletable.flow.shells import Awaiting, is_of_shell
 from singletable.flow.stop import Stop, stopping
 from singletable.foundation import Finding
 from singletable.queues import Message, Queue, consume
-from singletable.sync.access import READ, Access, Authenticator, Authoriser, CreationRule, HttpRequest, resolve
+from singletable.sync.access import READ, Access, Authenticator, Authoriser, CreationRule, HttpRequest, Viewer, resolve
 from singletable.sync.apply import Applier, OnUnknown
 from singletable.sync.asgi import Afterwards, Gap, Missing, SyncApp
 from singletable.sync.check import check
@@ -46,7 +46,7 @@ from singletable.sync.notifications import Arrival, Pointer, follow, follow_mess
 from singletable.sync.pokes import Pokes
 from singletable.sync.presence import Presence
 from singletable.sync.protocol import CLIENT_STATE_NOT_FOUND, Pull, Pulled, Push, Refusal
-from singletable.sync.pull import HeadView, Puller
+from singletable.sync.pull import Puller, PullStart
 from singletable.sync.push import Pusher
 
 T = TypeVar("T")
@@ -79,7 +79,8 @@ class Sync:
     """Push, pull and pokes for the documents of one class, as an ASGI application.
 
     `authenticate` returns the user of a request; `authorise` decides what a user may do. `create` returns the parent
-    under which to create a missing document; by default none is created. `schema_versions` are the versions of the
+    under which to create a missing document; by default none is created. `view` returns the `View` that a user has of a
+    document, or None for everything; by default everybody sees everything. `schema_versions` are the versions of the
     clients' code that are served, by default all; other clients reload the application. While a document has listeners
     for pokes, its head is read every `poll_seconds`, for one or two units, to find commits of other processes.
     """
@@ -91,6 +92,7 @@ class Sync:
         authenticate: Authenticator,
         authorise: Authoriser,
         create: CreationRule | None = None,
+        view: Viewer | None = None,
         processor: Processor = "inline",
         schema_versions: Collection[str] = (),
         limits: Limits = Limits(),  # noqa: B008 frozen
@@ -105,12 +107,12 @@ class Sync:
         self.pokes = Pokes(limits, poll_seconds, monotonic, self.presence)
         self.monotonic = monotonic
         self._db, self._context = documents.db, documents.context
-        self._authenticate, self._authorise, self._create = authenticate, authorise, create
+        self._authenticate, self._authorise, self._create, self._view = authenticate, authorise, create, view
         self._processor: Processor = processor
         self._keys, self._seen = group_keys(self._context.model.table), Bindings()
         self._pusher = Pusher(self._context, self._keys, self._seen)
         self._puller = Puller(self._context, self._keys, self._seen, limits.versions)
-        self._applier = Applier(self._context, authorise)
+        self._applier = Applier(self._context, authorise, view)
         self._locks = DocumentLocks()
         self._existing: dict[str, None] = {}
 
@@ -230,21 +232,22 @@ class Sync:
         owner = Owner(user, self._context.model.words.document, document_id)
         if not await bind_group(port, self._keys, self._seen, pull.group, owner):
             return CLIENT_STATE_NOT_FOUND, None
-        view = await self._puller.view_head(port, document_id)
-        if self._processor == "inline" and await self._waits_for(pull.group, view):
+        start = await self._puller.read_start(port, document_id)
+        if self._processor == "inline" and await self._waits_for(pull.group, start):
             await self._locks.run(document_id, lambda: self._apply_next(document_id))
-            view = await self._puller.view_head(port, document_id)
-        return await self._puller.pull(port, pull, view.head), self._apply_later(document_id, view)
+            start = await self._puller.read_start(port, document_id)
+        view = await resolve(self._view(user, document_id)) if self._view is not None else None
+        return await self._puller.pull(port, pull, start.head, view), self._apply_later(document_id, start)
 
-    async def _waits_for(self, group: str, view: HeadView) -> bool:
+    async def _waits_for(self, group: str, start: PullStart) -> bool:
         """Whether the inbox holds mutations of this group. Costs no request for cached clients."""
-        return bool(await known_clients(self._db.port, self._keys, self._seen, group, view.waiting))
+        return bool(await known_clients(self._db.port, self._keys, self._seen, group, start.waiting))
 
-    def _apply_later(self, document_id: str, view: HeadView) -> Afterwards:
-        if not view.waiting or self._processor == "elsewhere":
+    def _apply_later(self, document_id: str, start: PullStart) -> Afterwards:
+        if not start.waiting or self._processor == "elsewhere":
             return None
         if isinstance(self._processor, Queue):
-            return partial(wake, self._db.port, self._processor, document_id, f"at {view.head.number}")
+            return partial(wake, self._db.port, self._processor, document_id, f"at {start.head.number}")
         return partial(self._apply_inbox, document_id)
 
     async def _apply_inbox(self, document_id: str) -> None:

@@ -17,7 +17,7 @@ from singletable.errors import DeclarationError, InvalidRequest
 from singletable.flow.shells import Blocking, is_of_shell
 from singletable.flow.stop import Stop, stopping
 from singletable.queues import Message, Queue, consume
-from singletable.sync.access import Authoriser
+from singletable.sync.access import Authoriser, Viewer
 from singletable.sync.apply import Applier, OnUnknown
 from singletable.sync.notifications import Arrival, Pointer, follow, follow_message, handle_event
 
@@ -35,20 +35,20 @@ class BlockingDocuments(Protocol):
 
 
 class Worker:
-    """Applies what was pushed to the documents of one class. `authorise` is the one of `Sync`, without async."""
+    """Applies what was pushed to the documents of one class. `authorise` and `view` are those of `Sync`, not async."""
 
-    def __init__(self, documents: BlockingDocuments, *, authorise: Authoriser) -> None:
+    def __init__(self, documents: BlockingDocuments, *, authorise: Authoriser, view: Viewer | None = None) -> None:
         if not is_of_shell(getattr(documents, "db", None), awaiting=False):
             raise InvalidRequest(
                 f"a Worker takes Documents, not {type(documents).__name__}",
                 hint="Make them over the Database of connect(). AsyncDocuments are processed by a Sync.",
             )
-        if inspect.iscoroutinefunction(authorise):
+        if inspect.iscoroutinefunction(authorise) or inspect.iscoroutinefunction(view):
             raise DeclarationError(
-                "an async authorise can't be asked in the blocking shell",
+                "an async authorise or view can't be asked in the blocking shell",
                 hint="Write it without async, or process with a Sync over AsyncDocuments.",
             )
-        self._db, self._applier = documents.db, Applier(documents.context, authorise)
+        self._db, self._applier = documents.db, Applier(documents.context, authorise, view)
 
     def __repr__(self) -> str:
         return f"<Worker of {self._applier.context.kind.__name__}>"
