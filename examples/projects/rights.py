@@ -1,4 +1,8 @@
-"""Who may change a board: the people of its organisation, each in their own name, and the operator."""
+"""Who may change a board, and who sees what of it.
+
+The people of its organisation change it, each in their own name, and the operator. A shape or a comment that says
+`only: USER` is seen and changed by that user alone.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,9 @@ from typing import Any, cast
 import msgspec
 
 from examples.projects.errors import Refused
+from examples.projects.model import Project
 from singletable.documents import Mutation, Submission
+from singletable.sync import Shown, View, restrict_draft
 
 
 def organisation_of(user: str) -> str:
@@ -37,20 +43,39 @@ def check_may_change(submission: Submission, draft: Any) -> None:
     if organisation_of(user) != draft.parent:
         raise Refused("this board is another organisation's")
     if not is_signed_by(user, submission.mutation):
-        raise Refused("a comment is signed with its author's own name")
+        raise Refused("a comment is signed with its author's own name, and what is private with its owner's")
+    restrict_draft(draft, view_of(user))
+
+
+def view_of(user: str) -> View:
+    """What a user sees of a board: all but what is another's alone."""
+
+    def is_seen(item: Any) -> bool:
+        return is_seen_by(user, item)
+
+    return View(f"of {user}", [Shown(Project.shapes, is_seen), Shown(Project.comments, is_seen)])
+
+
+def is_seen_by(user: str, item: Any) -> bool:
+    """Whether a shape or a comment is everybody's, or the user's own."""
+    return _member(item, "only") in (None, user)
 
 
 def is_signed_by(user: str, mutation: Mutation) -> bool:
-    """Whether each comment that a mutation puts says that it is the user's, or nobody's."""
+    """Whether what a mutation puts is the user's or nobody's: each comment's author, and whose alone an item is."""
     arguments = msgspec.json.decode(mutation.arguments)
-    comments: list[Any] = [_member(arguments, "comment")] if mutation.name == "put_comment" else []
-    if mutation.name == "revise":
+    items: list[tuple[bool, Any]] = []
+    if mutation.name in ("put_shape", "put_comment"):
+        name = mutation.name.removeprefix("put_")
+        items = [(name == "comment", _member(arguments, name))]
+    elif mutation.name == "revise":
         said = _member(arguments, "edits")
         edits = cast("Sequence[Any]", said) if isinstance(said, list) else ()
-        for edit in edits:
-            is_comment = str(_member(edit, "key")).startswith("comments/")
-            comments += [_member(edit, "to")] if is_comment else []
-    return all(_member(comment, "author") in (None, user) for comment in comments)
+        items = [(str(_member(edit, "key")).startswith("comments/"), _member(edit, "to")) for edit in edits]
+    return all(
+        is_seen_by(user, item) and not (is_comment and _member(item, "author") not in (None, user))
+        for is_comment, item in items
+    )
 
 
 def _member(value: Any, name: str) -> Any:

@@ -340,7 +340,7 @@ async def test_a_cookie_of_another_view_is_sent_everything_that_is_shown(seers: 
 
 
 def test_a_view_s_declaration_is_checked() -> None:
-    for name in ("", "x" * 201):
+    for name in ("", "x" * 501):
         with pytest.raises(DeclarationError):
             Sees(name, [])
 

@@ -6,11 +6,11 @@ from examples.projects.board.callers import Callers
 from examples.projects.board.rights import Readers
 from examples.projects.board.service import Boards
 from examples.projects.model import Project
-from examples.projects.rights import check_may_change, organisation_of
+from examples.projects.rights import check_may_change, organisation_of, view_of
 from singletable import AsyncDatabase
 from singletable.documents import AsyncDocuments, BlobStore
 from singletable.queues import Queue
-from singletable.sync import HttpRequest, Limits, Pointer, Sync
+from singletable.sync import HttpRequest, Limits, Pointer, Sync, View
 
 DEMO_LIMITS = Limits(
     requests_per_second=1_000.0,
@@ -44,7 +44,13 @@ def open_boards(
         authenticate=user_of,
         authorise=Readers(documents, is_demo=is_demo),
         create=make_in,
+        view=None if is_demo else _view,
         processor=queue or "inline",
         limits=DEMO_LIMITS if is_demo else Limits(),
     )
     return Boards(db, documents, sync, is_demo=is_demo)
+
+
+def _view(user: str, project: str) -> View:
+    """The same of every board."""
+    return view_of(user)

@@ -36,7 +36,7 @@ async def board(request: Request, app: App, caller: Caller, project_id: str) -> 
     if absent:
         return error_page(503, "The board’s packages are not installed", f"Run `npm ci`. Missing: {', '.join(absent)}")
     await app.admit(caller, project_id)
-    return render("board.html", project=project_id, user=caller)
+    return render("board.html", project=project_id, user=caller, demo=app.is_demo)
 
 
 @routes.get("/sign-in")

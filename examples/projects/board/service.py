@@ -1,6 +1,6 @@
 """What the pages and the API do, each verb for a user: the boards of their organisation, and no others.
 
-A board of another organisation looks the same as one that is not there.
+A board of another organisation looks the same as one that is not there, and so does an item that is another's alone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from examples.projects.board.schemas import (
 )
 from examples.projects.errors import Missing, Refused
 from examples.projects.model import Project
-from examples.projects.rights import organisation_of
+from examples.projects.rights import is_seen_by, organisation_of
 from singletable import AlreadyExists, AsyncDatabase, NotFound
 from singletable.documents import (
     AsyncDocuments,
@@ -90,10 +90,10 @@ class Boards:
 
     # --- versions -----------------------------------------------------------------------------------------------------
     async def head(self, user: str, id: str) -> SnapshotOut:
-        return await self._snapshot(_own(user, await self.documents.head(id)))
+        return await self._snapshot(user, _own(user, await self.documents.head(id)))
 
     async def at(self, user: str, id: str, version: int) -> SnapshotOut:
-        return await self._snapshot(await self._at(user, id, version))
+        return await self._snapshot(user, await self._at(user, id, version))
 
     async def history(self, user: str, id: str, *, limit: int = 50, after: str | None = None) -> HistoryOut:
         """A page of the versions, newest first. One request, and one to see whose they are."""
@@ -107,8 +107,8 @@ class Boards:
         found = await self.documents.diff(id, before, after)
         return DifferenceOut(
             scalars={name: ChangeOut(before=old, after=new) for name, (old, new) in found.scalars.items()},
-            shapes=await self._items(one.shapes, other.shapes, found.collections.get("shapes")),
-            comments=await self._items(one.comments, other.comments, found.collections.get("comments")),
+            shapes=await self._items(user, one.shapes, other.shapes, found.collections.get("shapes")),
+            comments=await self._items(user, one.comments, other.comments, found.collections.get("comments")),
         )
 
     async def restore(self, user: str, id: str, version: int) -> int:
@@ -135,23 +135,28 @@ class Boards:
         if version is not None:
             self.sync.notify(onto, version)
         taken = [TakenOut(collection=collection, id=item) for collection, item in found.taken]
-        conflicts = await self._conflicts(found)
+        conflicts = await self._conflicts(user, found)
         return MergeOut(merged=found.is_merged, version=version, taken=taken, conflicts=conflicts)
 
-    async def _conflicts(self, found: Merge) -> list[ConflictOut]:
-        """Conflicts with the contents of the three versions."""
+    async def _conflicts(self, user: str, found: Merge) -> list[ConflictOut]:
+        """Conflicts with the contents of the three versions. Of what is another's alone none is shown."""
         if not found.conflicts:
             return []
-        contents: list[Mapping[tuple[str, str], Any]] = [
+        base, ours, theirs = [
             await self._contents(place, found.conflicts) for place in (found.base, found.ours, found.theirs)
         ]
+
+        def side(each: Conflict, contents: Mapping[tuple[str, str], Any], scalar: Any) -> Any:
+            content = contents.get((each.collection, each.id)) if each.collection else scalar
+            return content if is_seen_by(user, content) else None
+
         return [
             ConflictOut(
                 collection=each.collection,
                 id=each.id,
-                base=contents[0].get((each.collection, each.id), each.base),
-                ours=contents[1].get((each.collection, each.id), each.ours),
-                theirs=contents[2].get((each.collection, each.id), each.theirs),
+                base=side(each, base, each.base),
+                ours=side(each, ours, each.ours),
+                theirs=side(each, theirs, each.theirs),
             )
             for each in found.conflicts
         ]
@@ -184,11 +189,14 @@ class Boards:
         await self.documents.untag(id, name)
 
     async def item_history(self, user: str, id: str, item: str, *, limit: int, before: int | None) -> ItemHistoryOut:
-        """Who changed an item, as `shapes/s1`. Missing where it names no collection."""
-        await self._check(user, id)
+        """Who changed an item, as `shapes/s1`. Missing where it names no collection, or is another's alone now."""
+        board = _own(user, await self.documents.head(id))
         name, _, item_id = item.partition("/")
         collections: dict[str, Any] = {"shapes": Project.shapes, "comments": Project.comments}
         if name not in collections:
+            raise Missing(item)
+        items: Items[Any] = board.shapes if name == "shapes" else board.comments
+        if item_id in items and not _seen(user, await self.documents.load(items, [item_id])):
             raise Missing(item)
         found = await self.documents.item_history(id, collections[name], item_id, limit=limit, before=before)
         return ItemHistoryOut(changes=[_change(each) for each in found])
@@ -205,26 +213,28 @@ class Boards:
     async def _at(self, user: str, id: str, version: int) -> Project:
         return _own(user, await self.documents.at(id, version=version))
 
-    async def _snapshot(self, board: Project) -> SnapshotOut:
+    async def _snapshot(self, user: str, board: Project) -> SnapshotOut:
         return SnapshotOut(
             project=board.id,
             version=board.version,
             time=board.time,
             name=board.name,
             description=board.description,
-            shapes=await self.documents.load(board.shapes),
-            comments=await self.documents.load(board.comments),
+            shapes=_seen(user, await self.documents.load(board.shapes)),
+            comments=_seen(user, await self.documents.load(board.comments)),
         )
 
-    async def _items(self, before: Items[Any], after: Items[Any], found: CollectionDiff | None) -> ItemsDifferenceOut:
+    async def _items(
+        self, user: str, before: Items[Any], after: Items[Any], found: CollectionDiff | None
+    ) -> ItemsDifferenceOut:
         """The values of what differs, and of nothing else."""
         changes = found or CollectionDiff()
-        old = await self.documents.load(before, [*changes.changed, *changes.removed])
-        new = await self.documents.load(after, [*changes.added, *changes.changed])
+        old = _seen(user, await self.documents.load(before, [*changes.changed, *changes.removed]))
+        new = _seen(user, await self.documents.load(after, [*changes.added, *changes.changed]))
         return ItemsDifferenceOut(
-            added=_only(new, changes.added),
-            changed={id: ChangeOut(before=old[id], after=new[id]) for id in changes.changed},
-            removed=_only(old, changes.removed),
+            added={id: value for id, value in new.items() if id not in old},
+            changed={id: ChangeOut(before=old[id], after=new[id]) for id in new if id in old},
+            removed={id: value for id, value in old.items() if id not in new},
         )
 
 
@@ -253,5 +263,6 @@ def _change(change: ItemChange) -> ItemChangeOut:
     )
 
 
-def _only(values: dict[str, T], ids: Sequence[str]) -> dict[str, T]:
-    return {id: values[id] for id in ids}
+def _seen(user: str, items: Mapping[str, T]) -> dict[str, T]:
+    """Those of some items that are everybody's, or the user's own."""
+    return {id: item for id, item in items.items() if is_seen_by(user, item)}

@@ -26,7 +26,7 @@ from singletable.failure_text import error_text
 
 T = TypeVar("T")
 Predicate = Callable[[Any], bool]
-MOST_NAME_CHARACTERS = 200
+MOST_NAME_CHARACTERS = 500
 
 log = logging.getLogger("singletable.sync")
 

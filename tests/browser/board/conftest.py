@@ -12,6 +12,7 @@ import pytest
 
 from examples.projects.board.npm import missing
 from tests.browser.board_page import BoardPage
+from tests.e2e.projects_board.conftest import SECRET
 from tests.e2e.projects_board.serving import Server, served
 
 Open = Callable[..., BoardPage]
@@ -29,6 +30,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """For tests that leave it running."""
     with served(tmp_path_factory.mktemp("board")) as server:
+        yield server
+
+
+@pytest.fixture(scope="package")
+def signed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server where people sign in."""
+    with served(tmp_path_factory.mktemp("signed"), "--auth", "--secret", SECRET) as server:
         yield server
 
 

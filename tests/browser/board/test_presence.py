@@ -2,49 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 
-from examples.projects.board.callers import COOKIE, ProjectTokens
 from tests.browser.board.conftest import Open
+from tests.browser.board.signing_in import board_of, open_as
 from tests.browser.board_page import BoardPage
-from tests.e2e.projects_board.conftest import SECRET
 from tests.e2e.projects_board.serving import Server, served, until
 
 HOSTILE = "<img src=x onerror=window.hacked=1>@example.com"
-
-
-@pytest.fixture(scope="module")
-def signed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server where people sign in."""
-    with served(tmp_path_factory.mktemp("signed"), "--auth", "--secret", SECRET) as server:
-        yield server
-
-
-def board_of(server: Server, user: str) -> str:
-    headers = {"authorization": f"Bearer {ProjectTokens([SECRET]).issue(user)}"}
-    made = httpx.post(f"{server.url}/api/projects", json={"name": "Plan"}, headers=headers)
-    id: str = made.raise_for_status().json()["id"]
-    return id
-
-
-def signed_in(user: str) -> dict[str, Any]:
-    """A browser profile's options, where a user has signed in."""
-    token = ProjectTokens([SECRET]).issue(user)
-    cookie = {"name": COOKIE, "value": token, "domain": "127.0.0.1", "path": "/"}
-    return {
-        "storage_state": {
-            "cookies": [{**cookie, "expires": -1, "httpOnly": True, "secure": False, "sameSite": "Strict"}]
-        }
-    }
-
-
-def open_as(server: Server, project: str, user: str, open_board: Open) -> BoardPage:
-    return open_board(server, project, **signed_in(user))
 
 
 def people(board: BoardPage) -> list[str]:

@@ -24,7 +24,7 @@ class Client:
         ]
         return await self._send("push", {"pushVersion": 1, "mutations": listed})
 
-    async def pull(self, cookie: int | None = None) -> httpx.Response:
+    async def pull(self, cookie: Any = None) -> httpx.Response:
         return await self._send("pull", {"pullVersion": 1, "cookie": cookie})
 
     async def view(self) -> dict[str, Any]:

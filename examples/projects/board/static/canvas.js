@@ -63,8 +63,8 @@ export function makeCanvas(root, does) {
     }
     placed(group, shape);
     const mark = view.marks.get(id) ?? '';
-    attribute(group, 'class', ['shape', id === selected && 'selected', mark].filter(Boolean).join(' '));
-    attribute(group, 'aria-label', `${named(value)}${mark && `, ${mark}`}`);
+    attribute(group, 'class', ['shape', id === selected && 'selected', shape.isPrivate && 'private', mark].filter(Boolean).join(' '));
+    attribute(group, 'aria-label', `${named(value)}${shape.isPrivate ? ', only for me' : ''}${mark && `, ${mark}`}`);
     attribute(group, 'aria-pressed', id === selected);
     return group;
   }

@@ -1,11 +1,12 @@
 // Beside the board: the selected shape's text and colour, and the comments on it, or on the whole board.
 
 import { byId, html, text } from './dom.js';
-import { COLOURS, drawn, named, newId, spoken } from './shapes.js';
+import { COLOURS, drawn, isPrivate, named, newId, spoken } from './shapes.js';
 
 /** Fills the panel. `does` is told {changed(id, shape), removed(id), commented(id, comment), uncommented(id), left()}. */
 export function makePanel(user, does) {
   const [shapeBox, title, words, colours] = ['shape-box', 'shape-title', 'shape-text', 'shape-colours'].map(byId);
+  const only = byId('shape-only'); // missing in the demo, where all are one user
   const [list, about, form, said] = ['comments', 'comments-about', 'comment-form', 'comment-text'].map(byId);
   let view = { shapes: new Map(), comments: new Map(), marks: new Map(), readOnly: false };
   let selected = null;
@@ -22,13 +23,18 @@ export function makePanel(user, does) {
     words.blur();
     does.left(selected);
   });
+  only?.addEventListener('change', () => {
+    const { only: _, ...shared } = view.shapes.get(selected);
+    does.changed(selected, only.checked ? { ...shared, only: user } : shared);
+  });
   byId('shape-delete').addEventListener('click', () => does.removed(selected));
 
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     const given = said.value.trim();
     if (!given) return;
-    does.commented(newId(), { text: given, author: user, shape: selected, time: new Date().toISOString() });
+    const own = selected !== null && isPrivate(view.shapes.get(selected)) ? { only: user } : {};
+    does.commented(newId(), { text: given, author: user, shape: selected, time: new Date().toISOString(), ...own });
     said.value = '';
   });
 
@@ -39,9 +45,10 @@ export function makePanel(user, does) {
       const shape = drawn(value);
       text(title, named({ ...value, text: '' }));
       if (document.activeElement !== words) words.value = shape.text;
+      if (only) only.checked = shape.isPrivate;
       for (const swatch of colours.children) swatch.setAttribute('aria-pressed', swatch.classList.contains(shape.colour));
     }
-    for (const control of [words, byId('shape-delete'), said, ...form.elements, ...colours.children]) control.disabled = view.readOnly;
+    for (const control of [words, byId('shape-delete'), ...(only ? [only] : []), said, ...form.elements, ...colours.children]) control.disabled = view.readOnly;
     drawComments();
   }
 

@@ -31,8 +31,12 @@ export function drawn(value) {
     height: within(given.height, SMALLEST, LARGEST, height),
     colour: colourOf(given.colour),
     text: textOf(given.text),
+    isPrivate: isPrivate(given),
   };
 }
+
+/** Whether an item is its user's alone: others are not sent it. */
+export const isPrivate = (value) => isObject(value) && typeof value.only === 'string';
 
 /** A point on the board, or null for what is none. */
 export function place(value) {

@@ -27,13 +27,12 @@ export function openProject({ project, user, client, presence, changed, told, un
     mutators,
     pushURL: at('push'),
     pullURL: at('pull'),
-    // The cookie is the version's number: the history has that many.
     async puller(request, id) {
       const answer = await pull(request, id);
-      const cookie = answer.response?.cookie ?? null;
+      const version = versionOf(answer.response?.cookie);
       // A lower one is from a database that was put back, or is another: Replicache would refuse it for ever.
-      if (cookie !== null && cookie < (request.cookie ?? cookie)) beginAnew();
-      else newest = cookie ?? newest;
+      if (version !== null && version < (versionOf(request.cookie) ?? version)) beginAnew();
+      else newest = version ?? newest;
       return answer;
     },
     requestOptions: { maxDelayMs: LONGEST_WAIT_MS },
@@ -91,6 +90,9 @@ export function openProject({ project, user, client, presence, changed, told, un
   }
   return { mutate, undo: history.undo, redo: history.redo };
 }
+
+/** The version's number, which a cookie of a view has beside the view's name: the history has that many. */
+const versionOf = (cookie) => cookie?.order ?? cookie ?? null;
 
 /** Listens while the page is seen: a browser has few connections for one server, and hidden pages need none. */
 function listen(url, { heard, poked, back, lost }) {
