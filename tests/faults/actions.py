@@ -133,6 +133,11 @@ class NotThereYet:
 
 
 @dataclass(frozen=True)
+class ChargeWhole:
+    """A read of one item costs all of the item, as on AWS, whatever part of it is asked for."""
+
+
+@dataclass(frozen=True)
 class Refuse:
     """The service answers an error of this code, before the engine saw the request."""
 
@@ -160,6 +165,7 @@ Action = (
     | IndexLag
     | IndexFrozen
     | NotThereYet
+    | ChargeWhole
     | Refuse
 )
 

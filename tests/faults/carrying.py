@@ -18,6 +18,7 @@ from tests.faults.actions import (
     ApplyThenHang,
     BadChecksum,
     CancelTransaction,
+    ChargeWhole,
     Conflict,
     Delay,
     DropBefore,
@@ -117,6 +118,8 @@ class Carrier:
                 return self._frozen(call, answer)
             case NotThereYet():
                 return _without_found(call, answer)
+            case ChargeWhole():
+                return await self._charged_whole(call, answer, ask)
             case _:
                 return answer
 
@@ -178,6 +181,14 @@ class Carrier:
             return False, None
         known, image = self.history.older(table, key, action.back)
         return known and not (action.only_there and image is None), image
+
+    async def _charged_whole(self, call: Call, answer: Reply, ask: Ask) -> Reply:
+        if answer.status != _OK or call.operation != "GetItem" or "ProjectionExpression" not in call.json:
+            return answer
+        of_parts = ("ProjectionExpression", "ExpressionAttributeNames")
+        whole = {name: value for name, value in call.json.items() if name not in of_parts}
+        charged = (await ask(call.asking("GetItem", whole))).json["ConsumedCapacity"]
+        return Reply.of({**answer.json, "ConsumedCapacity": charged})
 
     async def _lagging(self, call: Call, writes: int, answer: Reply, ask: Ask) -> Reply:
         if answer.status != _OK or call.operation != "Query" or "IndexName" not in call.json:
