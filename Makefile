@@ -19,7 +19,7 @@ QUICK := tests/unit tests/property tests/architecture tests/typing tests/docs/te
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test soak check mutants mutants-map audit bench format setup pins clean need-python need-npm
+.PHONY: help demo quick test engines soak check mutants mutants-map audit bench format setup pins clean need-python need-npm
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,8 +30,13 @@ demo: setup ## see the library at work, on the embedded engine
 quick: $(PYTHON_READY) ## the tests that need no engine, no browser and no network; under a minute
 	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n $(WORKERS) --dist loadgroup $(QUICK)
 
-test: setup ## every test but the long runs
+test: setup ## every test but the long runs; the engine's on ministack too
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not soak"
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not soak" --engine ministack tests/engine
+
+# Not part of `make test`: it takes many times as long.
+engines: setup ## the layers on ministack, moto and dynalite, with their lists of differences; ENGINES="moto"
+	$(BIN)/python -m tests.engines --workers $(WORKERS) $(ENGINES)
 
 # Asked first whether there is one: pytest ends with 5, an error, where it finds nothing to run.
 soak: setup ## the long runs

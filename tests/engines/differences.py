@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 EXPECTED = Path(__file__).parent / "expected"
@@ -30,19 +32,23 @@ class Differences:
     """Of one engine."""
 
     all: tuple[Difference, ...] = ()
+    about: str = ""
+    """The version that the list is of, and what the engine is."""
 
-    def __post_init__(self) -> None:
-        patterns = [(_pattern(test), each.cause) for each in self.all for test in each.tests]
-        object.__setattr__(self, "_exact", {test: each.cause for each in self.all for test in each.tests})
-        object.__setattr__(self, "_patterns", patterns)
+    @cached_property
+    def patterns(self) -> list[tuple[str, re.Pattern[str], str]]:
+        """Each test of the list as it is written, what it stands for, and its cause."""
+        return [(test, _pattern(test), each.cause) for each in self.all for test in each.tests]
 
     def cause_of(self, test: str) -> str | None:
         """Why a test fails there; None where it is to pass."""
-        exact: dict[str, str] = getattr(self, "_exact")  # noqa: B009
-        patterns: list[tuple[re.Pattern[str], str]] = getattr(self, "_patterns")  # noqa: B009
-        if test in exact:
-            return exact[test]
-        return next((cause for pattern, cause in patterns if pattern.fullmatch(test)), None)
+        return next((cause for _, pattern, cause in self.patterns if pattern.fullmatch(test)), None)
+
+    def unused(self, tests: Collection[str]) -> list[str]:
+        """What the list names in files of these tests, and none of them is: renamed tests, or tests that are gone."""
+        files = {test.partition("::")[0] for test in tests}
+        said = [(test, pattern) for test, pattern, _ in self.patterns if test.partition("::")[0] in files]
+        return [test for test, pattern in said if not any(pattern.fullmatch(each) for each in tests)]
 
 
 def names() -> list[str]:
@@ -56,7 +62,7 @@ def read_differences(engine: str) -> Differences:
     if "/" in engine.partition("=")[0] or not path.exists():
         return Differences()
     said = tomllib.loads(path.read_text())
-    return Differences(tuple(_read(each, path) for each in said["difference"]))
+    return Differences(tuple(_read(each, path) for each in said["difference"]), said["about"])
 
 
 def _read(said: dict[str, object], path: Path) -> Difference:

@@ -139,6 +139,7 @@ def test_an_async_handler_of_gaps_needs_an_awaiting_database(engine: Database) -
         ChangeWorker(engine, changes).drain()
 
 
+@pytest.mark.embedded("it is refused for what it is")
 def test_an_embedded_engine_without_its_file_is_refused() -> None:
     """Before the table of its leases is asked for."""
     changes = Changes(noted)

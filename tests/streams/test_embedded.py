@@ -22,6 +22,7 @@ from singletable.streams import Changes, ChangeWorker, Gap, GapWarning
 from singletable.wire.monotonic import elapsed
 from tests.streams.models import Note, Seen, noted
 
+pytestmark = pytest.mark.embedded("these tests are of its streams, in its file")
 DAY = 24 * 3600
 
 

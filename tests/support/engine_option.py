@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import Phase, settings
 
 from singletable.local import ENGINE_VARIABLE, Engine
 from tests.engines.differences import Differences, read_differences
@@ -25,6 +26,8 @@ _PARAMETER = "engine_under_test"
 _GUARD = "no_engine"
 _EXPECTED = pytest.StashKey[str]()
 _SETTLED = pytest.StashKey[bool]()
+_UNAWAITED = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""What a test that fails leaves unawaited is told in the next one."""
 _LISTS = pytest.StashKey[dict[str, Differences]]()
 
 
@@ -44,7 +47,17 @@ def engine_names(config: pytest.Config) -> list[str]:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{MARK}(reason): needs the embedded engine itself, not only a DynamoDB")
+    if engine_names(config) != [LOCAL]:
+        _stop_at_the_first_failure()
     config.stash[_LISTS] = {name: read_differences(name) for name in engine_names(config)}
+
+
+def _stop_at_the_first_failure() -> None:
+    """A difference that is expected is not made smaller: that would take minutes."""
+    name = "first failure"
+    kept = [phase for phase in settings().phases if phase is not Phase.shrink]
+    settings.register_profile(name, settings(), phases=kept, report_multiple_bugs=False)
+    settings.load_profile(name)
 
 
 def pytest_unconfigure() -> None:
@@ -82,12 +95,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         name = _name_of(item)
         if name == LOCAL:
             continue
+        item.add_marker(_UNAWAITED)
         marker = item.get_closest_marker(MARK)
         if marker is not None:
             item.add_marker(pytest.mark.skip(reason=f"the embedded engine only: {marker.args[0]}"))
         cause = config.stash[_LISTS][name].cause_of(_plain_id(item))
         if cause is not None:
             item.stash[_EXPECTED] = cause
+    _refuse_unused(config, items)
+
+
+def _refuse_unused(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What the list names is there, wherever whole files are collected."""
+    chosen = config.option.keyword or config.option.markexpr not in ("", "not soak")
+    if chosen or any("::" in argument for argument in config.args):
+        return
+    for name, differences in config.stash[_LISTS].items():
+        unused = differences.unused({_plain_id(item) for item in items if _name_of(item) == name})
+        if unused:
+            raise pytest.UsageError(f"no such test, though the list of {name} names it: {', '.join(unused)}")
 
 
 def mark_folder(items: list[pytest.Item], folder: Path, reason: str) -> None:

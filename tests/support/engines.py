@@ -33,7 +33,7 @@ from tests.support.prefixes import add_prefix
 LOCAL = "local"
 AWS = "aws"
 NAMES = (LOCAL, "ministack", "moto", "dynalite", AWS)
-_AT_ONCE = Traits(creates_tables=True, scan_page_limit=1000, index_lag_seconds=0.0)
+_AT_ONCE = Traits(creates_tables=True, index_lag_seconds=0.0)
 """Of an engine whose indexes contain a write as soon as it is acknowledged."""
 _LIKE_AWS = Traits(creates_tables=True)
 EMULATORS = {"ministack": MINISTACK, "moto": MOTO, "dynalite": DYNALITE_SERVER}
@@ -53,7 +53,7 @@ class Lease:
 
     def __init__(self, place: Place, give_back: Callable[[], None]) -> None:
         self.place = place
-        self._given_back = weakref.finalize(self, give_back)
+        self._given_back = weakref.finalize(self, _in_this_process(give_back))
         self._given_back.atexit = False
 
     @property
@@ -62,6 +62,12 @@ class Lease:
 
     def stop(self) -> None:
         self._given_back()
+
+
+def _in_this_process(work: Callable[[], None]) -> Callable[[], None]:
+    """Nothing in a child that is forked from now on."""
+    process = os.getpid()
+    return lambda: work() if os.getpid() == process else None
 
 
 class Engine:
@@ -187,5 +193,7 @@ def _tables(db: Database, prefix: str) -> list[str]:
 
 
 def _options(options: dict[str, Any]) -> tuple[Options, dict[str, str]]:
+    """The embedded engine has a key for cursors of its own; elsewhere one is given."""
     environ = options.pop("environ", None)
+    options.setdefault("cursor_keys", ["a key for the tests' cursors"])
     return Options(**options), dict(os.environ if environ is None else environ)

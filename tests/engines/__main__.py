@@ -1,0 +1,71 @@
+# ruff: noqa: T201
+"""Every layer on each emulator, and a table at the end: `python -m tests.engines [NAME ...]`, as `make engines` does.
+
+A run passes when nothing fails but what its list expects (`expected/NAME.toml`), and all of that does fail.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.support.engines import EMULATORS
+
+LAYERS = (
+    "tests/engine",
+    "tests/rules",
+    "tests/faults",
+    "tests/graph",
+    "tests/documents",
+    "tests/sync",
+    "tests/streams",
+    "tests/tasks",
+    "tests/queues",
+    "tests/oracle",
+    "tests/stateful",
+)
+ROOT = Path(__file__).parents[2]
+_MOST_SECONDS = 1800.0
+"""Of one engine. An emulator that hangs doesn't hold up the others."""
+_COUNT = re.compile(r"(\d+) (passed|failed|errors?|xfailed|skipped)")
+
+
+def main() -> int:
+    """0 when every run passed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.engines", description=__doc__)
+    parser.add_argument("names", nargs="*", default=list(EMULATORS), help="the engines; without any, every emulator")
+    parser.add_argument("--workers", default="2", help="processes that run tests")
+    said = parser.parse_args()
+    rows = [run(name, said.workers) for name in said.names]
+    print(f"\n{'engine':12}{'passed':>8}{'expected differences':>22}{'failed':>8}{'seconds':>9}")
+    for name, counts, seconds in rows:
+        failed = counts.get("failed", 0) + counts.get("error", 0)
+        print(f"{name:12}{counts.get('passed', 0):8}{counts.get('xfailed', 0):22}{failed:8}{seconds:9.0f}")
+    return int(any(counts["code"] for _, counts, _ in rows))
+
+
+def run(name: str, workers: str) -> tuple[str, dict[str, int], float]:
+    """One engine's run: what pytest counts at its end, its return code, and how long it took."""
+    command = [sys.executable, "-m", "pytest", "-q", "-r", "fE", "-m", "not soak", "--engine", name]
+    command += ["-n", workers, "--dist", "loadgroup", *LAYERS]
+    print(f"--- {name}: {' '.join(command[1:])}", flush=True)
+    started, last = time.monotonic(), ""
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            last = line.strip() or last
+            if time.monotonic() - started > _MOST_SECONDS:
+                process.terminate()
+                break
+        code = process.wait(60)
+    counts = {kind.removesuffix("s"): int(number) for number, kind in _COUNT.findall(last)}
+    return name, {**counts, "code": code}, time.monotonic() - started
+
+
+if __name__ == "__main__":
+    sys.exit(main())
