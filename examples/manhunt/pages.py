@@ -88,6 +88,40 @@ def contact(
     )
 
 
+@routes.get("/contacts/{contact_id}/searches")
+def searches_of(
+    request: Request,
+    app: App,
+    contact_id: str,
+    status: str = "",
+    since: str = "",
+    until: str = "",
+    first: str = "newest",
+    limit: Limit = 25,
+    after: str | None = None,
+) -> Response:
+    """A contact alone, and its searches by time: all or of a status, between two moments, from either end."""
+    domain = signed_in(request)
+    asked = next((each for each in Status if each.value == status), None)
+    window, newest = window_of(since, until), first != "oldest"
+    found, took = metered(
+        app.db,
+        lambda: (
+            app.contact_by_id(domain, contact_id),
+            app.some_searches(domain, contact_id, asked, window=window, newest_first=newest, limit=limit, after=after),
+        ),
+    )
+    return render(
+        "contact_searches.html",
+        contact=found[0],
+        searches=found[1],
+        took=took,
+        after=after,
+        asked={"status": status, "since": since, "until": until, "first": first},
+        statuses=list(Status),
+    )
+
+
 @routes.post("/contacts/{contact_id}/searches", dependencies=form_on("/contacts/{contact_id}"))
 def open_search(request: Request, app: App, form: Form, contact_id: str) -> Response:
     metadata = {"summary": form.text("summary") or "please get in touch"}
@@ -102,6 +136,14 @@ def search(request: Request, app: App, search_id: str) -> Response:
     domain = signed_in(request)
     found, took = metered(app.db, lambda: app.search_with_attempts(domain, search_id))
     return render("search.html", view=search_view(found), now=app.now(), took=took)
+
+
+@routes.get("/searches/{search_id}/plan")
+def plan(request: Request, app: App, search_id: str) -> Response:
+    """A search alone: what was copied into it when it was opened."""
+    domain = signed_in(request)
+    found, took = metered(app.db, lambda: app.search_by_id(domain, search_id))
+    return render("plan.html", search=found, took=took)
 
 
 @routes.post("/searches/{search_id}/cancel", dependencies=form_on("/searches/{search_id}"))

@@ -24,8 +24,13 @@ def render(template: str, status: int = 200, **values: Any) -> HTMLResponse:
 
 def path_to(folder: str, id: str, **asked: str | None) -> str:
     """The path of a page; an id's slashes are escaped."""
-    said = {name: value for name, value in asked.items() if value is not None}
-    return f"/{folder}/{quote(id, safe='')}{'?' + urlencode(said) if said else ''}"
+    return f"/{folder}/{quote(id, safe='')}{query(**asked)}"
+
+
+def query(**asked: str | None) -> str:
+    """What follows a path, of the values that are there."""
+    said = {name: value for name, value in asked.items() if value}
+    return f"?{urlencode(said)}" if said else ""
 
 
 def text(search: Search) -> str:
@@ -36,5 +41,5 @@ def text(search: Search) -> str:
 _templates = templates_in(
     Path(__file__).parent / "templates",
     filters={"duration": duration, "clock": clock, "day": day, "iso": iso, "length_of": length, "text": text},
-    values={"path_to": path_to},
+    values={"path_to": path_to, "query": query},
 )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
+from html import unescape
 from urllib.parse import quote
 
 import pytest
@@ -130,12 +132,58 @@ async def test_searches_are_filtered_by_their_contacts_page(world: World) -> Non
         assert ("the first" in page, "the second" in page) == shown, asked
 
 
+async def test_a_contact_alone_with_its_searches_by_pages(world: World) -> None:
+    """The contact without its methods, and the searches from either end: 2 requests."""
+    ada = person(world, "Ada")
+    for number in range(5):
+        world.app.open_search(DOMAIN, ada.contact_id, {"summary": f"number {number}"})
+        world.clock.forward(60)
+    first = world.app.searches_of_contact(DOMAIN, ada.contact_id).items[0]
+    world.app.cancel(DOMAIN, first.search_id, by="Grace")
+    path = f"/contacts/{ada.contact_id}/searches"
+    reader = signed_in(world)
+
+    async def numbers(asked: str) -> list[str]:
+        page = (await reader.get(f"{path}?{asked}")).text
+        assert 'data-requests="2"' in page
+        assert "ada@example.org" not in page
+        return re.findall(r"number (\d)", page)
+
+    assert await numbers("") == ["4", "3", "2", "1", "0"]
+    assert await numbers("first=oldest&status=active") == ["1", "2", "3", "4"]
+    middle = quote((first.started_at + timedelta(seconds=90)).isoformat())
+    assert await numbers(f"since={middle}") == ["4", "3", "2"]
+    assert await numbers(f"until={middle}&first=oldest") == ["0", "1"]
+    assert await numbers(f"until={middle}&status=cancelled") == ["0"]
+
+    following, seen = f"{path}?limit=2&first=oldest&status=active", list[str]()
+    while following:
+        page = (await reader.get(following)).text
+        seen += re.findall(r"number (\d)", page)
+        links = re.findall(r'rel="next" href="([^"]+)"', page)
+        following = f"{unescape(links[0])}&limit=2" if links else ""
+    assert seen == ["1", "2", "3", "4"]
+
+
+async def test_a_search_alone_shows_its_plan(world: World) -> None:
+    search = world.open((Kind.EMAIL, 0), (Kind.VOICE, 600))
+    world.drain()
+    path = f"/searches/{search.search_id}/plan"
+    page = (await signed_in(world).get(path)).text
+    assert 'data-requests="1"' in page
+    assert "<b>0.5</b> read units" in page
+    for shown in ("ada@example.org", "+15551234567", "10 min"):
+        assert shown in page
+    assert f'href="{path}"' in (await signed_in(world).get(f"/searches/{search.search_id}")).text
+
+
 async def test_every_page_asks_who_it_is_and_whose_it_is(world: World) -> None:
     ada = person(world, "Ada")
     (method,) = world.app.contact_with_methods(DOMAIN, ada.contact_id).methods
     rota = rota_of(world, ada)
     policy = policy_of(world, ([on(rota)], 300))
     incident = alarm(world, policy)
+    search = world.app.open_search(DOMAIN, ada.contact_id, {"summary": "x"})
     c, r, p, i = (
         f"/contacts/{ada.contact_id}",
         f"/rotas/{rota.rota_id}",
@@ -143,7 +191,7 @@ async def test_every_page_asks_who_it_is_and_whose_it_is(world: World) -> None:
         "/incidents",
     )
     i = f"{i}/{incident.incident_id}"
-    for path in (r, p, i):
+    for path in (r, p, i, f"{c}/searches", f"/searches/{search.search_id}/plan"):
         assert (await Client(world.app).get(path)).status_code == 401
         assert (await signed_in(world, OTHER).get(path)).status_code == 404
         assert (await signed_in(world).get(path)).status_code == 200
