@@ -24,6 +24,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / ".venv-emulators" / "bin" / "python"
 DYNALITE = ROOT / "node_modules" / ".bin" / "dynalite"
+GATEWAY_VARIABLE = "SINGLETABLE_GATEWAY"
+"""Set by `tools/aws`: the address at which a run's tests find every service."""
 _PATIENCE_SECONDS = 30.0
 
 
@@ -74,7 +76,10 @@ DYNALITE_SERVER = Emulator(DYNALITE, lambda port: ["--host", "127.0.0.1", "--por
 
 @contextmanager
 def running_emulator() -> Iterator[str]:
-    """The address of an emulator of queues and buckets with nothing in it."""
+    """The address of an emulator of queues and buckets with nothing in it; under `tools.aws`, its gateway's."""
+    if gateway := os.environ.get(GATEWAY_VARIABLE):
+        yield gateway
+        return
     with MINISTACK.running() as url:
         yield url
 

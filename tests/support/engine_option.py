@@ -1,7 +1,7 @@
 """`pytest --engine NAME`: which engine the tests run on, and what of it is known to be otherwise.
 
-* `--engine local|ministack|moto|dynalite|aws|URL|LIST=URL`: without it, the embedded one. Given more than once, each
-  test that takes a database runs on each of them.
+* `--engine local|ministack|moto|dynalite|aws|replay|URL|LIST=URL`: without it, the embedded one. Given more than
+  once, each test that takes a database runs on each of them. `replay` is `tests/support/replay_engine.py`.
 * `@pytest.mark.embedded("why")`: the test needs the embedded engine's file, process or door, and is skipped elsewhere.
 * `tests/engines/expected/NAME.toml`, or `LIST.toml` for `LIST=URL`: the tests that fail on that engine, by cause. A
   test fails that is not in the list and fails, and so does one that is in the list and passes.
@@ -18,6 +18,7 @@ from hypothesis import Phase, settings
 
 from singletable.local import ENGINE_VARIABLE, Engine
 from tests.engines.differences import Differences, read_differences
+from tests.support import replay_engine
 from tests.support.engines import LOCAL, NAMES, end_engines, engine, use_engine
 
 MARK = "embedded"
@@ -37,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help=f"the engine to test: {', '.join(NAMES)} or an address; may be repeated",
+        help=f"the engine to test: {', '.join(NAMES)}, replay or an address; may be repeated",
     )
 
 
@@ -47,6 +48,9 @@ def engine_names(config: pytest.Config) -> list[str]:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{MARK}(reason): needs the embedded engine itself, not only a DynamoDB")
+    config.option.engine = [
+        replay_engine.begin(config, name) if replay_engine.is_replay(name) else name for name in engine_names(config)
+    ]
     if engine_names(config) != [LOCAL]:
         _stop_at_the_first_failure()
     config.stash[_LISTS] = {name: read_differences(name) for name in engine_names(config)}

@@ -32,6 +32,7 @@ from tests.support.prefixes import add_prefix
 
 LOCAL = "local"
 AWS = "aws"
+REPLAY = "replay"
 NAMES = (LOCAL, "ministack", "moto", "dynalite", AWS)
 _AT_ONCE = Traits(creates_tables=True, index_lag_seconds=0.0)
 """Of an engine whose indexes contain a write as soon as it is acknowledged."""
@@ -95,7 +96,8 @@ class Engine:
         if self.name in EMULATORS:
             url = self._idle.pop() if self._idle else self._running.enter_context(EMULATORS[self.name].running())
             return Lease(Place(url, _AT_ONCE), lambda: self._take_back(url))
-        place = Place(self.address, _LIKE_AWS, f"test-{secrets.token_hex(5)}-")
+        traits = _AT_ONCE if self.name.partition("=")[0] in (*EMULATORS, REPLAY) else _LIKE_AWS
+        place = Place(self.address, traits, f"test-{secrets.token_hex(5)}-")
         return Lease(place, lambda: delete_tables(place))
 
     def close(self) -> None:

@@ -1,0 +1,92 @@
+"""A pytest plugin, for tests that talk to a gateway or to cassettes: -p tools.aws.plugin
+
+It tells the address which test runs, and makes a test's requests the same in each run: what it draws by `secrets` comes
+from a generator that begins with the test's id, and the clock of a test without one of its own begins at one moment.
+A test fails that asks a cassette for what it does not hold; the run ends when the gateway is stopped or gone.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import secrets
+from collections.abc import Generator
+from contextlib import contextmanager
+from random import Random
+from typing import Any
+from urllib.error import URLError
+from urllib.request import Request, urlopen
+
+import pytest
+
+from tests.support.emulators import GATEWAY_VARIABLE
+from tools.aws.gateway import CONTROL
+
+_SECONDS = 30.0
+_FAILED = pytest.StashKey[bool]()
+
+
+class Steady:
+    """`secrets`, the same for the same test."""
+
+    def __init__(self) -> None:
+        self._random = Random()
+        self._kept: dict[str, Any] = {}
+
+    def begin(self, test: str) -> None:
+        self._random.seed(test)
+
+    def token_bytes(self, nbytes: int | None = None) -> bytes:
+        return self._random.randbytes(32 if nbytes is None else nbytes)
+
+    def token_hex(self, nbytes: int | None = None) -> str:
+        return self.token_bytes(nbytes).hex()
+
+    def token_urlsafe(self, nbytes: int | None = None) -> str:
+        return base64.urlsafe_b64encode(self.token_bytes(nbytes)).rstrip(b"=").decode()
+
+    @contextmanager
+    def instead(self) -> Generator[None]:
+        """In the place of the module's functions inside the block."""
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("token_bytes", "token_hex", "token_urlsafe"):
+                patch.setattr(secrets, name, getattr(self, name))
+            yield
+
+
+STEADY = Steady()
+
+
+def address() -> str:
+    return os.environ[GATEWAY_VARIABLE]
+
+
+def tell(said: dict[str, Any]) -> str:
+    """Tell the address, and return what it says. Ends the run where it is gone."""
+    request = Request(f"{address()}{CONTROL}", json.dumps(said).encode(), method="POST")
+    try:
+        with urlopen(request, timeout=_SECONDS) as answer:
+            return str(answer.read().decode())
+    except (URLError, OSError):
+        pytest.exit("the gateway is gone", returncode=3)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
+    if why := tell({"begin": item.nodeid}):
+        item.session.shouldstop = why
+    STEADY.begin(item.nodeid)
+    with STEADY.instead():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    item.stash[_FAILED] = item.stash.get(_FAILED, False) or not report.passed
+    if report.when == "teardown" and (missing := tell({"end": item.nodeid, "passed": not item.stash[_FAILED]})):
+        report.outcome, report.longrepr = "failed", missing
+    return report
