@@ -1,0 +1,157 @@
+"""`make aws` against ministack: what it says, what it costs, where it stops, what it records, that nothing stays."""
+
+from __future__ import annotations
+
+import random
+import re
+import signal
+import subprocess
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from singletable.flow import DYNAMODB, SQS
+from tests.aws.accounts import QUICK, account_at, finish, left_at, replay, run, start
+from tools.aws.cleaning import Cleaner, NotDeleted
+from tools.aws.journal import Journal, Made, Run, left_journals
+from tools.aws.names import FAMILY, TAG
+from tools.aws.run import CAPPED, INTERRUPTED, NOT_STARTED, PASSED
+from tools.aws.scanner import secrets_in_folder
+
+_LINE = re.compile(r"^(requests|read units|write units|units) +([\d,.]+) +([\d,.]+)", re.MULTILINE)
+_PATIENCE_SECONDS = 60.0
+_MOMENTS = 10
+_LARGEST_BATCH = 25
+
+
+def test_it_says_all_first_and_makes_nothing_without_a_yes(aws_emulator: str, tmp_path: Path) -> None:
+    status, said = run(aws_emulator, folder=tmp_path, said="n\n")
+    assert status == NOT_STARTED, said
+    for word in ("account ", "000000000000 in us-east-1", "tables", "reads ", "writes ", "money ", "stops at "):
+        assert word in said
+    assert re.search(r"singletable-test-[0-9a-f]{10}-\.\.\., tagged singletable-test-run=", said)
+    assert "Nothing was made." in said
+    assert not [*tmp_path.iterdir()]
+
+
+def test_it_uses_what_was_predicted_and_records_what_replays(aws_emulator: str, tmp_path: Path) -> None:
+    journals, cassettes = tmp_path / "journals", tmp_path / "cassettes"
+    status, said = run(aws_emulator, "--yes", "--record", str(cassettes), folder=journals)
+    assert status == PASSED, said
+    figures = {name: (number(first), number(second)) for name, first, second in _LINE.findall(said)}
+    assert figures.keys() == {"requests", "read units", "write units", "units"}
+    for name, (predicted, counted) in figures.items():
+        assert predicted == pytest.approx(counted, rel=0.02), name
+    assert figures["units"][1] > 100
+    assert left_at(aws_emulator) == []
+    assert not [*journals.iterdir()]
+
+    assert [*secrets_in_folder(cassettes)] == []
+    output = replay(cassettes, QUICK)
+    assert re.search(r"^\d\d passed", output, re.MULTILINE), output
+    assert "failed" not in output
+
+
+def test_it_stops_at_the_cap(aws_emulator: str, tmp_path: Path) -> None:
+    status, said = run(aws_emulator, "--yes", "--cap", "20", folder=tmp_path)
+    assert status == CAPPED, said
+    assert "the cap of 20 units is reached" in said
+    counted = next(number(second) for name, _, second in _LINE.findall(said) if name == "units")
+    assert 20 <= counted < 20 + 16 * _LARGEST_BATCH  # with what was under way
+    assert left_at(aws_emulator) == []
+
+
+def test_interrupted_it_deletes_what_it_made(aws_emulator: str, tmp_path: Path) -> None:
+    process = start(aws_emulator, "--yes", "--only", *QUICK, folder=tmp_path)
+    wait_for_lines(process, tmp_path, 4)
+    process.send_signal(signal.SIGINT)
+    status, said = finish(process)
+    assert status == INTERRUPTED, said
+    assert left_at(aws_emulator) == []
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("moment", range(_MOMENTS))
+def test_at_any_moment(aws_emulator: str, tmp_path: Path, moment: int) -> None:
+    """Ten seeded moments, with tables, queues and buckets, by SIGINT or SIGTERM; now and then by two of them."""
+    chance = random.Random(moment)
+    only = ["tests/engine/test_versions.py", "tests/queues/test_clocks.py", "tests/documents/test_bucket.py"]
+    process = start(aws_emulator, "--yes", "--only", *only, folder=tmp_path)
+    wait_for_lines(process, tmp_path, chance.randint(1, 12))
+    time.sleep(chance.random() / 2)  # noqa: TID251
+    process.send_signal(chance.choice([signal.SIGINT, signal.SIGTERM]))
+    if chance.random() < 0.3:
+        time.sleep(chance.random())  # noqa: TID251
+        process.send_signal(signal.SIGINT)
+    status, said = finish(process)
+    assert status == INTERRUPTED, said
+    assert left_at(aws_emulator) == []
+    assert not [*tmp_path.iterdir()]
+
+
+def test_what_a_kill_left_is_cleaned(aws_emulator: str, tmp_path: Path) -> None:
+    process = start(aws_emulator, "--yes", "--only", *QUICK, folder=tmp_path)
+    wait_for_lines(process, tmp_path, 4)
+    process.kill()
+    finish(process)
+    assert len([*tmp_path.iterdir()]) == 1
+    status, said = finish(start(aws_emulator, "--yes", command="clean", folder=tmp_path))
+    assert status == 0, said
+    assert left_at(aws_emulator) == []
+    assert not [*tmp_path.iterdir()]
+
+
+def test_only_what_has_the_name_and_the_tag_is_deleted(aws_emulator: str) -> None:
+    """Another's tables, queues and buckets stay, also those with a name like a run's."""
+    with closing(account_at(aws_emulator)) as account:
+        run_id = "aaaaaaaaaa"
+        key = {"KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"}
+        key |= {"AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]}
+        ours, untagged, other = f"{FAMILY}{run_id}-app", f"{FAMILY}{run_id}-other", "singletable-app"
+        tags = [{"Key": TAG, "Value": run_id}]
+        account.call(DYNAMODB, "CreateTable", {"TableName": ours, "Tags": tags} | key)
+        account.call(DYNAMODB, "CreateTable", {"TableName": other, "Tags": tags} | key)
+        account.call(SQS, "CreateQueue", {"QueueName": ours, "tags": {TAG: run_id}})
+        account.s3("PUT", f"/{ours}")
+        cleaner = Cleaner(account)
+        with pytest.raises(NotDeleted, match="bucket"):
+            cleaner.delete_run(run_id)
+        journal = frozenset({Made("bucket", ours)})
+        cleaner.delete_run(run_id, journal)
+        assert cleaner.find_of(run_id) == []
+        assert other in account.call(DYNAMODB, "ListTables", {})["TableNames"]
+
+        account.call(DYNAMODB, "CreateTable", {"TableName": untagged} | key)
+        with pytest.raises(NotDeleted, match="has not the tag"):
+            cleaner.delete_run(run_id, journal)
+        assert cleaner.find_of(run_id) == [Made("table", untagged)]
+        for name in (untagged, other):
+            account.call(DYNAMODB, "DeleteTable", {"TableName": name})
+
+
+def test_a_journal_is_read_as_far_as_it_was_written(tmp_path: Path) -> None:
+    journal = Journal(Run("bbbbbbbbbb", "http://127.0.0.1:1", "us-east-1"), tmp_path)
+    journal.note(Made("table", "t"))
+    with journal.path.open("a") as file:
+        file.write('{"kind": "queue", "na')
+    ((path, said, made),) = left_journals(tmp_path)
+    assert (path, said, made) == (journal.path, journal.run, frozenset({Made("table", "t")}))
+
+
+def wait_for_lines(process: subprocess.Popen[str], folder: Path, count: int) -> None:
+    """Until the run's journal has that many lines: the run, and what it makes."""
+    give_up = time.monotonic() + _PATIENCE_SECONDS
+    while time.monotonic() < give_up:
+        if sum(len(path.read_text().splitlines()) for path in folder.iterdir()) >= count:
+            return
+        if process.poll() is not None:
+            break
+        time.sleep(0.02)  # noqa: TID251
+    pytest.fail(f"the run makes nothing: {finish(process)}")
+
+
+def number(text: str) -> float:
+    return float(text.replace(",", ""))
