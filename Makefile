@@ -19,7 +19,7 @@ QUICK := tests/unit tests/property tests/architecture tests/typing tests/docs/te
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test engines soak check mutants mutants-map audit bench format setup pins clean need-python need-npm
+.PHONY: help demo quick test engines soak check mutants mutants-map aws audit bench format setup pins clean need-python need-npm
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ mutants: setup ## try SAMPLE=30 small changes of the library (SEED=1) against th
 
 mutants-map: setup
 	$(BIN)/python -m tools.mutants map --workers $(WORKERS)
+
+aws: setup ## the engine suites on an AWS account: says the cost, asks, deletes what it made; ARGS="--endpoint URL"
+	$(BIN)/python -m tools.aws run $(ARGS)
 
 audit: $(TOOLS_READY) need-npm ## ask for known vulnerabilities of what is pinned
 	.venv-tools/bin/python -m requirements.audit
