@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from obstore.store import MemoryStore
 
-from singletable import AlreadyExists, InvalidValue, NotFound, Unavailable
-from singletable.documents import Documents, ObjectBlobs, flows
+from singletable import AlreadyExists, InvalidValue, Meter, NotFound, Unavailable
+from singletable.documents import Documents, ObjectBlobs, Place, flows
 from tests.documents.models import Project, Shape, delete_shape, move_shape, put_comment, put_shape, put_shapes, rename
 from tests.documents.recording import recorded
 from tests.documents.shells import World
@@ -188,3 +188,19 @@ def test_a_branch_that_is_made_within_a_collection_looks_at_what_is_condemned(me
         assert memory.check(made) == []
     else:
         pytest.fail("the collection never ended")
+
+
+async def test_a_family_is_listed_from_each_of_its_documents(world: World) -> None:
+    await begun(world)
+    await world.docs.branch("p1", "p2", version=1)
+    await world.docs.branch("p2", "p3")
+    listed = [("p1", None), ("p2", Place("p1", 1)), ("p3", Place("p2", 0))]
+    for id in ("p1", "p2", "p3"):
+        with Meter() as meter:
+            found = await world.docs.family(id)
+        assert [(each.document_id, each.origin) for each in found] == listed
+        assert (meter.requests, meter.read_units) == (3, 3)
+    await world.docs.delete("p1")
+    assert [each.document_id for each in await world.docs.family("p3")] == ["p2", "p3"]
+    with pytest.raises(NotFound):
+        await world.docs.family("p1")

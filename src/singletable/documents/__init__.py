@@ -23,6 +23,7 @@ from singletable.documents.bounds import Bounds
 from singletable.documents.context import Context
 from singletable.documents.diff import CollectionDiff, Diff
 from singletable.documents.document import Document, Draft, Items, collection
+from singletable.documents.families import Relative
 from singletable.documents.garbage import Collected
 from singletable.documents.item_history import Changer, ItemChange
 from singletable.documents.merge import Conflict, Merge
@@ -56,6 +57,7 @@ __all__ = [
     "Outcome",
     "Place",
     "Ref",
+    "Relative",
     "Replay",
     "Replayed",
     "Submission",

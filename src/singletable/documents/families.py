@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from singletable.documents.context import Context
-from singletable.documents.read import CollectionKey, any_epoch_row
-from singletable.documents.rows import Branch, GcEpoch, Version
+from singletable.documents.read import CollectionKey, any_epoch_row, newest
+from singletable.documents.rows import Branch, GcEpoch, Place, Version
 from singletable.flow.port import Port
 from singletable.foundation import ANY, Query, prepare_query
 from singletable.operations import Key
@@ -27,6 +27,15 @@ R = TypeVar("R")
 def root_of(row: Version | GcEpoch) -> str:
     """The id of the document whose blobs a document uses."""
     return row.document_id if row.pool is None else row.pool.document_id
+
+
+@dataclass(frozen=True)
+class Relative:
+    """A document of a family."""
+
+    document_id: str
+    origin: Place | None
+    """The version that it was branched from; None for the first of the family."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +76,16 @@ async def family_of(port: Port, context: Context[Any], root: str) -> Family | No
         return None
     rows: Query[Branch] = context.model.rows.branch.by_branch(root, ANY)
     return Family(epoch, [row async for page in pages(port, rows) for row in page])
+
+
+async def relatives(port: Port, context: Context[Any], document_id: str) -> list[Relative]:
+    """A document, what it was branched from and all branches of these, without deleted ones. Three requests."""
+    root = root_of(await newest(port, context, document_id))
+    family = await family_of(port, context, root)
+    if family is None:
+        return []
+    first = [] if family.root.deleted else [Relative(root, None)]
+    return first + [Relative(row.branch, row.origin) for row in family.branches if not row.deleted]
 
 
 async def pages(port: Port, query: Query[R], limit: int | None = None) -> AsyncIterator[list[R]]:

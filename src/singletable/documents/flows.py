@@ -6,6 +6,7 @@ from singletable.documents.commit import apply, next_version, process
 from singletable.documents.creation import create
 from singletable.documents.deletion import delete
 from singletable.documents.diff import diff, diff_hashes, diff_of
+from singletable.documents.families import relatives
 from singletable.documents.garbage import collect_garbage
 from singletable.documents.head_state import read_head_state
 from singletable.documents.item_history import item_history
@@ -61,6 +62,7 @@ __all__ = [
     "process",
     "read_head_state",
     "record_rows",
+    "relatives",
     "replay",
     "restore",
     "store",

@@ -13,6 +13,7 @@ from singletable.documents.contents import MAX_CONTENT_BYTES
 from singletable.documents.context import Authoriser, Context, context_of
 from singletable.documents.diff import Diff
 from singletable.documents.document import Document, Items
+from singletable.documents.families import Relative
 from singletable.documents.garbage import Collected
 from singletable.documents.item_history import ItemChange
 from singletable.documents.merge import Merge, Side
@@ -220,6 +221,13 @@ class Documents(Generic[D]):
     ) -> Page[Tag]:
         """Some tags of a document, in the order of their names. Two requests. NotFound."""
         return self.db.run(flows.tags(self.db.port, self.context, document_id, limit, after, principal))
+
+    def family(self, document_id: str) -> list[Relative]:
+        """The document, what it was branched from, and all of their branches; no deleted ones. Three requests.
+
+        Only documents of one family can be merged. NotFound.
+        """
+        return self.db.run(flows.relatives(self.db.port, self.context, document_id))
 
     def diff(self, document_id: str, before: int, after: int) -> Diff:
         """The differences between two versions: scalars, and items added, changed, removed. No content is read."""
