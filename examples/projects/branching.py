@@ -1,13 +1,13 @@
-"""The commands of branches, names and deletion: `branch`, `merge`, `tag`, `untag`, `tags`, `delete`."""
+"""The commands of branches, names and deletion: `branch`, `branches`, `merge`, `tag`, `untag`, `tags`, `delete`."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import click
 
-from examples.projects.errors import Missing, Refused
+from examples.projects.errors import Invalid, Missing, Refused
 from examples.projects.service import AnyDocuments, AnyProject, Service
 from examples.shared.cost import metered
 from examples.shared.opening import pass_opened
@@ -36,15 +36,16 @@ def branch(app: Service, project: str, new: str, version: int | None) -> None:
 @click.argument("project")
 @click.option("--onto", required=True, help="The project that is merged into.")
 @click.option("--prefer", type=click.Choice(["ours", "theirs"]), help="Which side to keep where both changed an item.")
+@click.option("--choose", "chosen", multiple=True, help="The side of one conflict: shapes/s1=theirs, name=ours.")
 @AS_JSON
 @pass_opened
-def merge(app: Service, project: str, onto: str, prefer: Any, as_json: bool) -> None:
+def merge(app: Service, project: str, onto: str, prefer: Any, chosen: tuple[str, ...], as_json: bool) -> None:
     """Merge what was done in a branch into another project of its family. Exit status 1 where conflicts are left."""
     documents = app.documents_of(project)
     if app.documents_of(onto).context.kind is not documents.context.kind:
         raise Refused(f"{project!r} and {onto!r} are not of one kind: one is a board, the other a repository")
     try:
-        found = documents.merge(project, onto=onto, prefer=prefer)
+        found = documents.merge(project, onto=onto, prefer=prefer, choose=dict(map(_choice, chosen)))
     except InvalidRequest as error:
         raise Refused(f"{project!r} can't be merged into {onto!r}: {error.what}") from error
     if as_json:
@@ -53,6 +54,31 @@ def merge(app: Service, project: str, onto: str, prefer: Any, as_json: bool) -> 
         _print_merge(onto, found)
     if not found.is_merged:
         raise SystemExit(1)
+
+
+def _choice(said: str) -> tuple[tuple[str, str], Literal["ours", "theirs"]]:
+    """Of `shapes/s1=theirs` the collection, the id and the side."""
+    item, _, side = said.rpartition("=")
+    if side not in ("ours", "theirs") or not item:
+        raise Invalid(f"--choose takes ITEM=ours or ITEM=theirs, as shapes/s1=theirs, not {said!r}")
+    collection, slash, id = item.partition("/")
+    return ((collection, id) if slash else ("", item)), "ours" if side == "ours" else "theirs"
+
+
+@click.command()
+@click.argument("project")
+@AS_JSON
+@pass_opened
+def branches(app: Service, project: str, as_json: bool) -> None:
+    """The projects that a project can be merged with: what it was branched from, and all branches."""
+    found = [each for each in app.documents_of(project).family(project) if each.document_id != project]
+    if as_json:
+        return print_json({"branches": [asdict(each) for each in found]})
+    lines = [
+        (each.document_id, f"{each.origin.document_id} {each.origin.number}" if each.origin is not None else "")
+        for each in found
+    ]
+    return print_table(project, ("project", "branched from"), lines)
 
 
 @click.command()
@@ -169,7 +195,9 @@ def _print_merge(onto: str, found: Merge) -> None:
         sides = ", ".join(f"{name} {_shown(each, name)}" for name in ("base", "ours", "theirs"))
         click.echo(clean(f"conflict in {where}: {sides}"))
     if not found.is_merged:
-        click.echo(f"{len(found.conflicts)} conflicts; nothing was written. Say --prefer ours, or --prefer theirs.")
+        click.echo(
+            f"{len(found.conflicts)} conflicts; nothing was written. Say --prefer ours or theirs, or --choose for each."
+        )
     elif found.outcome is None:
         click.echo(f"{onto} has all of it already")
     else:

@@ -15,6 +15,7 @@ from examples.projects.board.commands import serve, token
 from examples.projects.board.processors import work
 from examples.projects.branching import (
     branch,
+    branches,
     delete,
     item_history,
     item_history_json,
@@ -283,7 +284,7 @@ def diff(app: Service, project: str, before: int, after: int, as_json: bool) -> 
 
 
 # --- branches and names -----------------------------------------------------------------------------------------------
-for command in (branch, merge, tag, untag, tags, delete):
+for command in (branch, branches, merge, tag, untag, tags, delete):
     main.add_command(command)
 
 

@@ -9,8 +9,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
+from examples.projects.board.merge_report import Choices
 from examples.projects.board.requests import App, Caller
 from examples.projects.board.schemas import (
+    BranchesOut,
     BranchIn,
     DifferenceOut,
     HistoryOut,
@@ -73,6 +75,12 @@ async def restore(app: App, caller: Caller, project_id: str, given: VersionIn) -
     return VersionMadeOut(version=await app.restore(caller, project_id, given.version))
 
 
+@routes.get(ONE + "/branches")
+async def branches(app: App, caller: Caller, project_id: str) -> BranchesOut:
+    """The boards that this one can be merged with: what it was branched from, and all branches."""
+    return await app.branches(caller, project_id)
+
+
 @routes.post(ONE + "/branch", status_code=201)
 async def branch(app: App, caller: Caller, project_id: str, given: BranchIn) -> ProjectOut:
     """A new board that begins as a version of this one, and shares its contents."""
@@ -82,7 +90,8 @@ async def branch(app: App, caller: Caller, project_id: str, given: BranchIn) -> 
 @routes.post(ONE + "/merge")
 async def merge(app: App, caller: Caller, project_id: str, given: MergeIn, response: Response) -> MergeOut:
     """Merge what was done here, since both were the same, into another board. 409 where conflicts are left."""
-    found = await app.merge(caller, project_id, onto=given.onto, prefer=given.prefer)
+    choose: Choices = {(each.collection, each.id): each.side for each in given.choose}
+    found = await app.merge(caller, project_id, onto=given.onto, prefer=given.prefer, choose=choose)
     response.status_code = 200 if found.merged else 409
     return found
 

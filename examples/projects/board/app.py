@@ -11,7 +11,7 @@ from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, Resp
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.staticfiles import StaticFiles
 
-from examples.projects.board import api, npm, pages
+from examples.projects.board import api, branch_pages, npm, pages
 from examples.projects.board.callers import Callers
 from examples.projects.board.guard import Guard
 from examples.projects.board.rendering import FOLDER, error_page
@@ -57,6 +57,7 @@ def create_app(
     app.add_middleware(Guard)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
     app.include_router(api.routes)
+    app.include_router(branch_pages.routes)
     app.include_router(pages.routes)
     app.mount("/replicache", boards.sync.asgi())
     app.router.routes.extend(npm.mounts(node_modules))

@@ -95,11 +95,38 @@ class BranchIn(BaseModel):
     version: int | None = Field(default=None, ge=0)
 
 
+class ChoiceIn(BaseModel):
+    """Which side to keep of one conflict."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    collection: str
+    id: str
+    side: Literal["ours", "theirs"]
+
+
 class MergeIn(BaseModel):
+    """`prefer` is for all conflicts of which `choose` does not say which side to keep."""
+
     model_config = ConfigDict(extra="forbid")
 
     onto: str
     prefer: Literal["ours", "theirs"] | None = None
+    choose: list[ChoiceIn] = Field(default_factory=list[ChoiceIn], max_length=1000)
+
+
+class OriginOut(BaseModel):
+    project: str
+    version: int
+
+
+class BranchOut(ProjectOut):
+    origin: OriginOut | None
+    """The version that it was branched from; null for the first board of the family."""
+
+
+class BranchesOut(BaseModel):
+    branches: list[BranchOut]
 
 
 class ConflictOut(BaseModel):

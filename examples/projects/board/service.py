@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
+from examples.projects.board.merge_report import Choices, Side
 from examples.projects.board.schemas import (
     AppliedOut,
+    BranchesOut,
+    BranchOut,
     ChangeOut,
     ChangerOut,
     ConflictOut,
@@ -20,6 +23,7 @@ from examples.projects.board.schemas import (
     ItemHistoryOut,
     ItemsDifferenceOut,
     MergeOut,
+    OriginOut,
     ProjectOut,
     ProjectsOut,
     SnapshotOut,
@@ -38,7 +42,6 @@ from singletable.documents import (
     Conflict,
     ItemChange,
     Items,
-    Listing,
     Merge,
     Place,
     Version,
@@ -47,7 +50,6 @@ from singletable.sync import Sync
 
 T = TypeVar("T")
 ID_BYTES = 12
-Side = Literal["ours", "theirs"]
 
 
 class Boards:
@@ -63,12 +65,23 @@ class Boards:
     async def projects(self, user: str, *, limit: int = 100, after: str | None = None) -> ProjectsOut:
         """A page of the boards of a user's organisation. Two round trips, one request more for each board."""
         page = await self.documents.page(organisation_of(user), limit=limit, after=after, principal=user)
-        found: list[ProjectOut] = await self.db.port.call_all([self._reading(listing) for listing in page.items])
-        return ProjectsOut(projects=found, after=page.cursor)
+        found: list[Project | None] = await self.db.port.call_all(
+            [self._reading(row.document_id) for row in page.items]
+        )
+        return ProjectsOut(projects=[_listed(board) for board in found if board is not None], after=page.cursor)
 
-    def _reading(self, listing: Listing) -> Callable[[], Awaitable[ProjectOut]]:
-        async def read() -> ProjectOut:
-            return _listed(await self.documents.head(listing.document_id, collections=[]))
+    async def listed(self, user: str, id: str) -> ProjectOut:
+        """One of them. One request."""
+        return _listed(_own(user, await self.documents.head(id, collections=[])))
+
+    def _reading(self, id: str) -> Callable[[], Awaitable[Project | None]]:
+        """None for a board that is deleted meanwhile."""
+
+        async def read() -> Project | None:
+            try:
+                return await self.documents.head(id, collections=[])
+            except NotFound:
+                return None
 
         return read
 
@@ -126,11 +139,27 @@ class Boards:
         await self._check(user, id)
         return _listed(await self.documents.branch(id, secrets.token_hex(ID_BYTES), version=version))
 
-    async def merge(self, user: str, id: str, *, onto: str, prefer: Side | None) -> MergeOut:
+    async def branches(self, user: str, id: str) -> BranchesOut:
+        """The other boards of a board's family. Four requests, and one for each."""
+        await self._check(user, id)
+        family = [each for each in await self.documents.family(id) if each.document_id != id]
+        calls = [self._reading(each.document_id) for each in family]
+        boards: list[Project | None] = await self.db.port.call_all(calls) if calls else []
+        return BranchesOut(
+            branches=[
+                _branch(board, each.origin)
+                for each, board in zip(family, boards, strict=True)
+                if board is not None and board.parent == organisation_of(user)
+            ]
+        )
+
+    async def merge(
+        self, user: str, id: str, *, onto: str, prefer: Side | None = None, choose: Choices | None = None
+    ) -> MergeOut:
         """Merge a board's changes into another one of the user's. With a conflict that is left, nothing is written."""
         await self._check(user, id)
         await self._check(user, onto)
-        found = await self.documents.merge(id, onto=onto, prefer=prefer, principal=user)
+        found = await self.documents.merge(id, onto=onto, prefer=prefer, choose=choose, principal=user)
         version = found.outcome.version if found.outcome is not None else None
         if version is not None:
             self.sync.notify(onto, version)
@@ -246,6 +275,11 @@ def _own(user: str, board: Project) -> Project:
 
 def _listed(board: Project) -> ProjectOut:
     return ProjectOut(id=board.id, name=board.name, version=board.version, time=board.time)
+
+
+def _branch(board: Project, origin: Place | None) -> BranchOut:
+    place = None if origin is None else OriginOut(project=origin.document_id, version=origin.number)
+    return BranchOut(**_listed(board).model_dump(), origin=place)
 
 
 def _version(row: Version) -> VersionOut:

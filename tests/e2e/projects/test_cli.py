@@ -222,7 +222,7 @@ def test_a_branch_is_merged_named_traced_and_deleted(tmp_path: Path) -> None:
     left = run("merge", "b2", "--onto", "b1", check=False)
     assert left.out == (
         "conflict in name: base 'Atlas', ours 'Ours', theirs 'Theirs'\n"
-        "1 conflicts; nothing was written. Say --prefer ours, or --prefer theirs.\n"
+        "1 conflicts; nothing was written. Say --prefer ours or theirs, or --choose for each.\n"
     )
     merged = run("merge", "b2", "--onto", "b1", "--prefer", "ours", "--json").json
     assert (merged["merged"], merged["version"], merged["taken"]) == (True, 3, [{"collection": "shapes", "id": "s1"}])
@@ -238,3 +238,22 @@ def test_a_branch_is_merged_named_traced_and_deleted(tmp_path: Path) -> None:
     assert run("show", "b2", "shapes/s1", "--json").json == {"x": 5, "y": 5}
     assert run("check", "b2").out == "b2 is sound\n"
     assert "no project 'b1'" in run("delete", "b1", "--yes", check=False).err
+
+
+def test_branches_are_listed_and_conflicts_chosen_one_by_one(tmp_path: Path) -> None:
+    run = command_line(tmp_path)
+    run("create", "b1", "--name", "Atlas")
+    run("mutate", "b1", "put_shape", '{"id": "s1", "shape": {"x": 1}}')
+    run("branch", "b1", "b2")
+    origin = {"document_id": "b1", "number": 1}
+    assert run("branches", "b1", "--json").json == {"branches": [{"document_id": "b2", "origin": origin}]}
+    assert "b1" in run("branches", "b2").out
+    for board, x in (("b1", 7), ("b2", 9)):
+        run("mutate", board, "move_shape", f'{{"id": "s1", "x": {x}, "y": 0}}')
+        run("mutate", board, "rename", f'{{"name": "Name of {board}"}}')
+    merge = ("merge", "b2", "--onto", "b1", "--choose", "shapes/s1=theirs")
+    assert run(*merge, "--json", check=False).json["merged"] is False
+    assert "ITEM=ours or ITEM=theirs" in run(*merge, "--choose", "name", check=False).err
+    run(*merge, "--choose", "name=ours")
+    assert run("show", "b1", "shapes/s1", "--json").json["x"] == 9
+    assert "Name of b1" in run("show", "b1").out

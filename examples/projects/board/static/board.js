@@ -124,7 +124,7 @@ const drawStanding = nextFrame(() => {
   document.body.dataset.version = version ?? 0;
   const said = { saved: 'Saved', saving: 'Saving…', opening: 'Opening…', offline: `Offline${waiting ? kept : ''}` };
   text(byId('status'), said[state]);
-  history.upTo(version ?? 0);
+  history.upTo(version);
 });
 
 function told(news) {

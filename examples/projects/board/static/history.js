@@ -98,10 +98,23 @@ export function makeHistory(api, show) {
   });
   restore.addEventListener('click', goBack);
 
+  let asked = Number(/^#version=(\d{1,12})$/.exec(location.hash)?.[1] ?? NaN); // a tag's link
+
+  /** Opens the version that the address names, once there is one to open. */
+  function openAsked() {
+    if (!(asked <= newest) || isOpen()) return;
+    const version = asked;
+    asked = NaN;
+    setOpen(true);
+    slider.value = version;
+    refresh();
+  }
+
   return {
-    /** The newest version there is. */
+    /** The newest version there is; null before the server has said it. */
     upTo(version) {
-      newest = version;
+      newest = version ?? 0;
+      if (version !== null) openAsked();
       if (!isOpen()) return;
       limits();
       restore.disabled = Number(slider.value) === newest;

@@ -1,0 +1,148 @@
+"""The page of branches and tags, and the report of a merge: forms over HTTP."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.e2e.projects_board.conftest import Application
+from tests.e2e.projects_board.pushing import Client
+from tests.e2e.projects_board.test_branches_api import SHAPE, board
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+async def branched(http: httpx.AsyncClient, id: str, version: str = "") -> str:
+    made = await http.post(f"/projects/{id}/branches", data={"version": version})
+    assert made.status_code == 303
+    return made.headers["location"].removeprefix("/projects/")
+
+
+def choices(page: httpx.Response) -> set[str]:
+    return {unescape(name) for name in re.findall(r'name="(choose:[^"]*)"', page.text)}
+
+
+async def test_a_branch_is_made_listed_and_merged(demo: Application) -> None:
+    http = demo.anybody
+    id = await board(http)
+    new = await branched(http, id)
+    early = await branched(http, id, "0")
+    page = (await http.get(f"/projects/{id}/branches")).text
+    assert f'data-id="{new}"' in page
+    assert "branched from this board at version 0" in page
+    assert f'data-id="{id}"' in (await http.get(f"/projects/{early}/branches")).text
+    listed = (await http.get(f"/api/projects/{new}/branches")).json()["branches"]
+    assert {each["id"]: each["origin"] for each in listed} == {
+        id: None,
+        early: {"project": id, "version": 0},
+    }
+    await Client(http, new, "b").push(("move_shape", {"id": "s1", "x": 9, "y": 9}))
+    merged = await http.post(f"/projects/{id}/merge", data={"from": new})
+    assert merged.status_code == 200
+    assert "1 change was taken" in merged.text
+    assert (await http.get(f"/api/projects/{id}")).json()["shapes"]["s1"]["x"] == 9
+    assert "nothing new" in (await http.post(f"/projects/{id}/merge", data={"from": new})).text
+
+
+async def test_conflicts_are_shown_and_chosen_one_by_one(demo: Application) -> None:
+    http = demo.anybody
+    id = await board(http)
+    new = await branched(http, id)
+    await Client(http, new, "b").push(
+        ("put_shape", {"id": "s1", "shape": SHAPE | {"x": 9, "text": HOSTILE}}),
+        ("put_shape", {"id": "s2", "shape": SHAPE | {"x": 8}}),
+        ("rename", {"name": "New"}),
+    )
+    await Client(http, id, "c").push(
+        ("put_shape", {"id": "s1", "shape": SHAPE | {"x": 7}}),
+        ("delete_shape", {"id": "s2"}),
+        ("rename", {"name": "Mine"}),
+    )
+    report = await http.post(f"/projects/{id}/merge", data={"from": new})
+    assert report.status_code == 409
+    assert choices(report) == {"choose:shapes/s1", "choose:shapes/s2", "choose:/name"}
+    assert HOSTILE not in report.text
+    assert '<th scope="row">x</th><td>1</td><td>7</td><td>9</td>' in report.text
+    of_s1 = report.text.partition("shapes/s1")[0]
+    assert '<th scope="row">kind</th>' not in of_s1, "what is the same in all is left out"
+    some = {"from": new, "choose:shapes/s1": "theirs", "choose:shapes/s2": "ours"}
+    left = await http.post(f"/projects/{id}/merge", data=some)
+    assert left.status_code == 409
+    assert (await http.get(f"/api/projects/{id}")).json()["version"] == 2, "nothing is written before all is chosen"
+    merged = await http.post(f"/projects/{id}/merge", data={**some, "choose:/name": "ours"})
+    assert merged.status_code == 200
+    head = (await http.get(f"/api/projects/{id}")).json()
+    assert (head["name"], head["shapes"]) == ("Mine", {"s1": SHAPE | {"x": 9, "text": HOSTILE}})
+
+
+async def test_the_api_takes_choices_too(demo: Application) -> None:
+    http = demo.anybody
+    id = await board(http)
+    new = (await http.post(f"/api/projects/{id}/branch", json={})).json()["id"]
+    await Client(http, new, "b").push(("rename", {"name": "New"}), ("move_shape", {"id": "s1", "x": 9, "y": 9}))
+    await Client(http, id, "c").push(("rename", {"name": "Mine"}), ("move_shape", {"id": "s1", "x": 7, "y": 7}))
+    choose = [{"collection": "", "id": "name", "side": "theirs"}]
+    body: dict[str, Any] = {"onto": id, "prefer": "ours", "choose": choose}
+    merged = await http.post(f"/api/projects/{new}/merge", json=body)
+    assert (merged.status_code, merged.json()["merged"]) == (200, True)
+    head = (await http.get(f"/api/projects/{id}")).json()
+    assert (head["name"], head["shapes"]["s1"]["x"]) == ("New", 7)
+    wrong = {**body, "choose": [{"collection": "", "id": "name", "side": "both"}]}
+    assert (await http.post(f"/api/projects/{new}/merge", json=wrong)).status_code == 422
+
+
+async def test_tags_are_made_and_removed(demo: Application) -> None:
+    http = demo.anybody
+    id = await board(http)
+    tags = f"/projects/{id}/tags"
+    for name, version in (("first", "0"), (HOSTILE, "")):
+        assert (await http.post(tags, data={"name": name, "version": version})).status_code == 303
+    page = (await http.get(f"/projects/{id}/branches")).text
+    assert f'href="/projects/{id}#version=0"' in page
+    assert HOSTILE not in page
+    assert HOSTILE in unescape(page)
+    again = await http.post(tags, data={"name": "first"})
+    assert again.status_code == 409
+    assert "there is a tag" in again.text
+    assert (await http.post(tags, data={"remove": "first"})).status_code == 303
+    assert [tag["name"] for tag in (await http.get(f"/api/projects/{id}/tags")).json()["tags"]] == [HOSTILE]
+
+
+@pytest.mark.parametrize("said", ["x", "-1", "1e3", "9" * 13, "7"])
+async def test_a_version_that_is_none_is_said_so(demo: Application, said: str) -> None:
+    http = demo.anybody
+    id = await board(http)
+    for path, more in (("branches", {}), ("tags", {"name": "n"})):
+        answer = await http.post(f"/projects/{id}/{path}", data={"version": said, **more})
+        assert answer.status_code == 409
+        assert 'role="alert"' in answer.text
+
+
+async def test_boards_of_two_families_are_not_merged(demo: Application) -> None:
+    http = demo.anybody
+    one, other = await board(http), (await http.post("/api/projects", json={"name": "Other"})).json()["id"]
+    answer = await http.post(f"/projects/{one}/merge", data={"from": other})
+    assert answer.status_code == 409
+    assert "no version in common" in answer.text
+
+
+async def test_another_organisation_s_board_is_not_there(signed: Application) -> None:
+    ada, eve = signed.user("ada@example.com"), signed.user("eve@evil.example")
+    id, own = await board(ada), (await eve.post("/api/projects", json={"name": "Eve's"})).json()["id"]
+    asked = [
+        await eve.get(f"/projects/{id}/branches"),
+        await eve.get(f"/api/projects/{id}/branches"),
+        await eve.post(f"/projects/{id}/branches", data={}),
+        await eve.post(f"/projects/{id}/tags", data={"name": "x"}),
+        await eve.post(f"/projects/{id}/tags", data={"remove": "x"}),
+        await eve.post(f"/projects/{id}/merge", data={"from": own}),
+        await eve.post(f"/projects/{own}/merge", data={"from": id}),
+    ]
+    assert [answer.status_code for answer in asked] == [404] * len(asked)
+    foreign = {"origin": "https://evil.example"}
+    for path in ("branches", "tags", "merge"):
+        assert (await ada.post(f"/projects/{id}/{path}", data={}, headers=foreign)).status_code == 403
