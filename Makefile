@@ -35,7 +35,7 @@ test: setup ## every test but the long runs; the engine's on ministack too
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not soak" --engine ministack tests/engine
 
 # Not part of `make test`: it takes many times as long.
-engines: setup ## the layers on ministack, moto and dynalite, with their lists of differences; ENGINES="moto"
+engines: setup ## layers on ministack and dynalite, with their lists of differences; ENGINES="dynalite"
 	$(BIN)/python -m tests.engines --workers $(WORKERS) $(ENGINES)
 
 # Asked first whether there is one: pytest ends with 5, an error, where it finds nothing to run.

@@ -8,6 +8,8 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pytest
+
 from singletable import Table
 from singletable.documents import Document, Draft, Items
 
@@ -54,6 +56,7 @@ def tidy(draft: Draft[Board]) -> None:
     draft.words = sorted({word for mark in draft.marks.values() for word in mark.words})
 
 
+@pytest.mark.embedded("each process starts its own")
 def test_mutations_make_the_same_contents_in_every_process(tmp_path: Path) -> None:
     said = set[str]()
     for seed, locale in (("1", "C"), ("2", "C.UTF-8")):

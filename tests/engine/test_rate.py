@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from singletable import ANY, Database, Entity, InvalidRequest, Key, Table, connect
+from singletable import ANY, Database, Entity, InvalidRequest, Key, Table
 from singletable.flow import Rate
+from tests.support.engines import fresh
 
 paced = Table("paced", indexes=["gsi1"])
 
@@ -43,7 +44,7 @@ class Waited:
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    with connect("local") as made:
+    with fresh() as made:
         made.create_table(paced)
         yield made
 

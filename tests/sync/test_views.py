@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from singletable import Meter, connect
+from singletable import Meter
 from singletable.documents import BlobStore, Documents, LocalBlobs, Mutation
 from singletable.errors import DeclarationError, Unavailable
 from singletable.sync import Shown, Worker
 from singletable.sync import View as Sees
+from tests.support.engines import fresh
 from tests.sync.board import Notes, Project, Shape
 from tests.sync.simulated import Client, View
 from tests.sync.world import World
@@ -270,7 +271,7 @@ async def test_a_hidden_item_is_missing_for_a_mutation_and_is_not_overwritten(se
 
 
 async def test_a_worker_has_the_same_rule(tmp_path: Path) -> None:
-    with connect("local") as db:
+    with fresh() as db:
         documents = Documents(db, Project, blobs=LocalBlobs(tmp_path))
         documents.create("o1", "p1")
         documents.apply("p1", [Mutation.of("put_shape", {"id": "s", "shape": shape("draft")}).by("own", 1)])
