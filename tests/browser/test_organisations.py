@@ -8,8 +8,11 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -30,13 +33,12 @@ PATIENCE_MS = 45_000
 NASTY = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 SECRET = "a secret of the tests, long enough to sign"
 FILE = FOLDER / "kubernetes.yaml"
-KUBERNETES = FILE.exists()
 Page = Any
 
 
 @dataclass(frozen=True)
 class Served:
-    """`serve` with its worker, over one data file with a small organisation, and a big one where there is one."""
+    """The application over a data file, with an organisation to look at."""
 
     url: str
     org: str
@@ -53,35 +55,56 @@ def fill(db: Database) -> str:
     app.put_service(org, "api", f"API {NASTY}")
     app.invite(org, "grace@example.org", [Group("pilots", "api")])
     app.accept(org, "grace@example.org")
-    if KUBERNETES:
-        import_file(db, read(FILE.read_text(), FILE.stem), app.now(), lambda done, total: None)
     return org
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    folder = tmp_path_factory.mktemp("organisations")
+def import_big(db: Database) -> str:
+    import_file(db, read(FILE.read_text(), FILE.stem), datetime.now(timezone.utc), lambda done, total: None)
+    return FILE.stem
+
+
+@contextmanager
+def serving_what(fill: Callable[[Database], str], folder: Path, *options: str) -> Generator[Served, None, None]:
     target = f"local:{folder}/orgs.db"
     with connect(target) as db:
         db.create_table(organisations)
         org = fill(db)
-    with serving("examples.organisations", target, folder / "log", "serve", "--secret", SECRET) as url:
+    with serving("examples.organisations", target, folder / "log", "serve", "--secret", SECRET, *options) as url:
         yield Served(url, org)
 
 
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """`serve` with its worker, and a small organisation."""
+    with serving_what(fill, tmp_path_factory.mktemp("organisations")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def kubernetes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The biggest of the real organisations; without a worker, who would go through all of its changes."""
+    if not FILE.exists():
+        pytest.skip("the folder of real organisation files is not here")
+    with serving_what(import_big, tmp_path_factory.mktemp("kubernetes"), "--no-work") as made:
+        yield made
+
+
+Open = Callable[[Served], Page]
+
+
 @pytest.fixture
-def open_page(browser: Any, served: Served) -> Iterator[Any]:
+def open_page(browser: Any) -> Iterator[Open]:
     """Pages of profiles of their own, which must not say anything on the console, nor load anything from elsewhere."""
     said: list[str] = []
-    asked: list[str] = []
+    foreign: list[str] = []
     opened: list[Any] = []
 
-    def new() -> Page:
-        page = browser.new_page(viewport={"width": 1200, "height": 900}, base_url=served.url)
+    def new(site: Served) -> Page:
+        page = browser.new_page(viewport={"width": 1200, "height": 900}, base_url=site.url)
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("dialog", lambda dialog: said.append("a dialog"))
-        page.on("request", lambda request: asked.append(request.url))
+        page.on("request", lambda request: foreign.extend([] if request.url.startswith(site.url) else [request.url]))
         page.set_default_timeout(PATIENCE_MS)
         opened.append(page)
         return page
@@ -90,7 +113,7 @@ def open_page(browser: Any, served: Served) -> Iterator[Any]:
     for page in opened:
         page.close()
     assert [text for text in said if "Failed to load resource" not in text] == []
-    assert all(address.startswith(served.url) for address in asked)
+    assert foreign == []
 
 
 def sign_in(page: Page, token: str) -> None:
@@ -109,8 +132,8 @@ def picture(page: Page, name: str) -> None:
         page.screenshot(path=f"{os.environ[PICTURES]}/{name}.png", full_page=True)
 
 
-def test_from_an_invitation_to_who_may_and_the_trail(open_page: Any, served: Served) -> None:
-    ada, linus = open_page(), open_page()
+def test_from_an_invitation_to_who_may_and_the_trail(open_page: Open, served: Served) -> None:
+    ada, linus = open_page(served), open_page(served)
     sign_in(ada, served.token("ada@example.org"))
     picture(ada, "start")
     with ada.expect_navigation(wait_until="load"):
@@ -164,8 +187,8 @@ def test_from_an_invitation_to_who_may_and_the_trail(open_page: Any, served: Ser
     picture(ada, "trail")
 
 
-def test_a_refusal_says_why_and_members_are_not_owners(open_page: Any, served: Served) -> None:
-    grace = open_page()
+def test_a_refusal_says_why_and_members_are_not_owners(open_page: Open, served: Served) -> None:
+    grace = open_page(served)
     sign_in(grace, served.token("grace@example.org"))
     grace.goto(f"/o/{served.org}")
     assert grace.get_by_role("button", name="Delete the organisation").count() == 0
@@ -188,8 +211,8 @@ def test_a_form_of_another_site_is_refused(served: Served) -> None:
     assert httpx.get(f"{served.url}/users/ada@example.org", cookies=cookies).status_code == 401
 
 
-def test_an_organisation_is_deleted_before_ones_eyes(open_page: Any, served: Served) -> None:
-    ada = open_page()
+def test_an_organisation_is_deleted_before_ones_eyes(open_page: Open, served: Served) -> None:
+    ada = open_page(served)
     sign_in(ada, served.token("ada@example.org"))
     ada.get_by_label("Its name").fill("Short-lived")
     press(ada, "Create")
@@ -205,11 +228,9 @@ def test_an_organisation_is_deleted_before_ones_eyes(open_page: Any, served: Ser
     assert "Short-lived" not in ada.locator("main").inner_text()
 
 
-def test_1276_people_are_a_matrix_that_can_be_read(open_page: Any, served: Served) -> None:
-    if not KUBERNETES:
-        pytest.skip("the folder of real organisation files is not here")
-    page = open_page()
-    sign_in(page, served.token("thockin"))
+def test_1276_people_are_a_matrix_that_can_be_read(open_page: Open, kubernetes: Served) -> None:
+    page = open_page(kubernetes)
+    sign_in(page, kubernetes.token("thockin"))
     page.goto("/o/kubernetes")
     assert page.locator("tbody tr").count() == 40
     assert float(page.locator("[data-read-units]").get_attribute("data-read-units")) < 30
@@ -233,20 +254,20 @@ def test_1276_people_are_a_matrix_that_can_be_read(open_page: Any, served: Serve
 
 
 @pytest.mark.parametrize("width", [1200, 390])
-def test_nothing_is_wider_than_the_window(open_page: Any, served: Served, width: int) -> None:
-    page = open_page()
+def test_nothing_is_wider_than_the_window(open_page: Open, request: pytest.FixtureRequest, width: int) -> None:
+    site: Served = request.getfixturevalue("kubernetes" if FILE.exists() else "served")
+    who = "thockin" if FILE.exists() else "ada@example.org"
+    page = open_page(site)
     page.set_viewport_size({"width": width, "height": 860})
-    sign_in(page, served.token("thockin" if KUBERNETES else "ada@example.org"))
-    organisations = ["kubernetes"] if KUBERNETES else [served.org]
-    for organisation in organisations:
-        for path in ("", "/services", "/who-may", "/may", "/person?who=thockin", "/invitations", "/trail"):
-            page.goto(f"/o/{organisation}{path}")
-            picture(page, f"width-{width}{re.sub('[^a-z]', '-', path)}")
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+    sign_in(page, site.token(who))
+    for path in ("", "/services", "/who-may", "/may", f"/person?who={who}", "/invitations", "/trail"):
+        page.goto(f"/o/{site.org}{path}")
+        picture(page, f"width-{width}{re.sub('[^a-z]', '-', path)}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
 
 
-def test_the_keyboard_is_enough(open_page: Any, served: Served) -> None:
-    page = open_page()
+def test_the_keyboard_is_enough(open_page: Open, served: Served) -> None:
+    page = open_page(served)
     sign_in(page, served.token("ada@example.org"))
     page.goto(f"/o/{served.org}/may")
     page.get_by_placeholder("an address").focus()
