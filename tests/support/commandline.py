@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
+from click.testing import CliRunner
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -45,3 +48,16 @@ class CommandLine:
         )
         assert not check or done.returncode == 0, done.stderr
         return Ran(done.stdout, done.stderr, done.returncode)
+
+
+@dataclass(frozen=True)
+class Inside:
+    """The same commands in this process, which start at once: for long ways, whose start is tested elsewhere."""
+
+    main: click.Command
+    target: str
+
+    def __call__(self, *arguments: str, check: bool = True) -> Ran:
+        done = CliRunner().invoke(self.main, ["--db", self.target, *arguments])
+        assert not check or done.exit_code == 0, done.stderr
+        return Ran(done.stdout, done.stderr, done.exit_code)

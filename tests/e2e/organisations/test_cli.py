@@ -9,8 +9,9 @@ import httpx
 import pytest
 
 from examples.organisations import organisations
+from examples.organisations.cli import main
 from tests.e2e.organisations.files import FILES, expected, lower
-from tests.support.commandline import CommandLine
+from tests.support.commandline import CommandLine, Inside
 from tests.support.engines import fresh
 from tests.support.serving import serving
 
@@ -28,6 +29,11 @@ def small(run: CommandLine, tmp_path: Path) -> CommandLine:
     (tmp_path / "small.yaml").write_text(SMALL)
     run("import", str(tmp_path / "small.yaml"))
     return run
+
+
+@pytest.fixture
+def inside(small: CommandLine) -> Inside:
+    return Inside(main, small.target)
 
 
 @pytest.fixture(scope="module")
@@ -55,30 +61,30 @@ def test_import_show_and_user(run: CommandLine, tmp_path: Path) -> None:
     assert user == {"organisations": ["small"], "invitations": [], "cost": shown["cost"]}
 
 
-def test_every_action(small: CommandLine) -> None:
-    small("register", "New@example.org", "--first-name", "Neu")
-    assert small("get-user", "new@example.org").json["email"] == "New@example.org"
-    org = small("create", "Acme", "--owner", "new@example.org").last_line
-    small("put-service", org, "radio", "Radio")
-    small("invite", org, "Grace", "--group", "crew", "--service-group", "radio", "pilots")
-    small("invite", org, "ada")
-    assert small("user", "grace", "--json").json["invitations"] == [org]
-    assert small("show", org, "--json").json["groups"] == {"owner": ["New@example.org"]}
-    small("accept", org, "grace")
-    small("decline", org, "ada")
-    assert small("user", "ada", "--json").json["invitations"] == []
-    small("add", org, "grace", "--group", "deck", "--group", "owner")
-    small("remove", org, "grace", "--group", "crew")
-    shown = small("show", org, "--json").json
+def test_every_action(inside: Inside) -> None:
+    inside("register", "New@example.org", "--first-name", "Neu")
+    assert inside("get-user", "new@example.org").json["email"] == "New@example.org"
+    org = inside("create", "Acme", "--owner", "new@example.org").last_line
+    inside("put-service", org, "radio", "Radio")
+    inside("invite", org, "Grace", "--group", "crew", "--service-group", "radio", "pilots")
+    inside("invite", org, "ada")
+    assert inside("user", "grace", "--json").json["invitations"] == [org]
+    assert inside("show", org, "--json").json["groups"] == {"owner": ["New@example.org"]}
+    inside("accept", org, "grace")
+    inside("decline", org, "ada")
+    assert inside("user", "ada", "--json").json["invitations"] == []
+    inside("add", org, "grace", "--group", "deck", "--group", "owner")
+    inside("remove", org, "grace", "--group", "crew")
+    shown = inside("show", org, "--json").json
     assert shown["groups"] == {"deck": ["grace"], "owner": ["New@example.org", "grace"]}
     assert shown["services"] == {"radio": {"groups": {"pilots": ["grace"]}}}
-    assert small("message", org, "--group", "deck").out == "grace\n"
-    small("rename", org, "Newer")
-    assert small("get", org).json["name"] == "Newer"
-    small("delete-service", org, "radio")
-    small("remove-user", org, "new@example.org")
-    assert small("show", org, "--refresh", "--json").json["groups"] == {"deck": ["grace"], "owner": ["grace"]}
-    assert small("user", "new@example.org", "--refresh", "--json").json["organisations"] == []
+    assert inside("message", org, "--group", "deck").out == "grace\n"
+    inside("rename", org, "Newer")
+    assert inside("get", org).json["name"] == "Newer"
+    inside("delete-service", org, "radio")
+    inside("remove-user", org, "new@example.org")
+    assert inside("show", org, "--refresh", "--json").json["groups"] == {"deck": ["grace"], "owner": ["grace"]}
+    assert inside("user", "new@example.org", "--refresh", "--json").json["organisations"] == []
 
 
 def test_permissions_are_asked_by_exit_status(kept: CommandLine) -> None:
@@ -96,21 +102,21 @@ def test_permissions_are_asked_by_exit_status(kept: CommandLine) -> None:
     assert reached == {"organisation": "small", "groups": ["ci/cd", "member"], "services": {"api": ["write"]}}
 
 
-def test_an_organisation_is_left_withdrawn_from_and_deleted(small: CommandLine) -> None:
-    small("register", "new@example.org")
-    small("invite", "small", "new@example.org", "--group", "crew")
-    assert [one["email"] for one in small("invitations", "small", "--json").json["invitations"]] == ["new@example.org"]
-    assert "mail to new@example.org" in small("work", "--once").err
-    small("withdraw", "small", "new@example.org")
-    small("leave", "small", "grace")
-    small("work", "--once")
-    told = [(one["what"], one["whom"]) for one in small("trail", "small", "--json").json["entries"]]
+def test_an_organisation_is_left_withdrawn_from_and_deleted(inside: Inside) -> None:
+    inside("register", "new@example.org")
+    inside("invite", "small", "new@example.org", "--group", "crew")
+    assert [one["email"] for one in inside("invitations", "small", "--json").json["invitations"]] == ["new@example.org"]
+    assert "mail to new@example.org" in inside("work", "--once").err
+    inside("withdraw", "small", "new@example.org")
+    inside("leave", "small", "grace")
+    inside("work", "--once")
+    told = [(one["what"], one["whom"]) for one in inside("trail", "small", "--json").json["entries"]]
     assert ("withdrew the invitation", "new@example.org") in told
     assert ("left", "grace") in told
-    job = small("delete", "small").last_line
-    assert small("get", "small", check=False).code == 1
-    small("work", "--once")
-    assert small("job", job).json["is_done"] is True
+    job = inside("delete", "small").last_line
+    assert inside("get", "small", check=False).code == 1
+    inside("work", "--once")
+    assert inside("job", job).json["is_done"] is True
 
 
 def test_a_name_follows_later(small: CommandLine) -> None:
