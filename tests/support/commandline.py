@@ -58,6 +58,6 @@ class Inside:
     target: str
 
     def __call__(self, *arguments: str, check: bool = True) -> Ran:
-        done = CliRunner().invoke(self.main, ["--db", self.target, *arguments])
+        done = CliRunner().invoke(self.main, ["--db", self.target, *arguments], catch_exceptions=False)
         assert not check or done.exit_code == 0, done.stderr
         return Ran(done.stdout, done.stderr, done.exit_code)

@@ -7,21 +7,20 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from click.testing import CliRunner
 
 from examples.manhunt.cli import main
 from examples.manhunt.simulate import LONGEST_WAIT_SECONDS, DueAnswer, Signs, Stuck
 from tests.e2e.manhunt.receivers import http_server
 from tests.e2e.manhunt.support import SECRET
 from tests.support.busy import busy_loops
-from tests.support.commandline import ROOT, CommandLine, Ran
+from tests.support.commandline import ROOT, CommandLine, Inside
 from tests.support.serving import free_port
 
 MODULE = "examples.manhunt"
@@ -74,11 +73,12 @@ def outcome_of(ran: Any, searches: int) -> dict[str, float]:
 
 
 # --- simulate ---------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("kind", ["memory", "file"])
-def test_simulate_prints_what_became_of_the_searches(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "searches"), [("memory", 4), ("file", 8)])
+def test_simulate_prints_what_became_of_the_searches(kind: str, searches: int, tmp_path: Path) -> None:
+    """On `local` too the searches are in a file, as a process of its own works on them."""
     run = CommandLine(MODULE, "local" if kind == "memory" else f"local:{tmp_path}/manhunt.db")
-    ran = run("simulate", "--searches", "12", "--json", "--seed", "7")
-    found = outcome_of(ran, 12)
+    ran = run("simulate", "--searches", str(searches), "--json", "--seed", "7")
+    found = outcome_of(ran, searches)
     assert found["answered"] > 0
     assert "kills;" in ran.err
 
@@ -169,20 +169,9 @@ def test_a_simulation_is_stuck_when_nothing_happens_not_when_it_takes_long() -> 
 
 
 # --- the operator -----------------------------------------------------------------------------------------------------
-def in_this_process(target: str) -> Callable[..., Ran]:
-    """The same commands, without a process for each."""
-
-    def run(*arguments: str) -> Ran:
-        done = CliRunner().invoke(main, ["--db", target, *arguments], catch_exceptions=False)
-        assert done.exit_code == 0, done.stderr
-        return Ran(done.stdout, done.stderr, done.exit_code)
-
-    return run
-
-
 def test_contacts_methods_and_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    run = in_this_process(f"local:{tmp_path}/manhunt.db")
+    run = Inside(main, f"local:{tmp_path}/manhunt.db")
     contact = run("contact", "add", "Ada").last_line
     method = run("method", "add", contact, "email", "ada@example.org", "--wait", "5").last_line
     run("method", "change", contact, method, "--to", "ada@example.net", "--disable")
@@ -204,7 +193,7 @@ def test_contacts_methods_and_searches(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_rotas_policies_and_incidents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    run = in_this_process(f"local:{tmp_path}/manhunt.db")
+    run = Inside(main, f"local:{tmp_path}/manhunt.db")
     ada, grace = (run("contact", "add", name).last_line for name in ("Ada", "Grace"))
     for contact in (ada, grace):
         run("method", "add", contact, "email", "somebody@example.org")
