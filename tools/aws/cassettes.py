@@ -67,7 +67,7 @@ class Recorder:
         for test in sorted(set(tests)):
             line = json.dumps({"test": test, "taken": [_saved(each) for each in self._taken[test]]})
             plain = line + "".join(_text(each.answer.body) for each in self._taken[test])
-            if found := next(secrets_in(plain, [*self._secrets, self._account]), ""):
+            if found := next(secrets_in(plain, self._secrets, self._account), ""):
                 left[test] = found
             elif self._taken[test]:
                 modules[test.partition("::")[0]].append(line)
@@ -94,6 +94,11 @@ class Replay:
         self.passed: set[str] = set()
         """The tests that passed, all of whose requests had answers."""
         self._missing: list[str] = []
+
+    @property
+    def seed(self) -> str:
+        """Of the run that was recorded."""
+        return str(json.loads((self._folder / MANIFEST).read_text())["seed"])
 
     def tests(self) -> list[str]:
         """The ids of the tests that the cassettes hold."""

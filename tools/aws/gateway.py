@@ -42,6 +42,12 @@ _ERROR = "application/x-amz-json-1.0"
 class Answers(Protocol):
     """What stands behind an address: an account, or a cassette."""
 
+    @property
+    def seed(self) -> str:
+        """What the tests' random values begin with: another in each run, as a service remembers tokens for minutes, and
+        the same on cassettes as when they were recorded."""
+        ...
+
     def begin(self, test: str) -> str:
         """The requests that follow are of this test. Returns why it is not to run; empty if it is."""
         ...
@@ -85,6 +91,10 @@ class Gateway:
         self._note = note
         self._is_over = is_over
         self._test = ""
+
+    @property
+    def seed(self) -> str:
+        return self.names.run
 
     def begin(self, test: str) -> str:
         self._test = test
@@ -232,7 +242,7 @@ def _handler(answers: Answers) -> type[BaseHTTPRequestHandler]:
 
 def _told(answers: Answers, said: Mapping[str, Any]) -> bytes:
     why = answers.begin(said["begin"]) if "begin" in said else answers.end(said["end"], said["passed"])
-    return why.encode()
+    return msgspec.json.encode({"why": why, "seed": answers.seed})
 
 
 def refusal(why: str, code: str = "AccessDeniedException") -> HttpAnswer:

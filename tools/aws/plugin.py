@@ -1,7 +1,7 @@
 """A pytest plugin, for tests that talk to a gateway or to cassettes: -p tools.aws.plugin
 
 It tells the address which test runs, and makes a test's requests the same in each run: what it draws by `secrets` comes
-from a generator that begins with the test's id, and the clock of a test without one of its own begins at one moment.
+from a generator that begins with the run's seed and the test's id.
 A test fails that asks a cassette for what it does not hold; the run ends when the gateway is stopped or gone.
 """
 
@@ -34,8 +34,8 @@ class Steady:
         self._random = Random()
         self._kept: dict[str, Any] = {}
 
-    def begin(self, test: str) -> None:
-        self._random.seed(test)
+    def begin(self, seed: str, test: str) -> None:
+        self._random.seed(f"{seed} {test}")
 
     def token_bytes(self, nbytes: int | None = None) -> bytes:
         return self._random.randbytes(32 if nbytes is None else nbytes)
@@ -62,21 +62,22 @@ def address() -> str:
     return os.environ[GATEWAY_VARIABLE]
 
 
-def tell(said: dict[str, Any]) -> str:
-    """Tell the address, and return what it says. Ends the run where it is gone."""
+def tell(said: dict[str, Any]) -> dict[str, str]:
+    """Tell the address. It says `why` something is wrong, if it is, and the `seed`. Ends the run where it is gone."""
     request = Request(f"{address()}{CONTROL}", json.dumps(said).encode(), method="POST")
     try:
         with urlopen(request, timeout=_SECONDS) as answer:
-            return str(answer.read().decode())
+            return dict(json.loads(answer.read()))
     except (URLError, OSError):
         pytest.exit("the gateway is gone", returncode=3)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
-    if why := tell({"begin": item.nodeid}):
-        item.session.shouldstop = why
-    STEADY.begin(item.nodeid)
+    told = tell({"begin": item.nodeid})
+    if told["why"]:
+        item.session.shouldstop = told["why"]
+    STEADY.begin(told["seed"], item.nodeid)
     with STEADY.instead():
         return (yield)
 
@@ -87,6 +88,8 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     item.stash[_FAILED] = item.stash.get(_FAILED, False) or not report.passed
-    if report.when == "teardown" and (missing := tell({"end": item.nodeid, "passed": not item.stash[_FAILED]})):
-        report.outcome, report.longrepr = "failed", missing
+    if report.when == "teardown":
+        told = tell({"end": item.nodeid, "passed": not item.stash[_FAILED]})
+        if told["why"]:
+            report.outcome, report.longrepr = "failed", told["why"]
     return report

@@ -13,10 +13,11 @@ from tools.aws.child import run_tests
 from tools.aws.gateway import Server
 
 
-def keep_what_replays(recorder: Recorder, folder: Path, passed: Sequence[str], account: Account) -> None:
+def keep_what_replays(recorder: Recorder, folder: Path, passed: Sequence[str], account: Account, seed: str) -> None:
     """Write the cassettes, run their tests on them, and write those that passed; says what is left out, and why."""
     about = {
         "service": "ministack" if account.endpoint else f"AWS, {account.region}",
+        "seed": seed,
         "recorded": time.strftime("%Y-%m-%d", time.gmtime()),
     }
     left = recorder.write(folder, passed, about)

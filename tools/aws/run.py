@@ -125,7 +125,7 @@ def _run(account: Account, number: str, run_id: str, plan: Plan, wanted: Wanted)
                 left = delete_all(account, run_id, journal)
         print(summary(plan, gateway.total, time.monotonic() - began))
         if wanted.record is not None and not stop.is_set():
-            keep_what_replays(recorder, wanted.record, gateway.passed, account)
+            keep_what_replays(recorder, wanted.record, gateway.passed, account, gateway.seed)
         if left:
             return LEFT
         if stop.is_set():

@@ -168,6 +168,8 @@ def test_ids_are_named_the_same_each_time() -> None:
     assert json.loads(first)["TableId"] == "TableId-1"
     assert ACCOUNT.encode() not in first
     assert Scrubber().scrub(again) == again
+    dated = b'{"Item": {"at": {"S": "2026-11-22T14:00:00.123456Z"}}}'
+    assert scrubber.scrub(dated) == dated
     message = scrubber.scrub(b'{"ReceiptHandle": "abc", "QueueUrl": "http://127.0.0.1:4000/queues/q"}')
     assert json.loads(message) == {"ReceiptHandle": "ReceiptHandle-3", "QueueUrl": "{gateway}/queues/q"}
 
@@ -200,6 +202,8 @@ def test_the_scanner_finds_what_is_planted(tmp_path: Path, kind: str) -> None:
 
 def test_the_scanner_finds_the_secrets_of_the_run() -> None:
     assert [*secrets_in("said: a-secret-of-this-run", ["a-secret-of-this-run"])] == ["a secret of this run"]
+    assert next(secrets_in(f"said: {ACCOUNT}-", account=ACCOUNT)) == "the account of this run"
+    assert [*secrets_in("00000000000000000001", account="0" * 12)] == []
     assert [*secrets_in('{"sk": {"S": "member#000000000042"}, "n": {"N": "12345678901234"}}')] == []
 
 
@@ -208,9 +212,10 @@ def test_a_cassette_gives_each_answer_once_and_says_what_it_does_not_hold(tmp_pa
     recorder = Recorder([], "", "http://127.0.0.1:4000")
     for text in ("first", "second"):
         recorder.take(test, "X.GetItem", b'{"b": 1, "a": {"SS": ["y", "x"]}}', answered(text))
-    assert recorder.write(tmp_path, [test], {"service": "a test"}) == {}
+    assert recorder.write(tmp_path, [test], {"seed": "s"}) == {}
     replay = Replay(tmp_path)
     assert replay.tests() == [test]
+    assert replay.seed == "s"
     replay.begin(test)
     headers, body = {"x-amz-target": "X.GetItem"}, b'{"a": {"SS": ["x", "y"]}, "b": 1}'
     assert [replay.answer("POST", "/", headers, body).body for _ in range(2)] == [
