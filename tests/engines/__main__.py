@@ -18,6 +18,7 @@ LAYERS = {
         "tests/engine",
         "tests/rules",
         "tests/graph",
+        "tests/documents",
         "tests/tasks",
         "tests/queues",
         "tests/oracle",
