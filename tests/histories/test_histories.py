@@ -7,21 +7,15 @@ import random
 import pytest
 
 from singletable import attr
-from singletable.connection import Target
-from singletable.flow import drive
-from singletable.records.first_use import ready
-from singletable.wire import BlockingPort, PortOptions, RetryPolicy
-from tests.faults.clock import Clock
 from tests.faults.fixtures import seed_of
-from tests.faults.rules import Faults
-from tests.faults.storms import everything_goes_wrong
 from tests.histories.checker import anomalies
 from tests.histories.history import Append, Read, Status, Transaction
-from tests.histories.simulation import Scheduler, make_turning
+from tests.histories.simulation import SimulatedPort, database_of, simulated
 from tests.histories.workload import Client, Values, World, lists, read_all
 from tests.support.engines import fresh
 
 CLIENTS = 16
+TURN_SECONDS = 0.1
 SHORT, LONG = 2_000, 100_000
 
 
@@ -39,25 +33,13 @@ class Careless(Client):
 
 def histories(seed: int, operations: int, kind: type[Client] = Client) -> list[Transaction]:
     with fresh() as db:
-        return history_on(db.target, seed, operations, kind)
-
-
-def history_on(target: Target, seed: int, operations: int, kind: type[Client]) -> list[Transaction]:
-    clock, faults, scheduler = Clock(), Faults(seed), Scheduler(seed)
-    options = PortOptions(
-        policy=RetryPolicy(attempts=40),
-        traits=target.traits,
-        now=clock.now,
-        monotonic=clock.monotonic,
-        random=random.Random(seed).random,
-    )
-    faults.add(*everything_goes_wrong(hangs=True))
-    with BlockingPort(target.endpoint, target.credentials, options, sleep=clock.sleep) as port:
-        drive(ready(port, lists))  # holds a lock, for which no client may wait on this one thread
-        world = World(make_turning(port, target, faults), faults, scheduler, random.Random(seed), operations)
-        scheduler.run([kind(f"c{number}", world).live() for number in range(CLIENTS)])
-        faults.clear()
-        scheduler.run([read_all(world)])
+        db.create_table(lists)  # no client may wait for another's lock on this one thread
+        with simulated(db, seed, TURN_SECONDS) as (scheduler, faults, port):
+            own = database_of(SimulatedPort(port, scheduler), db.target)
+            world = World(own, faults, scheduler, random.Random(seed), operations)
+            scheduler.run([kind(f"c{number}", world).live() for number in range(CLIENTS)])
+            faults.clear()
+            scheduler.run([read_all(world)])
     return world.history
 
 
@@ -77,7 +59,6 @@ def test_updates_that_are_lost_are_found() -> None:
 @pytest.mark.timeout(900)
 def test_a_long_history_is_too(request: pytest.FixtureRequest) -> None:
     seed = seed_of(request.node.nodeid, is_soak=True)
-    print(f"seed {seed}")  # noqa: T201
     assert anomalies(histories(seed, LONG)) == []
 
 
