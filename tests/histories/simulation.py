@@ -250,9 +250,13 @@ class SimulatedPort:
         self.traits, self.ready = inner.traits, inner.ready
         self.monotonic, self.random, self.token = inner.monotonic, inner.random, inner.token
         self.ahead_seconds = 0.0
+        self.highest = 0.0
+        """The latest time that its wall clock has shown."""
 
     def now(self) -> float:
-        return self._scheduler.clock.now() + self.ahead_seconds
+        shown = self._scheduler.clock.now() + self.ahead_seconds
+        self.highest = max(self.highest, shown)
+        return shown
 
     async def send(self, operation: Operation[T]) -> T:
         return await self._inner.send(operation)

@@ -50,7 +50,7 @@ class Run:
     worker: str
     fence: int
     early: float
-    """Seconds by which its claim came before the task was due, by the worker's clock; 0 where it did not."""
+    """Seconds by which it came before the task was due, by the latest time that the worker's clock had shown; or 0."""
     claimed: float
     """When the claim was requested."""
     held_until: float

@@ -168,7 +168,8 @@ def _begin(process: Process, key: str) -> Run:
     world.faults.forget()  # it keeps each request that passed
     at = claimed.claim_time
     held = at.monotonic + LEASE - 2 * world.skew_seconds
-    early = max(0.0, claimed.item.due.timestamp() - at.wall)
+    # The clock may have been set on between the look and the claim, and back since.
+    early = max(0.0, claimed.item.due.timestamp() - process.port.highest)
     run = Run(key, process.name, claimed.item.fence, early, at.monotonic, held, world.moment, world.seconds)
     world.history.runs.append(run)
     return run
