@@ -124,8 +124,8 @@ class Server:
     async def pull(self, user: str, document: str, pull: Pull) -> Pulled:
         owner = GroupOwner(user, self.context.model.words.document, document)
         assert await bind_group(self.port, self.keys, self.seen, pull.group, owner)
-        view = await self._puller.view_head(self.port, document)
-        return await self._puller.pull(self.port, pull, view.head)
+        start = await self._puller.read_start(self.port, document)
+        return await self._puller.pull(self.port, pull, start.head)
 
     async def apply(self, document: str) -> None:
         """Make versions until nothing is left, unless this process is about it already."""
@@ -264,14 +264,16 @@ class Client:
         answer = await self._asked(world.chance.choice(world.servers).pull(self.user, self.document, pull))
         if answer is None:
             return
-        self._take(answer)
+        version = self._take(answer)
         self.history.pulls.append(
-            SeenPull(self.client, began, world.moment, answer.cookie, self._state(), dict(self.last_ids))
+            SeenPull(self.client, began, world.moment, version, self._state(), dict(self.last_ids))
         )
         confirmed = self.last_ids.get(self.client, 0)
         self.pending = [each for each in self.pending if each.id > confirmed]
 
-    def _take(self, answer: Pulled) -> None:
+    def _take(self, answer: Pulled) -> int:
+        """The version that the client has then."""
+        assert isinstance(answer.cookie, int), "it asks for no part of the document"
         for operation in answer.patch:
             if isinstance(operation, Clear):
                 self.values.clear()
@@ -281,6 +283,7 @@ class Client:
                 self.values[operation.key] = msgspec.json.decode(operation.value)
         self.version = answer.cookie
         self.last_ids |= answer.last_ids
+        return answer.cookie
 
     def _state(self) -> State:
         scalars = self.values.get("sheet", {"count": 0, "digest": ""})
