@@ -6,7 +6,7 @@ refusal because an item had changed since it was read, the request is planned ag
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -30,7 +30,7 @@ from singletable.records.merge import merged
 from singletable.records.proof import found, is_outdated, stored_read
 from singletable.records.read import check_whole, get_operation
 from singletable.records.target import caller_copy_of, target_of
-from singletable.records.unique_guards import guard_actions
+from singletable.records.unique_guards import Place, guard_actions
 from singletable.records.upgrade import NOT_STALE, fresh_after
 from singletable.records.verbs import CheckWrite, CreateWrite, DeleteWrite, PutWrite, UpdateWrite, UpsertWrite
 from singletable.records.write import UNREAD, Moment, Needs, Part, Write
@@ -116,6 +116,8 @@ class Planned(Struct, frozen=True):
     number: int
     part: Part
     is_main: bool
+    given_up: Place | None = None
+    """The guard of a unique value that the operation gives up."""
 
 
 async def commit(
@@ -137,12 +139,13 @@ async def commit(
     known: dict[int, Any] = {i: w.caller_copy for i, w in enumerate(writes) if w.caller_copy is not UNREAD} | dict(
         read or {}
     )
+    foreign: set[Place] = set()
     for _ in range(TRIES):
-        plan = await _plan(port, writes, known, moment)
+        plan = await _plan(port, writes, known, moment, foreign)
         try:
             await port.send(TransactWriteItems([p.part.action for p in plan], port.token()))
         except Cancelled as cancelled:
-            await _after_refusal(port, writes, plan, known, cancelled, moment)
+            await _after_refusal(port, writes, plan, known, cancelled, moment, foreign)
         else:
             for write in writes:
                 write.done()
@@ -155,7 +158,9 @@ async def commit(
     )
 
 
-async def _plan(port: Port, writes: Sequence[Write], known: dict[int, Any], moment: Moment) -> list[Planned]:
+async def _plan(
+    port: Port, writes: Sequence[Write], known: dict[int, Any], moment: Moment, foreign: Collection[Place]
+) -> list[Planned]:
     """The actions of all writes and guards, after reading in one round trip the items that some of them need."""
     parts = _mains(writes, known, moment)
     needed = [i for i, part in enumerate(parts) if isinstance(part, Needs)]
@@ -169,7 +174,7 @@ async def _plan(port: Port, writes: Sequence[Write], known: dict[int, Any], mome
     for i, part in enumerate(parts):
         assert isinstance(part, Part)
         plan.append(Planned(i, part, True))
-    plan += _guards(writes, known, moment)
+    plan += _guards(writes, known, moment, foreign)
     if len(plan) > MAX_ACTIONS:
         raise InvalidRequest(
             f"a transaction of {len(plan)} items, guards of unique values among them; DynamoDB allows {MAX_ACTIONS}",
@@ -193,12 +198,14 @@ def _mains(writes: Sequence[Write], known: Mapping[int, Any], moment: Moment) ->
     return parts
 
 
-def _guards(writes: Sequence[Write], known: Mapping[int, Any], moment: Moment) -> Iterator[Planned]:
+def _guards(
+    writes: Sequence[Write], known: Mapping[int, Any], moment: Moment, foreign: Collection[Place]
+) -> Iterator[Planned]:
     claims = {id(c): (i, c) for i, write in enumerate(writes) for c in write.claims(known.get(i, UNREAD))}
     if not claims:
         return
-    for claim, action in guard_actions([c for _, c in claims.values()], moment.now):
-        yield Planned(claims[id(claim)][0], Part(action, claim.refusal), False)
+    for claim, action, given_up in guard_actions([c for _, c in claims.values()], moment.now, foreign):
+        yield Planned(claims[id(claim)][0], Part(action, claim.refusal), False, given_up)
 
 
 async def _after_refusal(
@@ -208,9 +215,11 @@ async def _after_refusal(
     known: dict[int, Any],
     cancelled: Cancelled,
     moment: Moment,
+    foreign: set[Place],
 ) -> None:
     """Note what changed, if concurrent changes were the only reason for the refusal; else raise.
 
+    A guard that is to be given up, and belongs to another item, is noted in `foreign`: the item may go without it.
     Items that a refusal came without are read first, in one round trip.
     """
     anew: set[int] = set()
@@ -223,6 +232,9 @@ async def _after_refusal(
         if reason.code in _PASSING or planned.number in anew:
             continue
         refused = reason.code == "ConditionalCheckFailed"
+        if refused and planned.given_up is not None:
+            foreign ^= {planned.given_up}  # it is another's; or, where that was known, it is this item's again
+            continue
         if refused and planned.is_main:
             read = known.get(planned.number, UNREAD)
             fresh = await fresh_after(port, write, read, reason.stored, moment.now)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
 
 from singletable.errors import NotUnique, SingletableError
 from singletable.expressions import Condition, Given, Stored
-from singletable.operations import DeleteItem, Item, PutItem
+from singletable.operations import CheckItem, DeleteItem, Item, PutItem
 from singletable.records.conditions import guard
 from singletable.schema.guard_items import guard_key
 from singletable.schema.models import Model
@@ -49,14 +49,21 @@ class Claim(Struct, frozen=True):
         )
 
 
-def guard_actions(claims: Iterable[Claim], now: float) -> Iterator[tuple[Claim, PutItem | DeleteItem[Any]]]:
-    """The writes of all guards of a transaction, one for each guard.
+Place = tuple[str, str]
+"""A guard: its table, and its partition key."""
 
-    A value that one item gives up and another takes changes its owner in one action. InvalidRequest where two items
-    would take the same value.
+
+def guard_actions(
+    claims: Iterable[Claim], now: float, foreign: Collection[Place] = ()
+) -> Iterator[tuple[Claim, PutItem | DeleteItem[Any] | CheckItem, Place | None]]:
+    """The writes of all guards of a transaction, one for each guard, with the place of each that is given up.
+
+    A value that one item gives up and another takes changes its owner in one action. A guard in `foreign`, which
+    belongs to another item though this one has the value, is left to it: that it is not this item's is checked.
+    InvalidRequest where two items would take the same value.
     """
-    taken: dict[tuple[str, str], tuple[Claim, KeyOf[Any]]] = {}
-    given_up: dict[tuple[str, str], tuple[Claim, KeyOf[Any]]] = {}
+    taken: dict[Place, tuple[Claim, KeyOf[Any]]] = {}
+    given_up: dict[Place, tuple[Claim, KeyOf[Any]]] = {}
     for claim in claims:
         given_up |= {_place(claim, key): (claim, key) for key in claim.given_up()}
         for key in claim.taken():
@@ -65,10 +72,19 @@ def guard_actions(claims: Iterable[Claim], now: float) -> Iterator[tuple[Claim, 
             taken[_place(claim, key)] = claim, key
     for place, (claim, key) in taken.items():
         before = given_up.pop(place, None)
-        yield claim, _put(claim, key, before[0].owner if before else None, now)
-    for claim, key in given_up.values():
-        free = _is_free(claim) | _is_owner(claim.owner)
-        yield claim, DeleteItem(claim.model.table.name, key.model.key_item(key), guard(claim.model, free), claim.model)
+        yield claim, _put(claim, key, before[0].owner if before else None, now), None
+    for place, (claim, key) in given_up.items():
+        yield claim, _check(claim, key) if place in foreign else _delete(claim, key), place
+
+
+def _delete(claim: Claim, key: KeyOf[Any]) -> DeleteItem[Any]:
+    free = _is_free(claim) | _is_owner(claim.owner)
+    return DeleteItem(claim.model.table.name, key.model.key_item(key), guard(claim.model, free), claim.model)
+
+
+def _check(claim: Claim, key: KeyOf[Any]) -> CheckItem:
+    another = _is_free(claim) | ~_is_owner(claim.owner)
+    return CheckItem(claim.model.table.name, key.model.key_item(key), guard(claim.model, another))
 
 
 def _put(claim: Claim, key: KeyOf[Any], given_up_by: KeyOf[Any] | None, now: float) -> PutItem:
@@ -93,5 +109,5 @@ def _is_owner(owner: KeyOf[Any]) -> Condition:
     return partition & Condition("=", (Stored(OWNER_SORT), Given({"S": owner.low})))
 
 
-def _place(claim: Claim, key: KeyOf[Any]) -> tuple[str, str]:
+def _place(claim: Claim, key: KeyOf[Any]) -> Place:
     return claim.model.table.name, key.partition
