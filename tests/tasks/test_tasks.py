@@ -9,7 +9,7 @@ import pytest
 
 from singletable import AlreadyExists, NotFound, TransactionCancelled
 from singletable.foundation import send_alone
-from singletable.tasks import Backoff, ClaimLost
+from singletable.tasks import Backoff, ClaimLost, NothingToDo
 from singletable.tasks.writes import Claim
 from tests.faults.clock import Clock
 from tests.faults.opening import opened_at
@@ -394,3 +394,30 @@ async def test_a_task_stores_its_id_beside_the_tables_key(
         await bench.drain()
         assert sorted(bench.ran) == ["ordered", "plain"]
         assert await bench.findings() == []
+
+
+class InvoiceGone(NothingToDo):
+    """As an application names its own."""
+
+
+@pytest.mark.parametrize("order", [None, "o"], ids=["plain", "ordered"])
+async def test_a_task_with_nothing_to_do_ends_without_another_try(
+    bench: Bench, order: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    @bench.task
+    async def remind(number: str) -> None:
+        bench.ran.append(number)
+        raise InvoiceGone("secret")
+
+    for number in ("1", "2"):
+        await bench.add(bench.tasks.after(seconds(0), remind(number), key=number, order=order))
+    with caplog.at_level("INFO", "singletable.tasks"):
+        assert (await bench.drain()).done == 2
+    assert sorted(bench.ran) == ["1", "2"]
+    assert await bench.dead() == []
+    bench.clock.advance(10_000)
+    assert (await bench.drain()).begun == 0
+    assert await bench.findings() == []
+    assert {record.levelname for record in caplog.records} == {"INFO"}
+    assert "InvoiceGone" in caplog.text
+    assert "secret" not in caplog.text

@@ -34,7 +34,7 @@ stored), `states`, `writes` and `worker`.
 """
 
 from singletable.tasks.calls import Backoff, Call, TaskFunction
-from singletable.tasks.context import Running
+from singletable.tasks.context import NothingToDo, Running
 from singletable.tasks.execution import Unfinished, UnknownTask
 from singletable.tasks.items import DeadLetter, PlainTask
 from singletable.tasks.task_worker import TaskWorker
@@ -50,6 +50,7 @@ __all__ = [
     "ClaimLost",
     "Counts",
     "DeadLetter",
+    "NothingToDo",
     "PlainTask",
     "Running",
     "TaskFunction",

@@ -98,6 +98,13 @@ def claimed_now() -> Claimed:
     return claimed
 
 
+class NothingToDo(Exception):
+    """Raised by a task's function: what it was scheduled for is done, or not needed any more. The task ends as done.
+
+    It is not tried again, and is no dead letter. An exception of your own may be a subclass of it.
+    """
+
+
 class Done:
     """The end of the running task, for `tx.add`: its effect and its end are one commit."""
 

@@ -15,7 +15,7 @@ from singletable.failure_text import error_text
 from singletable.flow.port import Port
 from singletable.foundation import model_for
 from singletable.tasks.calls import DEFAULT_TRIES, Backoff, TaskFunction
-from singletable.tasks.context import Claimed, ClaimTime, Ended, attempt
+from singletable.tasks.context import Claimed, ClaimTime, Ended, NothingToDo, attempt
 from singletable.tasks.items import OrderedTask, TaskEntities, TaskItem, instant
 from singletable.tasks.ordered_claim import drop_cancelled, wake_next
 from singletable.tasks.outcomes import (
@@ -119,13 +119,16 @@ class Execution:
     # --- what became of it --------------------------------------------------------------------------------------------
     async def _settle(self, claimed: Claimed, error: BaseException | None, counts: Counts) -> None:
         item = claimed.item
+        is_needless = isinstance(error, NothingToDo)
         if claimed.ended:
             counts.done += 1
-            if error is not None:
+            if error is not None and not is_needless:
                 log.warning("task %s: ended, and then failed with %s", item.function, type(error).__name__)
-        elif error is None:
+        elif error is None or is_needless:
             await apply(self.port, finish_writes(self.tasks, item))
             counts.done += 1
+            if is_needless:
+                log.info("task %s: ended, as there was nothing to do (%s)", item.function, type(error).__name__)
         else:
             await self._until_extended(claimed)
             await self._after_failure(item, error, counts)
