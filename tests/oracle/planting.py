@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from singletable.foundation import BlockingDatabase
+import pytest
+
+import singletable.documents.check
+import singletable.graph.check
+import singletable.records.check
+import singletable.streams.check
+import singletable.sync.check
+import singletable.tasks.check
+from singletable.foundation import BlockingDatabase, Finding
 from singletable.operations import DeleteItem, Guard
 from singletable.operations.answers import RAW
 from singletable.schema import KeyOf
 from tests.support.raw import put_raw, stored
+
+CHECKERS = (
+    singletable.documents.check,
+    singletable.graph.check,
+    singletable.records.check,
+    singletable.streams.check,
+    singletable.sync.check,
+    singletable.tasks.check,
+)
 
 
 def edit(db: BlockingDatabase, key: KeyOf[Any], **attributes: Any) -> None:
@@ -30,4 +48,27 @@ def delete(db: BlockingDatabase, key: KeyOf[Any]) -> None:
 
 
 def codes(findings: Iterable[Any]) -> list[str]:
-    return sorted(finding.code for finding in findings)
+    """The kinds that a check has told, each as often as it has."""
+    return sorted(finding.code for finding in findings if finding.code)
+
+
+def assert_found(check: Callable[[], list[Finding]], wanted: list[str]) -> None:
+    """A check tells these kinds and no other; and with any one of them made silent, this would fail."""
+    found = check()
+    assert codes(found) == wanted, [str(finding) for finding in found]
+    for kind in dict.fromkeys(wanted):
+        with silenced(kind):
+            assert codes(check()) != wanted, f"{kind} is told by nothing that this check makes"
+
+
+@contextmanager
+def silenced(kind: str) -> Iterator[None]:
+    """No checker tells this kind."""
+
+    def make(code: str, *rest: Any) -> Finding:
+        return Finding("" if code == kind else code, *rest)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for checker in CHECKERS:
+            patch.setattr(checker, "Finding", make)
+        yield

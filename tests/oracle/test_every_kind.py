@@ -6,7 +6,7 @@ import ast
 import re
 from pathlib import Path
 
-from tests.oracle import test_documents, test_graph, test_records, test_streams, test_sync, test_tasks
+from tests.oracle import planting, test_documents, test_graph, test_records, test_streams, test_sync, test_tasks
 
 SRC = Path(__file__).parents[2] / "src" / "singletable"
 CHECKERS = sorted(SRC.glob("*/check.py"))
@@ -37,7 +37,9 @@ def kinds_of(file: Path) -> set[str]:
 
 
 def test_every_kind_of_finding_is_planted() -> None:
+    """And each that is planted is made silent there: see `assert_found`."""
     kinds = {kind for file in CHECKERS for kind in kinds_of(file)}
+    assert {Path(checker.__file__ or "") for checker in planting.CHECKERS} == set(CHECKERS)
     assert len(CHECKERS) == 6
     assert all(kinds_of(file) for file in CHECKERS)
     assert kinds - PLANTED == set()

@@ -10,7 +10,7 @@ import pytest
 from singletable import Database, Entity, Key, Table, field
 from singletable.schema import KeyOf, model_of
 from singletable.schema.guard_items import guard_key, guards_of
-from tests.oracle.planting import codes, delete, edit, put
+from tests.oracle.planting import assert_found, delete, edit, put
 from tests.support.engines import fresh
 
 app = Table("oracle-records", indexes=["gsi1"])
@@ -93,5 +93,4 @@ PLANTED: dict[str, tuple[list[str], Callable[[Database], None]]] = {
 def test_a_planted_fault_is_found_and_nothing_else(db: Database, fault: str) -> None:
     wanted, plant = PLANTED[fault]
     plant(db)
-    found = db.check(app)
-    assert codes(found) == wanted, [str(finding) for finding in found]
+    assert_found(lambda: db.check(app), wanted)

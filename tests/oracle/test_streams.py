@@ -19,7 +19,7 @@ from singletable.schema import model_of
 from singletable.streams import Changes, ChangeWorker, Inserted
 from singletable.streams.shard_tree import all_shards
 from singletable.streams.state import state_entities
-from tests.oracle.planting import codes, put
+from tests.oracle.planting import assert_found, put
 from tests.support.engines import fresh
 
 app = Table("oracle-streams", stream="new_and_old")
@@ -102,8 +102,7 @@ PLANTED: dict[str, tuple[list[str], Callable[[Consumed], None]]] = {
 def test_a_planted_fault_is_found_and_nothing_else(consumed: Consumed, fault: str) -> None:
     wanted, plant = PLANTED[fault]
     plant(consumed)
-    found = ChangeWorker(consumed.db, changes).check()
-    assert codes(found) == wanted, [str(finding) for finding in found]
+    assert_found(ChangeWorker(consumed.db, changes).check, wanted)
 
 
 def test_a_damaged_dead_letter_hides_no_other(consumed: Consumed) -> None:

@@ -12,7 +12,7 @@ from singletable import Database, Table
 from singletable.schema import key_of, model_of
 from singletable.tasks import Tasks, TaskWorker
 from singletable.tasks.items import SHARDS
-from tests.oracle.planting import codes, delete, edit, put
+from tests.oracle.planting import assert_found, delete, edit, put
 from tests.support.engines import fresh
 
 app = Table("oracle-tasks", indexes=["gsi1"])
@@ -87,5 +87,4 @@ PLANTED: dict[str, tuple[list[str], Callable[[Database], None]]] = {
 def test_a_planted_fault_is_found_and_nothing_else(db: Database, fault: str) -> None:
     wanted, plant = PLANTED[fault]
     plant(db)
-    found = TaskWorker(db, tasks).check()
-    assert codes(found) == wanted, [str(finding) for finding in found]
+    assert_found(TaskWorker(db, tasks).check, wanted)
