@@ -59,6 +59,23 @@ def test_a_blob_is_gzip_of_canonical_json_under_its_hash(docs: Documents[Project
     assert packed[4:8] == b"\0\0\0\0"  # no time in it: equal contents are equal files
 
 
+@pytest.mark.parametrize(
+    "packed", [gzip.compress(DATA, 1, mtime=1), gzip.compress(DATA, 9, mtime=2), gzip.compress(DATA, 0)]
+)
+def test_a_content_that_another_writer_packed_in_other_bytes_is_the_same(
+    docs: Documents[Project], packed: bytes
+) -> None:
+    """Of another version of zlib, level or time: the file stays as it is, and its content is read and referred to."""
+    store: Any = docs.context.store
+    docs.create("o1", "p1")
+    assert store.put(PATH, packed)
+    (outcome,) = docs.apply("p1", [put_shape(id="s", shape=Shape(1, 2, "hello")).by("c", 1)])
+    assert outcome.status == "applied"
+    assert list(store.list("o1/projects/p1/")) == [PATH]
+    assert store.get(PATH, 10_000) == packed, "a content is written once"
+    assert docs.head("p1").shapes["s"] == Shape(1, 2, "hello")
+
+
 def test_ids_stay_within_their_folder() -> None:
     assert prefix_of("../o", "projects", "a/b") == "..%2Fo/projects/a%2Fb/"
     assert prefix_of("..", "projects", ".") == "%2E%2E/projects/%2E/"

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from singletable import InvalidValue
-from singletable.schema.key_text import Part, Template
+from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Part, Template
 from singletable.schema.key_values import Slot, slot_writer
 from tests.property.keys import CORNERS, Rank, Role, has_order, near, of_slot, rank, separators, templates, text, values
 
@@ -186,13 +186,14 @@ def test_an_identifier_is_normal_and_without_controls(value: str) -> None:
 
 @given(st.data())
 def test_a_key_over_its_limit_is_refused(data: st.DataObject) -> None:
-    template = Template((Part("", Slot("v", str)),), "#", limit=1024)
-    size = data.draw(st.integers(1000, 1050))
+    limit = data.draw(st.sampled_from([MAX_SORT_BYTES, MAX_PARTITION_BYTES]))
+    template = Template((Part("", Slot("v", str)),), "#", limit=limit)
+    size = data.draw(st.integers(limit - 24, limit + 26))
     value = data.draw(st.sampled_from(["a", "é", "𝄞"])) * size
-    if len(value.encode()) <= 1024:
+    if len(value.encode()) <= limit:
         assert template.write({"v": value}) == value
     else:
-        with pytest.raises(InvalidValue, match="1024"):
+        with pytest.raises(InvalidValue, match=str(limit)):
             template.write({"v": value})
     with pytest.raises(InvalidValue, match="empty"):
         template.write({"v": ""})

@@ -73,7 +73,11 @@ _DOCUMENTS = (
         "F-F8",
         "Two tabs of one client group push in any order.",
         "Each has ids of its own; all get the same order of versions.",
-        ("sync/test_soak.py::test_a_few_clients", "documents/test_stateful.py::test_clients_and_processors"),
+        (
+            "sync/test_soak.py::test_a_few_clients",
+            "documents/test_stateful.py::test_clients_and_processors",
+            "histories/test_mutation_order.py::test_a_history_under_faults_has_one_order",
+        ),
     ),
     Entry(
         "F-F9",
@@ -112,6 +116,7 @@ _DOCUMENTS = (
         (
             "documents/test_rules.py::test_processors_that_cross_anywhere_start_afresh_and_never_merge",
             "documents/test_rules.py::test_many_processors_in_any_order",
+            "histories/test_mutation_order.py::test_a_history_under_faults_has_one_order",
         ),
     ),
     Entry(
@@ -198,8 +203,8 @@ _BLOBS = (
         "The compressed bytes of one content differ between two writers.",
         "A content is named by the hash of its uncompressed bytes, and gzip is written without a time.",
         (
+            "documents/test_blobs.py::test_a_content_that_another_writer_packed_in_other_bytes_is_the_same",
             "documents/test_blobs.py::test_a_blob_is_gzip_of_canonical_json_under_its_hash",
-            "documents/test_blobs.py::test_equal_values_have_one_text",
         ),
     ),
     Entry(
