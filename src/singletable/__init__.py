@@ -16,6 +16,7 @@ The packages, from the ground up; each imports only from those before it:
     streams               handlers of changes; a worker, or AWS Lambda
     tasks                 delayed, durable work that commits with its data
     sync                  documents' clients: Replicache's push and pull
+    migrations            a table in use, brought to what its classes declare
     database, database_async   the two shells: connect() and connect_async()
     cli                   the command line
 

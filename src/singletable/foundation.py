@@ -7,7 +7,8 @@ Grouped by what a layer does with it:
 * look a class up (`Model`, `model_of`, `model_for`, `models_of`) and make a table ready (`ready`)
 * bind a class to a database (`AwaitingDatabase`, `BlockingDatabase`)
 * read (`get`, `get_many`, `prepare_query`, `page`, `read_page`, `read_all`)
-* delete items of its own that it has read (`delete_rows`)
+* delete items of its own that it has read (`delete_rows`), bring any item into its current form (`upgrade`,
+  `refresh_keys`)
 * write under a condition: a request (`put_if`, `update_if`, `delete_if`, `check_if`), and the same as a part of a
   transaction (`GuardedWrite`; `Write`, `Part` and `Moment` for what has rules of its own; `commit`, `send_alone`)
 
@@ -41,6 +42,7 @@ from singletable.records.readers import placed_reader_of
 from singletable.records.send import send_alone
 from singletable.records.transactions import HasWrites, Transaction, commit
 from singletable.records.unique_guards import Claim
+from singletable.records.upgrade import refresh_keys, upgrade
 from singletable.records.verbs import CreateWrite, DeleteWrite, UpdateWrite
 from singletable.records.write import UNREAD, Moment, Part, Write
 from singletable.schema.capture import ANY, capture_sort, key_type
@@ -51,16 +53,19 @@ from singletable.schema.guard_items import models_of
 from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Template
 from singletable.schema.key_text import Part as KeyPart
 from singletable.schema.key_values import TOP, Slot, Verbatim, enum_text
+from singletable.schema.migration_items import fill_parts_of
 from singletable.schema.models import Model, model_for, model_of
 from singletable.schema.patterns import Bound, BoundKey, Captured, Declared, Key, KeyOf, Query, after
 from singletable.schema.system_items import KeyParts, system_index, system_key
-from singletable.schema.table import IndexDecorator, Table, plain
+from singletable.schema.table import GUARD_TYPE, MIGRATION_TYPE, IndexDecorator, Table, plain
 
 __all__ = [
     "ANY",
     "DEFAULT_LIMIT",
+    "GUARD_TYPE",
     "MAX_PARTITION_BYTES",
     "MAX_SORT_BYTES",
+    "MIGRATION_TYPE",
     "TOP",
     "UNREAD",
     "AccessPattern",
@@ -116,6 +121,7 @@ __all__ = [
     "entity_name",
     "enum_text",
     "field",
+    "fill_parts_of",
     "flows",
     "get",
     "get_at",
@@ -140,10 +146,12 @@ __all__ = [
     "read_all",
     "read_page",
     "ready",
+    "refresh_keys",
     "send_alone",
     "system_index",
     "system_key",
     "update_if",
+    "upgrade",
 ]
 
 

@@ -1,4 +1,4 @@
-"""Upgrades an item of an older schema version, before a write that needs its current form.
+"""Brings a stored item into the current form: an older schema version before a write that needs it, and index keys.
 
 An older program may write the item at any moment, and its write leaves the version as it is. So the upgrade holds only
 for the item as it was read: each attribute is compared, and each that the class declares and the item lacks has to be
@@ -14,7 +14,7 @@ from singletable.errors import InvalidRequest
 from singletable.expressions import AttributeChange, Condition, Expressions, Given, Stored
 from singletable.flow.port import Port
 from singletable.operations import Item, Refused, UpdateItem
-from singletable.records.conditions import guard_in, is_there
+from singletable.records.conditions import guard_in, is_schema, is_there, is_type
 from singletable.records.verbs import UpdateWrite
 from singletable.records.write import UNREAD, Write
 from singletable.schema.models import Model
@@ -46,6 +46,27 @@ def upgrade(model: Model[Any], stored: Item, version: int) -> UpdateItem[Any]:
     return UpdateItem(model.table.name, key, update, guard, model, repeatable=True)
 
 
+def refresh_keys(model: Model[Any], stored: Item) -> UpdateItem[Any] | None:
+    """The write that brings the index keys of an item of the current version into what its attributes make; None where
+    they are. It holds as long as the attributes that the keys are made of are as they were read."""
+    wanted = model.item(model.load(stored))
+    changes: dict[str, AttributeChange] = {}
+    held = is_type(model) & is_schema(model)
+    for index, captured in model.indexes.items():
+        names = model.table.definition.index_keys(index)
+        if all(stored.get(name) == wanted.get(name) for name in names):
+            continue
+        changes |= {n: AttributeChange(n, wanted.get(n)) for n in names if n not in model.key_attributes}
+        for attribute in sorted({n for template in captured.templates for n in template.names} - model.identity):
+            held = held & _is_as_read(model.by_name[attribute].stored, stored)
+    if not changes:
+        return None
+    expressions = Expressions()
+    update = expressions.update((), changes.values())
+    key = {name: stored[name] for name in model.key_attributes}
+    return UpdateItem(model.table.name, key, update, guard_in(expressions, held), model, repeatable=True)
+
+
 def as_read(model: Model[Any], stored: Item) -> Condition:
     """The item is as it was read: the same values, and no attribute that the class declares and the item lacked."""
     compared = [name for name in stored if name not in model.key_attributes]
@@ -57,8 +78,13 @@ def as_read(model: Model[Any], stored: Item) -> Condition:
             table=model.table.name,
             hint="Read it, and put() it whole.",
         )
-    same = [Condition("=", (Stored(name), Given(stored[name]))) for name in compared]
-    return Condition("AND", (*same, *(Condition("attribute_not_exists", (Stored(name),)) for name in lacking)))
+    return Condition("AND", tuple(_is_as_read(name, stored) for name in (*compared, *lacking)))
+
+
+def _is_as_read(name: str, stored: Item) -> Condition:
+    if name not in stored:
+        return Condition("attribute_not_exists", (Stored(name),))
+    return Condition("=", (Stored(name), Given(stored[name])))
 
 
 def _changes(model: Model[Any], stored: Item, wanted: Item) -> Iterator[AttributeChange]:

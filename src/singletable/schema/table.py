@@ -20,6 +20,8 @@ P = ParamSpec("P")
 
 GUARD_TYPE = "_unique"
 """The type of the items that reserve unique values, the first part of their key, and their whole sort key."""
+MIGRATION_TYPE = "_migration"
+"""The type of what migrations keep, and its whole partition key."""
 OWNER, OWNER_SORT = "owner", "owner_sort"
 """Where such an item has the key of the item that holds the value."""
 _GUARD_SORT = Template((Part(GUARD_TYPE),))
@@ -114,7 +116,7 @@ class Table:
 
     def admit(self, model: Model[Any]) -> None:
         """Register an entity. Refused if its type is in use, or its keys could be those of another, or of a guard."""
-        self._refuse_guards(model)
+        self._refuse_reserved(model)
         for other in self.models:
             if (other.kind.__module__, other.kind.__qualname__) == (model.kind.__module__, model.kind.__qualname__):
                 continue  # the same class, declared again: a reload, a notebook's cell
@@ -130,14 +132,20 @@ class Table:
             self.definition = replace(self.definition, ttl_attribute=self.ttl_name)
         self._models[model.type] = model
 
-    def _refuse_guards(self, model: Model[Any]) -> None:
-        guards = Template((Part(GUARD_TYPE), Part("", Slot("rest", str, rest=True))), self.separator), _GUARD_SORT
-        if model.type == GUARD_TYPE or all(map(could_meet, model.key.templates, guards)):
-            raise DeclarationError(
-                f"{model.kind.__name__} could have the key or the type of a guard of unique values, {GUARD_TYPE!r}",
-                table=self.name,
-                hint="Begin the key with another literal.",
-            )
+    def _refuse_reserved(self, model: Model[Any]) -> None:
+        rest = Part("", Slot("rest", str, rest=True))
+        guards = Template((Part(GUARD_TYPE), rest), self.separator), _GUARD_SORT
+        fills = Template((Part(MIGRATION_TYPE),)), Template((Part("fill"), rest), self.separator)
+        for type_name, keys, what in (
+            (GUARD_TYPE, guards, "a guard of unique values"),
+            (MIGRATION_TYPE, fills, "what migrations keep"),
+        ):
+            if model.type == type_name or all(map(could_meet, model.key.templates, keys)):
+                raise DeclarationError(
+                    f"{model.kind.__name__} could have the key or the type of {what}, {type_name!r}",
+                    table=self.name,
+                    hint="Begin the key with another literal.",
+                )
         taken = {OWNER, OWNER_SORT} & {*self.definition.reserved, self.ttl_name}
         if model.unique_types and taken:
             raise DeclarationError(

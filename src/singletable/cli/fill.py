@@ -1,0 +1,81 @@
+"""`fill`: bring the items of a table to what its classes declare."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+import msgspec
+from rich.status import Status
+
+from singletable.cli import output
+from singletable.cli.lookup import tables_of
+from singletable.cli.session import options_anywhere, session_of
+from singletable.database import Database
+from singletable.flow import Rate
+from singletable.foundation import Table
+from singletable.migrations import Filled, Migrations
+from singletable.migrations.fill import MOST_SEGMENTS
+
+
+@click.command()
+@click.argument("module", metavar="MODULE[:NAME]")
+@click.option("--dry-run", is_flag=True, help="Count what would be written, and write nothing.")
+@click.option("--anew", is_flag=True, help="Begin again, where an earlier run was ended.")
+@click.option("--rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Write units a second.")
+@click.option("--read-rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Read units a second.")
+@click.option("--segments", type=click.IntRange(1, MOST_SEGMENTS), default=4, show_default=True, help="Parts at once.")
+@click.option("--yes", is_flag=True, help="Write on AWS, or at any other address than this machine's.")
+@options_anywhere("json", "db")
+@click.pass_context
+def fill(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> None:
+    """Write missing index keys, and older schema versions anew.
+
+    Deploy the program that writes the new form first. Programs may write meanwhile: each item is written under the
+    condition that it is as it was read. A run that was ended goes on where it was; a second one writes nothing. The
+    exit code is 1 where items could not be read, or have a type that MODULE doesn't declare.
+    """
+    with session_of(ctx).connect_to_read() as db:
+        tables = tables_of(module)
+        if not (options["yes"] or options["dry_run"] or db.target.endpoint.is_local):
+            names = ", ".join(t.name for t in tables)
+            raise click.UsageError(f"This writes items of {names} at {db.target.endpoint.url}. Add --yes to do it.")
+        started = time.perf_counter()
+        with db.meter() as meter:
+            found = [(table, _filled(db, table, options)) for table in tables]
+        seconds = time.perf_counter() - started
+    if as_json:
+        output.print_json([{"table": t.name, **msgspec.to_builtins(filled)} for t, filled in found])
+    else:
+        for table, filled in found:
+            _tell(table, filled, is_dry=options["dry_run"])
+    output.print_cost(meter, seconds)
+    if any(filled.unknown or filled.unreadable or filled.contended for _, filled in found):
+        ctx.exit(1)
+
+
+def _filled(db: Database, table: Table, options: dict[str, Any]) -> Filled:
+    bounds = {"write_units": options["rate"], "read_units": options["read_rate"]}
+    rate = Rate(**bounds) if any(bounds.values()) else None
+    with Status(f"{table.name}: reading", console=output.console(stderr=True)) as status:
+
+        def show(filled: Filled) -> None:
+            status.update(f"{table.name}: {filled.seen} items read, {filled.written} written")
+
+        return Migrations(db, table).fill(
+            segments=options["segments"], dry_run=options["dry_run"], anew=options["anew"], rate=rate, progress=show
+        )
+
+
+def _tell(table: Table, filled: Filled, *, is_dry: bool) -> None:
+    click.echo(f"{table.name}: {filled.seen} items read, {filled.written} {'to write' if is_dry else 'written'}")
+    if is_dry:
+        for example in filled.examples:
+            click.echo(f"  as in {output.clean(example)}")
+    if filled.unknown:
+        click.echo(f"  {filled.unknown} of a type that no class here has; they were left as they are")
+    if filled.contended:
+        click.echo(f"  {filled.contended} changed between each read and write; fill again")
+    for finding in filled.unreadable:
+        click.echo(f"  {output.clean(str(finding))}: {output.clean(' / '.join(finding.key))}")

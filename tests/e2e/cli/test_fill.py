@@ -1,0 +1,55 @@
+"""`fill`: a table that got an index."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.e2e.cli.conftest import Folder
+from tests.e2e.cli.test_tables import ELSEWHERE
+
+FILLER = """
+from shop.model import app, Customer
+from singletable import connect
+from tests.support.raw import put_raw
+with connect("local:data/singletable.db") as db:
+    db.create_table(app)
+    for n in range(7):
+        item = Customer.__model__.item(Customer(email=f"c{n}", name="Ada", city="Bern"))
+        db.run(put_raw(db.port, Customer, {k: v for k, v in item.items() if not k.startswith("gsi")}))
+    db.run(put_raw(db.port, Customer, {"pk": {"S": "x"}, "sk": {"S": "x"}, "_type": {"S": "\\x1b[31munheard"}}))
+"""
+
+
+@pytest.fixture
+def filled(folder: Folder) -> Folder:
+    ran = folder.python("-c", FILLER)
+    assert (ran.code, ran.err) == (0, "")
+    return folder
+
+
+def test_a_fill(filled: Folder) -> None:
+    dry = filled.run("fill", "shop.model", "--dry-run")
+    assert dry.code == 1
+    assert dry.out.startswith("shop: 8 items read, 7 to write\n  as in customer customer#c")
+    assert "1 of a type that no class here has" in dry.out
+    ran = filled.run("fill", "shop.model", "--rate", "1000", "--json")
+    (found,) = json.loads(ran.out)
+    assert (found["seen"], found["written"], found["unknown"]) == (8, 7, 1)
+    assert "write units" in ran.err
+    assert len(json.loads(filled.run("query", "shop.model", "Customer.by_city", "Bern", "--json").out)["items"]) == 7
+    assert filled.run("fill", "shop.model").out.startswith("shop: 8 items read, 0 written\n")
+
+
+def test_nothing_is_written_elsewhere_without_yes(folder: Folder) -> None:
+    ran = folder.run(
+        "fill",
+        "shop.model",
+        "--db",
+        ELSEWHERE,
+        AWS_REGION="eu-central-1",
+        AWS_ACCESS_KEY_ID="x",
+        AWS_SECRET_ACCESS_KEY="x",
+    )
+    assert (ran.code, "Add --yes to do it." in ran.err) == (2, True)
