@@ -134,6 +134,7 @@ def options(arguments: Sequence[str]) -> argparse.Namespace:
     running.add_argument("--only", default="", metavar="TEXT", help="those whose name has this text")
     running.add_argument("--sample", type=int, default=30)
     running.add_argument("--seed", type=int, default=1)
+    running.add_argument("--after", type=int, default=0, metavar="N", help="go on after the first N of the sample")
     return parser.parse_args(arguments)
 
 
@@ -151,7 +152,7 @@ def main(arguments: Sequence[str]) -> int:
     valid = (mutant for mutant in shuffled if is_valid(mutant, (ROOT / mutant.path).read_bytes()))
     sample = list(islice(valid, asked.sample))
     print(f"{len(sample)} of {len(found)} mutants, seed {asked.seed}")
-    return 1 if run(sample, CoverageMap.read(LATEST)) else 0
+    return 1 if run(sample[asked.after :], CoverageMap.read(LATEST)) else 0
 
 
 if __name__ == "__main__":

@@ -41,4 +41,6 @@ class Contexts:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        return  # its workers run the tests
     config.pluginmanager.register(Contexts(Path(os.environ[FOLDER_VARIABLE])))
