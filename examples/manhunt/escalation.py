@@ -49,7 +49,6 @@ MESSAGE_RUNS = 100
 MESSAGE_BACKOFF = Backoff(first_seconds=2.0, longest_seconds=60.0)
 WAKE_TRIES = 1000
 """A search that doesn't wake is a missed page: its task is not given up within days."""
-NOT_NEEDED = "the incident does not need it any more"
 IS_ACTIVE = attr(Search.status) == Status.ACTIVE
 IN_DOUBT = attr(SearchAttempt.in_doubt) == True  # noqa: E712 an expression, not a comparison
 
@@ -143,7 +142,8 @@ class Escalation:
                 tx.add(tasks.done())
         except TransactionCancelled as cancelled:
             if _is_about(cancelled, Incident):
-                stand_down(self.service, search, Resolution(MANHUNT, NOT_NEEDED))
+                incident = self.db.get(Incident.by_id(search.incident_id or "").consistent())
+                stand_down(self.service, search, incident)
             elif not _is_about(cancelled, Search):
                 raise
 

@@ -45,6 +45,7 @@ TASK_TRIES = 1000
 BACKOFF = Backoff(longest_seconds=30.0)
 MAX_NAME = 200
 NOBODY = "nobody can be reached: no contact method is enabled, or nobody is on call"
+NOT_NEEDED = "the incident does not need it any more"
 Place = tuple[int, int]
 """A lap and a stage of a hunt."""
 Decide = Callable[[Incident], Muster | None]
@@ -222,10 +223,9 @@ class IncidentChanges(Base):
         if found is None or not links:
             return
         incident = found.incident
-        resolution = Resolution(incident.held_by or MANHUNT, f"the incident is {incident.status.value}")
         for search in self.db.get_many((Search.by_id(link.search_id) for link in links), consistent=True):
             if search.status is Status.ACTIVE:
-                stand_down(self, search, resolution)
+                stand_down(self, search, incident)
 
 
 class _Past(Exception):
@@ -282,8 +282,11 @@ def _reaction(incident: Incident, told: Told, found: Muster | None, now: datetim
     )
 
 
-def stand_down(base: Base, search: Search, resolution: Resolution) -> None:
-    """End a search that its incident does not need any more, unless it has ended."""
+def stand_down(base: Base, search: Search, incident: Incident | None) -> None:
+    """End a search that its incident does not need any more, unless it has ended. None for a missing incident."""
+    resolution = Resolution(MANHUNT, NOT_NEEDED)
+    if incident is not None and incident.status is not IncidentStatus.HUNTING:
+        resolution = Resolution(incident.held_by or MANHUNT, f"the incident is {incident.status.value}")
     try:
         searches.end(base.db, search, Status.CANCELLED, resolution, base.now())
     except AlreadyEnded:

@@ -210,8 +210,9 @@ def test_nothing_that_was_typed_is_lost(as_user: Callable[..., Page]) -> None:
     ada.goto("/teams/T?show=new-goal")
     fill(ada, title="A title that took an hour", lead="nobody at all")
     press(ada, "Create the goal")
-    assert heading(ada) == "There is no user 'nobody at all'."
-    assert "A title that took an hour" in ada.locator(".sent").inner_text()
+    assert "There is no user 'nobody at all'" in ada.locator("main").inner_text()
+    assert ada.locator("[name=title]").input_value() == "A title that took an hour"
+    assert ada.locator("[name=lead]").input_value() == "nobody at all"
 
 
 def test_by_the_keyboard_alone(as_user: Callable[..., Page], site: Site) -> None:

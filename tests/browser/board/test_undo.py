@@ -139,7 +139,8 @@ def _if_there(page: BoardPage, id: str, act: Any) -> None:
 
 # --- the history, judged ----------------------------------------------------------------------------------------------
 def check_that_nobody_undid_another_s_edit(server: Server) -> int:
-    """Runs the history again: each value that an undo or a redo replaced was put there by the same client."""
+    """Runs the history again: each value that an undo or a redo replaced is one that the same client has put there, or
+    has asked for in an undo that others were before: a redo of that finds what it asked for."""
     state: dict[str, Any] = {"project": {"name": "", "description": ""}}
     brought: dict[tuple[str, str, str], set[str]] = {}
     undone = 0
@@ -153,6 +154,8 @@ def check_that_nobody_undid_another_s_edit(server: Server) -> int:
                     undone += 1
                     assert client in brought[key, attribute, str(was)], (client, key, attribute, was)
                 brought.setdefault((key, attribute, str(now)), set()).add(client)
+            for key, attribute, value in asked_for(arguments) if name == "revise" else ():
+                brought.setdefault((key, attribute, str(value)), set()).add(client)
         head = documents.head("b")
         assert {f"shapes/{id}": shape for id, shape in head.shapes.all().items()} | {
             "project": {"name": head.name, "description": head.description}
@@ -194,6 +197,14 @@ def run(state: dict[str, Any], name: str, arguments: Any) -> None:
                     state.pop(edit["key"], None)
                 else:
                     state[edit["key"]] = becomes
+
+
+def asked_for(arguments: Any) -> Iterator[tuple[str, str, Any]]:
+    """Key, attribute and value of each edit of an undo or a redo."""
+    for edit in arguments["edits"]:
+        yield from ((edit["key"], attribute, value) for attribute, value in (edit["to"] or {}).items())
+        if (edit["was"] is None) != (edit["to"] is None):
+            yield edit["key"], "", edit["to"] is not None
 
 
 def differences(before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[str, str, Any, Any]]:

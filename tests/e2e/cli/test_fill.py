@@ -12,13 +12,13 @@ from tests.e2e.cli.test_tables import ELSEWHERE
 FILLER = """
 from shop.model import app, Customer
 from singletable import connect
-from tests.support.raw import put_raw
+from singletable.operations import PutItem
 with connect("local:data/singletable.db") as db:
     db.create_table(app)
     for n in range(7):
         item = Customer.__model__.item(Customer(email=f"c{n}", name="Ada", city="Bern"))
-        db.run(put_raw(db.port, Customer, {k: v for k, v in item.items() if not k.startswith("gsi")}))
-    db.run(put_raw(db.port, Customer, {"pk": {"S": "x"}, "sk": {"S": "x"}, "_type": {"S": "\\x1b[31munheard"}}))
+        db.run(db.port.send(PutItem("shop", {k: v for k, v in item.items() if not k.startswith("gsi")})))
+    db.run(db.port.send(PutItem("shop", {"pk": {"S": "x"}, "sk": {"S": "x"}, "_type": {"S": "\\x1b[31munheard"}})))
 """
 
 
