@@ -165,7 +165,10 @@ def summary(plan: Plan, spent: Count, seconds: float) -> str:
 
 @contextmanager
 def stopped_by_signals(stop: threading.Event) -> Generator[None]:
-    """SIGINT, SIGTERM and SIGHUP set `stop`, as often as they come: nothing that is being deleted is interrupted."""
+    """SIGINT, SIGTERM and SIGHUP set `stop`, as often as they come: nothing that is being deleted is interrupted.
+
+    After one of them, later ones are ignored until the process ends: what is left to do is to say how it went.
+    """
 
     def note(number: int, frame: object) -> None:
         print("\nStopping; what was made is being deleted.", flush=True)
@@ -176,7 +179,7 @@ def stopped_by_signals(stop: threading.Event) -> Generator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_IGN if stop.is_set() else handler)
 
 
 def _either(stop: threading.Event, gateway: Gateway) -> threading.Event:
