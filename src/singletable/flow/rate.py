@@ -83,7 +83,7 @@ class Rate:
     def advance(self, operation: str, now: float) -> tuple[float, Consumed]:
         """The seconds to wait before a request; or 0, and the units taken for it until `settle`."""
         with self._guard.lock:
-            share = min(1.0, self._share + max(0.0, now - self._slowed_at) * _RECOVERY)
+            share = self._share_at(now)
             wait = max((b.wait_at(now, share) for b in (self._read, self._write) if b is not None), default=0.0)
             if wait > _SHORTEST_WAIT_SECONDS:
                 return wait, Consumed()
@@ -105,7 +105,7 @@ class Rate:
     def slow_down(self, now: float) -> None:
         """The service throttled: half of the rate, which comes back by a tenth of the bound each second."""
         with self._guard.lock:
-            share = min(1.0, self._share + max(0.0, now - self._slowed_at) * _RECOVERY)
+            share = self._share_at(now)
             self._share, self._slowed_at = max(_SLOWEST, share / 2), now
 
     def width(self, operation: str) -> int:
@@ -117,6 +117,10 @@ class Rate:
             if bucket is not None and units > 0
         ]
         return max(1, min(FAN_OUT, int(min(widths, default=FAN_OUT))))
+
+    def _share_at(self, now: float) -> float:
+        """The part of the bound that is used: less than all for a while after the service throttled."""
+        return min(1.0, self._share + max(0.0, now - self._slowed_at) * _RECOVERY)
 
     def _take(self, read_units: float, write_units: float) -> None:
         if self._read is not None:

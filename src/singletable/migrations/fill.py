@@ -94,9 +94,7 @@ class _Run:
             known = []
         segments = known[0].segments if known else segments
         begun = {part.segment: part for part in known}
-        parts = [
-            begun.get(n) or self.kind(declaration=self.digest, segment=n, segments=segments) for n in range(segments)
-        ]
+        parts = [begun.get(n) or self._part(n, segments) for n in range(segments)]
         self.parts = [part for part in parts if not part.is_over]
         self._count(sum(part.seen for part in known), sum(part.written for part in known))
 

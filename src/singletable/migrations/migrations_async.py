@@ -1,4 +1,4 @@
-"""Migrations bound to a database, for asyncio."""
+"""Migrations bound to a database."""
 
 from __future__ import annotations
 
