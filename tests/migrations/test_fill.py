@@ -162,6 +162,27 @@ def test_no_concurrent_write_is_lost(db: Database, monkeypatch: pytest.MonkeyPat
     is_filled(db, sorted(db.scan(Person), key=lambda p: p.id))
 
 
+@pytest.mark.parametrize("at", [2, 5, 40])
+def test_two_fills_at_once_do_no_harm(db: Database, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    """A second one runs whole between two requests of the first."""
+    expected = sorted((written(person) for person in db.scan(OldPerson)), key=lambda p: p.id)
+    left = at
+    with connect(db.target.endpoint.url) as other:
+
+        def fill_too(operation: Any) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                Migrations(other, new).fill(segments=2)
+
+        with monkeypatch.context() as patched:
+            before_each(db, patched, fill_too)
+            Migrations(db, new).fill(segments=3)
+    assert left < 0
+    is_filled(db, expected)
+    assert list(db.scan(fill_parts_of(new))) == []
+
+
 def test_what_it_can_not_read_is_told_and_left(db: Database) -> None:
     db.run(put_raw(db.port, Place, {"pk": {"S": "z"}, "sk": {"S": "z"}, "_type": {"S": "unheard"}}))
     db.run(put_raw(db.port, Place, {"pk": {"S": "place#99"}, "sk": {"S": "place"}, "_type": {"S": "place"}}))
