@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import os
 import random
-import re
-import shutil
-import subprocess
 import sys
-import tempfile
 import tomllib
 from collections import Counter
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from itertools import islice
 from pathlib import Path
+from queue import Queue
 
 from tools.mutants.coverage_map import LATEST, ROOT, CoverageMap, write_map
 from tools.mutants.mutations import Mutant, is_valid, mutants_of
+from tools.mutants.trying import Outcome, Tree, trees
 
 VERDICTS = Path(__file__).with_name("verdicts.toml")
-_NOT_COPIED = shutil.ignore_patterns(".git", ".venv*", "node_modules", ".*_cache", "__pycache__", ".mutants", "data")
-_LINKED = (".venv", ".venv-emulators", "node_modules")
-_MOST_TEST_SECONDS = 60.0
-"""Of the tests that one mutant is tried against, the fastest first."""
-_MOST_TESTS = 400
-_LONGEST_TEST_SECONDS = 40
-_LONGEST_RUN_SECONDS = 600
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", re.MULTILINE)
 
 
 def modules() -> list[Path]:
@@ -41,84 +30,44 @@ def all_mutants(paths: Sequence[Path]) -> list[Mutant]:
     return [m for path in paths for m in mutants_of(path.relative_to(ROOT), path.read_bytes())]
 
 
-def verdicts() -> dict[str, str]:
-    """The reason why each of these is no defect, by the mutant's name."""
-    return {entry["mutant"]: entry["why"] for entry in tomllib.loads(VERDICTS.read_text()).get("equivalent", [])}
+def verdicts() -> dict[tuple[str, str], str]:
+    """The reason why each of these is no defect, by the mutant's name and its line of code."""
+    entries = tomllib.loads(VERDICTS.read_text()).get("equivalent", [])
+    return {(entry["mutant"], entry["line"]): entry["why"] for entry in entries}
 
 
-@contextmanager
-def copy_of_tree() -> Generator[Path]:
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder, "tree")
-        shutil.copytree(ROOT, root, ignore=_NOT_COPIED, symlinks=True)
-        for name in _LINKED:
-            if (ROOT / name).exists():
-                (root / name).symlink_to((ROOT / name).resolve())
-        yield root
+def run(mutants: Mapping[int, Mutant], named_tests: Sequence[str], most_seconds: float = 60.0, workers: int = 1) -> int:
+    """Try each, so many at a time, with these tests or those that run its line. The number of those that no test kills
+    and no verdict explains."""
+    known, free, counts = verdicts(), Queue[Tree](), Counter[str]()
 
+    def outcome(mutant: Mutant) -> Outcome:
+        if why := known.get((mutant.name, mutant.code)):
+            return Outcome("equivalent", why)
+        tree = free.get()
+        try:
+            return tree.outcome(mutant, named_tests or covered.chosen(str(mutant.path), mutant.line, most_seconds))
+        finally:
+            free.put(tree)
 
-def chosen(tests: Sequence[str], seconds: dict[str, float]) -> list[str]:
-    taken, total = list[str](), 0.0
-    for test in tests[:_MOST_TESTS]:
-        total += seconds.get(test, 0.0)
-        if total > _MOST_TEST_SECONDS and taken:
-            break
-        taken.append(test)
-    return taken
-
-
-def run_tests(root: Path, tests: Sequence[str], *more: str, timeout: float | None = None) -> tuple[int, list[str]]:
-    """Pytest's exit code in a copy of the tree, and the tests that failed."""
-    arguments = root / "tests-to-run.txt"
-    arguments.write_text("\n".join(tests))
-    command = [sys.executable, "-m", "pytest", "-q", "-rfE", "--no-header", "-p", "no:cacheprovider", *more]
-    environ = {**os.environ, "PYTHONPATH": f"{root / 'src'}{os.pathsep}{root}", "PYTHONDONTWRITEBYTECODE": "1"}
-    ran = subprocess.run(
-        [*command, f"--timeout={_LONGEST_TEST_SECONDS}", f"@{arguments}"],
-        cwd=root,
-        env=environ,
-        timeout=timeout,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return ran.returncode, _FAILED.findall(ran.stdout)
-
-
-def outcome(root: Path, mutant: Mutant, tests: Sequence[str]) -> str:
-    """`killed`, `survived` or `not run`."""
-    if not tests:
-        return "not run"
-    path = root / mutant.path
-    before = path.read_bytes()
-    path.write_bytes(mutant.applied(before))
-    try:
-        code, _ = run_tests(root, tests, "-x", timeout=_LONGEST_RUN_SECONDS)
-    except subprocess.TimeoutExpired:
-        return "killed"
-    finally:
-        path.write_bytes(before)
-    return "survived" if code == 0 else "killed"
-
-
-def run(mutants: Sequence[Mutant], covered: CoverageMap) -> list[Mutant]:
-    """Try each; the survivors without a verdict."""
-    known, survivors, counts = verdicts(), list[Mutant](), Counter[str]()
-    tests = {m: chosen(covered.covering(str(m.path), m.line), covered.seconds) for m in mutants if m.name not in known}
-    with copy_of_tree() as root:
-        _, failing = run_tests(root, sorted({test for each in tests.values() for test in each}))
-        print(f"{len(failing)} tests fail without a mutant, and are left out", *failing, sep="\n    ", flush=True)
-        for number, mutant in enumerate(mutants, 1):
-            passing = [test for test in tests.get(mutant, ()) if test not in failing]
-            what = "equivalent" if mutant.name in known else outcome(root, mutant, passing)
-            counts[what] += 1
-            if what in ("survived", "not run"):
-                survivors.append(mutant)
-            print(f"{number}/{len(mutants)} {what:10} line {mutant.line} of {mutant.name}", flush=True)
+    with trees(workers) as made, ThreadPoolExecutor(workers) as pool:
+        covered = CoverageMap({}, {}) if named_tests else CoverageMap.read(LATEST, made[0].collected())
+        for tree in made:
+            free.put(tree)
+        waiting = {pool.submit(outcome, mutant): (n, mutant) for n, mutant in mutants.items()}
+        for done in as_completed(waiting):
+            number, mutant = waiting[done]
+            counts[done.result().what] += 1
+            print(f"{number:4} {_said(mutant, done.result())}", flush=True)
     decided = len(mutants) - counts["equivalent"]
     share = 100 * counts["killed"] / max(1, decided)
     print(f"{dict(counts)}; {share:.1f} % of {decided} decided were killed")
-    return survivors
+    return counts["survived"] + counts["not run"]
+
+
+def _said(mutant: Mutant, outcome: Outcome) -> str:
+    why = f"\n     {outcome.why}" if outcome.why else ""
+    return f"{outcome.what:10} line {mutant.line} of {mutant.name}{why}"
 
 
 def options(arguments: Sequence[str]) -> argparse.Namespace:
@@ -135,6 +84,10 @@ def options(arguments: Sequence[str]) -> argparse.Namespace:
     running.add_argument("--sample", type=int, default=30)
     running.add_argument("--seed", type=int, default=1)
     running.add_argument("--after", type=int, default=0, metavar="N", help="go on after the first N of the sample")
+    running.add_argument("--numbers", type=int, nargs="*", default=[], help="only these of the sample")
+    running.add_argument("--seconds", type=float, default=60.0, help="of tests for a mutant that none of them kills")
+    running.add_argument("--workers", type=int, default=2, help="so many mutants at a time")
+    running.add_argument("--tests", nargs="*", default=[], help="with these tests, instead of those that run the line")
     return parser.parse_args(arguments)
 
 
@@ -152,7 +105,8 @@ def main(arguments: Sequence[str]) -> int:
     valid = (mutant for mutant in shuffled if is_valid(mutant, (ROOT / mutant.path).read_bytes()))
     sample = list(islice(valid, asked.sample))
     print(f"{len(sample)} of {len(found)} mutants, seed {asked.seed}")
-    return 1 if run(sample[asked.after :], CoverageMap.read(LATEST)) else 0
+    wanted = asked.numbers or range(asked.after + 1, len(sample) + 1)
+    return 1 if run({n: sample[n - 1] for n in wanted}, asked.tests, asked.seconds, asked.workers) else 0
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +17,8 @@ from tools.mutants.contexts import FOLDER_VARIABLE
 
 ROOT = Path(__file__).parents[2]
 LATEST = ROOT / ".mutants"
+_MOST_TESTS = 400
+_AT_A_TIME = 5
 
 
 def write_map(folder: Path, tests: Sequence[str], workers: int) -> int:
@@ -41,25 +43,58 @@ class CoverageMap:
     _of_module: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
     @classmethod
-    def read(cls, folder: Path) -> CoverageMap:
+    def read(cls, folder: Path, there: Container[str]) -> CoverageMap:
+        """What was written, of those tests that are still there."""
         data = coverage.CoverageData(basename=str(folder / "lines"))
         data.read()
         seconds: dict[str, float] = defaultdict(float)
         for path in folder.glob("seconds-*.json"):
-            seconds |= json.loads(path.read_text())
+            seconds |= {test: took for test, took in json.loads(path.read_text()).items() if test in there}
         tests: dict[str, dict[int, list[str]]] = {}
         for file in data.measured_files():
             lines = data.contexts_by_lineno(file)
-            tests[str(Path(file).relative_to(ROOT))] = {n: [c for c in cs if c] for n, cs in lines.items()}
+            tests[str(Path(file).relative_to(ROOT))] = {n: [c for c in cs if c in there] for n, cs in lines.items()}
         return cls(tests, seconds)
 
+    def chosen(self, module: str, line: int, most_seconds: float) -> list[str]:
+        """The tests that a mutant of a line is tried against, those first that are likely to notice it."""
+        return chosen(in_order(module, self.covering(module, line), self.seconds), self.seconds, most_seconds)
+
     def covering(self, module: str, line: int) -> list[str]:
-        """Tests of a line; of the whole module for one that runs at its import."""
-        found = self.tests.get(module, {}).get(line, [])
-        return sorted(found or self._all_of(module), key=lambda test: self.seconds.get(test, 0.0))
+        """Tests of a line; of the whole module for one that runs at its import; those of the package for a module that
+        runs in processes of its own only.
+        """
+        return self.tests.get(module, {}).get(line, []) or self._all_of(module) or self._of_package(module)
+
+    def _of_package(self, module: str) -> list[str]:
+        return [test for test in self.seconds if f"/{Path(module).parent.name}/" in test]
 
     def _all_of(self, module: str) -> list[str]:
         if module not in self._of_module:
             lines = self.tests.get(module, {}).values()
             self._of_module[module] = sorted({test for tests in lines for test in tests})
         return self._of_module[module]
+
+
+def in_order(module: str, tests: Iterable[str], seconds: Mapping[str, float]) -> list[str]:
+    """The tests of the module's own package first. Of each file the fastest few, then of each the next few: what of a
+    file is tried first costs its import, which takes longer than most tests.
+    """
+    package = Path(module).parent.name
+    by_file: dict[str, list[str]] = defaultdict(list)
+    for test in sorted(tests, key=lambda each: (seconds.get(each, 0.0), each)):
+        by_file[test.partition("::")[0]].append(test)
+    files = {file: number for number, file in enumerate(by_file)}
+    ranks = {test: (rank // _AT_A_TIME, files[file], rank) for file in files for rank, test in enumerate(by_file[file])}
+    return sorted(ranks, key=lambda test: (f"/{package}/" not in test, ranks[test]))
+
+
+def chosen(tests: Sequence[str], seconds: Mapping[str, float], most_seconds: float) -> list[str]:
+    """Of these tests the first, for so long altogether."""
+    taken, total = list[str](), 0.0
+    for test in tests[:_MOST_TESTS]:
+        total += seconds.get(test, 0.0)
+        if total > most_seconds and taken:
+            break
+        taken.append(test)
+    return taken

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 COMPARISONS: dict[type[ast.cmpop], str] = {
@@ -43,6 +44,8 @@ class Mutant:
     end: int
     before: str
     after: str
+    code: str = ""
+    """The line of code where it begins."""
 
     @property
     def name(self) -> str:
@@ -63,9 +66,8 @@ class Source:
     def __init__(self, path: Path, data: bytes) -> None:
         self.path, self.data = path, data
         self.tree = ast.parse(data)
-        self._starts = [0]
-        for line in data.splitlines(keepends=True):
-            self._starts.append(self._starts[-1] + len(line))
+        self._lines = data.splitlines(keepends=True)
+        self._starts = list(accumulate(map(len, self._lines), initial=0))
 
     def offset(self, line: int, column: int) -> int:
         return self._starts[line - 1] + column
@@ -80,7 +82,8 @@ class Source:
 
     def replaced(self, node: ast.expr | ast.stmt, after: str) -> Mutant:
         start, end = self.span(node)
-        return Mutant(self.path, node.lineno, start, end, self.text(start, end), after)
+        code = self._lines[node.lineno - 1].decode().strip()
+        return Mutant(self.path, node.lineno, start, end, self.text(start, end), after, code)
 
     def between(self, whole: ast.expr, left: ast.expr, right: ast.expr, after: str) -> Mutant:
         """Of an expression, with another operator between two of its operands."""
@@ -90,7 +93,7 @@ class Source:
         gap = self.text(stop, begin)
         opening, closing = ")" * gap.count(")"), "(" * gap.count("(")
         changed = f"{self.text(start, stop)}{opening} {after} {closing}{self.text(begin, end)}"
-        return Mutant(self.path, whole.lineno, start, end, self.text(start, end), changed)
+        return self.replaced(whole, changed)
 
 
 def mutants_of(path: Path, data: bytes) -> list[Mutant]:

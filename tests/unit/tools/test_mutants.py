@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.mutants.__main__ import chosen, modules
+from tools.mutants.__main__ import all_mutants, modules, verdicts
+from tools.mutants.coverage_map import ROOT, chosen, in_order
 from tools.mutants.mutations import Mutant, is_valid, mutants_of
 
 PATH = Path("src/x.py")
@@ -95,6 +96,20 @@ def test_what_is_generated_is_not_changed() -> None:
 
 def test_the_fastest_tests_up_to_a_minute() -> None:
     seconds = {"a": 0.1, "b": 30.0, "c": 40.0}
-    assert chosen(["a", "b", "c"], seconds) == ["a", "b"]
-    assert chosen(["c"], {"c": 100.0}) == ["c"]
-    assert chosen([], seconds) == []
+    assert chosen(["a", "b", "c"], seconds, 60.0) == ["a", "b"]
+    assert chosen(["c"], {"c": 100.0}, 60.0) == ["c"]
+    assert chosen([], seconds, 60.0) == []
+
+
+def test_tests_of_the_package_come_first_and_a_few_of_each_file() -> None:
+    own, other, elsewhere = ([f"{file}::{n}" for n in range(7)] for file in ("t/graph/a.py", "t/graph/b.py", "t/c.py"))
+    seconds = {test: n / 10 for n, test in enumerate([*elsewhere, *own, *other])}
+    wanted = [*own[:5], *other[:5], *own[5:], *other[5:], *elsewhere]
+    assert in_order("src/singletable/graph/read.py", seconds, seconds) == wanted
+
+
+def test_each_verdict_is_of_a_mutant_that_there_is() -> None:
+    paths = {ROOT / name.partition(":")[0] for name, _ in verdicts()}
+    there = {(mutant.name, mutant.code) for mutant in all_mutants(sorted(paths))}
+    assert set(verdicts()) <= there
+    assert all(len(why) > 20 for why in verdicts().values())
