@@ -87,10 +87,6 @@ def test_a_store_without_conditions_is_found_out() -> None:
     assert disorders(history) != []
 
 
-def test_a_seed_gives_the_same_history_again() -> None:
-    assert histories(3, 250) == histories(3, 250)
-
-
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 def test_a_long_history_has_one_order(request: pytest.FixtureRequest) -> None:

@@ -52,13 +52,13 @@ class Unfinished(SingletableError):
 
 @dataclass(eq=False)
 class Execution:
-    """Runs claimed tasks for one worker. `held` are the claims whose functions run, for the heartbeat."""
+    """Runs claimed tasks for one worker. `held` are the claims whose functions run, the oldest first."""
 
     port: Port
     tasks: TaskEntities
     functions: Mapping[str, TaskFunction[...]]
     lease_seconds: float
-    held: set[Claimed] = field(default_factory=set[Claimed])
+    held: dict[Claimed, None] = field(default_factory=dict[Claimed, None])
 
     def running_keys(self) -> set[tuple[str, str]]:
         """The primary keys of what runs here. Where the wall clock was set on, their leases seem to be over."""
@@ -67,11 +67,11 @@ class Execution:
     async def run(self, item: TaskItem, claim_time: ClaimTime, counts: Counts) -> None:
         """Run a task that was claimed, and write what became of it."""
         claimed = Claimed(self.tasks, item, claim_time)
-        self.held.add(claimed)
+        self.held[claimed] = None
         try:
             error = await self._error_of(claimed)
         finally:
-            self.held.discard(claimed)
+            del self.held[claimed]
         try:
             await self._settle(claimed, error, counts)
         except ClaimLost:
