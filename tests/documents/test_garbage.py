@@ -294,6 +294,24 @@ def test_a_run_deletes_only_by_its_own_rows(memory: Documents[Project]) -> None:
     scene.settle()
 
 
+def test_what_is_referred_to_again_is_condemned_no_more(memory: Documents[Project]) -> None:
+    """By a mutation that waits: it comes when the contents are condemned, and before they are looked for again."""
+    memory.create("o1", "p1")
+    refs = memory.store("p1", Project.shapes, GARBAGE)
+    port: Any = SteppingPort(memory.db.port)  # type: ignore[arg-type]
+    collector = Stepped(flows.collect_garbage(port, memory.context, "p1"))
+    while len(_condemned(memory, "p1")) < len(GARBAGE):
+        collector.step()
+    memory.submit("p1", [link_shape(id="l", shape=refs[0]).by("c", 2)])  # waits for 1
+    found = collector.finish()
+    assert (found.deleted, found.kept, found.left) == (2, 1, 0)
+    assert _condemned(memory, "p1") == []
+    memory.apply("p1", [note(word="1").by("c", 1)])
+    memory.process("p1")
+    assert memory.head("p1").shapes.all() == {"l": GARBAGE[0]}
+    assert memory.check("p1") == []
+
+
 def _condemned(docs: Documents[Project], id: str) -> list[Any]:
     kind = docs.context.model.rows.condemned
     return docs.db.run(records.read_all(docs.db.port, kind.by_content(id, ANY)))

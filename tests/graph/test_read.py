@@ -128,8 +128,9 @@ async def test_a_walk_ends_in_a_cycle_and_at_its_limit(graph: Any, budget: Any) 
     assert [(hop, node.id) for hop, node in found] == [(0, "g118"), (1, "g119"), (2, "g000"), (3, "g001")]
     everything = await bound(graph).walk(start, Subgoal.to(Goal), hops=500)
     assert [hop for hop, _ in everything] == list(range(120))
-    with pytest.raises(InvalidRequest, match="more than 50 nodes"):
+    with pytest.raises(InvalidRequest, match="more than 50 nodes") as refused:
         await bound(graph).walk(start, Subgoal.to(Goal), hops=500, limit=50)
+    assert (refused.value.operation, refused.value.hint) == ("walk", "Fewer hops, or a higher limit.")
     assert await bound(graph).walk(Goal.by_id("nothing"), Subgoal.to(Goal), hops=2) == []
 
 

@@ -94,7 +94,7 @@ class MixedReader:
         attribute = models[0].table.definition.type_attribute
         self.attribute = attribute
         self.peek: Any = msgspec.defstruct(
-            "Peek", [("type", wire_struct("S", str))], rename={"type": attribute}, gc=False, kw_only=True
+            "Peek", [("type", wire_struct("S", str))], rename={"type": attribute}, gc=False
         )
         self._peek = json_decoder(self.peek).decode
 

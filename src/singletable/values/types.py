@@ -143,7 +143,7 @@ class NestedPlan(Plan, frozen=True, eq=False):
         if self.kind not in _nested:
             token = _under_way.set((*_under_way.get(), self.kind))
             try:
-                hints = get_type_hints(self.kind, include_extras=True)
+                hints = get_type_hints(self.kind)
                 fields = [make_field(f.name, hints[f.name], f) for f in dataclasses.fields(self.kind)]
                 _nested[self.kind] = Codec(self.kind, fields)
             finally:

@@ -13,6 +13,7 @@ from singletable import errors
 from singletable.flow import Meter
 from singletable.wire import FetchedCredentials, RetryPolicy, Timeouts, read_fault
 from singletable.wire.credentials import Credentials
+from singletable.wire.retry import RetryBudget
 from tests.fakes.scripted_server import (
     Action,
     ScriptedServer,
@@ -174,6 +175,17 @@ async def test_a_server_that_hangs(client: Client, server: ScriptedServer) -> No
     with pytest.raises(errors.OutcomeUnknown):
         await client.run(client.port(timeouts=SHORT).send(ADD))
     assert server.operations == ["GetItem", "GetItem", "UpdateItem"]
+
+
+async def test_a_retry_after_no_answer_costs_more_than_one_after_a_cut(client: Client, server: ScriptedServer) -> None:
+    """What waits for long loads a service that fails, and its clients, the most."""
+    spent = list[float]()
+    for trouble in (cut, hang):
+        port = client.port(timeouts=SHORT)
+        server.plan(trouble, trouble)
+        await client.run(port.send(READ))
+        spent.append(RetryBudget.CAPACITY - port._delivery.budget.left)
+    assert spent == [RetryBudget.RETRY, RetryBudget.TIMEOUT_RETRY]  # each twice, and the last one given back
 
 
 async def test_a_trickle_does_not_outlast_the_patience(client: Client, server: ScriptedServer) -> None:
