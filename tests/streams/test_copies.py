@@ -147,6 +147,30 @@ async def test_a_late_writer_puts_nothing_old_over_a_newer_copy(shell: Shell, ch
     assert await names(shell) == {"m1": "Second"}
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["its source first", "its holder first"])
+def test_the_changes_of_one_transaction_come_in_either_order(engine: Database, changes: Changes, order: Any) -> None:
+    """A source gets another name, and in the same transaction somebody joins with the old one."""
+    handle, id = ChangeWorker(engine, changes).lambda_handler(), f"either-{order[0]}"
+    engine.create(Club(club_id=id, name="Old"))
+    engine.create(Member(club_id=id, email="m1", club_name="Old"))
+    keys: tuple[Any, ...] = (Club.by_id(id), Member.of_club(id, "m2"))
+    before = [engine.run(stored(engine.port, key)) for key in keys]
+    with engine.transaction() as tx:
+        tx.update(Club.by_id(id), attr(Club.name).set("New"))
+        tx.create(Member(club_id=id, email="m2", club_name="Old"))
+    images = [(old, engine.run(stored(engine.port, key))) for old, key in zip(before, keys, strict=True)]
+    for number in order:
+        assert handle({"Records": [lambda_record(number + 1, *images[number])]}, None) == {"batchItemFailures": []}
+    assert {m.email: m.club_name for m in engine.all(Member.of_club(id).consistent())} == {"m1": "New", "m2": "New"}
+
+
+def lambda_record(number: int, old: Any, new: Any) -> dict[str, Any]:
+    images = {"OldImage": old, "NewImage": new} if old else {"NewImage": new}
+    data = {"Keys": {name: new[name] for name in ("pk", "sk")}, "SequenceNumber": str(number), **images}
+    event = "MODIFY" if old else "INSERT"
+    return {"eventName": event, "eventSource": "aws:dynamodb", "dynamodb": data}
+
+
 async def test_a_source_that_is_made_anew_counts_from_one_again(shell: Shell, changes: Changes) -> None:
     club = Club(club_id="c1", name="First")
     await shell.create(club)

@@ -32,10 +32,12 @@ class Reading:
         self.changes = Changes(noted, name=f"refused-{next(NAMES)}")
         self.handled: list[str] = []
         self.gaps: list[Any] = []
+        self.told: list[str] = []
+        """What was handled and, as a reason, each gap: in order."""
         self.is_to_stop = False
         self.changes.on(Note).inserted(self.handle)
         self.changes.on(Note).modified(self.handle)
-        self.changes.on_gap(self.gaps.append)
+        self.changes.on_gap(self.miss)
         db = simulated(self.world, engine, self.script, "w")
         flow: Any = simulated_worker(db, self.changes).run(
             stop=lambda: self.is_to_stop, signals=False, lease_seconds=2.0
@@ -44,6 +46,11 @@ class Reading:
 
     def handle(self, change: Inserted[Note] | Modified[Note]) -> None:
         self.handled.append(change.sequence)
+        self.told.append(change.sequence)
+
+    def miss(self, gap: Any) -> None:
+        self.gaps.append(gap)
+        self.told.append(gap.reason)
 
     def write(self, *keys: str) -> list[str]:
         return [pad_sequence_number(self.script.write(key, 1, self.world.now)) for key in keys]
@@ -124,6 +131,7 @@ def test_trimmed_records_are_reported_and_the_rest_is_read(engine: Database, ope
     (gap,) = reading.gaps
     assert (gap.reason, gap.after) == ("trimmed", written[0])
     assert set(reading.handled) == set(written)
+    assert reading.told.index("trimmed") < reading.told.index(written[1]), "told before what is behind it is handled"
 
 
 def test_a_shard_that_has_gone_while_it_was_read_is_a_gap(engine: Database) -> None:

@@ -379,6 +379,21 @@ async def test_many_are_run_in_any_number_of_looks(bench: Bench) -> None:
     assert await bench.findings() == []
 
 
+async def test_no_more_run_at_once_than_asked_for(bench: Bench) -> None:
+    inside = set[int]()
+
+    @bench.task
+    async def read(number: int) -> None:
+        inside.add(number)
+        bench.ran.append(len(inside))
+        await bench.shell.get(bench.counter.by_id("a"))
+        inside.remove(number)
+
+    await bench.add(*(bench.tasks.after(seconds(0), read(number)) for number in range(40)))
+    assert (await bench.drain(at_once=3)).done == 40
+    assert 1 < max(bench.ran) <= 3
+
+
 @pytest.mark.parametrize(("key", "name"), [(("pk", "sk"), "id"), (("id", "rng"), "taskId")])
 async def test_a_task_stores_its_id_beside_the_tables_key(
     kind: str, engine_url: str, key: tuple[str, str], name: str

@@ -67,7 +67,10 @@ def test_no_enabled_method_fails_at_once_and_says_so(world: World) -> None:
 def test_no_time_for_an_answer_fails_after_the_last_method(world: World) -> None:
     search = world.open((Kind.EMAIL, 0), answer_seconds=0)
     world.drain()
-    assert world.now(search).status is Status.FAILED
+    ended = world.now(search)
+    assert ended.status is Status.FAILED
+    assert ended.resolution is not None
+    assert ended.resolution.how == NO_ANSWER
 
 
 def test_the_plan_is_a_copy(world: World) -> None:

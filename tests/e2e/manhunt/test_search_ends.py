@@ -96,8 +96,10 @@ class Meddled:
             hook()
 
 
-def answer_or_cancel(world: World, search: Search, how: str) -> Callable[[], object]:
-    def end() -> None:
+def answer_or_cancel(world: World, search: Search, how: str) -> Callable[[], bool]:
+    """Whether it ended the search."""
+
+    def end() -> bool:
         ways = {
             "answered": lambda: world.app.answer(search.search_id, 0, how="link"),
             "cancelled": lambda: world.app.cancel(DOMAIN, search.search_id, by="grace"),
@@ -105,7 +107,8 @@ def answer_or_cancel(world: World, search: Search, how: str) -> Callable[[], obj
         try:
             ways[how]()
         except (AlreadyEnded, NoSuchAttempt):
-            return
+            return False
+        return True
 
     return end
 
@@ -129,6 +132,30 @@ def test_an_end_at_any_request_of_the_worker_is_the_only_one(world: World, how: 
         _check_end(world, search, seen)
     assert at > 10
     assert Status(how) in seen
+
+
+@pytest.mark.parametrize(("one", "other"), [("answered", "cancelled"), ("cancelled", "answered")])
+def test_of_two_who_end_a_search_at_once_one_does(world: World, one: str, other: str) -> None:
+    """The other comes just before each request of the one: who is later is told so, and changes nothing."""
+    meddled, at, ended_by = Meddled(world), 0, set[str]()
+    while True:
+        search = world.open(*USUAL)
+        world.drain()
+        meddled.count, meddled.at, meddled.hook = 0, at, answer_or_cancel(world, search, other)
+        was_first = answer_or_cancel(world, search, one)()
+        if meddled.at >= 0:
+            break  # the one was through before that request
+        at += 1
+        final = world.now(search)
+        assert final.status is Status(one if was_first else other)
+        ended_by.add(final.status.value)
+        world.later(3600)
+        assert world.now(search) == final
+        assert sum(attempt.answered_at is not None for attempt in world.attempts(search)) == (
+            final.status is Status.ANSWERED
+        )
+    assert at > 1
+    assert other in ended_by
 
 
 def _check_end(world: World, search: Search, seen: set[Status]) -> None:

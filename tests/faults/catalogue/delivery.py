@@ -52,7 +52,7 @@ _QUEUES = (
     Entry(
         "F-G6",
         "A process is killed after it stored mutations and before it sent the message.",
-        "The next push, pull or change of the document applies them.",
+        "The next push or pull of the document applies them.",
         (
             "sync/test_processors.py::test_what_a_crash_left_is_applied_by_the_next_pull",
             "sync/test_processors.py::test_what_a_crash_left_is_applied_by_the_next_push",
@@ -62,14 +62,17 @@ _QUEUES = (
         "F-G7",
         "An id of a project or client is no legal id of a message or group.",
         "It is encoded, and different ids stay different.",
-        ("queues/test_queues.py::test_ids_are_legal_and_no_two_the_same",),
+        (
+            "queues/test_queues.py::test_ids_are_legal_and_no_two_the_same",
+            "queues/test_queues.py::test_a_group_stays_in_order_and_stops_at_a_failure",
+        ),
     ),
 )
 _STREAMS = (
     Entry(
         "F-H1",
         "A batch of changes is delivered twice.",
-        "Handlers may be called again, in the same order, and never for what was not handled before.",
+        "Handlers may be called again, from an earlier change on and in the same order. None is left out.",
         (
             "streams/test_shards.py::test_each_change_is_handled_in_its_items_order",
             "e2e/manhunt/test_escalation.py::test_a_beginning_that_is_told_twice_is_one",
@@ -81,6 +84,7 @@ _STREAMS = (
         "Only the changes of one item are in order; copies are written by version, whatever comes first.",
         (
             "streams/test_shards.py::test_each_change_is_handled_in_its_items_order",
+            "streams/test_copies.py::test_the_changes_of_one_transaction_come_in_either_order",
             "streams/test_copies.py::test_a_late_writer_puts_nothing_old_over_a_newer_copy",
         ),
     ),
@@ -89,6 +93,7 @@ _STREAMS = (
         "A handler fails for one item, again and again.",
         "Later changes of that item wait, others do not. After its tries it becomes a dead letter.",
         (
+            "streams/test_worker.py::test_a_passing_failure_is_tried_again_in_order",
             "streams/test_worker.py::test_poison_becomes_a_dead_letter",
             "streams/test_memory.py::test_what_is_done_is_not_held_behind_what_fails",
         ),
@@ -139,7 +144,11 @@ _STREAMS = (
         "F-H9",
         "An item is deleted because it expired.",
         "That is another event than a deletion by a program.",
-        ("streams/test_events.py::test_what_is_deleted_after_its_time_has_expired",),
+        (
+            "streams/test_events.py::test_what_is_deleted_after_its_time_has_expired",
+            "streams/test_lambda.py::test_an_event_of_aws_reaches_its_handlers",
+            "unit/operations/test_stream.py::test_a_record_of_another_author_is_no_expiry",
+        ),
     ),
     Entry(
         "F-H10",

@@ -59,6 +59,7 @@ _DOCUMENTS = (
         (
             "documents/test_poison.py::test_an_unknown_error_of_the_blob_store_rejects_nothing",
             "documents/test_blobs.py::test_a_blob_that_is_not_what_it_was_is_one_clear_error_and_nothing_is_lost",
+            "documents/test_table_fails.py::test_a_table_that_fails_at_any_request_rejects_nothing",
             "sync/test_poison.py::test_what_cant_be_decided_is_not_decided",
         ),
     ),
@@ -141,6 +142,8 @@ _DOCUMENTS = (
         "What only the newer one knows waits for it, for a bounded time, and delays no other client.",
         (
             "documents/test_two_versions.py::test_a_mutation_that_only_the_new_program_knows_waits_for_it",
+            "documents/test_two_versions.py::test_one_that_no_program_knows_is_rejected_in_the_end",
+            "documents/test_two_versions.py::test_many_waiting_clients_delay_no_other_client",
             "documents/test_two_versions.py::test_a_newer_content_makes_an_old_program_wait_and_no_other",
             "sync/test_http.py::test_client_code_that_is_no_longer_served_must_reload",
         ),
@@ -195,6 +198,7 @@ _BLOBS = (
         "Corrupt names it; no more than the limit is unpacked; no mutation is lost.",
         (
             "documents/test_blobs.py::test_a_blob_that_is_not_what_it_was_is_one_clear_error_and_nothing_is_lost",
+            "documents/test_blobs.py::test_a_bomb_is_unpacked_no_further_than_the_limit",
             "documents/test_blobs.py::test_a_foreign_blob_under_the_name_of_a_new_one_is_found_before_the_commit",
         ),
     ),

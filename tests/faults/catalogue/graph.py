@@ -46,7 +46,7 @@ _GRAPH = (
     Entry(
         "F-E6",
         "Several writers rewire a ring of nodes at random, under faults.",
-        "It is one ring at all times.",
+        "It is still one ring when all are through, and each node has one edge.",
         (
             "graph/test_concurrency.py::test_a_ring_stays_a_ring",
             "graph/test_concurrency.py::test_a_ring_stays_a_ring_for_long",

@@ -111,7 +111,12 @@ _LIMITS = (
         "F-D5",
         "A key is longer than 2048 or 1024 bytes, or empty.",
         "It is refused by its bytes before it is sent.",
-        ("property/test_key_text.py::test_a_key_over_its_limit_is_refused",),
+        (
+            "property/test_key_text.py::test_a_key_over_its_limit_is_refused",
+            "engine/test_refusals.py::test_no_write_takes_it",
+            "engine/test_refusals.py::test_no_update_takes_it",
+            "engine/test_refusals.py::test_what_is_just_within_the_rules",
+        ),
     ),
     Entry(
         "F-D6",
@@ -128,6 +133,7 @@ _LIMITS = (
             "unit/expressions/test_refusals.py::test_a_text_over_4_kb_is_refused_wherever_it_stands",
             "unit/expressions/test_refusals.py::test_a_path_has_32_steps_at_most",
             "engine/test_limits.py::test_is_in_takes_a_hundred",
+            "engine/test_refusals.py::test_no_write_takes_it",
             "property/test_codecs.py::test_more_than_38_digits_are_refused",
         ),
     ),

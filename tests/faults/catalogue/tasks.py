@@ -84,7 +84,10 @@ _TASKS = (
         "F-I9",
         "Two people end a search, or one ends what has ended.",
         "One end is stored, and stays.",
-        ("e2e/manhunt/test_search_ends.py::test_what_has_ended_stays_as_it_ended",),
+        (
+            "e2e/manhunt/test_search_ends.py::test_of_two_who_end_a_search_at_once_one_does",
+            "e2e/manhunt/test_search_ends.py::test_what_has_ended_stays_as_it_ended",
+        ),
     ),
     Entry(
         "F-I10",
@@ -102,6 +105,7 @@ _TASKS = (
         "The oldest run first, a bounded number concurrently, and all end once.",
         (
             "tasks/test_tasks.py::test_the_oldest_come_first",
+            "tasks/test_tasks.py::test_no_more_run_at_once_than_asked_for",
             "tasks/test_tasks.py::test_many_are_run_in_any_number_of_looks",
             "e2e/manhunt/test_cli.py::test_a_thousand_searches_at_once_all_end_once",
         ),
