@@ -7,7 +7,7 @@ from urllib.parse import quote
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from examples.projects.board.merge_report import choices_in, report_of
+from examples.projects.board.merge_report import choices_in, report_of, side_of
 from examples.projects.board.rendering import render
 from examples.projects.board.requests import App, Caller
 from examples.projects.board.service import Boards
@@ -53,7 +53,8 @@ async def merge(app: App, caller: Caller, project_id: str, form: Form) -> HTMLRe
     """Merge another board into this one. Where both changed something, the report asks which to keep."""
     source = form.text("from")
     try:
-        found = await app.merge(caller, source, onto=project_id, choose=choices_in(form.pairs))
+        prefer = side_of(form.text("prefer"))
+        found = await app.merge(caller, source, onto=project_id, prefer=prefer, choose=choices_in(form.pairs))
     except InvalidRequest:
         return await _page(app, caller, project_id, Invalid("these two boards have no version in common"))
     return render(

@@ -34,7 +34,7 @@ class Entry:
     field: str
     title: str
     rows: Sequence[Row]
-    """Those attributes that differ. None where the reader may not see the item."""
+    """Those attributes that differ."""
 
 
 def report_of(conflicts: Sequence[ConflictOut]) -> list[Entry]:
@@ -45,10 +45,16 @@ def choices_in(fields: Sequence[tuple[str, str]]) -> Choices:
     """The sides that a form chose, by collection and id. Another value is no choice."""
     found: dict[tuple[str, str], Side] = {}
     for name, value in fields:
-        if name.startswith(CHOICE) and value in ("ours", "theirs"):
+        side = side_of(value)
+        if name.startswith(CHOICE) and side is not None:
             collection, _, id = name.removeprefix(CHOICE).partition("/")
-            found[collection, id] = "ours" if value == "ours" else "theirs"
+            found[collection, id] = side
     return found
+
+
+def side_of(value: str) -> Side | None:
+    """The side that a field chose; None for any other value."""
+    return "ours" if value == "ours" else "theirs" if value == "theirs" else None
 
 
 def _title(conflict: ConflictOut) -> str:
@@ -62,8 +68,6 @@ def _title(conflict: ConflictOut) -> str:
 
 def _rows(conflict: ConflictOut) -> list[Row]:
     sides = (conflict.base, conflict.ours, conflict.theirs)
-    if all(side is None for side in sides):
-        return []
     if any(side is not None and not isinstance(side, dict) for side in sides):
         return [Row("", *map(_shown, sides))]
     maps = [cast("dict[str, Any]", side or {}) for side in sides]

@@ -139,18 +139,16 @@ class ConflictOut(BaseModel):
     theirs: Item
 
 
-class TakenOut(BaseModel):
-    collection: str
-    id: str
-
-
 class MergeOut(BaseModel):
     """`merged` is false where conflicts are left: then nothing was written. `version` is null where nothing was new."""
 
     merged: bool
     version: int | None
-    taken: list[TakenOut]
+    taken: int
+    """How many changes were taken. The difference of the versions lists those that a user may see."""
     conflicts: list[ConflictOut]
+    hidden: int
+    """How many conflicts more there are, of items that others alone see. `prefer` decides them."""
 
 
 class TagIn(BaseModel):
@@ -186,6 +184,9 @@ class ItemChangeOut(BaseModel):
 
 
 class ItemHistoryOut(BaseModel):
-    """Newest first. It goes on in the board that this one was branched from."""
+    """Newest first. It goes on in the board that this one was branched from.
+
+    Older ones: ask the last one's `project`, with its `version` as `before`.
+    """
 
     changes: list[ItemChangeOut]

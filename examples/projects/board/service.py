@@ -29,9 +29,9 @@ from examples.projects.board.schemas import (
     SnapshotOut,
     TagOut,
     TagsOut,
-    TakenOut,
     VersionOut,
 )
+from examples.projects.board.visible_changes import COLLECTIONS, visible_changes
 from examples.projects.errors import Missing, Refused
 from examples.projects.model import Project
 from examples.projects.rights import is_seen_by, organisation_of
@@ -163,32 +163,19 @@ class Boards:
         version = found.outcome.version if found.outcome is not None else None
         if version is not None:
             self.sync.notify(onto, version)
-        taken = [TakenOut(collection=collection, id=item) for collection, item in found.taken]
         conflicts = await self._conflicts(user, found)
-        return MergeOut(merged=found.is_merged, version=version, taken=taken, conflicts=conflicts)
+        hidden = len(found.conflicts) - len(conflicts)
+        return MergeOut(
+            merged=found.is_merged, version=version, taken=len(found.taken), conflicts=conflicts, hidden=hidden
+        )
 
     async def _conflicts(self, user: str, found: Merge) -> list[ConflictOut]:
-        """Conflicts with the contents of the three versions. Of what is another's alone none is shown."""
+        """Conflicts with the contents of the three versions, without those of items that are another's alone."""
         if not found.conflicts:
             return []
-        base, ours, theirs = [
-            await self._contents(place, found.conflicts) for place in (found.base, found.ours, found.theirs)
-        ]
-
-        def side(each: Conflict, contents: Mapping[tuple[str, str], Any], scalar: Any) -> Any:
-            content = contents.get((each.collection, each.id)) if each.collection else scalar
-            return content if is_seen_by(user, content) else None
-
-        return [
-            ConflictOut(
-                collection=each.collection,
-                id=each.id,
-                base=side(each, base, each.base),
-                ours=side(each, ours, each.ours),
-                theirs=side(each, theirs, each.theirs),
-            )
-            for each in found.conflicts
-        ]
+        places = (found.base, found.ours, found.theirs)
+        contents = [await self._contents(place, found.conflicts) for place in places]
+        return [shown for each in found.conflicts if (shown := _conflict(user, each, contents)) is not None]
 
     async def _contents(self, place: Place, conflicts: Sequence[Conflict]) -> Mapping[tuple[str, str], Any]:
         board = await self.documents.at(place.document_id, version=place.number)
@@ -218,16 +205,15 @@ class Boards:
         await self.documents.untag(id, name)
 
     async def item_history(self, user: str, id: str, item: str, *, limit: int, before: int | None) -> ItemHistoryOut:
-        """Who changed an item, as `shapes/s1`. Missing where it names no collection, or is another's alone now."""
-        board = _own(user, await self.documents.head(id))
+        """Who changed an item, as `shapes/s1`: the changes before or after which the user could see it.
+
+        Missing where it names no collection. An item that is another's alone looks like one that never was.
+        """
+        await self._check(user, id)
         name, _, item_id = item.partition("/")
-        collections: dict[str, Any] = {"shapes": Project.shapes, "comments": Project.comments}
-        if name not in collections:
+        if name not in COLLECTIONS or not item_id:
             raise Missing(item)
-        items: Items[Any] = board.shapes if name == "shapes" else board.comments
-        if item_id in items and not _seen(user, await self.documents.load(items, [item_id])):
-            raise Missing(item)
-        found = await self.documents.item_history(id, collections[name], item_id, limit=limit, before=before)
+        found = await visible_changes(self.documents, user, id, name, item_id, limit, before)
         return ItemHistoryOut(changes=[_change(each) for each in found])
 
     async def delete(self, user: str, id: str) -> None:
@@ -280,6 +266,18 @@ def _listed(board: Project) -> ProjectOut:
 def _branch(board: Project, origin: Place | None) -> BranchOut:
     place = None if origin is None else OriginOut(project=origin.document_id, version=origin.number)
     return BranchOut(**_listed(board).model_dump(), origin=place)
+
+
+def _conflict(user: str, conflict: Conflict, contents: Sequence[Mapping[tuple[str, str], Any]]) -> ConflictOut | None:
+    """A conflict as a user sees it. None where each of its contents is another's alone."""
+    sides: list[Any] = [conflict.base, conflict.ours, conflict.theirs]
+    if conflict.collection:
+        stored = [own.get((conflict.collection, conflict.id)) for own in contents]
+        sides = [content if is_seen_by(user, content) else None for content in stored]
+        if all(side is None for side in sides):
+            return None
+    base, ours, theirs = sides
+    return ConflictOut(collection=conflict.collection, id=conflict.id, base=base, ours=ours, theirs=theirs)
 
 
 def _version(row: Version) -> VersionOut:

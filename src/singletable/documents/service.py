@@ -210,8 +210,9 @@ class Documents(Generic[D]):
     ) -> list[ItemChange]:
         """The versions that changed an item, newest first, each with the mutations that did and who made them.
 
-        As in `item_history("p1", Project.shapes, "s1")`; `before` goes on from the last one's version. Goes on in the
-        document that this one was branched from. Reads each version, and all hashes of the collection. NotFound.
+        As in `item_history("p1", Project.shapes, "s1")`. Goes on in the document that this one was branched from, so
+        older changes are those of the last one's `document_id`, with its `version` as `before`. Reads each version, and
+        all hashes of the collection. NotFound.
         """
         name = collection_model(self.context, collection).name
         return self.db.run(flows.item_history(self.db.port, self.context, document_id, name, id, limit, before))

@@ -38,8 +38,9 @@ async def test_a_branch_is_merged_where_both_changed_other_things(demo: Applicat
         {
             "merged": True,
             "version": 3,
-            "taken": [{"collection": "shapes", "id": "s1"}, {"collection": "", "id": "name"}],
+            "taken": 2,
             "conflicts": [],
+            "hidden": 0,
         },
     )
     head = (await demo.anybody.get(f"/api/projects/{id}")).json()
@@ -58,11 +59,12 @@ async def test_a_conflict_is_shown_with_its_three_contents(demo: Application) ->
     assert left.json() == {
         "merged": False,
         "version": None,
-        "taken": [],
+        "taken": 0,
         "conflicts": [
             {"collection": "shapes", "id": "s1", "base": SHAPE, "ours": None, "theirs": SHAPE | {"x": 9, "y": 9}},
             {"collection": "", "id": "name", "base": "Plan", "ours": "Mine", "theirs": "New"},
         ],
+        "hidden": 0,
     }
     assert (await demo.anybody.get(f"/api/projects/{id}")).json()["version"] == 2
     merged = await demo.anybody.post(f"/api/projects/{new}/merge", json={"onto": id, "prefer": "theirs"})

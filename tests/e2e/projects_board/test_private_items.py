@@ -38,8 +38,39 @@ async def test_nobody_else_is_sent_it(signed: Application) -> None:
         assert "secret" not in answer.text, path
         assert "own" not in answer.text, path
     assert "secret" in (await ada.get(f"/api/projects/{id}")).text
-    for user, status in ((ada, 200), (ben, 404)):
-        assert (await user.get(f"/api/projects/{id}/history", params={"item": "shapes/own"})).status_code == status
+
+
+async def changes(http: httpx.AsyncClient, id: str, item: str, **options: int) -> list[tuple[int, str]]:
+    found = await http.get(f"/api/projects/{id}/history", params={"item": item, **options})
+    return [(each["version"], each["change"]) for each in found.raise_for_status().json()["changes"]]
+
+
+async def test_its_history_is_its_users_alone_also_when_it_is_deleted(signed: Application) -> None:
+    ada, ben = signed.user(ADA), signed.user(BEN)
+    id = await board(ada)
+    client = Client(ada, id, "second")
+    assert await changes(ben, id, "shapes/own") == await changes(ben, id, "shapes/never") == []
+    await client.push(("delete_shape", {"id": "own"}))
+    assert await changes(ben, id, "shapes/own") == []
+    assert await changes(ada, id, "shapes/own") == [(2, "removed"), (1, "added")]
+
+
+async def test_its_history_shows_when_it_was_everybodys(signed: Application) -> None:
+    ada, ben = signed.user(ADA), signed.user(BEN)
+    id = await board(ada)
+    client = Client(ada, id, "second")
+    for x in range(2, 5):
+        await client.push(("put_shape", {"id": "own", "shape": OWN | {"x": x}}))
+    await client.push(("put_shape", {"id": "own", "shape": SHAPE}))  # version 5
+    await client.push(("put_shape", {"id": "own", "shape": OWN}))
+    await client.push(("put_shape", {"id": "own", "shape": OWN | {"x": 9}}))
+    assert await changes(ben, id, "shapes/own") == [(6, "changed"), (5, "changed")]
+    assert await changes(ben, id, "shapes/own", limit=1) == [(6, "changed")], "what is hidden does not end a page"
+    assert await changes(ben, id, "shapes/own", limit=1, before=6) == [(5, "changed")]
+    assert await changes(ben, id, "shapes/own", before=5) == []
+    assert len(await changes(ada, id, "shapes/own")) == 7
+    new = (await ben.post(f"/api/projects/{id}/branch", json={"version": 5})).json()["id"]
+    assert await changes(ben, new, "shapes/own") == [(5, "changed")]
 
 
 async def test_it_is_shown_and_hidden_by_its_user(signed: Application) -> None:
@@ -91,10 +122,16 @@ async def test_a_branch_and_a_merge_keep_it_hidden(signed: Application) -> None:
     await Client(ada, id, "a3").push(("put_shape", {"id": "own", "shape": OWN | {"x": 6}}))
     merged = await ben.post(f"/api/projects/{new}/merge", json={"onto": id})
     assert merged.status_code == 409
-    (conflict,) = merged.json()["conflicts"]
-    assert (conflict["base"], conflict["ours"], conflict["theirs"]) == (None, None, None)
-    (conflict,) = (await ada.post(f"/api/projects/{new}/merge", json={"onto": id})).json()["conflicts"]
-    assert [conflict[side]["x"] for side in ("base", "ours", "theirs")] == [1, 6, 5]
+    assert merged.json() == {"merged": False, "version": None, "taken": 0, "conflicts": [], "hidden": 1}
+    page = await ben.post(f"/projects/{id}/merge", data={"from": new})
+    assert "1 thing that others alone see" in page.text
+    assert "shapes/own" not in page.text
+    found = (await ada.post(f"/api/projects/{new}/merge", json={"onto": id})).json()
+    assert [found["conflicts"][0][side]["x"] for side in ("base", "ours", "theirs")] == [1, 6, 5]
+    assert found["hidden"] == 0
+    taken = await ben.post(f"/projects/{id}/merge", data={"from": new, "prefer": "theirs"})
+    assert "1 change was taken" in taken.text
+    assert (await ada.get(f"/api/projects/{id}")).json()["shapes"]["own"]["x"] == 5
 
 
 async def test_a_restore_is_of_the_whole_board(signed: Application) -> None:
