@@ -19,11 +19,10 @@ from examples.goals import api_routes, forms, pages
 from examples.goals.errors import ApplicationError, Changed, Invalid, Missing, NotAllowed, Refused
 from examples.goals.requests import is_api
 from examples.goals.service import Service
+from examples.shared.errors import LIBRARY_STATUS, words_of
 from examples.shared.forms import is_of_another_site, page_headers
 from examples.shared.principal import Principal
 from examples.shared.refused_forms import form_page
-from singletable import InvalidCursor, InvalidValue, Unavailable
-from singletable.errors import TooLarge, TransactionConflict
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost")
 FOLDER = Path(__file__).parent
@@ -34,20 +33,8 @@ STATUS: dict[type[Exception], int] = {
     NotAllowed: 403,
     Refused: 409,
     Invalid: 422,
-    InvalidValue: 422,
-    InvalidCursor: 422,
-    TooLarge: 413,
-    TransactionConflict: 503,
-    Unavailable: 503,
+    **LIBRARY_STATUS,
 }
-_SAID: dict[type[Exception], str] = {
-    InvalidCursor: "begin again with the first page",
-    InvalidValue: "an id holds no control characters, and is in Unicode's normal form C",
-    TooLarge: "this is too much",
-    TransactionConflict: "busy: try again in a moment",
-    Unavailable: "busy: try again in a moment",
-}
-"""What callers read of the library's own errors, which are not passed on."""
 
 
 def create_app(service: Service, principal: Principal, hosts: Sequence[str] = LOCAL_HOSTS) -> FastAPI:
@@ -61,7 +48,7 @@ def create_app(service: Service, principal: Principal, hosts: Sequence[str] = LO
         app.include_router(routes)
     app.mount("/static", StaticFiles(directory=FOLDER / "static"), name="static")
     for kind, status in STATUS.items():
-        app.add_exception_handler(kind, _handler(kind, status))
+        app.add_exception_handler(kind, _handler(status))
     app.add_exception_handler(HTTPException, _http_error)
     return app
 
@@ -76,10 +63,10 @@ async def _guarded(request: Request, go_on: Callable[[Request], Any]) -> Respons
     return response
 
 
-def _handler(kind: type[Exception], status: int) -> Callable[[Request, Exception], Awaitable[Response]]:
+def _handler(status: int) -> Callable[[Request, Exception], Awaitable[Response]]:
     async def answer(request: Request, error: Exception) -> Response:
         own = error if isinstance(error, ApplicationError) else None
-        said = str(own or _SAID[kind])
+        said = words_of(error)
         if not is_api(request):
             return await form_page(request, status, said, own.field if own else None) or pages.error_page(
                 request, status, said

@@ -38,9 +38,8 @@ from examples.manhunt.schemas import (
     SearchOut,
 )
 from examples.manhunt.web import App, Domain, Web, web_of
+from examples.shared.errors import LIBRARY_STATUS, words_of
 from examples.shared.refused_forms import NOT_THERE, form_page
-from singletable import InvalidCursor, InvalidValue, Unavailable
-from singletable.errors import TooLarge, TransactionConflict
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost")
 FOLDER = Path(__file__).parent
@@ -49,13 +48,8 @@ STATUS: dict[type[Exception], int] = {
     Missing: 404,
     Refused: 409,
     Invalid: 422,
-    InvalidValue: 422,
-    InvalidCursor: 422,
-    TooLarge: 413,
-    TransactionConflict: 503,
-    Unavailable: 503,
+    **LIBRARY_STATUS,
 }
-_SAID = {404: "Not Found", 503: "busy: try again in a moment"}
 
 Limit = Annotated[int, Query(ge=1, le=100)]
 routes = APIRouter(prefix="/api")
@@ -98,7 +92,7 @@ def _handler(status: int) -> Callable[[Request, Exception], Awaitable[Response]]
     async def answer(request: Request, error: Exception) -> Response:
         """What is missing has one answer, that of an unknown path; the library's own errors are not passed on."""
         own = error if isinstance(error, ApplicationError) else None
-        said = _SAID.get(status, str(own or "refused"))
+        said = "Not Found" if status == 404 else words_of(error)
         return await _say(request, status, said, field=own.field if own else None)
 
     return answer

@@ -38,10 +38,9 @@ from examples.organisations.schemas import (
 )
 from examples.organisations.service import Service
 from examples.organisations.web import App, Caller, Myself, equip
+from examples.shared.errors import LIBRARY_STATUS, words_of
 from examples.shared.principal import Principal
 from examples.shared.refused_forms import NOT_THERE, form_page
-from singletable import InvalidCursor, InvalidValue, Unavailable
-from singletable.errors import TooLarge, TransactionConflict
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost")
 
@@ -50,11 +49,7 @@ STATUS: dict[type[Exception], int] = {
     NotAllowed: 403,
     Refused: 409,
     Invalid: 422,
-    InvalidValue: 422,
-    InvalidCursor: 422,
-    TooLarge: 413,
-    TransactionConflict: 503,
-    Unavailable: 503,
+    **LIBRARY_STATUS,
 }
 
 Limit = Annotated[int, Query(ge=1, le=100)]
@@ -81,7 +76,7 @@ def _handler(status: int) -> Callable[[Request, Exception], Awaitable[Response]]
     async def answer(request: Request, error: Exception) -> Response:
         """What is missing has one answer, that of an unknown path; the library's own errors are not passed on."""
         own = error if isinstance(error, ApplicationError) else None
-        said = "Not Found" if status == 404 else str(own or "refused")
+        said = "Not Found" if status == 404 else words_of(error)
         return await _say(request, status, said, field=own.field if own else None)
 
     return answer

@@ -57,9 +57,10 @@ class OpenInvitation:
 class Invitations(Members):
     def invite(
         self, organisation_id: str, email: str, groups: Collection[Group] = (), *, by: str | None = None
-    ) -> None:
+    ) -> bool:
         """Invite an address, registered or not, and offer it groups. They mean nothing until it accepts. An open
         invitation gets the groups added to those it offers; a member gets them at once; nothing else of either changes.
+        False for a member, who has no open invitation.
 
         2 requests: 2 R (3 with `by`), then 10 W with the task that sends the mail (an open invitation: 4; a member: as
         add_to_groups), and 2 W for each service. NoSuchOrganisation, NotAllowed, NoSuchService, BeingDeleted; Invalid
@@ -70,7 +71,9 @@ class Invitations(Members):
             found = read_parties(self.db, organisation_id, [key], by, Capability.INVITE)
             member = found.members.get(key)
             if is_member(member):
-                return self.add_to_groups(organisation_id, key, groups, by=by) if groups else None
+                if groups:
+                    self.add_to_groups(organisation_id, key, groups, by=by)
+                return False
             offered = texts_of(groups) | (member.waiting if member is not None else set[str]())
             if len(offered) > MAX_OFFERED:
                 raise Invalid(f"an invitation offers at most {MAX_OFFERED} groups")
@@ -83,7 +86,7 @@ class Invitations(Members):
                 if OrganisationService in errors_by_class(cancelled):
                     raise_for_service(organisation_id, cancelled)
             else:
-                return None
+                return True
         raise Contended(f"the invitation of {key!r}")
 
     def accept(self, organisation_id: str, email: str) -> None:

@@ -229,7 +229,8 @@ def delete(app: App, me: Me, organisation_id: str, form: Form) -> Response:
 @routes.post("/o/{organisation_id}/services", dependencies=form_on("/o/{organisation_id}/services"))
 def put_service(app: App, me: Me, organisation_id: str, form: Form) -> Response:
     service_id = _said(form, "service")
-    app.put_service(organisation_id, service_id, _short(form, "name") or service_id, by=me)
+    with in_field("service"):
+        app.put_service(organisation_id, service_id, _short(form, "name") or service_id, by=me)
     return RedirectResponse(path_to(organisation_id, "services"), 303)
 
 
@@ -242,9 +243,11 @@ def delete_service(app: App, me: Me, organisation_id: str, form: Form) -> Respon
 @routes.post("/o/{organisation_id}/invitations", dependencies=form_on("/o/{organisation_id}/invitations"))
 def invite(app: App, me: Me, organisation_id: str, form: Form) -> Response:
     groups = [Group(name) for name in (_short(form, "group"),) if name]
+    email = _said(form, "email")
     with in_field("email"):
-        app.invite(organisation_id, _said(form, "email"), groups, by=me)
-    return RedirectResponse(path_to(organisation_id, "invitations"), 303)
+        is_open = app.invite(organisation_id, email, groups, by=me)
+    page = path_to(organisation_id, "invitations") if is_open else path_to(organisation_id, "person", who=email)
+    return RedirectResponse(page, 303)
 
 
 @routes.post("/o/{organisation_id}/invitations/withdraw", dependencies=form_on("/o/{organisation_id}/invitations"))

@@ -11,10 +11,12 @@ ApplicationError
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from typing import Final
 
-from singletable import InvalidValue
+from singletable import InvalidCursor, InvalidValue, Unavailable
+from singletable.errors import TooLarge, TransactionConflict
 
 
 class ApplicationError(Exception):
@@ -52,6 +54,26 @@ class Unanswered(Undeliverable):
     """A message was handed over and no whole answer came: it may have left. It is tried again, under the same key."""
 
 
+_NO_TEXT = "too long, holds control characters, or is not in Unicode's normal form C"
+
+LIBRARY_ERRORS: Final[Mapping[type[Exception], tuple[int, str]]] = {
+    InvalidCursor: (422, "begin again with the first page"),
+    InvalidValue: (422, f"a value is {_NO_TEXT}"),
+    TooLarge: (413, "this is too large"),
+    TransactionConflict: (503, "busy: try again in a moment"),
+    Unavailable: (503, "busy: try again in a moment"),
+}
+"""The library's errors that a request can cause: the HTTP status, and the words. Their own words are not passed on."""
+LIBRARY_STATUS: Final = {kind: status for kind, (status, _) in LIBRARY_ERRORS.items()}
+
+
+def words_of(error: Exception) -> str:
+    """What somebody who sent a request reads of an error."""
+    if isinstance(error, ApplicationError):
+        return str(error)
+    return next((words for kind, (_, words) in LIBRARY_ERRORS.items() if isinstance(error, kind)), "refused")
+
+
 @contextmanager
 def in_field(name: str) -> Generator[None, None, None]:
     """What is refused in here is this field's fault."""
@@ -61,6 +83,4 @@ def in_field(name: str) -> Generator[None, None, None]:
         error.field = error.field or name
         raise
     except InvalidValue as error:
-        raise Invalid(
-            "this is too long, holds control characters, or is not in Unicode's normal form C", name
-        ) from error
+        raise Invalid(f"this is {_NO_TEXT}", name) from error

@@ -16,9 +16,9 @@ from examples.projects.board.callers import Callers
 from examples.projects.board.guard import Guard
 from examples.projects.board.rendering import FOLDER, error_page
 from examples.projects.board.service import Boards
-from examples.projects.errors import ApplicationError, Invalid, Missing, Refused
-from singletable import InvalidCursor, InvalidRequest, InvalidValue, NotFound, Unavailable
-from singletable.errors import TooLarge, TransactionConflict
+from examples.projects.errors import Invalid, Missing, Refused
+from examples.shared.errors import LIBRARY_STATUS, words_of
+from singletable import InvalidRequest, NotFound
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost")
 
@@ -28,13 +28,10 @@ STATUS: dict[type[Exception], int] = {
     Refused: 409,
     Invalid: 422,
     InvalidRequest: 422,
-    InvalidValue: 422,
-    InvalidCursor: 422,
-    TooLarge: 413,
-    TransactionConflict: 503,
-    Unavailable: 503,
+    **LIBRARY_STATUS,
 }
-_SAID = {401: "sign in first", 404: "there is no such page", 422: "that can't be meant", 503: "busy: try again soon"}
+_WORDS = {401: "sign in first", 404: "there is no such page"}
+"""For these statuses, whatever the error."""
 
 
 def create_app(
@@ -78,7 +75,7 @@ def _worker() -> FileResponse:
 def _handler(status: int) -> Callable[[Request, Exception], Response]:
     def answer(request: Request, error: Exception) -> Response:
         """The library's own errors are not passed on."""
-        said = str(error) if isinstance(error, ApplicationError) and status != 404 else _SAID.get(status, "refused")
+        said = _WORDS.get(status) or ("that can't be meant" if isinstance(error, InvalidRequest) else words_of(error))
         if request.url.path.startswith("/api/"):
             headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
             return JSONResponse({"detail": said}, status, headers)

@@ -85,6 +85,7 @@ async def test_an_address_that_is_none_is_refused(app: Service, org: str, email:
 async def test_a_service_id_that_is_no_key_is_refused(app: Service, org: str, service_id: str) -> None:
     answer = await Client(app, OWNER).ask("PUT", f"/organisations/{org}/services/{service_id}", {"name": "X"})
     assert answer.status_code == 422
+    assert "control characters" in str(answer.json()["detail"])
 
 
 async def test_the_openapi_page_is_there(app: Service) -> None:

@@ -43,6 +43,7 @@ async def test_each_form_of_all_pages_keeps_what_was_typed(app: Service, org: st
         ("invitations", "", {"email": "a b", "group": "crew"}, "email", "An address has 1 to"),
         ("give", "", {"service": "", "group": ""}, "group", "Fill in group"),
         ("services", "", {"service": "", "name": "The <b>"}, "service", "Fill in service"),
+        ("services", "", {"service": "a\tb", "name": "The"}, "service", "This is too long, holds control"),
     ],
 )
 async def test_the_error_stands_beside_its_field(
@@ -56,6 +57,12 @@ async def test_the_error_stands_beside_its_field(
     assert back.problem.startswith(said)
     held = {control.name: control.values for control in back.controls if control.name in form}
     assert held == {name: [value] for name, value in form.items()}
+
+
+async def test_inviting_a_member_leads_to_their_page(app: Service, org: str) -> None:
+    answer = await asking(app)("POST", f"/o/{org}/invitations", urlencode({"email": MEMBER, "group": "crew"}))
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/o/{org}/person?who={quote(MEMBER)}")
+    assert "crew" in (await asking(app)("GET", answer.headers["location"], "")).text
 
 
 async def test_the_last_owner_reads_why_above_the_button(app: Service, org: str) -> None:
