@@ -49,7 +49,7 @@ from singletable.schema.capture import ANY, capture_sort, key_type
 from singletable.schema.catalogue import AccessPattern, captured_of, catalogue, collections_of, entity_name
 from singletable.schema.copies import Copy, copied_version, copies_in
 from singletable.schema.entities import Entity, Special, field, names_around
-from singletable.schema.guard_items import models_of
+from singletable.schema.guard_items import guard_prefix, models_of
 from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Template
 from singletable.schema.key_text import Part as KeyPart
 from singletable.schema.key_values import TOP, Slot, Verbatim, enum_text
@@ -128,6 +128,7 @@ __all__ = [
     "get_many",
     "get_operation",
     "guard",
+    "guard_prefix",
     "is_absent",
     "is_schema",
     "is_type",

@@ -9,6 +9,7 @@ import click
 from singletable import __version__
 from singletable.cli import output
 from singletable.cli.demo import demo
+from singletable.cli.deploy import deploy
 from singletable.cli.fill import fill
 from singletable.cli.local import local
 from singletable.cli.pattern_commands import explain, get, query
@@ -56,5 +57,5 @@ def app(ctx: click.Context) -> None:
 
 
 app.epilog = f"The database is {DEFAULT_DB} unless --db or {DB_VARIABLE} names another."
-for command in (demo, local, table, fill, patterns, get, query, explain, stream):
+for command in (demo, local, table, fill, patterns, get, query, explain, stream, deploy):
     app.add_command(command)

@@ -76,6 +76,12 @@ def guard_key(model: Model[Any], attribute: str, value: Any) -> KeyOf[Any]:
     return key
 
 
+def guard_prefix(model: Model[Any], attribute: str) -> str:
+    """What the partition keys of all guards of one unique attribute begin with."""
+    guards = model_of(guards_of(model.table))
+    return guards.key.templates[0].prefix({"type": model.type, "attribute": attribute})
+
+
 def models_of(table: Table) -> tuple[Model[Any], ...]:
     """The models of all items of a table: its entities and, if one has unique values, their guards."""
     has_guards = any(model.unique_types for model in table.models)

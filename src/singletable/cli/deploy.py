@@ -1,0 +1,79 @@
+"""`deploy`: a deployment as a template, and what its policies would newly allow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from singletable.cli import output
+from singletable.cli.lookup import load, tables_of
+from singletable.cli.session import options_anywhere
+from singletable.deploy import Deployment, admin, migration, read_only
+from singletable.deploy.difference import Right, newly_allowed
+from singletable.deploy.formats import FORMATS, template_of, template_text
+
+
+@click.command()
+@click.argument("module", metavar="MODULE[:NAME]")
+@click.option(
+    "--format",
+    type=click.Choice(list(FORMATS)),
+    default="cloudformation",
+    show_default=True,
+    help="What the template is for.",
+)
+@click.option(
+    "--diff",
+    "old",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="OLD",
+    help="Print what policies would newly allow beside those of OLD, a template of the same format.",
+)
+@options_anywhere("json")
+@click.pass_context
+def deploy(ctx: click.Context, /, module: str, format: str, old: Path | None, as_json: bool) -> None:
+    """Write the template of an application: tables, roles, functions, queues, alarms.
+
+    MODULE holds a Deployment; NAME selects one of several. A module that has none is deployed as its tables, with the
+    roles admin, migration and read-only. Nothing is sent. With --diff the exit code is 2 where something is newly
+    allowed, 0 where nothing is.
+    """
+    deployment = _deployment_of(module)
+    if old is None:
+        click.echo(template_text(deployment, format), nl=False)
+        return
+    found = _newly_allowed(old, format, template_of(template_text(deployment, format), format))
+    _tell(found, as_json=as_json)
+    ctx.exit(2 if found else 0)
+
+
+def _deployment_of(spec: str) -> Deployment:
+    where, _, name = spec.partition(":")
+    found = {variable: value for variable, value in vars(load(where)).items() if isinstance(value, Deployment)}
+    chosen = [value for variable, value in found.items() if name in ("", variable, value.name)]
+    if len(chosen) == 1:
+        return chosen[0]
+    if found:
+        which = "has several" if not name else f"has no deployment {name!r}"
+        raise click.UsageError(f"{where} {which}: name {' or '.join(f'{where}:{each}' for each in found)}.")
+    tables = tables_of(spec)
+    return Deployment(tables[0].name.lower(), tables, [admin(*tables), migration(*tables), read_only(*tables)])
+
+
+def _newly_allowed(old: Path, format: str, new: Any) -> list[Right]:
+    try:
+        return newly_allowed(template_of(old.read_text(encoding="utf-8"), format), new)
+    except ValueError:
+        raise click.UsageError(f"{old} is no {format} template that `singletable deploy` wrote.") from None
+
+
+def _tell(found: list[Right], *, as_json: bool) -> None:
+    if as_json:
+        output.print_json([right._asdict() for right in found])
+        return
+    for right in found:
+        click.echo(f"+ {output.clean(right.shown)}")
+    if not found:
+        click.echo("Nothing is newly allowed.")

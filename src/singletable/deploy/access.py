@@ -1,0 +1,80 @@
+"""What a role may do, before it is a policy: actions on a resource, and which partitions they reach.
+
+A `Grant` is what the verbs return (`creates(Order)`), and what a role is made of: it makes its accesses when the role's
+own values are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from singletable.deploy.key_patterns import key_patterns
+from singletable.foundation import Captured, Model, Table
+
+Where = Mapping[str, str]
+"""What values in keys look like, by the parameter's name, as patterns of IAM."""
+Kind = Literal["table", "index", "stream", "queue", "aside", "bucket", "objects"]
+"""`aside` is the queue of what a stream's function could not handle, by the function's name."""
+
+
+@dataclass(frozen=True, order=True)
+class Resource:
+    """Something of the account, by the name that the program knows it by."""
+
+    kind: Kind
+    name: str
+    """Of the table, queue or bucket."""
+    part: str = ""
+    """The index of a table, or the prefix of a bucket's objects."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """Actions on one resource. `partitions` are patterns of the partition keys; None reaches every one.
+
+    `attributes` are the stored names that a read may ask for; None for all of an item.
+    """
+
+    resource: Resource
+    actions: frozenset[str]
+    partitions: tuple[str, ...] | None = None
+    attributes: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Grant:
+    """What a verb allows. `shown` says it as the declaration does: `creates(Order)`."""
+
+    shown: str
+    tables: tuple[Table, ...]
+    accesses: Callable[[Where], Iterable[Access]]
+
+    def __repr__(self) -> str:
+        return f"<{self.shown}>"
+
+
+def table_resource(table: Table, index: str | None = None) -> Resource:
+    return Resource("table", table.name) if index is None else Resource("index", table.name, index)
+
+
+def at(
+    model: Model[Any], captured: Captured, actions: Iterable[str], where: Where, attributes: Sequence[str] | None = None
+) -> Access:
+    """Actions on the partitions that one pattern of an entity names."""
+    shown = f"{model.kind.__qualname__.rpartition('<locals>.')[2]}.{captured.name}"
+    return Access(
+        table_resource(model.table, captured.index),
+        frozenset(actions),
+        key_patterns(captured.templates[0], where, shown),
+        None if attributes is None else tuple(sorted(attributes)),
+    )
+
+
+def anywhere(table: Table, actions: Iterable[str], *, indexes: bool = False) -> Iterable[Access]:
+    """Actions on a whole table, and on its indexes."""
+    yield Access(table_resource(table), frozenset(actions))
+    if indexes:
+        for index in table.definition.indexes:
+            yield Access(table_resource(table, index), frozenset(actions))

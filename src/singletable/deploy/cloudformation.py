@@ -1,0 +1,292 @@
+"""A deployment as a template of CloudFormation."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from singletable.deploy.access import Resource
+from singletable.deploy.alarms import Alarm, Metric, alarms_of, dead_letters_of, set_aside_of
+from singletable.deploy.deployment import Deployment, Function, Setting
+from singletable.deploy.policy import VERSION, policies_of, trust_of
+from singletable.deploy.resources import BlobBucket, MessageQueue
+from singletable.deploy.role import Role
+from singletable.foundation import Table
+from singletable.streams import Changes
+
+Json = dict[str, Any]
+RUNTIME = "python3.13"
+LOGS = "arn:${AWS::Partition}:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"
+TOPIC = "Alarms"
+"""What is told of alarms: people and programs subscribe to it."""
+RETAINED = {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
+"""A table or a bucket stays when it is taken out of the template."""
+
+
+def template(deployment: Deployment) -> Json:
+    """The template. Its functions' code is a parameter: a bucket and a key of a zip file."""
+    made: Json = {"AWSTemplateFormatVersion": "2010-09-09", "Description": f"{deployment.name}, by singletable deploy"}
+    if found := parameters(deployment):
+        made["Parameters"] = found
+    made["Resources"] = {**base(deployment), **functions(deployment)}
+    made["Outputs"] = outputs(deployment)
+    return made
+
+
+def parameters(deployment: Deployment) -> Json:
+    found: Json = {}
+    if deployment.functions:
+        found["CodeBucket"] = {"Type": "String", "Description": "The bucket that holds the functions' code"}
+        found["CodeKey"] = {"Type": "String", "Description": "The key of its zip file"}
+    return found
+
+
+def base(deployment: Deployment) -> Json:
+    """Everything but the functions, which two formats spell differently."""
+    made: Json = {}
+    for table in deployment.tables:
+        made[logical(table.name, "Table")] = _table(table)
+    for queue in deployment.all_queues:
+        made |= _queue(queue)
+    for bucket in deployment.all_buckets:
+        made[logical(bucket.name, "Bucket")] = _bucket()
+    for role in deployment.all_roles:
+        made |= _role(role, deployment)
+    for function in deployment.functions:
+        if isinstance(function.on, Changes):
+            made[logical(function.name, "Aside")] = _plain_queue(set_aside_of(function))
+    if deployment.alarms:
+        made[TOPIC] = {"Type": "AWS::SNS::Topic"}
+    for alarm in alarms_of(deployment):
+        made[logical(alarm.name, "Alarm")] = _alarm(alarm, deployment)
+    return made
+
+
+def functions(deployment: Deployment) -> Json:
+    made: Json = {}
+    for function in deployment.functions:
+        made[logical(function.name, "Function")] = {
+            "Type": "AWS::Lambda::Function",
+            "Properties": {
+                "Code": {"S3Bucket": {"Ref": "CodeBucket"}, "S3Key": {"Ref": "CodeKey"}},
+                **function_properties(function),
+            },
+        }
+        made |= _source(function)
+    return made
+
+
+def function_properties(function: Function) -> Json:
+    made: Json = {
+        "Handler": function.handler,
+        "MemorySize": 512,
+        "Role": arn_of(logical(function.role.name, "Role")),
+        "Runtime": RUNTIME,
+        "Timeout": function.seconds,
+    }
+    if function.settings:
+        made["Environment"] = {"Variables": {name: _setting(value) for name, value in function.settings.items()}}
+    return made
+
+
+def outputs(deployment: Deployment) -> Json:
+    """What programs and other stacks are told."""
+    made: Json = {
+        logical(table.name, "TableName"): {"Value": {"Ref": logical(table.name, "Table")}}
+        for table in deployment.tables
+    }
+    for queue in deployment.all_queues:
+        made[logical(queue.name, "QueueUrl")] = {"Value": {"Ref": logical(queue.name, "Queue")}}
+    for bucket in deployment.all_buckets:
+        made[logical(bucket.name, "BucketName")] = {"Value": {"Ref": logical(bucket.name, "Bucket")}}
+    if deployment.alarms:
+        made["AlarmsTopic"] = {"Value": {"Ref": TOPIC}}
+    for role in deployment.all_roles:
+        if role.service is not None:
+            made[logical(role.name, "RoleArn")] = {"Value": arn_of(logical(role.name, "Role"))}
+    return made
+
+
+def logical(name: str, kind: str) -> str:
+    """A name as CloudFormation takes it: letters and digits."""
+    return "".join(w[:1].upper() + w[1:] for w in "".join(c if c.isalnum() else " " for c in name).split()) + kind
+
+
+def arn_of(name: str, attribute: str = "Arn") -> Json:
+    return {"Fn::GetAtt": [name, attribute]}
+
+
+# --- tables, queues, buckets ------------------------------------------------------------------------------------------
+def _table(table: Table) -> Json:
+    definition = table.definition
+    body = definition.creation()
+    stream, encryption = body.pop("StreamSpecification", None), body.pop("SSESpecification", None)
+    if stream is not None:
+        body["StreamSpecification"] = {"StreamViewType": stream["StreamViewType"]}
+    if encryption is not None:
+        body["SSESpecification"] = {"SSEEnabled": encryption.pop("Enabled"), **encryption}
+    if definition.ttl_attribute is not None:
+        body["TimeToLiveSpecification"] = {"AttributeName": definition.ttl_attribute, "Enabled": True}
+    return {"Type": "AWS::DynamoDB::Table", **RETAINED, "Properties": body}
+
+
+def _queue(queue: MessageQueue) -> Json:
+    dead = logical(queue.name, "DeadQueue")
+    made = _plain_queue(queue.stored_name, is_fifo=queue.is_fifo)
+    made["Properties"] |= {
+        "RedrivePolicy": {"deadLetterTargetArn": arn_of(dead), "maxReceiveCount": queue.tries},
+        "VisibilityTimeout": queue.handling_seconds,
+    }
+    return {dead: _plain_queue(dead_letters_of(queue), is_fifo=queue.is_fifo), logical(queue.name, "Queue"): made}
+
+
+def _plain_queue(name: str, *, is_fifo: bool = False) -> Json:
+    made: Json = {"MessageRetentionPeriod": 1209600, "QueueName": name, "SqsManagedSseEnabled": True}
+    if is_fifo:
+        made["FifoQueue"] = True
+    return {"Type": "AWS::SQS::Queue", **RETAINED, "Properties": made}
+
+
+def _bucket() -> Json:
+    closed = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
+    return {
+        "Type": "AWS::S3::Bucket",
+        **RETAINED,
+        "Properties": {
+            "OwnershipControls": {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]},
+            "PublicAccessBlockConfiguration": dict.fromkeys(closed, True),
+        },
+    }
+
+
+# --- roles ------------------------------------------------------------------------------------------------------------
+def _role(role: Role, deployment: Deployment) -> Json:
+    parts = policies_of(role, deployment, _resource)
+    made: Json = {
+        logical(role.name, f"Policy{number}" if number > 1 else "Policy"): {
+            "Type": "AWS::IAM::ManagedPolicy",
+            "Properties": {
+                "Description": f"What {role.name} of {deployment.name} may do",
+                "PolicyDocument": {"Version": VERSION, "Statement": part},
+            },
+        }
+        for number, part in enumerate(parts, 1)
+    }
+    if role.service is not None:
+        attached: list[Json] = [{"Ref": name} for name in made]
+        if role.service == "lambda":
+            attached.append({"Fn::Sub": LOGS})
+        made[logical(role.name, "Role")] = {
+            "Type": "AWS::IAM::Role",
+            "Properties": {
+                "AssumeRolePolicyDocument": trust_of(role.service),
+                "ManagedPolicyArns": attached,
+            },
+        }
+    return made
+
+
+def _resource(resource: Resource) -> Any:
+    owner = logical(resource.name, "Table")
+    if resource.kind == "index":
+        return {"Fn::Sub": [f"${{Table}}/index/{resource.part}", {"Table": arn_of(owner)}]}
+    if resource.kind == "stream":
+        return arn_of(owner, "StreamArn")
+    if resource.kind == "aside":
+        return arn_of(logical(resource.name, "Aside"))
+    if resource.kind == "objects":
+        return {"Fn::Sub": [f"${{Bucket}}/{resource.part}*", {"Bucket": arn_of(logical(resource.name, "Bucket"))}]}
+    return arn_of(logical(resource.name, resource.kind.title()))
+
+
+# --- functions and alarms ---------------------------------------------------------------------------------------------
+def _source(function: Function) -> Json:
+    name = logical(function.name, "Function")
+    if isinstance(function.on, timedelta):
+        rule, rate = logical(function.name, "Rule"), rate_of(function.on)
+        return {
+            rule: {
+                "Type": "AWS::Events::Rule",
+                "Properties": {"ScheduleExpression": rate, "Targets": [{"Arn": arn_of(name), "Id": function.name}]},
+            },
+            logical(function.name, "Permission"): {
+                "Type": "AWS::Lambda::Permission",
+                "Properties": {
+                    "Action": "lambda:InvokeFunction",
+                    "FunctionName": {"Ref": name},
+                    "Principal": "events.amazonaws.com",
+                    "SourceArn": arn_of(rule),
+                },
+            },
+        }
+    properties = {"FunctionName": {"Ref": name}, **mapping_properties(function)}
+    return {
+        logical(function.name, "Mapping"): {"Type": "AWS::Lambda::EventSourceMapping", "Properties": properties},
+    }
+
+
+def rate_of(every: timedelta) -> str:
+    """How often, as a schedule says it."""
+    minutes = every // timedelta(minutes=1)
+    return f"rate({minutes} minute{'s' if minutes > 1 else ''})"
+
+
+def mapping_properties(function: Function) -> Json:
+    """How a stream or a queue calls a function: what fails is reported item by item, the rest of a batch is done."""
+    made: Json = {"BatchSize": function.batch, "FunctionResponseTypes": ["ReportBatchItemFailures"]}
+    if isinstance(function.on, MessageQueue):
+        return {"EventSourceArn": arn_of(logical(function.on.name, "Queue")), **made, "BatchSize": 10}
+    assert isinstance(function.on, Changes)
+    return {
+        "EventSourceArn": arn_of(logical(function.on.table.name, "Table"), "StreamArn"),
+        "StartingPosition": "TRIM_HORIZON",
+        "BisectBatchOnFunctionError": True,
+        "MaximumRetryAttempts": 10,
+        "DestinationConfig": {"OnFailure": {"Destination": arn_of(logical(function.name, "Aside"))}},
+        **made,
+    }
+
+
+def _setting(value: Setting) -> Any:
+    if isinstance(value, MessageQueue):
+        return {"Ref": logical(value.name, "Queue")}
+    return {"Ref": logical(value.name, "Bucket")} if isinstance(value, BlobBucket) else value
+
+
+def _alarm(alarm: Alarm, deployment: Deployment) -> Json:
+    one = {"Type": "AWS::CloudWatch::Alarm"}
+    properties: Json = {
+        "AlarmDescription": f"{deployment.name}: {alarm.says}",
+        "AlarmActions": [{"Ref": TOPIC}],
+        "ComparisonOperator": "GreaterThanThreshold",
+        "EvaluationPeriods": alarm.periods,
+        "Threshold": alarm.threshold,
+        "TreatMissingData": "notBreaching",
+    }
+    if len(alarm.metrics) == 1:
+        (metric,) = alarm.metrics
+        stat = {**_metric(metric), "Period": 60, "Statistic": metric.statistic}
+        return {**one, "Properties": {**properties, **stat}}
+    parts = [
+        {
+            "Id": f"m{number}",
+            "MetricStat": {"Metric": _metric(metric), "Period": 60, "Stat": metric.statistic},
+            "ReturnData": False,
+        }
+        for number, metric in enumerate(alarm.metrics)
+    ]
+    total = {"Id": "total", "Expression": "SUM(METRICS())", "Label": alarm.says, "ReturnData": True}
+    return {**one, "Properties": {**properties, "Metrics": [total, *parts]}}
+
+
+def _metric(metric: Metric) -> Json:
+    return {
+        "Namespace": metric.namespace,
+        "MetricName": metric.name,
+        "Dimensions": [{"Name": name, "Value": _dimension(name, value)} for name, value in metric.dimensions.items()],
+    }
+
+
+def _dimension(name: str, value: str) -> Any:
+    """Functions are named by the stack; tables and queues by the deployment."""
+    return {"Ref": logical(value, "Function")} if name == "FunctionName" else value

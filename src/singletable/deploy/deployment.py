@@ -1,0 +1,139 @@
+"""What an application needs of an account: tables, roles, functions, queues, a bucket. One value, which makes nothing.
+
+deployment = Deployment("shop", tables=[shop], roles=[web, worker], functions=[Function("changes", ..., on=changes)])
+
+`singletable deploy MODULE --format cloudformation` writes it as a template.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cached_property
+from types import MappingProxyType
+
+from singletable.deploy.access import Access, Resource
+from singletable.deploy.layer_verbs import receives, stream_reads
+from singletable.deploy.resources import BlobBucket, MessageQueue
+from singletable.deploy.role import Role
+from singletable.errors import DeclarationError
+from singletable.foundation import Table
+from singletable.streams import Changes
+
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
+
+
+_OWNERS = {"index": "table", "stream": "table", "objects": "bucket"}
+"""What a part belongs to."""
+Setting = str | MessageQueue | BlobBucket
+"""The value of an environment variable: a text, a queue's URL, or a bucket's name."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of AWS Lambda: `handler` as in `shop.functions.on_change`.
+
+    `on` says when it is called: for the changes of a table's stream, for the messages of a queue, or every so often.
+    """
+
+    name: str
+    handler: str
+    role: Role
+    on: Changes | MessageQueue | timedelta
+    settings: Mapping[str, Setting] = field(default_factory=lambda: MappingProxyType({}))
+    """Its environment."""
+    batch: int = 100
+    seconds: int = 60
+    """Its time limit."""
+
+    def __post_init__(self) -> None:
+        if self.role.service != "lambda":
+            raise DeclarationError(
+                f"function {self.name} has the role {self.role.name}, which Lambda can't take",
+                hint='Say Role(..., service="lambda").',
+            )
+        if isinstance(self.on, MessageQueue) and self.on.handling_seconds < self.seconds:
+            raise DeclarationError(
+                f"function {self.name} may take {self.seconds} s, and its queue gives each message to another reader "
+                f"after {self.on.handling_seconds} s",
+                hint="Raise the queue's handling_seconds to six times the function's.",
+            )
+        if isinstance(self.on, timedelta) and (self.on < timedelta(minutes=1) or self.on % timedelta(minutes=1)):
+            raise DeclarationError(f"function {self.name} can be called every whole minutes, not every {self.on}")
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """An application as it is deployed. `functions` bring their roles and queues with them.
+
+    Raises DeclarationError for two of one name, and for a role that needs what the deployment doesn't have.
+    """
+
+    name: str
+    tables: Sequence[Table]
+    roles: Sequence[Role] = ()
+    functions: Sequence[Function] = ()
+    queues: Sequence[MessageQueue] = ()
+    buckets: Sequence[BlobBucket] = ()
+    alarms: bool = True
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise DeclarationError(f"{self.name!r} is no name of a deployment", hint="As in 'order-service'.")
+        for what, names in (
+            ("roles", [r.name for r in self.all_roles]),
+            ("functions", [f.name for f in self.functions]),
+            ("tables", [t.name for t in self.tables]),
+            ("queues", [q.name for q in self.all_queues]),
+        ):
+            if twice := sorted({n for n in names if names.count(n) > 1}):
+                raise DeclarationError(f"two {what} of {self.name} are named {twice[0]!r}", hint="Name each apart.")
+        self._refuse_strangers()
+
+    @cached_property
+    def all_roles(self) -> tuple[Role, ...]:
+        """The roles, and those of the functions."""
+        return tuple({id(r): r for r in (*self.roles, *(f.role for f in self.functions))}.values())
+
+    @cached_property
+    def all_queues(self) -> tuple[MessageQueue, ...]:
+        """The queues, and those that functions read or are told of."""
+        return tuple(dict.fromkeys((*self.queues, *(q for q in self._told if isinstance(q, MessageQueue)))))
+
+    @cached_property
+    def all_buckets(self) -> tuple[BlobBucket, ...]:
+        """The buckets, and those that functions are told of."""
+        return tuple(dict.fromkeys((*self.buckets, *(b for b in self._told if isinstance(b, BlobBucket)))))
+
+    @property
+    def _told(self) -> list[object]:
+        return [each for function in self.functions for each in (function.on, *function.settings.values())]
+
+    def accesses_of(self, role: Role) -> tuple[Access, ...]:
+        """What a role declares, and what the functions that take it need of their streams and queues."""
+        found = list(role.accesses)
+        for function in self.functions:
+            if function.role is role and isinstance(function.on, Changes):
+                aside = Access(Resource("aside", function.name), frozenset({"SendMessage"}))
+                found += [stream_reads(function.on.table), aside]
+            elif function.role is role and isinstance(function.on, MessageQueue):
+                found += receives(function.on).accesses(role.where)
+        return tuple(found)
+
+    def _refuse_strangers(self) -> None:
+        known = {
+            "table": {t.name for t in self.tables},
+            "queue": {q.name for q in self.all_queues},
+            "bucket": {b.name for b in self.all_buckets},
+        }
+        for role in self.all_roles:
+            for grant, resource in role.needs:
+                kind = _OWNERS.get(resource.kind, resource.kind)
+                if resource.name not in known[kind]:
+                    raise DeclarationError(
+                        f"role {role.name}: {grant.shown} needs the {kind} {resource.name!r}, which {self.name} does "
+                        "not have",
+                        hint=f"Add it to {kind}s= of the Deployment, or take it out of the role.",
+                    )

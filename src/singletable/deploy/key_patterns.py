@@ -1,0 +1,74 @@
+"""From a key template to what `dynamodb:LeadingKeys` holds: patterns of the partition keys that it writes.
+
+user#{email}            user#*
+invoice#{state}#{day}   invoice#open#*, invoice#paid#*     an enum has few texts: each is written out
+{contact_id}            refused, as it begins with a value; `where={"contact_id": "c-*"}` says what one looks like
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+from singletable.errors import DeclarationError
+from singletable.foundation import KeyPart, Slot, Template, Verbatim, enum_text
+
+ANY_KEY = "*"
+MOST_PATTERNS = 24
+"""Of one template. Beyond it, the values of an enum are not told apart."""
+
+
+def key_patterns(template: Template, where: Mapping[str, str], shown: str) -> tuple[str, ...]:
+    """The patterns of a partition key's texts, `where` replacing values by name; DeclarationError for `*` alone.
+
+    A value in `where` is a pattern already: `*` and `?` stand for any text and any character, `${aws:...}` for a
+    variable of IAM.
+    """
+    found = [""]
+    for at, part in enumerate(template.parts):
+        texts = _texts(part, where)
+        if len(texts) * len(found) > MOST_PATTERNS:
+            texts = [literal(part.literal) + ANY_KEY]
+        found = [f"{text}{template.separator if at else ''}{more}" for text in found for more in texts]
+    first = template.parts[0]
+    if first.slot is not None and first.slot.name not in where and any(text[0] in "*?" for text in found):
+        raise DeclarationError(
+            f"{shown}: the partition key {template.shown} begins with a value, so no policy can hold its items apart "
+            "from those of others",
+            hint=f"Begin the key with a literal, or say what the value looks like: "
+            f'where={{"{first.slot.name}": "..."}}, with * for any text.',
+        )
+    return tuple(dict.fromkeys(found))
+
+
+def covers(wide: str, narrow: str) -> bool:
+    """Whether every text of one pattern is one of another; False where that can't be told."""
+    if wide in (narrow, ANY_KEY):
+        return True
+    head = wide[:-1]
+    return wide.endswith(ANY_KEY) and "*" not in head and "?" not in head and narrow.startswith(head)
+
+
+def fewest(patterns: set[str]) -> tuple[str, ...]:
+    """Patterns without those that another covers, sorted."""
+    return tuple(sorted(p for p in patterns if not any(covers(other, p) for other in patterns if other != p)))
+
+
+def literal(text: str) -> str:
+    """A text in a pattern: `*`, `?` and `$` are written so that IAM takes them as they are."""
+    return "".join(f"${{{c}}}" if c in "*?$" else c for c in text)
+
+
+def _texts(part: KeyPart, where: Mapping[str, str]) -> list[str]:
+    before = literal(part.literal)
+    return [before + text for text in _values(part.slot, where)] if part.slot else [before]
+
+
+def _values(slot: Slot, where: Mapping[str, str]) -> list[str]:
+    if slot.name in where:
+        return [where[slot.name]]
+    if issubclass(slot.type, Verbatim):
+        return [literal(prefix) + ANY_KEY for prefix in slot.type.prefixes()]
+    if issubclass(slot.type, Enum):
+        return [literal(enum_text(member)) for member in slot.type]
+    return ["?" * slot.width if slot.width else ANY_KEY]

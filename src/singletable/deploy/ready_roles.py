@@ -1,0 +1,80 @@
+"""Ready-made roles, for people and tools that work on whole tables: they hold tables, not partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from singletable.deploy.access import Access, Grant, Where, anywhere, table_resource
+from singletable.deploy.layer_verbs import handles, held_at, runs
+from singletable.deploy.role import Role
+from singletable.deploy.verbs import Pattern
+from singletable.foundation import Table, fill_parts_of, model_of
+from singletable.streams import Changes
+from singletable.tasks import Tasks
+
+_DESCRIBES = ("DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups", "ListTagsOfResource")
+_READS = ("GetItem", "BatchGetItem", "Query", "Scan")
+_ITEMS = ("PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem", "BatchWriteItem")
+_SETTINGS = ("UpdateTable", "UpdateTimeToLive", "UpdateContinuousBackups", "TagResource", "UntagResource")
+
+
+def reads_all(*tables: Table) -> Grant:
+    """Read everything of tables and their indexes, and how they are set up."""
+
+    def accesses(where: Where) -> Iterator[Access]:
+        for table in tables:
+            yield from anywhere(table, ("Query", "Scan"), indexes=True)
+            yield from anywhere(table, (*_READS, *_DESCRIBES))
+
+    return Grant(f"reads_all({_names(tables)})", tables, accesses)
+
+
+def migrates(*tables: Table) -> Grant:
+    """Change the settings and indexes of tables, and bring their items to what the classes declare.
+
+    Items are rewritten under conditions; none is deleted but those that hold how far it has come.
+    """
+
+    def accesses(where: Where) -> Iterator[Access]:
+        for table in tables:
+            yield from anywhere(table, (*_READS, *_DESCRIBES, "UpdateItem", *_SETTINGS))
+            own = held_at(model_of(fill_parts_of(table)).key.templates[0], {})
+            yield Access(table_resource(table), frozenset({"PutItem", "DeleteItem", "BatchWriteItem"}), (own,))
+
+    return Grant(f"migrates({_names(tables)})", tables, accesses)
+
+
+def administers(*tables: Table) -> Grant:
+    """Everything on tables and their items: create and delete them too."""
+
+    def accesses(where: Where) -> Iterator[Access]:
+        for table in tables:
+            yield from anywhere(table, ("Query", "Scan"), indexes=True)
+            yield from anywhere(table, (*_READS, *_ITEMS, *_DESCRIBES, *_SETTINGS, "CreateTable", "DeleteTable"))
+
+    return Grant(f"administers({_names(tables)})", tables, accesses)
+
+
+def read_only(*tables: Table, name: str = "read-only") -> Role:
+    """Somebody who looks, and `singletable get`, `query` and `check`."""
+    return Role(name, [reads_all(*tables)])
+
+
+def worker(*layers: Tasks | Changes, may: tuple[Pattern | Grant, ...] = (), name: str = "worker") -> Role:
+    """The process that runs tasks and handles changes; `may` is what its functions do."""
+    own = [runs(layer) if isinstance(layer, Tasks) else handles(layer) for layer in layers]
+    return Role(name, [*own, *may])
+
+
+def migration(*tables: Table, name: str = "migration") -> Role:
+    """Whoever changes tables in use: `singletable fill`, new indexes and settings."""
+    return Role(name, [migrates(*tables)])
+
+
+def admin(*tables: Table, name: str = "admin") -> Role:
+    """Everything on the tables, and nothing else."""
+    return Role(name, [administers(*tables)])
+
+
+def _names(tables: tuple[Table, ...]) -> str:
+    return ", ".join(table.name for table in tables)

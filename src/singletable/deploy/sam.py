@@ -1,0 +1,46 @@
+"""A deployment as a template of the Serverless Application Model: functions are built from the code beside it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from singletable.deploy import cloudformation
+from singletable.deploy.cloudformation import Json, arn_of, logical
+from singletable.deploy.deployment import Deployment, Function
+from singletable.deploy.resources import MessageQueue
+
+TRANSFORM = "AWS::Serverless-2016-10-31"
+
+
+def template(deployment: Deployment) -> Json:
+    """The template, for `sam build` in the folder of the program."""
+    made = cloudformation.template(deployment)
+    made["Transform"] = TRANSFORM
+    for name in ("CodeBucket", "CodeKey"):
+        made.get("Parameters", {}).pop(name, None)
+    if not made.get("Parameters", True):
+        del made["Parameters"]
+    made["Resources"] = cloudformation.base(deployment)
+    for function in deployment.functions:
+        made["Resources"][logical(function.name, "Function")] = {
+            "Type": "AWS::Serverless::Function",
+            "Properties": {
+                "CodeUri": ".",
+                **cloudformation.function_properties(function),
+                "Events": {"Source": _event(function)},
+            },
+        }
+    return made
+
+
+def _event(function: Function) -> Json:
+    if isinstance(function.on, timedelta):
+        return {"Type": "Schedule", "Properties": {"Schedule": cloudformation.rate_of(function.on)}}
+    properties = cloudformation.mapping_properties(function)
+    source = properties.pop("EventSourceArn")
+    if isinstance(function.on, MessageQueue):
+        return {"Type": "SQS", "Properties": {"Queue": source, **properties}}
+    properties["DestinationConfig"] = {
+        "OnFailure": {"Type": "SQS", "Destination": arn_of(logical(function.name, "Aside"))}
+    }
+    return {"Type": "DynamoDB", "Properties": {"Stream": source, **properties}}
