@@ -19,7 +19,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 HERE = Path(__file__).parent
-OWN = {"emulators": ["ministack", "moto[dynamodb,sqs,s3]", "flask", "flask-cors"], "tools": ["pip-audit", "pip-tools"]}
+OWN = {
+    "emulators": ["ministack", "moto[dynamodb,sqs,s3]", "flask", "flask-cors"],
+    "tools": ["pip-audit", "pip-tools", "cfn-lint", "aws-cdk-lib"],
+}
 """What the other lists are for; that of development is in pyproject.toml."""
 _PIN = re.compile(r"^([A-Za-z0-9][\w.-]*)(\[[^]]*\])?==([^\s;\\]+)", re.MULTILINE)
 _OPTIONS = [

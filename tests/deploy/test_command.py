@@ -1,0 +1,69 @@
+"""`singletable deploy`: what it writes, its difference and its exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from examples.goals.deployment import deployment
+from singletable.cli.app import app
+from singletable.deploy.formats import FORMATS, template_of, template_text
+
+MODULE = "examples.goals.deployment"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["deploy", *arguments])
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_it_writes_the_template_of_a_modules_deployment(format: str) -> None:
+    result = run(MODULE, "--format", format)
+    assert result.exit_code == 0
+    assert result.stdout == template_text(deployment, format)
+
+
+def test_a_module_without_a_deployment_is_its_tables_with_ready_made_roles() -> None:
+    result = run("examples.goals.model")
+    made = json.loads(result.stdout)
+    assert {n for n in made["Resources"] if n.endswith("Policy")} == {
+        "AdminPolicy",
+        "MigrationPolicy",
+        "ReadOnlyPolicy",
+    }
+    assert made["Resources"]["RecordsTable"]["Properties"]["TableName"] == "records"
+
+
+def test_the_difference_decides_the_exit_code(tmp_path: Path) -> None:
+    made = template_of(template_text(deployment, "cloudformation"), "cloudformation")
+    same, less = tmp_path / "same.json", tmp_path / "less.json"
+    same.write_text(json.dumps(made))
+    del made["Resources"]["WebPolicy"]["Properties"]["PolicyDocument"]["Statement"][0]
+    less.write_text(json.dumps(made))
+    unchanged, changed = run(MODULE, "--diff", str(same)), run(MODULE, "--diff", str(less))
+    assert (unchanged.exit_code, unchanged.stdout) == (0, "Nothing is newly allowed.\n")
+    assert changed.exit_code == 2
+    lines = changed.stdout.splitlines()
+    assert len(lines) == 10
+    assert lines[0] == "+ Web: dynamodb:Query on RecordsTable/index/gsi0 at GOALMEMBERSHIP-ORGANISATION-*"
+    as_json = json.loads(run(MODULE, "--diff", str(less), "--json").stdout)
+    assert as_json[0]["partition"] == "GOALMEMBERSHIP-ORGANISATION-*"
+
+
+def test_an_old_template_of_another_format_is_refused_by_name(tmp_path: Path) -> None:
+    for name, text in (("old.py", "print()"), ("old.json", "{}")):
+        (tmp_path / name).write_text(text)
+        result = run(MODULE, "--diff", str(tmp_path / name))
+        assert result.exit_code == 2
+        assert f"{name} is no cloudformation template that `singletable deploy` wrote" in result.stderr.replace(
+            "\n", " "
+        )
+
+
+def test_an_unknown_name_is_refused() -> None:
+    result = run(f"{MODULE}:other")
+    assert result.exit_code == 2
+    assert "has no deployment 'other'" in result.stderr
