@@ -10,9 +10,17 @@ import pytest
 
 from examples.organisations import Service, organisations
 from examples.organisations.check import check
+from examples.organisations.deployment import deployment
 from singletable import Database
 from tests.e2e.organisations.support import INVITED, MEMBER, OWNER, STRANGER
 from tests.support.engines import fresh
+from tests.support.roles import Program, held_to_roles
+
+OPERATOR = ("cli.py", "check.py", "import_github.py", "tour.py", "walkthrough.py")
+TASKS = ("jobs.py", "deletion.py", "trail.py")  # where a test calls what only a worker does
+ROLES = {**dict.fromkeys(OPERATOR, "Admin"), **dict.fromkeys(TASKS, "Worker")}
+PROGRAM = Program("examples/organisations", ROLES, "Web")
+held = held_to_roles(deployment, PROGRAM)
 
 
 @pytest.fixture

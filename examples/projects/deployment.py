@@ -1,0 +1,42 @@
+"""What the application needs of an AWS account: its table, a bucket, a queue, and the roles of its programs.
+
+singletable deploy examples.projects.deployment --format cloudformation > projects.json
+"""
+
+from __future__ import annotations
+
+from examples.projects.model import Project, Repository, projects
+from singletable.deploy import (
+    BlobBucket,
+    Deployment,
+    MessageQueue,
+    Role,
+    admin,
+    collects_garbage,
+    edits,
+    opens,
+    receives,
+    sends,
+    syncs,
+)
+
+blobs = BlobBucket("blobs")
+pushes = MessageQueue("projects-pushes", is_fifo=True)
+
+web = Role("web", [edits(Project, blobs=blobs), syncs(Project), sends(pushes)], service="ecs-tasks")
+"""The board: its pages, its API, push and pull."""
+worker = Role("worker", [edits(Project, blobs=blobs), syncs(Project), receives(pushes)], service="ecs-tasks")
+"""The processors of what is pushed, where the server leaves it to them."""
+importer = Role(
+    "importer",
+    [edits(Repository, blobs=blobs), opens(Project, blobs=blobs), collects_garbage(Repository, blobs=blobs)],
+)
+"""The command line: histories of repositories."""
+
+deployment = Deployment(
+    "projects",
+    tables=[projects],
+    roles=[web, worker, importer, admin(projects)],
+    queues=[pushes],
+    buckets=[blobs],
+)
