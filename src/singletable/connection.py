@@ -168,6 +168,7 @@ def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targ
     traits = Traits(
         creates_tables=True,
         scan_page_limit=EMBEDDED.scan_page_limit,
+        segments_shift=EMBEDDED.segments_shift,
         counts_parts=EMBEDDED.counts_parts,
         index_lag_seconds=lag,
         maintain_streams=lambda now: maintain_streams(data, now, elapsed()),

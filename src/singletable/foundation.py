@@ -8,7 +8,7 @@ Grouped by what a layer does with it:
 * bind a class to a database (`AwaitingDatabase`, `BlockingDatabase`)
 * read (`get`, `get_many`, `prepare_query`, `page`, `read_page`, `read_all`)
 * delete items of its own that it has read (`delete_rows`), bring any item into its current form (`upgrade`,
-  `refresh_keys`)
+  `refresh_keys`), and to the key that its class has now (`move_of`)
 * write under a condition: a request (`put_if`, `update_if`, `delete_if`, `check_if`), and the same as a part of a
   transaction (`GuardedWrite`; `Write`, `Part` and `Moment` for what has rules of its own; `commit`, `send_alone`)
 
@@ -26,6 +26,7 @@ from singletable.records.cursors import CursorSeal
 from singletable.records.first_use import ready
 from singletable.records.guarded_write import GuardedWrite, check_if, delete_if, put_if, update_if
 from singletable.records.index_keys import applied
+from singletable.records.moves import Move, Outcome, TryMove, move_of, moved
 from singletable.records.query_request import PreparedQuery, prepare_query
 from singletable.records.read import (
     DEFAULT_LIMIT,
@@ -91,6 +92,8 @@ __all__ = [
     "KeyParts",
     "Model",
     "Moment",
+    "Move",
+    "Outcome",
     "Page",
     "Part",
     "Position",
@@ -101,6 +104,7 @@ __all__ = [
     "Table",
     "Template",
     "Transaction",
+    "TryMove",
     "UpdateWrite",
     "Verbatim",
     "Write",
@@ -136,6 +140,8 @@ __all__ = [
     "model_for",
     "model_of",
     "models_of",
+    "move_of",
+    "moved",
     "names_around",
     "open_query",
     "page",

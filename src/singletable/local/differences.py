@@ -12,6 +12,9 @@ class EngineTraits:
     scan_page_limit: int | None
     """The largest `Limit` of a Scan: a scan without one blocks every other request. None: no limit is needed."""
 
+    segments_shift: bool
+    """Whether the segments of a scan change with the number of items. On AWS each has its own range of hashes."""
+
     counts_parts: bool
     """Whether a GetItem with a projection costs what it returns; on AWS it costs the whole item."""
 
@@ -30,6 +33,7 @@ class EngineTraits:
 
 EMBEDDED = EngineTraits(
     scan_page_limit=1000,
+    segments_shift=True,
     counts_parts=True,
     sweeps_ttl=False,
     synchronous_indexes=True,

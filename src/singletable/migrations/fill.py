@@ -7,6 +7,7 @@ segment has come, so that a fill that was killed goes on from there. A second fi
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Any
@@ -15,12 +16,24 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from singletable.errors import Applied, InvalidRequest, Throttled
+from singletable.errors import Applied, InvalidRequest, NotUnique, Throttled, TooLarge
 from singletable.flow.port import Consumed, Port
 from singletable.flow.request import Request, Response
-from singletable.foundation import Finding, Table, delete_if, fill_parts_of, flows, model_for, ready
+from singletable.foundation import (
+    Captured,
+    Finding,
+    Move,
+    Outcome,
+    Table,
+    TryMove,
+    delete_if,
+    fill_parts_of,
+    flows,
+    model_for,
+    ready,
+)
 from singletable.migrations.needed import Unknown, declaration_of, needed
-from singletable.operations import GetItem, Item, PutItem, Refused, Scan, Selection, UpdateItem
+from singletable.operations import DeleteItem, GetItem, Item, Key, PutItem, Refused, Scan, Selection, UpdateItem
 from singletable.operations.answers import RAW
 
 PAGE = 100
@@ -29,6 +42,7 @@ MOST_SEGMENTS = 16
 _TRIES = 20
 _EXAMPLES = 5
 _LONGEST_WAIT_SECONDS = 30.0
+TWICE = "another item, which differs, lies under the new key"
 
 
 class Filled(Struct, frozen=True):
@@ -44,8 +58,16 @@ class Filled(Struct, frozen=True):
     unreadable: tuple[Finding, ...] = ()
     examples: tuple[str, ...] = ()
     """The first five items that need a write, each with its type."""
+    moved: int = 0
+    """Items under the key that their class had before, in all runs; part of those that were written."""
+    twice: tuple[Finding, ...] = ()
+    """Items under both keys of their class, which differ. Nothing was written: `put` or `delete` the right one."""
+    obsolete: tuple[str, ...] = ()
+    """The keys whose `was=` can go from the code: a whole fill found nothing under the old one."""
 
 
+Write = UpdateItem[Any] | Move
+"""What one item needs."""
 Progress = Callable[[Filled], object]
 
 
@@ -85,6 +107,7 @@ class _Run:
         self.kind: Any = fill_parts_of(table)
         self.digest = sha256(msgspec.json.encode(declaration_of(table), order="deterministic")).hexdigest()[:16]
         self.parts: list[Any] = []
+        self.old_keys = Counter[str]()
         self.filled = Filled()
 
     async def begin(self, segments: int, anew: bool) -> None:
@@ -92,22 +115,29 @@ class _Run:
         known: list[Any] = [] if anew else [part for part in await self._stored() if part.declaration == self.digest]
         if all(part.is_over for part in known):
             known = []
+        if self.port.traits.segments_shift and any(model.key.was is not None for model in self.table.models):
+            segments = 1
         segments = known[0].segments if known else segments
         begun = {part.segment: part for part in known}
         parts = [begun.get(n) or self._part(n, segments) for n in range(segments)]
         self.parts = [part for part in parts if not part.is_over]
-        self._count(sum(part.seen for part in known), sum(part.written for part in known))
+        for part in known:
+            self.old_keys.update(part.old_keys)
+        self._count(sum(part.seen for part in known), sum(part.written for part in known), self.old_keys.total())
 
     async def round(self) -> None:
         """The next page of each segment that is not over: read, written, and written down."""
         pages = await self._patiently([self._scan(part) for part in self.parts])
-        writes: list[UpdateItem[Any]] = []
+        writes: list[Write] = []
         moved: list[Any] = []
         for part, page in zip(self.parts, pages, strict=True):
             own = [write for item in page.items if (write := self._needed(item)) is not None]
+            old_keys = Counter(write.key.model.type for write in own if isinstance(write, Move))
             writes += own
-            moved.append(part.moved(page.after, len(page.items), len(own)))
-        self._count(sum(len(page.items) for page in pages), len(writes))
+            self.old_keys += old_keys
+            moved.append(part.moved(page.after, len(page.items), len(own), old_keys))
+        moves = sum(isinstance(write, Move) for write in writes)
+        self._count(sum(len(page.items) for page in pages), len(writes), moves)
         if not self.dry_run:
             await self._write(writes)
             await self._patiently([PutItem(self.table.name, model_for(part).item(part)) for part in moved])
@@ -117,6 +147,10 @@ class _Run:
         """What was written down is no longer needed: the next fill begins anew."""
         if not self.dry_run:
             await self._patiently([delete_if(model_for(part).key_of(part), None) for part in await self._stored()])
+        if not self.filled.contended:
+            left = {*self.old_keys, *(finding.type for finding in (*self.filled.unreadable, *self.filled.twice))}
+            keys = [model.key for model in self.table.models if model.type not in left]
+            self.filled = replace(self.filled, obsolete=tuple(_was(key) for key in keys if key.was is not None))
 
     def _part(self, segment: int, segments: int) -> Any:
         return self.kind(declaration=self.digest, segment=segment, segments=segments)
@@ -129,8 +163,8 @@ class _Run:
         selection = Selection(limit=PAGE, after=part.after, consistent=True)
         return Scan(self.table.name, selection, RAW, part.segment, part.segments)
 
-    def _needed(self, item: Item) -> UpdateItem[Any] | None:
-        found = needed(self.table, item)
+    def _needed(self, item: Item) -> Write | None:
+        found = needed(self.table, item, self.port.now())
         if isinstance(found, Unknown):
             self.filled = replace(self.filled, unknown=self.filled.unknown + 1)
         elif isinstance(found, Finding):
@@ -141,17 +175,34 @@ class _Run:
             return found
         return None
 
-    async def _write(self, writes: Sequence[UpdateItem[Any]]) -> None:
+    async def _write(self, writes: Sequence[Write]) -> None:
         """Each under its condition; those that others were first at are read again."""
         for _ in range(_TRIES):
             if not writes:
                 return
-            done = await self._patiently([_Try(write) for write in writes])
-            lost = [write for write, is_done in zip(writes, done, strict=True) if not is_done]
-            items = await self._patiently([GetItem(self.table.name, w.key, RAW, consistent=True) for w in lost])
-            again = [needed(self.table, item) for item in items if item is not None]
-            writes = [write for write in again if isinstance(write, UpdateItem)]
+            tried = [_Try(w) if isinstance(w, UpdateItem) else _TryMove(w, self.port.token()) for w in writes]
+            found = list(zip(writes, await self._patiently(tried), strict=True))
+            blocked = [outcome for _, outcome in found if isinstance(outcome, Finding)]
+            self.filled = replace(self.filled, unreadable=(*self.filled.unreadable, *blocked))
+            await self._compare([w for w, outcome in found if outcome is Outcome.TWICE and isinstance(w, Move)])
+            lost = [write for write, outcome in found if outcome is Outcome.CHANGED]
+            items = await self._patiently([GetItem(self.table.name, _key(w), RAW, consistent=True) for w in lost])
+            again = [needed(self.table, item, self.port.now()) for item in items if item is not None]
+            writes = [write for write in again if isinstance(write, (UpdateItem, Move))]
         self.filled = replace(self.filled, contended=self.filled.contended + len(writes))
+
+    async def _compare(self, moves: Sequence[Move]) -> None:
+        """Items under both keys: where they are equal, the one under the old key is deleted; else they are told."""
+        gets = [GetItem(self.table.name, _new_key(move), RAW, consistent=True) for move in moves]
+        there = await self._patiently(gets)
+        write_id = self.table.definition.write_id_attribute
+        for move, item in zip(moves, there, strict=True):
+            if item is not None and {**item, write_id: None} == {**move.put.item, write_id: None}:
+                await self._patiently([_TryDelete(move.delete)])
+            elif item is not None:
+                place = move.old.partition, move.old.low
+                found = Finding("key.twice", TWICE, move.key.model.type, place)
+                self.filled = replace(self.filled, twice=(*self.filled.twice, found))
 
     async def _patiently(self, operations: Sequence[Any]) -> list[Any]:
         """The values, also of a table that is throttled for a while. Every one of these requests may be repeated."""
@@ -164,8 +215,9 @@ class _Run:
                 await self.port.sleep(min(_LONGEST_WAIT_SECONDS, 2.0**tried) * self.port.random())
         raise AssertionError
 
-    def _count(self, seen: int, written: int) -> None:
-        self.filled = replace(self.filled, seen=self.filled.seen + seen, written=self.filled.written + written)
+    def _count(self, seen: int, written: int, moved: int) -> None:
+        f = self.filled
+        self.filled = replace(f, seen=f.seen + seen, written=f.written + written, moved=f.moved + moved)
 
 
 class _Try(Struct, frozen=True):
@@ -176,14 +228,61 @@ class _Try(Struct, frozen=True):
     def request(self) -> Request:
         return self.write.request()
 
-    def answer(self, response: Response) -> tuple[bool, Consumed]:
+    def answer(self, response: Response) -> tuple[Outcome, Consumed]:
         try:
             _, consumed = self.write.answer(response)
         except Refused:
-            return False, Consumed()
+            return Outcome.CHANGED, Consumed()
         except Applied:
-            return True, Consumed()
-        return True, consumed
+            return Outcome.DONE, Consumed()
+        return Outcome.DONE, consumed
+
+
+class _TryDelete(Struct, frozen=True):
+    """The same for the deletion of an item."""
+
+    write: DeleteItem[Any]
+
+    def request(self) -> Request:
+        return self.write.request()
+
+    def answer(self, response: Response) -> tuple[None, Consumed]:
+        try:
+            _, consumed = self.write.answer(response)
+        except Refused:
+            return None, Consumed()
+        return None, consumed
+
+
+class _TryMove(Struct, frozen=True):
+    """A move; where the item can't be moved, the finding that says why."""
+
+    move: Move
+    token: str
+
+    def request(self) -> Request:
+        return TryMove(self.move, self.token).request()
+
+    def answer(self, response: Response) -> tuple[Outcome | Finding, Consumed]:
+        try:
+            return TryMove(self.move, self.token).answer(response)
+        except (NotUnique, TooLarge, InvalidRequest) as error:
+            old = self.move.old
+            return Finding("key.immovable", error.what, old.model.type, (old.partition, old.low)), Consumed()
+
+
+def _key(write: Write) -> Key:
+    """The key of the item as it was read."""
+    return write.key if isinstance(write, UpdateItem) else write.old.model.key_item(write.old)
+
+
+def _new_key(move: Move) -> Key:
+    return move.key.model.key_item(move.key)
+
+
+def _was(key: Captured) -> str:
+    """A key and what it was, as an application's code says it: `Order.of_customer(was=order_by_number)`."""
+    return f"{key.shown}(was={key.was.name if key.was is not None else ''})"
 
 
 def _shown(table: Table, item: Item) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from singletable.errors import SingletableError
-from singletable.foundation import GUARD_TYPE, MIGRATION_TYPE, Finding, Table, refresh_keys, upgrade
+from singletable.foundation import GUARD_TYPE, MIGRATION_TYPE, Finding, Move, Table, move_of, refresh_keys, upgrade
 from singletable.operations import Item, UpdateItem
 
 
@@ -17,8 +17,12 @@ class Unknown(Struct, frozen=True):
     type: str
 
 
-def needed(table: Table, item: Item) -> UpdateItem[Any] | Finding | Unknown | None:
-    """The write; None where there is nothing to do; a finding where the item can't be read as its class."""
+def needed(table: Table, item: Item, now: float = 0.0) -> UpdateItem[Any] | Move | Finding | Unknown | None:
+    """The write; None where there is nothing to do; a finding where the item can't be read as its class.
+
+    A `Move` for an item under the key that its class had before: one transaction, which brings it to the current schema
+    version as well. `now` is the time by which what lies under the new key has expired.
+    """
     type_name = str(item.get(table.definition.type_attribute, {}).get("S", ""))
     model = table.model_of_type(type_name)
     if model is None:
@@ -27,6 +31,8 @@ def needed(table: Table, item: Item) -> UpdateItem[Any] | Finding | Unknown | No
         version = model.version_of(item)
         if model.load(item) is None:  # it is being deleted
             return None
+        if model.key.was is not None and (move := move_of(model, item, now)) is not None:
+            return move
         return upgrade(model, item, version) if version < model.version else refresh_keys(model, item)
     except SingletableError as error:
         partition, sort = (item[name]["S"] for name in table.definition.key)
@@ -34,11 +40,12 @@ def needed(table: Table, item: Item) -> UpdateItem[Any] | Finding | Unknown | No
 
 
 def declaration_of(table: Table) -> dict[str, Any]:
-    """What decides how items are stored: each class's version, and the templates of its index keys."""
+    """What decides how items are stored: each class's version, the templates of its index keys, and its older key."""
     return {
         model.type: {
             "version": model.version,
             "indexes": {name: [t.shown for t in captured.templates] for name, captured in model.indexes.items()},
+            **({} if model.key.was is None else {"was": [t.shown for t in model.key.was.templates]}),
         }
         for model in table.models
     }

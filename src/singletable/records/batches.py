@@ -8,11 +8,13 @@ from typing import Any, TypeVar
 from singletable.errors import Incomplete, InvalidRequest, Unavailable
 from singletable.flow.port import Port
 from singletable.operations import MAX_BATCH_GET, MAX_BATCH_WRITE, BatchGetItem, BatchWriteItem, Item, Key, Reader
+from singletable.operations.answers import RAW
 from singletable.records.conditions import check_verb
 from singletable.records.first_use import ready
+from singletable.records.old_keys import own
 from singletable.records.read import check_whole
 from singletable.records.readers import Place, placed_reader_of
-from singletable.schema.models import Model, model_for
+from singletable.schema.models import Model, model_for, model_of
 from singletable.schema.patterns import KeyOf
 from singletable.schema.table import Table
 
@@ -37,18 +39,46 @@ async def get_many(port: Port, keys: Iterable[KeyOf[T]], consistent: bool = Fals
         wanted.setdefault(model.table, {})[place] = key
         asked.append((model, place))
         consistent = consistent or key.strong
-    found: dict[Table, Mapping[Place, Any]] = {}
+    found: dict[Table, dict[Place, Any]] = {}
     for table, places in wanted.items():
         kinds = tuple(dict.fromkeys(key.model.kind for key in places.values()))
         reader = placed_reader_of(kinds)
-        found[table] = dict(await get_at(port, table, places, reader, places.__getitem__, consistent))
+        found[table] = there = dict(await get_at(port, table, places, reader, places.__getitem__, consistent))
+        if any(model_of(kind).key.was is not None for kind in kinds):
+            await _add_unmoved(port, table, places, reader, there)
     now = port.now()
-    there: list[tuple[Any, Model[Any]]] = [(found[model.table].get(place), model) for model, place in asked]
+    read: list[tuple[Any, Model[Any]]] = [(found[model.table].get(place), model) for model, place in asked]
     return [
         entity
-        for entity, model in there
+        for entity, model in read
         if isinstance(entity, model.kind) and not (model.expires and model.is_expired(entity, now))
     ]
+
+
+async def _add_unmoved(
+    port: Port, table: Table, places: Mapping[Place, KeyOf[Any]], reader: Reader[Any], found: dict[Place, Any]
+) -> None:
+    """Add the items that lie under the keys that their classes had before, and those that have left them meanwhile.
+
+    Two round trips more where something is missing under its key: the old keys consistently, then what is missing
+    there under the new keys again.
+    """
+    missing = {place: key for place, key in places.items() if place not in found and key.model.key.was is not None}
+    if not missing:
+        return
+    by_old: dict[Place, list[tuple[Place, KeyOf[Any]]]] = {}
+    for place, key in missing.items():
+        old = key.model.old_key(key)
+        by_old.setdefault((old.partition, old.low), []).append((place, key))
+    items = await get_at(port, table, by_old, RAW, lambda at: by_old[at][0][1], consistent=True)
+    for item in items:
+        for place, key in by_old[_place_of(table, item)]:
+            entity = own(key.model, key, item)
+            if entity is not None:
+                found[place] = entity
+    again = [place for place in missing if place not in found]
+    if again:
+        found |= dict(await get_at(port, table, again, reader, places.__getitem__, consistent=True))
 
 
 async def get_at(
@@ -116,8 +146,8 @@ async def delete_rows(port: Port, rows: Sequence[Any]) -> None:
         key = model.key_of(row)
         request = {"DeleteRequest": {"Key": model.key_item(key)}}
         writes.setdefault(model.table, {})[key.partition, key.low] = key, request
-    for table, own in writes.items():
-        await _write_all(port, table, own)
+    for table, requests in writes.items():
+        await _write_all(port, table, requests)
 
 
 def _check_asked(key: KeyOf[Any]) -> None:
@@ -176,6 +206,7 @@ def _requests(
 def _refuse_guarded(model: Model[Any]) -> None:
     check_verb(model, "write_many")
     why = 'overlap="guard"' if model.table.guards_overlap else next(iter({*model.roles.values()} - {"expires"}), "")
+    why = why or ("" if model.key.was is None else f"was={model.key.was.name}")
     if why:
         raise InvalidRequest(
             f"a batch has no conditions, and {model.kind.__name__} needs them: it is declared with {why}",

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,7 @@ async def check(port: Port, table: Table) -> list[Finding]:
         page = await port.send(Scan(table.name, selection, RAW))
         found += [finding for item in page.items for finding in _findings(table, item)]
         alive = [item for item in page.items if not _is_expired(table, item, port.now())]
+        found += await _twice(port, table, page.items)
         found += await _unmatched(port, table, [(item, key) for item in alive for key in _partners(table, item)])
         after = page.after
         if after is None:
@@ -75,13 +76,41 @@ def _key_findings(model: Model[Any], entity: Any, item: Item, place: tuple[str, 
     except SingletableError as error:
         yield Finding("key.wrong", f"its attributes make no key: {error.what}", model.type, place)
         return
-    for name in definition.key:
+    for name in definition.key if _is_at_its_key(model, entity, item) else ():
         if made[name] != item.get(name):
             yield Finding("key.wrong", f"{name} is not what its attributes make", model.type, place)
     for index in definition.indexes:
         for name in definition.index_keys(index):
             if made.get(name) != item.get(name):
                 yield Finding("index-key.stale", f"{name} is not what its attributes make", model.type, place)
+
+
+def _is_at_its_key(model: Model[Any], entity: Any, item: Item) -> bool:
+    """Whether an item lies under the key of its class, or wrongly: not under the key that its class had before."""
+    was = model.stored_key.was
+    return was is None or was.wrong_in(entity, item) is not None
+
+
+async def _twice(port: Port, table: Table, items: Sequence[Item]) -> list[Finding]:
+    """Items under the key that their class had before, where another lies under the new one."""
+    keys: list[tuple[Item, Key]] = []
+    for item in items:
+        model = table.model_of_type(_type(table, item))
+        if model is None or model.key.was is None:
+            continue
+        try:
+            entity = model.load(item)
+        except SingletableError:
+            continue  # reported as item.unreadable
+        if entity is not None and not _is_at_its_key(model, entity, item):
+            keys.append((item, model.key_item(model.key_of(entity))))
+    there = await _fetch(port, table, [key for _, key in keys])
+    what = "it lies under the key that its class had before, and another one under the key that it has now"
+    return [
+        Finding("key.twice", what, _type(table, item), _place(table, item))
+        for item, key in keys
+        if _place(table, key) in there
+    ]
 
 
 def _partners(table: Table, item: Item) -> Iterator[Key]:

@@ -11,6 +11,7 @@ import msgspec
 
 from singletable.flow.request import Request
 from singletable.operations import MAX_BATCH_GET, BatchGetItem
+from singletable.records.old_keys import both_keys
 from singletable.records.query_request import prepare_query
 from singletable.records.read import check_whole, get_operation
 from singletable.schema.collections import Whole
@@ -41,8 +42,9 @@ def explain(read: Explainable) -> list[Explained]:
     if isinstance(read, Query):
         if isinstance(read, KeyOf) and read.is_one_key and len(read.kinds) == 1 and read.filter is None:
             item = "the whole item, whatever only() names" if read.attributes else "the item"
-            return [_explained(get_operation(read).request(), None, _read_cost(read.strong, item))]
-        return [_query(read)]
+            first = _explained(get_operation(read).request(), None, _read_cost(read.strong, item))
+            return [first] if read.model.key.was is None else [first, _of_both_keys(read)]
+        return [_query(read)] if read.old is None else [_query(read.old), _query(read.consistent())]
     return _gets(list(read))
 
 
@@ -51,6 +53,11 @@ def _query(query: Query[Any]) -> Explained:
     whole = ", each whole, whatever only() names" if query.attributes else ""
     cost = _read_cost(query.strong, f"the items of each page of 1 MB, together{whole}")
     return _explained(request, query.index, cost)
+
+
+def _of_both_keys(key: KeyOf[Any]) -> Explained:
+    cost = "sent where nothing lies under the key: 2 read units for each 4 KB of each of two items, one at least"
+    return _explained(both_keys(key).request(), None, cost)
 
 
 def _gets(keys: list[KeyOf[Any]]) -> list[Explained]:

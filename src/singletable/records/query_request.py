@@ -54,8 +54,11 @@ class PreparedQuery(Struct, frozen=True):
 def prepare_query(query: PatternQuery[Any], now: float) -> PreparedQuery:
     """Prepare a query as of a time, by which items expire. InvalidRequest for a condition on an unread attribute."""
     table, models = query.model.table, tuple(map(model_of, query.kinds))
-    if any(model.table is not table for model in models):
-        raise InvalidRequest("a query reads the entities of one table", operation=query.captured.shown)
+    for model in models:
+        if model.table is not table:
+            raise InvalidRequest("a query reads the entities of one table", operation=query.captured.shown)
+    if len(models) > 1:
+        _check_moving(query, models)
     _check_projection(query, models, table)
     _check_filter(query, table)
     expressions = Expressions(query.kinds)
@@ -70,6 +73,18 @@ def prepare_query(query: PatternQuery[Any], now: float) -> PreparedQuery:
         reader_of(query.kinds, query.attributes),
         query,
     )
+
+
+def _check_moving(query: PatternQuery[Any], models: Models) -> None:
+    """Raises InvalidRequest for a partition of several classes of which one's items may lie under another key still."""
+    moving = next((model for model in models if model.key.was is not None), None)
+    if moving is not None and query.index is None:
+        raise InvalidRequest(
+            f"{moving.kind.__name__} can't be read with the rest of a partition while items of it lie under "
+            f"{moving.key.was.name if moving.key.was else ''}",
+            operation=query.captured.shown,
+            hint="Read it by itself until all items have moved.",
+        )
 
 
 def _check_projection(query: PatternQuery[Any], models: Models, table: Table) -> None:

@@ -13,9 +13,11 @@ from singletable.expressions import Condition, Expressions, Given, Stored
 from singletable.flow.meter import note_estimate
 from singletable.flow.port import Port
 from singletable.operations import Found, GetItem, Item, Key, Scan, Selection, keys_in
+from singletable.records.both_keys import read_both
 from singletable.records.conditions import is_alive
 from singletable.records.cursors import Binding, CursorSeal
 from singletable.records.first_use import ready
+from singletable.records.old_keys import find
 from singletable.records.query_request import PreparedQuery, prepare_query, projected
 from singletable.records.readers import reader_of
 from singletable.schema.collections import Collection, Whole
@@ -72,11 +74,16 @@ class Page(Generic[T_co]):
 
 
 async def get(port: Port, key: KeyOf[T]) -> T | None:
-    """The entity of a key, or None. One request: half a read unit for each 4 KB, a whole one if consistent."""
+    """The entity of a key, or None. One request: half a read unit for each 4 KB, a whole one if consistent.
+
+    Where nothing lies under the key, and the class's key was another, one request more.
+    """
     model = key.model
     await ready(port, model.table)
-    found = await port.send(get_operation(key, whole=port.traits.counts_parts))
-    return None if found is None or model.is_expired(found, port.now()) else found
+    found: T | None = await port.send(get_operation(key, whole=port.traits.counts_parts))
+    if found is None or model.is_expired(found, port.now()):
+        return None if model.key.was is None else await find(port, key)
+    return found
 
 
 def get_operation(key: KeyOf[Any], *, consistent: bool = False, whole: bool = False) -> GetItem[Any]:
@@ -120,13 +127,20 @@ async def page(
     if limit < 1:
         raise InvalidRequest(f"a page has at least one item, not {limit}", operation=query.captured.shown)
     prepared = await open_query(port, query)
-    binding = _binding(query, prepared.table.name, principal)
-    position = _resume(prepared, seal.open(after, binding, port.now())) if after is not None else None
-    if position is _BEYOND:
-        return Page(())
+    position: Key | None = None
+    if after is not None:
+        binding = _binding(query, prepared.table.name, principal)
+        position = _resume(prepared, seal.open(after, binding, port.now()))
+        if position is _BEYOND:
+            return Page(())
     items: list[Any] = []
     for _ in range(max_pages):
-        found: Found[Any] = await port.send(prepared.operation(position, _look(prepared, limit - len(items))))
+        wanted = limit - len(items)
+        found: Found[Any] = (
+            await port.send(prepared.operation(position, _look(prepared, wanted)))
+            if query.old is None
+            else await read_both(port, query, position, wanted)
+        )
         items += found.items
         position = found.after
         if len(items) > limit:
@@ -134,14 +148,16 @@ async def page(
             del items[limit:]
         if position is None or len(items) >= limit:
             break
-    ended = Position(position, binding, seal, port.now()) if position is not None else None
-    return Page(items, ended)
+    if position is None:
+        return Page(items)
+    return Page(items, Position(position, _binding(query, prepared.table.name, principal), seal, port.now()))
 
 
 async def read_page(port: Port, prepared: PreparedQuery, after: Key | None) -> Found[Any]:
     """One page of the service's own size, up to 1 MB, for iteration."""
-    found: Found[Any] = await port.send(prepared.operation(after, None))
-    return found
+    if prepared.query.old is not None:
+        return await read_both(port, prepared.query, after, None)
+    return await port.send(prepared.operation(after, None))
 
 
 async def open_query(port: Port, query: Query[Any]) -> PreparedQuery:

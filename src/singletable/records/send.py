@@ -25,12 +25,14 @@ from singletable.records.conditions import is_there, outcome_unknown
 from singletable.records.first_use import ready
 from singletable.records.index_keys import applied as entity_after
 from singletable.records.index_keys import check_updates
+from singletable.records.moves import remove_old, settle
+from singletable.records.old_keys import NEEDED_BY
 from singletable.records.proof import found, is_outdated, stored_read
 from singletable.records.read import get_operation
 from singletable.records.target import caller_copy_of, target_of
 from singletable.records.transactions import TRIES, commit
 from singletable.records.upgrade import NOT_STALE, fresh_after
-from singletable.records.verbs import CreateWrite, DeleteWrite, PutWrite, UpdateWrite, UpsertWrite
+from singletable.records.verbs import CreateWrite, DeleteWrite, EntityWrite, PutWrite, UpdateWrite, UpsertWrite
 from singletable.records.write import Moment, Needs, Part, Write, settles_nothing
 from singletable.schema.models import Model, model_for
 from singletable.schema.patterns import KeyOf
@@ -124,6 +126,27 @@ async def send_alone(port: Port, write: Write, exactly_once: bool = False, prove
     item is taken to be missing.
     """
     await ready(port, write.model.table)
+    if write.model.key.was is not None:
+        return await _send_moving(port, write, exactly_once, prove_absence)
+    return await _send_at_its_key(port, write, exactly_once, prove_absence)
+
+
+async def _send_moving(port: Port, write: Write, exactly_once: bool, prove_absence: bool) -> Any:
+    """Send one write of a class whose key was another: the rules are at the top of `moves`."""
+    if isinstance(write, EntityWrite):
+        return await _transacted(port, write)
+    if isinstance(write, DeleteWrite):
+        await remove_old(port, write.key)
+    try:
+        return await _send_at_its_key(port, write, exactly_once, prove_absence)
+    except NotFound:
+        if not prove_absence or not isinstance(write, UpdateWrite):
+            raise
+    await settle(port, write.key)
+    return await _send_at_its_key(port, write, exactly_once, prove_absence)
+
+
+async def _send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_absence: bool) -> Any:
     if exactly_once or (write.model.uniques and not isinstance(write, UpdateWrite)):
         return await _transacted(port, write)
     moment = Moment(port.now(), port.token())
@@ -204,12 +227,19 @@ async def _after_refusal(port: Port, write: Write, part: Part, current: Any, kno
 async def _transacted(port: Port, write: Write, read: Mapping[int, Any] | None = None) -> Any:
     """One write as a transaction: with its guards, or for a token that settles a lost answer."""
     try:
-        known = await commit(port, [write], read, "a unique value" if write.model.uniques else "exactly_once")
+        known = await commit(port, [write], read, _needed_by(write))
     except TransactionCancelled as cancelled:
         raise cancelled.failures[0].error from None
     if isinstance(write, (UpdateWrite, UpsertWrite)):
         return await _read_back(port, write)
     return known.get(0) if isinstance(write, DeleteWrite) else None
+
+
+def _needed_by(write: Write) -> str:
+    """Why a write alone is a transaction."""
+    if write.model.uniques:
+        return "a unique value"
+    return "exactly_once" if write.model.key.was is None else NEEDED_BY
 
 
 async def _read_back(port: Port, write: Write) -> Any:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.errors import (
+    AlreadyExists,
     Conflict,
     InvalidRequest,
     SingletableError,
@@ -22,11 +23,13 @@ from singletable.errors import (
 )
 from singletable.expressions import Condition, Update, words
 from singletable.flow.port import Port
-from singletable.operations import MAX_ACTIONS, Cancelled, Item, Reason, TransactWriteItems
+from singletable.operations import MAX_ACTIONS, Cancelled, DeleteItem, Item, Reason, TransactWriteItems
 from singletable.operations.answers import is_too_large
+from singletable.records.conditions import is_there
 from singletable.records.first_use import ready
 from singletable.records.index_keys import check_updates
 from singletable.records.merge import merged
+from singletable.records.moves import companion, known_after_refusal, settle
 from singletable.records.proof import found, is_outdated, stored_read
 from singletable.records.read import check_whole, get_operation
 from singletable.records.target import caller_copy_of, target_of
@@ -118,6 +121,21 @@ class Planned(Struct, frozen=True):
     is_main: bool
     given_up: Place | None = None
     """The guard of a unique value that the operation gives up."""
+    is_old_key: bool = False
+    """The action is on the key that the item had before."""
+
+
+class Plans(Struct):
+    """What is known while a transaction is planned again and again."""
+
+    known: dict[int, Any]
+    """The items that had to be read, by the number of their write."""
+    foreign: set[Place] = set()
+    """Guards to be given up that belong to other items: the items may go without them."""
+    old: dict[int, Any] = {}
+    """What lies under the keys that items had before, where it was found."""
+    sought: set[int] = set()
+    """The writes whose items were looked for under their old keys."""
 
 
 async def commit(
@@ -139,13 +157,13 @@ async def commit(
     known: dict[int, Any] = {i: w.caller_copy for i, w in enumerate(writes) if w.caller_copy is not UNREAD} | dict(
         read or {}
     )
-    foreign: set[Place] = set()
+    plans = Plans(known)
     for _ in range(TRIES):
-        plan = await _plan(port, writes, known, moment, foreign)
+        plan = await _plan(port, writes, plans, moment)
         try:
             await port.send(TransactWriteItems([p.part.action for p in plan], port.token()))
         except Cancelled as cancelled:
-            await _after_refusal(port, writes, plan, known, cancelled, moment, foreign)
+            await _after_refusal(port, writes, plan, plans, cancelled, moment)
         else:
             for write in writes:
                 write.done()
@@ -158,13 +176,14 @@ async def commit(
     )
 
 
-async def _plan(
-    port: Port, writes: Sequence[Write], known: dict[int, Any], moment: Moment, foreign: Collection[Place]
-) -> list[Planned]:
+async def _plan(port: Port, writes: Sequence[Write], plans: Plans, moment: Moment) -> list[Planned]:
     """The actions of all writes and guards, after reading in one round trip the items that some of them need."""
+    known = plans.known
     parts = _mains(writes, known, moment)
     needed = [i for i, part in enumerate(parts) if isinstance(part, Needs)]
     if needed:
+        for i in needed:
+            await _seek(port, writes, plans, i)
         read = await port.send_all([get_operation(writes[i].key, consistent=True) for i in needed])
         for i, entity in zip(needed, read, strict=True):
             gone = entity is None or writes[i].model.is_expired(entity, moment.now)
@@ -174,10 +193,12 @@ async def _plan(
     for i, part in enumerate(parts):
         assert isinstance(part, Part)
         plan.append(Planned(i, part, True))
-    plan += _guards(writes, known, moment, foreign)
+    plan += _guards(writes, known, moment, plans.foreign)
+    plan += _companions(writes, plans.old)
     if len(plan) > MAX_ACTIONS:
         raise InvalidRequest(
-            f"a transaction of {len(plan)} items, guards of unique values among them; DynamoDB allows {MAX_ACTIONS}",
+            f"a transaction of {len(plan)} items, guards of unique values and old keys among them; DynamoDB allows "
+            f"{MAX_ACTIONS}",
             operation="transaction",
             hint="Split it into independent transactions.",
         )
@@ -208,28 +229,56 @@ def _guards(
         yield Planned(claims[id(claim)][0], Part(action, claim.refusal), False, given_up)
 
 
+def _companions(writes: Sequence[Write], old: Mapping[int, Any]) -> Iterator[Planned]:
+    """The actions under the keys that items had before: one for each such key."""
+    found: dict[tuple[str, str, str], Planned] = {}
+    for i, write in enumerate(writes):
+        part = None if write.model.key.was is None else companion(write, old.get(i, UNREAD))
+        if part is not None:
+            place = write.model.old_key(write.key)
+            at = write.model.table.name, place.partition, place.low
+            if at not in found or isinstance(part.action, DeleteItem):
+                found[at] = Planned(i, part, False, is_old_key=True)
+    return iter(found.values())
+
+
+def _may_be_elsewhere(write: Write, reason: Reason, moment: Moment) -> bool:
+    """Whether a write was refused because nothing lies under its key, so that its item may lie under the old one."""
+    return isinstance(write, (UpdateWrite, CheckWrite)) and not is_there(write.model, reason.stored, moment.now)
+
+
+async def _seek(port: Port, writes: Sequence[Write], plans: Plans, number: int) -> bool:
+    """Move a write's item, if its class's key was another and it lies under that. False where that was done before."""
+    write = writes[number]
+    if write.model.key.was is None or number in plans.sought:
+        return False
+    plans.sought.add(number)
+    await settle(port, write.key)
+    return True
+
+
 async def _after_refusal(
     port: Port,
     writes: Sequence[Write],
     plan: Sequence[Planned],
-    known: dict[int, Any],
+    plans: Plans,
     cancelled: Cancelled,
     moment: Moment,
-    foreign: set[Place],
 ) -> None:
     """Note what changed, if concurrent changes were the only reason for the refusal; else raise.
 
     A guard that is to be given up, and belongs to another item, is noted in `foreign`: the item may go without it.
     Items that a refusal came without are read first, in one round trip.
     """
-    anew: set[int] = set()
+    known, foreign = plans.known, plans.foreign
     failures: dict[int, list[Failure]] = {}
+    anew = await _after_old_keys(port, writes, plan, plans, cancelled, moment, failures)
     proofs = await _proofs(port, writes, plan, cancelled.reasons)
     for planned, given in zip(plan, cancelled.reasons, strict=True):
         write = writes[planned.number]
         is_proven = planned.is_main and planned.number in proofs
         reason = replace(given, stored=proofs[planned.number]) if is_proven else given
-        if reason.code in _PASSING or planned.number in anew:
+        if reason.code in _PASSING or planned.number in anew or planned.is_old_key:
             continue
         refused = reason.code == "ConditionalCheckFailed"
         if refused and planned.given_up is not None:
@@ -237,6 +286,10 @@ async def _after_refusal(
             continue
         if refused and planned.is_main:
             read = known.get(planned.number, UNREAD)
+            if _may_be_elsewhere(write, reason, moment) and await _seek(port, writes, plans, planned.number):
+                known.pop(planned.number, None)
+                anew.add(planned.number)
+                continue
             fresh = await fresh_after(port, write, read, reason.stored, moment.now)
             if fresh is not NOT_STALE:
                 known[planned.number] = fresh
@@ -252,6 +305,30 @@ async def _after_refusal(
     real = [failure for number, own in failures.items() if number not in anew for failure in own]
     if real:
         raise _cancelled(writes, real) from None
+
+
+async def _after_old_keys(
+    port: Port,
+    writes: Sequence[Write],
+    plan: Sequence[Planned],
+    plans: Plans,
+    cancelled: Cancelled,
+    moment: Moment,
+    failures: dict[int, list[Failure]],
+) -> set[int]:
+    """The writes to plan again because of what lies under their items' old keys. Notes the failures of the others."""
+    anew: set[int] = set()
+    for planned, reason in zip(plan, cancelled.reasons, strict=True):
+        if planned.is_old_key and reason.code == "ConditionalCheckFailed":
+            write = writes[planned.number]
+            try:
+                plans.old[planned.number] = await known_after_refusal(port, write, reason.stored, moment.now)
+            except AlreadyExists as error:
+                failures.setdefault(planned.number, []).append(_failure(write, error))
+                continue
+            plans.known.pop(planned.number, None)
+            anew.add(planned.number)
+    return anew
 
 
 async def _proofs(

@@ -18,7 +18,8 @@ from singletable.expressions import Handle
 from singletable.schema.capture import key_type, sortable
 from singletable.schema.copies import check_copies, copy_of, version_fields
 from singletable.schema.models import Model, Upcaster, model_for, model_of
-from singletable.schema.patterns import Bound, Captured, Declared, KeyOf
+from singletable.schema.old_keys import MovingPattern, old_key
+from singletable.schema.patterns import Bound, Captured, Declared, DeclaredKey, KeyOf
 from singletable.schema.table import Table
 from singletable.values import METADATA, Field, Role, make_field
 
@@ -294,7 +295,11 @@ def _captured(cls: type[Entity], table: Table, types: Mapping[str, Any]) -> list
         if isinstance(declared, Declared):
             templates, signature = declared.capture(types, table.separator, where)
             _check_types(declared.function, types, where)
-            found.append((name, Captured(cls, name, declared.function, declared.index, templates, signature)))
+            was = old_key(cls, declared, templates, types, table) if isinstance(declared, DeclaredKey) else None
+            if was is not None:
+                _check_types(was.function, types, f"{where}(was={was.name})")
+            made = Captured if was is None else MovingPattern
+            found.append((name, made(cls, name, declared.function, declared.index, templates, signature, was)))
     return found
 
 

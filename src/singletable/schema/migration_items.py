@@ -8,14 +8,18 @@ No query of another class returns one: no other class may have such a key or typ
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from singletable.operations import Key
 from singletable.schema.capture import ANY
-from singletable.schema.entities import Entity, Special
+from singletable.schema.entities import Entity, Special, field
 from singletable.schema.system_items import KeyParts, system_key
 from singletable.schema.table import MIGRATION_TYPE, Table
+
+_NONE: Mapping[str, int] = {}
 
 
 class FillPart(Entity):
@@ -30,6 +34,8 @@ class FillPart(Entity):
     is_over: bool = False
     seen: int = 0
     written: int = 0
+    old_keys: dict[str, int] = field(default_factory=dict[str, int])
+    """How many items lay under the keys that their classes had before, by type."""
 
     @classmethod
     def __special__(cls, table: Table, type: str) -> Special:
@@ -40,7 +46,7 @@ class FillPart(Entity):
         """The position as a request takes it."""
         return None if self.position is None else {name: {"S": text} for name, text in self.position.items()}
 
-    def moved(self, after: Key | None, seen: int, written: int) -> FillPart:
+    def moved(self, after: Key | None, seen: int, written: int, old_keys: Mapping[str, int] = _NONE) -> FillPart:
         """The part after a page, which ended at a key."""
         place = None if after is None else {name: value["S"] for name, value in after.items()}
         return type(self)(
@@ -51,6 +57,7 @@ class FillPart(Entity):
             is_over=after is None,
             seen=self.seen + seen,
             written=self.written + written,
+            old_keys=dict(Counter(self.old_keys) + Counter(old_keys)),
         )
 
 

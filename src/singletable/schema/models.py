@@ -109,8 +109,9 @@ class Model(Generic[T]):
     @cached_property
     def stored_key(self) -> StoredKey:
         """Checks that an item is stored under the key that its attributes make."""
-        fields = self.by_name
-        return StoredKey(self.kind, self.table.name, self.key_attributes, self.key.templates, fields)
+        place = self.kind, self.table.name, self.key_attributes
+        was = None if self.key.was is None else StoredKey(*place, self.key.was.templates, self.by_name)
+        return StoredKey(*place, self.key.templates, self.by_name, was)
 
     @cached_property
     def constants(self) -> tuple[Constant, Constant]:
@@ -227,6 +228,19 @@ class Model(Generic[T]):
     def key_of(self, entity: T) -> KeyOf[Any]:
         text, whole = self.place_of(entity)
         return KeyOf((self.kind,), self.key, text, whole, whole, len(self.key.templates[1].parts))
+
+    def old_key(self, key: KeyOf[Any]) -> KeyOf[Any]:
+        """The key that an item of this key had before. Only for a class whose key was another."""
+        was = self.key.was
+        assert was is not None
+        partition, sort = was.templates
+        values = self.key_values(key)
+        text, whole = partition.write(values), sort.write(values)
+        return KeyOf((self.kind,), was, text, whole, whole, len(sort.parts))
+
+    def is_moved(self, entity: T, item: Item) -> bool:
+        """Whether an item lies under the key of its class, not under the one that it was."""
+        return self.stored_key.was is None or self.stored_key.wrong_in(entity, item) is None
 
     def key_item(self, key: KeyOf[Any]) -> Key:
         """A key's attributes."""

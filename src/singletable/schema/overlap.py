@@ -13,7 +13,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from itertools import product
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from msgspec import Struct
@@ -56,6 +56,12 @@ ANYTHING = Step(frozenset(), other=True, many=True)
 def could_meet(one: Template, other: Template) -> str | None:
     """A text that both templates could write, or None."""
     return _first(_paths(one), _paths(other))
+
+
+def common_key(one: tuple[Template, Template], other: tuple[Template, Template]) -> str | None:
+    """A primary key that both pairs of templates could write, as a text for people, or None."""
+    texts = [could_meet(a, b) for a, b in zip(one, other, strict=True)]
+    return None if None in texts else " / ".join(cast("list[str]", texts))
 
 
 def could_begin(one: Template, other: Template, parts: int) -> bool:

@@ -84,6 +84,8 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
     descending: bool = False
     strong: bool = False
     attributes: tuple[str, ...] = ()
+    old: ClassVar[Query[Any] | None] = None
+    """What to read besides: the same items under the key that their class had before. Of a `MovingKey` only."""
 
     @property
     def model(self) -> Model[Any]:
@@ -159,6 +161,8 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
     index: str | None
     templates: tuple[Template, Template]
     signature: inspect.Signature
+    was: Captured | None = None
+    """The key under which items lie that have not moved to this one yet."""
 
     @cached_property
     def model(self) -> Model[Any]:
@@ -332,6 +336,10 @@ class Declared(Generic[P]):
 
 class DeclaredKey(Declared[P]):
     bound = BoundKey
+
+    def __init__(self, function: Callable[P, Any], was: Callable[..., Key] | None = None) -> None:
+        super().__init__(function, None)
+        self.was = was
 
     def __get__(self, instance: object, owner: type[E]) -> BoundKey[P, E]:
         found: Any = owner.__patterns__.get(self.name) or owner.__pattern__(self.name)

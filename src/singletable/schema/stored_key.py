@@ -33,8 +33,11 @@ class StoredKey:
         attributes: tuple[str, str],
         templates: tuple[Template, Template],
         fields: Mapping[str, Field],
+        was: StoredKey | None = None,
     ) -> None:
         self._kind, self._table, self._fields = kind, table, fields
+        self.was = was
+        """The same for the key that the class had before."""
         self._templates = dict(zip(attributes, templates, strict=True))
         self._partition = attributes[0]
         self._repeated = {a: b for a, b in pairwise((*attributes, attributes[0])) if self._repeats(a, b)}
@@ -51,6 +54,8 @@ class StoredKey:
 
     def known_from(self, item: Item) -> Mapping[str, Any]:
         """The values of attributes that an item has in its key only."""
+        if self.was is not None and self.was.is_written_in(item) and not self.is_written_in(item):
+            return self.was.known_from(item)
         known: dict[str, Any] = {}
         for attribute, template in self._templates.items():
             text = item.get(attribute, _ABSENT).get("S")
@@ -58,15 +63,27 @@ class StoredKey:
                 known |= template.read(text) or {}
         return known
 
+    def is_written_in(self, item: Item) -> bool:
+        """Whether an item has a key that these templates could have written."""
+        texts = ((item.get(attribute, _ABSENT).get("S"), t) for attribute, t in self._templates.items())
+        return all(isinstance(text, str) and template.read(text) is not None for text, template in texts)
+
     def check(self, entity: Any, item: Item) -> None:
         """Raises Corrupt if an item's key does not match its attributes. Unloaded attributes are not checked."""
+        wrong = self.wrong_in(entity, item)
+        if wrong is not None and (self.was is None or self.was.wrong_in(entity, item) is not None):
+            raise self._misplaced(wrong)
+
+    def wrong_in(self, entity: Any, item: Item) -> str | None:
+        """The attribute of an item's key that does not match the item's attributes, if one does not."""
         for attribute, write in self._writers.items():
             loaded = all(hasattr(entity, name) for name in self._templates[attribute].names)
             if loaded and attribute in item and item[attribute] != {"S": _said(write, entity)}:
-                raise self._misplaced(attribute)
+                return attribute
         for attribute, other in self._repeated.items():
             if item.get(attribute) != item.get(other):
-                raise self._misplaced(attribute)
+                return attribute
+        return None
 
     def _is_read_from(self, template: Template, attribute: str) -> bool:
         """Whether the values of a key text are read from an attribute of the key, as a node's id is."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, cast
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, cast, overload
 
 from singletable.errors import DeclarationError
 from singletable.schema.key_text import Part, Template
 from singletable.schema.key_values import SEPARATORS, Slot
-from singletable.schema.overlap import could_meet
-from singletable.schema.patterns import Declared, DeclaredKey, Key
+from singletable.schema.overlap import common_key, could_meet
+from singletable.schema.patterns import Captured, Declared, DeclaredKey, Key
 from singletable.tables import Index, StreamView, TableDefinition, named_indexes
 
 if TYPE_CHECKING:
@@ -35,6 +36,16 @@ class IndexDecorator:
 
     def __call__(self, function: Callable[P, Key]) -> Declared[P]:
         return Declared(plain(function), self.name)
+
+
+class KeyDecorator:
+    """`@app.key(was=old_key)`, above `@staticmethod`."""
+
+    def __init__(self, was: Callable[..., Key]) -> None:
+        self._was = was
+
+    def __call__(self, function: Callable[P, Key]) -> DeclaredKey[P]:
+        return DeclaredKey(plain(function), plain(self._was))
 
 
 class Table:
@@ -100,9 +111,22 @@ class Table:
     def model_of_type(self, type_name: str) -> Model[Any] | None:
         return self._models.get(type_name)
 
-    def key(self, function: Callable[P, Key]) -> DeclaredKey[P]:
-        """The primary key of an entity: `@app.key` above `@staticmethod`."""
-        return DeclaredKey(plain(function), None)
+    @overload
+    def key(self, function: Callable[P, Key], /) -> DeclaredKey[P]: ...
+    @overload
+    def key(self, /, *, was: Callable[..., Key]) -> KeyDecorator: ...
+    def key(
+        self, function: Callable[P, Key] | None = None, /, *, was: Callable[..., Key] | None = None
+    ) -> DeclaredKey[P] | KeyDecorator:
+        """The primary key of an entity: `@app.key` above `@staticmethod`.
+
+        `@app.key(was=old_key)` where items still lie under an older key, whose function stands above: reads find them
+        there, and writes and `Migrations.fill` move them. docs/how-to/migrate.md has what holds meanwhile.
+        """
+        if was is not None:
+            return KeyDecorator(was)
+        assert function is not None
+        return DeclaredKey(plain(function))
 
     def index(self, name: str) -> IndexDecorator:
         """The key of an entity in one of the table's indexes: `@app.index("gsi1")` above `@staticmethod`."""
@@ -140,7 +164,7 @@ class Table:
             (GUARD_TYPE, guards, "a guard of unique values"),
             (MIGRATION_TYPE, fills, "what migrations keep"),
         ):
-            if model.type == type_name or all(map(could_meet, model.key.templates, keys)):
+            if model.type == type_name or any(all(map(could_meet, form.templates, keys)) for form in _forms(model)):
                 raise DeclarationError(
                     f"{model.kind.__name__} could have the key or the type of {what}, {type_name!r}",
                     table=self.name,
@@ -155,10 +179,10 @@ class Table:
             )
 
     def _refuse_overlap(self, model: Model[Any], other: Model[Any]) -> None:
-        texts = [could_meet(a, b) for a, b in zip(model.key.templates, other.key.templates, strict=True)]
-        if None in texts:
+        pairs = product(_forms(model), _forms(other))
+        example = next(filter(None, (common_key(one.templates, another.templates) for one, another in pairs)), None)
+        if example is None:
             return
-        example = " / ".join(cast("list[str]", texts))
         raise DeclarationError(
             f"{model.kind.__name__} and {other.kind.__name__} could have the same key, as in {example}",
             table=self.name,
@@ -173,6 +197,11 @@ class Table:
     async def sweep_layer(self, port: Any, *, orphans: bool) -> int:
         """What `db.sweep_table(table)` finishes or deletes for the table's layer. Returns how many; 0 here."""
         return 0
+
+
+def _forms(model: Model[Any]) -> tuple[Captured, ...]:
+    """The keys that an item may have: that of its class, and the one it was."""
+    return (model.key,) if model.key.was is None else (model.key, model.key.was)
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:

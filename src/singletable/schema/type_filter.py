@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -20,11 +21,19 @@ def needs_type_filter(query: Query[Any]) -> bool:
 def _shared(captured: Captured, bound: int, kinds: tuple[type[Any], ...], models: tuple[Model[Any], ...]) -> bool:
     partition, sort = captured.templates
     for model in models:
-        other = model.key if captured.index is None else model.indexes.get(captured.index)
-        if other is None or model.kind in kinds:
+        if model.kind in kinds:
             continue
-        if could_meet(other.templates[0], partition) is None:
-            continue
-        if bound < 0 or could_begin(other.templates[1], sort, bound):
-            return True
+        for other in _keys_of(model, captured.index):
+            if could_meet(other.templates[0], partition) is None:
+                continue
+            if bound < 0 or could_begin(other.templates[1], sort, bound):
+                return True
     return False
+
+
+def _keys_of(model: Model[Any], index: str | None) -> Iterator[Captured]:
+    """The keys that a class's items have in an index, or in the table: two while they move from one to the other."""
+    found = model.key if index is None else model.indexes.get(index)
+    while found is not None:
+        yield found
+        found = found.was

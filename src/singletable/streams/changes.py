@@ -168,7 +168,19 @@ class Changes:
     def _add(self, handler: Handler) -> None:
         _check_view(self.table, handler)
         _check_expiry(self.table, handler)
+        _check_key(self.table, handler)
         self._router.add(handler)
+
+
+def _check_key(table: Table, handler: Handler) -> None:
+    """Refuse a class whose items move to another key: the stream has a move as a removal and an insertion."""
+    model = table.model_of_type(handler.type)
+    if model is not None and model.key.was is not None and handler.what != "modified":
+        raise DeclarationError(
+            f"{model.key.shown} has was={model.key.was.name}, and an item that moves would be told as {handler.what}",
+            table=table.name,
+            hint="Handle `modified` alone until all items have moved, or declare was= in a program without handlers.",
+        )
 
 
 def _check_view(table: Table, handler: Handler) -> None:

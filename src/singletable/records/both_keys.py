@@ -1,0 +1,108 @@
+"""Pages of a partition whose class's key was another: the items under the new key and those under the old one, merged.
+
+The old partition is read first, then the new one, consistently: an item that moves meanwhile is in the second answer.
+So each item comes once, in the order of the new key, which is that of the old one too (`schema.old_keys`). Where a page
+of one of the two ends before that of the other, the items after its end are left to the next page.
+
+A position is a place under the new key, and stands for the same place under the old one: cursors outlive the move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from singletable.flow.port import Port
+from singletable.operations import Found, Item, Key
+from singletable.operations.answers import RAW
+from singletable.records.query_request import PreparedQuery, prepare_query
+from singletable.records.readers import reader_of
+from singletable.schema.models import Model
+from singletable.schema.patterns import KeyOf, Query
+
+
+class _Row(Struct, frozen=True):
+    """An item, with the sort texts of both its keys. It lies under one of them."""
+
+    sort: str
+    old_sort: str
+    item: Item
+
+
+class _Part(Struct, frozen=True):
+    """The rows under one of the two keys, and the sort text after which more may follow."""
+
+    rows: list[_Row]
+    end: str | None
+
+
+async def read_both(port: Port, query: Query[Any], after: Key | None, limit: int | None) -> Found[Any]:
+    """Up to `limit` items after a position, or two pages of up to 1 MB. Two requests, unless a filter leaves out most.
+
+    Units as for two queries, of which the one under the new key is consistent.
+    """
+    assert query.old is not None
+    model, now = query.model, port.now()
+    whole = replace(query.old, filter=query.filter, descending=query.descending, strong=query.strong)
+    old = await _read(port, query, prepare_query(whole, now), _old_position(model, query, after), limit, is_old=True)
+    prepared = prepare_query(replace(query, strong=True, attributes=()), now)
+    new = await _read(port, query, prepared, after, limit, is_old=False)
+    rows = {row.sort: row for row in (*old.rows, *new.rows)}
+    ordered = sorted(rows.values(), key=lambda row: row.sort.encode(), reverse=query.descending)
+    shown = [
+        row for row in ordered if _is_before(query, row.sort, new.end) and _is_before(query, row.old_sort, old.end)
+    ]
+    taken = shown[:limit]
+    is_over = old.end is None and new.end is None and len(taken) == len(ordered)
+    position = None if is_over else model.key_item(_key_at(query, taken[-1].sort))
+    reader = reader_of(query.kinds, query.attributes)
+    return Found([reader.load(row.item) for row in taken], position, len(ordered), b"")
+
+
+async def _read(
+    port: Port, query: Query[Any], prepared: PreparedQuery, after: Key | None, limit: int | None, *, is_old: bool
+) -> _Part:
+    """The first pages under one key that have a row."""
+    sort = prepared.table.definition.key[1]
+    while True:
+        found: Found[Item] = await port.send(replace(prepared.operation(after, limit), reader=RAW))
+        rows = list(_rows(query, found.items, is_old=is_old))
+        after = found.after
+        if rows or after is None:
+            return _Part(rows, None if after is None else str(after[sort]["S"]))
+
+
+def _rows(query: Query[Any], items: list[Item], *, is_old: bool) -> Iterator[_Row]:
+    """The items of the query that lie under one of the two keys. The other's may lie in the same partition."""
+    model, was = query.model, query.model.key.was
+    assert was is not None
+    low, high = query.low.encode(), query.high.encode()
+    for item in items:
+        entity = model.load(item)
+        if entity is None or model.is_moved(entity, item) is is_old:
+            continue
+        partition, sort = model.place_of(entity)
+        if partition == query.partition and low <= sort.encode() <= high:
+            yield _Row(sort, was.templates[1].write_of(entity), item)
+
+
+def _is_before(query: Query[Any], sort: str, end: str | None) -> bool:
+    """Whether a place lies before the end of a page, or at it."""
+    if end is None:
+        return True
+    return sort.encode() >= end.encode() if query.descending else sort.encode() <= end.encode()
+
+
+def _key_at(query: Query[Any], sort: str) -> KeyOf[Any]:
+    return KeyOf(query.kinds, query.captured, query.partition, sort, sort, len(query.captured.templates[1].parts))
+
+
+def _old_position(model: Model[Any], query: Query[Any], after: Key | None) -> Key | None:
+    """The position under the old key that a position under the new one stands for."""
+    if after is None:
+        return None
+    key = model.old_key(_key_at(query, str(after[model.key_attributes[1]]["S"])))
+    return model.key_item(key)

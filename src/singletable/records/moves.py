@@ -1,0 +1,252 @@
+"""Moves an item from the key that its class had before to the one that it has: `@app.key(was=old_key)`.
+
+A move is one transaction: the item is put under its new key if nothing lies there, deleted under the old one if it is
+as it was read, and the guards of its unique values get their owner's new key. So no concurrent write is lost, not even
+one of a program that knows only the old key, and no reader sees the item twice or not at all.
+
+How a class with `was=` is written:
+
+* update, check: as in any class, under the new key. Where nothing lies there the item is moved, and the write repeated.
+* create, put, upsert, and any delete in a transaction: together with a condition that nothing lies under the old key,
+  or with the deletion of what lies there.
+* delete: the item is moved first, then deleted.
+
+An item may lie under both keys, because a program that knows only the old one wrote it again. Then the one under the
+new key is the item, and `put` and `delete` remove the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import Enum, auto
+from typing import Any
+
+from msgspec import Struct
+
+from singletable.errors import InvalidRequest, TooLarge, TransactionConflict
+from singletable.flow.port import Consumed, Port
+from singletable.flow.request import Request, Response
+from singletable.operations import (
+    Action,
+    Cancelled,
+    CheckItem,
+    DeleteItem,
+    GetItem,
+    Item,
+    PutItem,
+    Reason,
+    Refused,
+    TransactWriteItems,
+)
+from singletable.operations.answers import RAW, is_too_large
+from singletable.operations.limits import check_item
+from singletable.records.conditions import already_exists, guard, is_absent, is_gone
+from singletable.records.guarded_write import delete_if, put_if
+from singletable.records.old_keys import NEEDED_BY, own
+from singletable.records.unique_guards import Claim, guard_actions
+from singletable.records.upgrade import as_read
+from singletable.records.verbs import CreateWrite, DeleteWrite, EntityWrite, PutWrite
+from singletable.records.write import UNREAD, Part, Write
+from singletable.schema.models import Model
+from singletable.schema.patterns import KeyOf
+
+TRIES = 20
+
+
+class Outcome(Enum):
+    DONE = auto()
+    CHANGED = auto()
+    """Another writer was first: the item under the old key is no longer as it was read."""
+    TWICE = auto()
+    """Another item lies under the new key."""
+
+
+class Move(Struct, frozen=True):
+    """The writes that move one item. `key` is the one it has now, `old` the one that it was."""
+
+    key: KeyOf[Any]
+    old: KeyOf[Any]
+    put: PutItem
+    delete: DeleteItem[Any]
+    claims: tuple[tuple[Claim, Action], ...] = ()
+    """Of each unique value, what changes the owner in its guard."""
+
+    def actions(self) -> list[Action]:
+        return [self.put, self.delete, *(action for _, action in self.claims)]
+
+
+def move_of(model: Model[Any], stored: Item, now: float) -> Move | None:
+    """What moves an item to the key of its class, in the current schema version; None if it lies there.
+
+    Raises Corrupt where the item can't be read, InvalidValue where it has no place under the new key, TooLarge, and
+    InvalidRequest for more attributes than a condition can compare.
+    """
+    entity = model.load(stored)
+    if entity is None or model.is_moved(entity, stored):
+        return None
+    key = model.key_of(entity)
+    old = model.old_key(key)
+    item = moved(model, entity, stored)
+    check_item(item, "move", model.table.name)
+    return Move(
+        key,
+        old,
+        put_if(key, item, is_gone(model, now)),
+        delete_if(old, as_read(model, stored)),
+        tuple(_claims(model, entity, key, old, item, now)),
+    )
+
+
+def moved(model: Model[Any], entity: Any, stored: Item) -> Item:
+    """The item as it lies under its new key: all that it held, what no program declares as well."""
+    version = model.version_of(stored)
+    current = model.upcast(stored, version) if version < model.version else stored
+    reserved = model.table.definition.reserved
+    return {**{name: value for name, value in current.items() if name not in reserved}, **model.item(entity)}
+
+
+def _claims(
+    model: Model[Any], entity: Any, key: KeyOf[Any], old: KeyOf[Any], item: Item, now: float
+) -> Iterator[tuple[Claim, Action]]:
+    ends = item.get(model.expires.stored) if model.expires is not None else None
+    claims: list[Claim] = []
+    for unique in model.uniques:
+        value = getattr(entity, unique.name)
+        claims.append(Claim(model, unique, old, value, None))
+        claims.append(Claim(model, unique, key, None, value, ends))
+    for claim, action, _ in guard_actions(claims, now):
+        yield claim, action
+
+
+class TryMove(Struct, frozen=True):
+    """A move as one request, whose refusal is an outcome and no error. NotUnique where a guard is another item's."""
+
+    move: Move
+    token: str
+
+    def request(self) -> Request:
+        return self._transaction.request()
+
+    def answer(self, response: Response) -> tuple[Outcome, Consumed]:
+        try:
+            _, consumed = self._transaction.answer(response)
+        except Cancelled as cancelled:
+            return self._outcome(cancelled.reasons), Consumed()
+        return Outcome.DONE, consumed
+
+    @property
+    def _transaction(self) -> TransactWriteItems:
+        return TransactWriteItems(self.move.actions(), self.token)
+
+    def _outcome(self, reasons: Sequence[Reason]) -> Outcome:
+        table = self.move.key.model.table.name
+        for reason in reasons:
+            if reason.code == "ValidationError":
+                if is_too_large(reason.message):
+                    raise TooLarge("the item would be over 400 KB under its new key", key=self.move.key, table=table)
+                raise InvalidRequest("DynamoDB refused the move of an item", key=self.move.key, table=table)
+        put, delete, *guards = (reason.code == "ConditionalCheckFailed" for reason in reasons)
+        if delete:
+            return Outcome.CHANGED
+        if put:
+            return Outcome.TWICE
+        for (claim, _), is_refused, reason in zip(self.move.claims, guards, reasons[2:], strict=True):
+            if is_refused:
+                raise claim.refusal(reason.stored)
+        return Outcome.CHANGED
+
+
+async def read_old(port: Port, key: KeyOf[Any]) -> Item | None:
+    """What lies under the key that an item of this key had before. One request; a unit for each 4 KB."""
+    model = key.model
+    return await port.send(GetItem(model.table.name, model.key_item(model.old_key(key)), RAW, consistent=True))
+
+
+async def settle(port: Port, key: KeyOf[Any], stored: Item | None = None) -> Item | None:
+    """Move the item of a key to it, if it lies under the old one. One request where it does not, two where it does.
+
+    Returns what lies under the old key still, because another item lies under the new one; else None.
+    TransactionConflict where other writers change the item each time.
+    """
+    model = key.model
+    port.traits.check("transactions", NEEDED_BY)
+    for _ in range(TRIES):
+        stored = stored or await read_old(port, key)
+        entity = None if stored is None else own(model, key, stored)
+        if stored is None or entity is None or model.is_expired(entity, port.now()):
+            return None
+        move = move_of(model, stored, port.now())
+        if move is None:
+            return None
+        outcome = await port.send(TryMove(move, port.token()))
+        if outcome is Outcome.DONE:
+            return None
+        if outcome is Outcome.TWICE:
+            return stored
+        stored = None
+    raise contended(key, "move")
+
+
+async def remove_old(port: Port, key: KeyOf[Any]) -> None:
+    """Before an item is deleted under its key: move it there, or delete what lies under the old key beside it."""
+    for _ in range(TRIES):
+        twice = await settle(port, key)
+        if twice is None:
+            return
+        try:
+            await port.send(delete_if(key.model.old_key(key), as_read(key.model, twice)))
+        except Refused:
+            continue
+        return
+    raise contended(key, "delete")
+
+
+# --- in a transaction -------------------------------------------------------------------------------------------------
+def companion(write: Write, stored: Any) -> Part | None:
+    """The action under the old key that goes with a write. `stored` is what is known to lie there, or UNREAD."""
+    model = write.model
+    if model.key.was is None or not isinstance(write, (EntityWrite, DeleteWrite)):
+        return None
+    old = model.old_key(write.key)
+    action: CheckItem | DeleteItem[Any]
+    if stored is UNREAD or stored is None:
+        action = CheckItem(model.table.name, model.key_item(old), guard(model, is_absent(model)))
+    elif own(model, write.key, stored) is None:
+        action = CheckItem(model.table.name, model.key_item(old), guard(model, as_read(model, stored)))
+    else:
+        action = delete_if(old, as_read(model, stored))
+    return Part(action, lambda stored: already_exists(model, write.key, stored))
+
+
+async def known_after_refusal(port: Port, write: Write, stored: Item | None, now: float) -> Any:
+    """What is known of the old key after a companion was refused, to plan the write with again: see `companion`.
+
+    Moves the item where the write's own condition is about it. Raises AlreadyExists for a create.
+    """
+    model = write.model
+    stored = stored or await read_old(port, write.key)
+    entity = None if stored is None else own(model, write.key, stored)
+    if stored is None or entity is None or model.is_expired(entity, now):
+        return stored
+    if isinstance(write, CreateWrite):
+        raise already_exists(model, write.key, stored)
+    return stored if _replaces_all(write) else await settle(port, write.key, stored)
+
+
+def _replaces_all(write: Write) -> bool:
+    """Whether a write does the same whatever the item was."""
+    if write.model.uniques or write.where is not None:
+        return False
+    if isinstance(write, PutWrite):
+        return write.count is None
+    return isinstance(write, DeleteWrite) and not write.needs_item
+
+
+def contended(key: KeyOf[Any], operation: str) -> TransactionConflict:
+    return TransactionConflict(
+        f"other writers changed the item between each of {TRIES} reads and writes",
+        key=key,
+        table=key.model.table.name,
+        operation=operation,
+        hint="Try again later, or write to this item less often.",
+    )

@@ -1,0 +1,116 @@
+"""A key that was another: `@app.key(was=old_key)`, and what is refused when the class is made.
+
+    def order_by_number(number: int) -> Key:
+        return f"order#{number}", "order"
+
+    class Order(Entity, table=shop, type="order"):
+        @shop.key(was=order_by_number)
+        @staticmethod
+        def of_customer(customer: str, number: int) -> Key:
+            return f"customer#{customer}", f"order#{number}"
+
+An item is found under its old key from its new one, so the new key has every attribute of the old one. No text may be a
+key of both forms. A key that lists a partition lists what lies in the old form too, merged in order; so both forms
+have to order the same attributes.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from singletable.errors import DeclarationError, InvalidRequest
+from singletable.schema.capture import ANY, capture
+from singletable.schema.key_text import Template
+from singletable.schema.overlap import common_key
+from singletable.schema.patterns import Captured, DeclaredKey, KeyOf, Query
+
+if TYPE_CHECKING:
+    from singletable.schema.table import Table
+
+E_co = TypeVar("E_co", covariant=True)
+Templates = tuple[Template, Template]
+
+
+class MovingKey(KeyOf[E_co], frozen=True, gc=False):
+    """The items of a partition that lie under their key, and those that lie under the old one."""
+
+    old: Query[Any] | None = None  # type: ignore[misc]
+
+
+class MovingPattern(Captured, frozen=True, eq=False, dict=True):
+    """The key of a class whose items may lie under another key still."""
+
+    def _open(self, result: type[Query[Any]], given: dict[str, Any]) -> Query[Any]:
+        assert self.was is not None
+        if not is_listed_alike(self.templates, self.was.templates):
+            raise InvalidRequest(
+                f"{self.shown} can't list a partition while items lie under {self.was.name}, which orders them in "
+                "another way",
+                hint="Give every argument one value, or list by an index until all items have moved.",
+            )
+        made = super()._open(result, given)
+        old = self.was._open(KeyOf, given)  # noqa: SLF001  the same method of another pattern
+        return MovingKey(made.kinds, self, made.partition, made.low, made.high, made.bound, old=old)
+
+
+def old_key(
+    cls: type[Any], declared: DeclaredKey[Any], new: Templates, types: Mapping[str, Any], table: Table
+) -> Captured | None:
+    """The key that a class's items had before, as it is declared; None for a class whose key never changed."""
+    function = declared.was
+    if function is None:
+        return None
+    where = f"{cls.__name__}.{declared.name}(was={function.__name__})"
+    old = capture(function, types, table.separator, where, primary=True)
+    _check(where, table, new, old)
+    unlike = None if is_listed_alike(new, old) else _listing_parameter(declared)
+    if unlike is not None:
+        raise DeclarationError(
+            f"{where}: the items of a partition can't be listed in one order while some lie under the old key, and "
+            f"{unlike} may be ANY",
+            table=table.name,
+            hint=f"Give {unlike} no default until all items have moved, and list by an index meanwhile. Keys that have "
+            "the same attributes in the sort key, in one order, list together.",
+        )
+    return Captured(cls, function.__name__, function, None, old, inspect.signature(function))
+
+
+def is_listed_alike(new: Templates, old: Templates) -> bool:
+    """Whether the items of a partition of the new key lie in one partition of the old one too, in the same order."""
+    ordered = all(
+        slot is None or slot.type is not str or template.separator == "#" or template.is_last(slot)
+        for template in (new[1], old[1])
+        for slot in (part.slot for part in template.parts)
+    )
+    return ordered and {*old[0].names} <= {*new[0].names} and old[1].names == new[1].names
+
+
+def _check(where: str, table: Table, new: Templates, old: Templates) -> None:
+    known = {name for template in new for name in template.names}
+    lost = next((name for template in old for name in template.names if name not in known), None)
+    if lost is not None:
+        raise DeclarationError(
+            f"{where}: the old key holds {lost}, which the new one doesn't, so an item that has not moved can't be "
+            "found from its new key",
+            table=table.name,
+            hint=f"Put {{{lost}}} into the new key as well.",
+        )
+    example = common_key(new, old)
+    if example is not None:
+        raise DeclarationError(
+            f"{where}: the old key and the new one could be equal, as in {example}; an item there could be of either",
+            table=table.name,
+            hint="Begin the new key with another literal.",
+        )
+    if table.guards_overlap:
+        raise DeclarationError(
+            f'{where}: a table with overlap="guard" can\'t say which item lies under an old key', table=table.name
+        )
+
+
+def _listing_parameter(declared: DeclaredKey[Any]) -> str | None:
+    """A parameter of the new key that may be left out, so that the key lists a partition."""
+    parameters = inspect.signature(declared.function).parameters.values()
+    return next((parameter.name for parameter in parameters if parameter.default is ANY), None)
