@@ -90,7 +90,7 @@ def is_element(handle: Handle) -> bool:
 def resolve(handle: Handle, kinds: tuple[type[Any], ...] = ()) -> Path:
     """Look a handle up; InvalidRequest where it belongs to none of the `kinds`, when some are given."""
     owner, (name, *rest) = handle.__dict__["_owner"], handle.__dict__["_path"]
-    if kinds and not any(issubclass(kind, owner) for kind in kinds):
+    if kinds and owner not in kinds and not any(issubclass(kind, owner) for kind in kinds):
         named = " or ".join(kind.__name__ for kind in kinds)
         raise InvalidRequest(
             f"{handle!r} is no attribute of {named}", hint="Use an attribute of the class that is asked for."

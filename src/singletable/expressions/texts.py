@@ -33,6 +33,8 @@ MAX_STEPS = 32
 """Of a path into an attribute, the attribute itself among them."""
 _COMPARISONS = frozenset({"=", "<>", *ORDERINGS})
 _JOINS = frozenset({"AND", "OR"})
+_INNER = _JOINS | {"NOT"}
+"""Conditions that hold other conditions."""
 
 
 class Stored(Struct, frozen=True):
@@ -126,6 +128,9 @@ class Expressions:
                 yield part
             elif part.how in _JOINS:
                 self._count(len(part.operands) - 1)
+                if all(c.how not in _INNER for c in part.operands):  # most of them, and without the detour
+                    yield f"({f' {part.how} '.join(map(self._test, part.operands))})"
+                    continue
                 between = [x for c in part.operands for x in (f" {part.how} ", c)][1:]
                 waiting += [")", *reversed(between), "("]
             elif part.how == "NOT":
@@ -167,16 +172,16 @@ class Expressions:
         return f"{how}({left}, {self.value(value)})"
 
     def _left(self, operand: Any) -> tuple[str, Plan, bool]:
+        if isinstance(operand, Stored):
+            return self.path((operand.name, *operand.inside)), TEXT, False
         if isinstance(operand, Handle):
             path = resolve(operand, self.kinds)
             return self._inside(operand, path.stored), path.plan, path.optional
-        if isinstance(operand, Size):
-            self._count(1)
-            sized, plan, _ = self._left(operand.handle)
-            check_sized(plan, _shown(operand.handle))
-            return f"size({sized})", INTEGER, False
-        assert isinstance(operand, Stored)
-        return self.path((operand.name, *operand.inside)), TEXT, False
+        assert isinstance(operand, Size)
+        self._count(1)
+        sized, plan, _ = self._left(operand.handle)
+        check_sized(plan, _shown(operand.handle))
+        return f"size({sized})", INTEGER, False
 
     def _inside(self, handle: Handle, steps: tuple[str | int, ...]) -> str:
         if len(steps) > MAX_STEPS:

@@ -61,7 +61,8 @@ def check_updates(model: Model[Any], updates: tuple[Update, ...]) -> None:
     if not updates:
         raise InvalidRequest("an update changes at least one attribute", hint="As in attr(User.name).set(...).")
     for update in updates:
-        if not issubclass(model.kind, owner_of(update.path)):
+        owner = owner_of(update.path)
+        if owner is not model.kind and not issubclass(model.kind, owner):
             raise InvalidRequest(f"{update.path!r} is no attribute of {model.kind.__name__}")
         if first_name(update.path) in model.identity:
             raise InvalidRequest(

@@ -263,11 +263,9 @@ class UpdateWrite(Write):
         )
 
     def claims(self, current: Any) -> Iterator[Claim]:
-        changed = {first_name(u.path) for u in self.updates}
-        expires = self.model.expires
-        ends_change = expires is not None and expires.name in changed
         if not self._touches_uniques:
             return
+        expires, ends_change = self.model.expires, self._touches_expiry
         after = applied(self.model, current, tuple(u for u in self.updates if is_whole(u.path)))
         ends = self.model.item(after).get(expires.stored) if expires is not None else None
         for unique in self.model.uniques:
@@ -283,11 +281,10 @@ class UpdateWrite(Write):
 
     @property
     def _touches_uniques(self) -> bool:
-        changed = {first_name(u.path) for u in self.updates}
         moving = {f.name for f in self.model.uniques}
-        if moving and self.model.expires is not None:
-            moving.add(self.model.expires.name)
-        return bool(changed & moving)
+        if not moving:
+            return False
+        return self._touches_expiry or any(first_name(u.path) in moving for u in self.updates)
 
     def is_stale(self, current: Any, stored: Item | None, now: float) -> bool:
         if current is UNREAD or current is None or not is_there(self.model, stored, now):

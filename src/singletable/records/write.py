@@ -57,6 +57,15 @@ class Needs:
 NEEDS = Needs()
 
 
+class _ModelOfKey:
+    """The model of a write's key, found at its first use: a plan reads it ten times, through two other objects."""
+
+    def __get__(self, write: Write, owner: type[Write] | None = None) -> Model[Any]:
+        model = write.key.model
+        vars(write)["model"] = model
+        return model
+
+
 class Write(ABC):
     """One write of one item."""
 
@@ -69,10 +78,8 @@ class Write(ABC):
     number: int = 1
     """Its position among the caller's operations in a transaction, from 1. A merged write has the first one's."""
 
-    @property
-    def model(self) -> Model[Any]:
-        """The model of the item's class."""
-        return self.key.model
+    model = _ModelOfKey()
+    """The model of the item's class."""
 
     @abstractmethod
     def main(self, current: Any, moment: Moment) -> Part | Needs:

@@ -1,0 +1,64 @@
+"""How many of the library's functions a verb calls: its CPU in a unit that is the same on every machine, however busy.
+
+A bound here is a tenth above what the verb needs. Where one is passed, look at what calls were added before raising it:
+`python -m benchmarks.instructions` counts them in full.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import singletable
+from benchmarks import workload
+from benchmarks.libraries.ours import UPDATES, Order, make, table
+from singletable import Database, connect
+
+PACKAGE = Path(singletable.__file__).parent
+MOST = {"get": 66, "put": 95, "update": 222, "transact": 295}
+
+
+def write_four(db: Database) -> None:
+    with db.transaction() as tx:
+        for number in range(4):
+            tx.put(make(workload.WRITE_CUSTOMER, number))
+
+
+VERBS: dict[str, Callable[[Database], Any]] = {
+    "get": lambda db: db.get(Order.of_customer(workload.WRITE_CUSTOMER, 1)),
+    "put": lambda db: db.put(make(workload.WRITE_CUSTOMER, 1)),
+    "update": lambda db: db.update(Order.of_customer(workload.WRITE_CUSTOMER, 1), *UPDATES),
+    "transact": write_four,
+}
+
+
+def calls_of(action: Callable[[], Any]) -> int:
+    """Calls of functions of the library; the tests record requests in functions of their own."""
+    calls = 0
+
+    def count(frame: Any, event: str, argument: Any) -> None:
+        nonlocal calls
+        calls += event == "call" and frame.f_code.co_filename.startswith((str(PACKAGE), "<codec"))
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        action()
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_calls_no_more_functions_than_it_needs(verb: str) -> None:
+    with connect("local") as db:
+        db.create_table(table)
+        write_four(db)
+        for _ in range(3):  # what is made once is made
+            VERBS[verb](db)
+        calls = min(calls_of(lambda: VERBS[verb](db)) for _ in range(5))
+    assert MOST[verb] * 0.6 < calls <= MOST[verb]
