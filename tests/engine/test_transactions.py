@@ -15,7 +15,9 @@ from singletable import (
     ConditionFailed,
     Entity,
     InvalidRequest,
+    Key,
     NotFound,
+    Table,
     TransactionCancelled,
     attr,
     key_of,
@@ -51,6 +53,36 @@ def puts(entities: Iterable[Entity]) -> Callable[[Any], object]:
 
 def summary(failures: Sequence[Failure]) -> list[tuple[int, str, type[Exception]]]:
     return [(f.number, f.verb, type(f.error)) for f in failures]
+
+
+archive = Table("archive")
+
+
+class OldUser(Entity, table=archive, type="user"):
+    """Under the key of a user, in another table."""
+
+    email: str
+    name: str = ""
+
+    @archive.key
+    @staticmethod
+    def by_email(email: str) -> Key:
+        return f"user#{email}", "user"
+
+
+async def test_items_of_one_key_in_two_tables_are_two(shell: Shell) -> None:
+    old = OldUser(email=ADA.email, name="Ada")
+    assert (key_of(old).partition, key_of(old).low) == (KEY.partition, KEY.low)
+    await send(shell, puts([ADA, old]))
+    async with shell.transaction() as tx:
+        tx.update(KEY, attr(User.name).set("new"))
+        tx.update(key_of(old), attr(OldUser.name).set("old"))
+    assert await shell.get(KEY) == replace(ADA, name="new")
+    assert await shell.get(key_of(old)) == replace(old, name="old")
+    async with shell.transaction() as tx:
+        tx.delete(KEY)
+        tx.check(key_of(old), where=attr(OldUser.name) == "old")
+    assert (await shell.get(KEY), await shell.get(key_of(old))) == (None, replace(old, name="old"))
 
 
 async def test_every_verb_at_once(shell: Shell) -> None:
