@@ -99,6 +99,18 @@ async def test_what_cant_be_decided_is_not_decided(world: World, fault: Exceptio
     assert (ada.pending, ada.base["project"]["name"]) == ([], "Plan")
 
 
+async def test_who_could_not_be_asked_is_said(world: World) -> None:
+    broken = Broken(world.db, world.documents.context.store)
+    broken.failing = ConnectionError("away")
+    ada = Client("ga", "ca")
+    ada.mutate("rename", name="Plan")
+    await broken.push(ada)
+    with pytest.raises(Unavailable, match="authorise failed: ConnectionError") as raised:
+        await broken.sync.process("p1")
+    assert raised.value.operation == "rename"
+    assert raised.value.hint == "The mutation was neither applied nor rejected; it stays in the inbox."
+
+
 async def test_an_authorise_that_breaks_says_no(world: World) -> None:
     broken = Broken(world.db, world.documents.context.store)
     broken.failing = KeyError("an argument that it expected")

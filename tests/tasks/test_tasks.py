@@ -260,6 +260,20 @@ async def test_the_dead_are_retried_or_cancelled(bench: Bench) -> None:
     assert await bench.findings() == []
 
 
+async def test_dead_letters_are_shown_in_the_order_of_their_death(bench: Bench) -> None:
+    @bench.task(tries=1)
+    async def fail() -> None:
+        raise ValueError
+
+    keys = ["d", "a", "f", "c", "e", "b"]
+    for number, key in enumerate(keys):
+        await bench.add(bench.tasks.after(seconds(number), fail(), key=key))
+    for _ in keys:
+        await bench.drain()
+        bench.clock.advance(1)
+    assert [letter.key for letter in await bench.dead()] == keys
+
+
 async def test_a_task_without_its_function_waits_and_becomes_a_dead_letter(bench: Bench) -> None:
     note = noting(bench)
     await bench.add(bench.tasks.after(seconds(0), note("a"), key="a"))

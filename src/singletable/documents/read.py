@@ -277,7 +277,6 @@ async def _at_time(port: Port, context: Context[Any], document_id: str, time: da
         rows = await _versions(port, context, document_id, numbers)
         past = [row for row in rows if row.time <= time]
         if not past:
-            high = low
             break
         found = past[-1]
         low = found.number + 1
