@@ -199,3 +199,20 @@ def test_a_file_that_cannot_be_written_raises(tmp_path: Path, monkeypatch: pytes
     assert private_directory({"TMPDIR": str(tmp_path)}, for_data=True).parent == tmp_path
     with pytest.raises(NotConfigured, match="TMPDIR"):
         private_directory({"TMPDIR": str(tmp_path / "none")}, for_data=True)
+
+
+def test_a_table_that_is_made_anew_has_another_stream(db: Database) -> None:
+    """What was not handled of the old one is a gap, which is told once. All of the new one is handled."""
+    changes, seen, gaps = Changes(noted), Seen(), list[Gap]()
+    changes.on(Note).inserted(seen)
+    changes.on_gap(gaps.append)
+    db.create(Note(id="old"))
+    ChangeWorker(db, changes).drain()
+    db.delete_table(noted)
+    db.create_table(noted)
+    db.create(Note(id="new"))
+    ChangeWorker(db, changes).drain()
+    assert [(gap.shard, gap.reason) for gap in gaps] == [("", "replaced")]
+    assert seen.told.count("Inserted note new") == 1
+    ChangeWorker(db, changes).drain()
+    assert (len(gaps), ChangeWorker(db, changes).check()) == (1, [])

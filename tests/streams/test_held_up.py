@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -122,6 +122,24 @@ def test_it_harms_no_lease_that_lives(engine: Database, after: int, ends: bool) 
         pair.end()
         pair.check()
         assert {lease.shard for lease in pair.leases()} == set(pair.script.shards)
+
+
+def test_a_worker_that_comes_gets_its_share(engine: Database) -> None:
+    """It asks the one that has them all for one shard after the other, until both have as many."""
+    pair = Pair(engine, 11, shards=4)
+    pair.start("first")
+    pair.world.run_for(10 * LEASE_SECONDS)
+    assert Counter(owner_of(lease) for lease in pair.leases()) == {"first": 4}
+    pair.start("second")
+    pair.world.run_for(60 * LEASE_SECONDS)
+    assert Counter(owner_of(lease) for lease in pair.leases()) == {"first": 2, "second": 2}
+    pair.end()
+    assert pair.gaps == []
+
+
+def owner_of(lease: Any) -> str:
+    worker: str = lease.owner.partition("-")[0]
+    return worker
 
 
 def test_it_buries_what_has_gone(engine: Database) -> None:

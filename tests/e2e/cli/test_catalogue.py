@@ -97,6 +97,13 @@ def test_patterns_prints_it(folder: Folder) -> None:
         assert text in ran.out
 
 
+def test_a_file_needs_no_name_that_can_be_imported(folder: Folder) -> None:
+    (folder.path / "shop" / "model.py").rename(folder.path / "the-shop.py")
+    ran = folder.run("patterns", "the-shop.py")
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith("table shop: 2 entities, 5 access patterns\n")
+
+
 def test_patterns_as_json(folder: Folder) -> None:
     listed = json.loads(folder.run("patterns", "shop.model:shop", "--json").out)
     assert [p["name"] for p in listed] == ["by_email", "by_city", "of_customer", "by_state", "by_email"]

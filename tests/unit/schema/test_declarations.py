@@ -123,8 +123,9 @@ def test_a_class_needs_a_table_and_one_key() -> None:
 
 def test_one_index_holds_an_item_once_and_must_exist() -> None:
     table = fresh()
-    with pytest.raises(DeclarationError, match="has no index 'gsi9'; it has gsi1, gsi2"):
+    with pytest.raises(DeclarationError, match="has no index 'gsi9'; it has gsi1, gsi2") as refused:
         table.index("gsi9")
+    assert refused.value.hint == 'Add it: Table(..., indexes=["gsi9"]).'
     with pytest.raises(DeclarationError, match="is in gsi1 already"):
 
         class Twice(Entity, table=table, type="x"):

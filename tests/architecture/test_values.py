@@ -1,0 +1,42 @@
+"""What a dataclass of the library is: a value that nobody changes, or something with an identity of its own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tests.architecture.sources import ROOT
+
+_ACCUMULATORS = {
+    "Attempt",
+    "Batch",
+    "Counts",
+    "LeaseObservations",
+    "Listing",
+    "Session",
+    "WorkingVersion",
+    "_Deletion",
+    "_Entry",
+    "_Reached",
+    "_Run",
+    "_Stray",
+}
+"""They are filled while something goes on, and compared by nobody."""
+
+
+def dataclasses() -> Iterator[tuple[str, set[str]]]:
+    """The names of dataclasses, with those options that are on, or off."""
+    for path in sorted((ROOT / "src" / "singletable").rglob("*.py")):
+        classes = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef))
+        for each in classes:
+            for decorator in each.decorator_list:
+                call = ast.unparse(decorator)
+                if call == "dataclass" or call.startswith("dataclass("):
+                    yield each.name, set(call.removeprefix("dataclass(").rstrip(")").split(", "))
+
+
+def test_a_dataclass_is_frozen_or_has_an_identity() -> None:
+    found = list(dataclasses())
+    assert len(found) > 100
+    changing = {name for name, options in found if not options & {"frozen=True", "eq=False"}}
+    assert changing == _ACCUMULATORS
