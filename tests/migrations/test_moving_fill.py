@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from random import Random
 from typing import Any
@@ -14,6 +14,7 @@ from singletable import AlreadyExists, AsyncDatabase, Database, NotFound, attr, 
 from singletable.errors import Conflict
 from singletable.migrations import AsyncMigrations, Filled, Migrations
 from tests.migrations.moving import Line, OldLine, OldOrder, OldUser, Order, User, as_new, new, old
+from tests.migrations.watching import Killed, before_each
 from tests.support.raw import all_items, put_raw
 from tests.support.shells import opened
 
@@ -102,34 +103,6 @@ async def test_in_both_shells() -> None:
         assert isinstance(shell, AsyncDatabase)
         assert (await AsyncMigrations(shell, new).fill(segments=2)).moved == 1
         assert await shell.check(new) == []
-
-
-class Killed(BaseException):
-    """Ends the process, as far as a flow can tell."""
-
-
-def before_each(db: Database, monkeypatch: pytest.MonkeyPatch, happens: Callable[[Any], None]) -> None:
-    """Call a function with each request before it is sent."""
-    send_all, send = db.port.send_all, db.port.send
-    is_inside = False
-
-    async def watched_all(operations: Any) -> list[Any]:
-        nonlocal is_inside
-        for operation in operations:
-            happens(operation)
-        is_inside = True  # the blocking port sends them one by one
-        try:
-            return await send_all(operations)
-        finally:
-            is_inside = False
-
-    async def watched(operation: Any) -> Any:
-        if not is_inside:
-            happens(operation)
-        return await send(operation)
-
-    monkeypatch.setattr(db.port, "send_all", watched_all)
-    monkeypatch.setattr(db.port, "send", watched)
 
 
 def test_killed_anywhere_it_goes_on(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
