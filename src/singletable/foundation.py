@@ -43,7 +43,7 @@ from singletable.records.readers import placed_reader_of
 from singletable.records.send import send_alone
 from singletable.records.transactions import HasWrites, Transaction, commit
 from singletable.records.unique_guards import Claim
-from singletable.records.upgrade import refresh_keys, upgrade
+from singletable.records.upgrade import refresh_keys, upgrade, upgrade_if_needed
 from singletable.records.verbs import CreateWrite, DeleteWrite, UpdateWrite
 from singletable.records.write import UNREAD, Moment, Part, Write
 from singletable.schema.capture import ANY, capture_sort, key_type
@@ -159,6 +159,7 @@ __all__ = [
     "system_key",
     "update_if",
     "upgrade",
+    "upgrade_if_needed",
 ]
 
 

@@ -7,7 +7,17 @@ from typing import Any
 from msgspec import Struct
 
 from singletable.errors import SingletableError
-from singletable.foundation import GUARD_TYPE, MIGRATION_TYPE, Finding, Move, Table, move_of, refresh_keys, upgrade
+from singletable.foundation import (
+    GUARD_TYPE,
+    MIGRATION_TYPE,
+    Finding,
+    Move,
+    Table,
+    move_of,
+    refresh_keys,
+    upgrade,
+    upgrade_if_needed,
+)
 from singletable.operations import Item, UpdateItem
 
 
@@ -33,6 +43,8 @@ def needed(table: Table, item: Item, now: float = 0.0) -> UpdateItem[Any] | Move
             return None
         if model.key.was is not None and (move := move_of(model, item, now)) is not None:
             return move
+        if model.is_in_two_forms:
+            return upgrade_if_needed(model, item, version)
         return upgrade(model, item, version) if version < model.version else refresh_keys(model, item)
     except SingletableError as error:
         partition, sort = (item[name]["S"] for name in table.definition.key)
@@ -44,6 +56,7 @@ def declaration_of(table: Table) -> dict[str, Any]:
     return {
         model.type: {
             "version": model.version,
+            **({"stored_as": model.stored_as} if model.is_in_two_forms else {}),
             "indexes": {name: [t.shown for t in captured.templates] for name, captured in model.indexes.items()},
             **({} if model.key.was is None else {"was": [t.shown for t in model.key.was.templates]}),
         }

@@ -74,10 +74,10 @@ def is_type(model: Model[Any]) -> Condition:
 
 @cache
 def is_schema(model: Model[Any]) -> Condition:
-    """The item has this class's schema version. An item without one has version 1."""
+    """The item has the schema version that this class stores. An item without one has version 1."""
     attribute = Stored(model.table.definition.version_attribute)
-    same = Condition("=", (attribute, Given({"N": str(model.version)})))
-    return same | _missing(attribute) if model.version == 1 else same
+    same = Condition("=", (attribute, Given({"N": str(model.stored_as)})))
+    return same | _missing(attribute) if model.stored_as == 1 else same
 
 
 @cache
@@ -194,6 +194,16 @@ def refused(
         table=model.table.name,
         operation=operation,
         hint="The stored item is in the error's `stored`. Decide by it, then try again.",
+    )
+
+
+def in_two_forms(model: Model[Any], key: Any, what: str) -> InvalidRequest:
+    return InvalidRequest(
+        f"{model.kind.__name__} has stored_as={model.stored_as}, and {what} can't keep both forms of an item in step",
+        key=key,
+        table=model.table.name,
+        operation="update",
+        hint="Update whole attributes of one item, or put the entity.",
     )
 
 

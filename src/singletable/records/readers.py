@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from singletable.errors import Corrupt
+from singletable.errors import Corrupt, InvalidRequest
 from singletable.operations import Item, Reader, read_one
 from singletable.schema.models import Model, model_of
 from singletable.values import Codec, json_decoder, wire_struct
@@ -32,6 +32,13 @@ def reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...] = ()) ->
 @cache
 def _reader_of(kinds: tuple[type[Any], ...], attributes: tuple[str, ...]) -> Reader[Any]:
     models = [model_of(kind) for kind in kinds]
+    both = next((model for model in models if attributes and model.is_in_two_forms), None)
+    if both is not None:
+        raise InvalidRequest(
+            f"only(...) of {both.kind.__name__}, which has stored_as={both.stored_as}: upcasters need the whole item",
+            table=both.table.name,
+            hint="Read it without only(...).",
+        )
     readers: list[Reader[Any]] = [PartReader(model, attributes) if attributes else model for model in models]
     return readers[0] if len(readers) == 1 else MixedReader(models, readers)
 

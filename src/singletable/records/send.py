@@ -31,6 +31,7 @@ from singletable.records.proof import found, is_outdated, stored_read
 from singletable.records.read import get_operation
 from singletable.records.target import caller_copy_of, target_of
 from singletable.records.transactions import TRIES, commit
+from singletable.records.two_forms import update_both_forms
 from singletable.records.upgrade import NOT_STALE, fresh_after
 from singletable.records.verbs import CreateWrite, DeleteWrite, EntityWrite, PutWrite, UpdateWrite, UpsertWrite
 from singletable.records.write import Moment, Needs, Part, Write, settles_nothing
@@ -147,6 +148,8 @@ async def _send_moving(port: Port, write: Write, exactly_once: bool, prove_absen
 
 
 async def _send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_absence: bool) -> Any:
+    if write.model.is_in_two_forms and isinstance(write, UpdateWrite):
+        return await update_both_forms(port, write)
     if exactly_once or (write.model.uniques and not isinstance(write, UpdateWrite)):
         return await _transacted(port, write)
     moment = Moment(port.now(), port.token())

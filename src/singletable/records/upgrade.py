@@ -36,14 +36,24 @@ def upgrade(model: Model[Any], stored: Item, version: int) -> UpdateItem[Any]:
 
     Raises Corrupt if an upcaster is missing or its result can't be read, InvalidRequest for too many attributes.
     """
-    entity: Any = model.load(stored)
-    reserved = model.table.definition.reserved
-    kept = {name: value for name, value in model.upcast(stored, version).items() if name not in reserved}
     expressions = Expressions()
-    update = expressions.update((), _changes(model, stored, {**kept, **model.item(entity)}))
+    update = expressions.update((), changes_to(model, stored, version, model.load(stored)))
     guard = guard_in(expressions, as_read(model, stored))
     key = {name: stored[name] for name in model.key_attributes}
     return UpdateItem(model.table.name, key, update, guard, model, repeatable=True)
+
+
+def upgrade_if_needed(model: Model[Any], stored: Item, version: int) -> UpdateItem[Any] | None:
+    """The same for an item that may be in the current form already: None then."""
+    is_current = not any(True for _ in changes_to(model, stored, version, model.load(stored)))
+    return None if is_current else upgrade(model, stored, version)
+
+
+def changes_to(model: Model[Any], stored: Item, version: int, entity: Any) -> Iterator[AttributeChange]:
+    """What turns a stored item of a version into that of an entity. An attribute that nobody declares stays."""
+    reserved = model.table.definition.reserved
+    kept = {name: value for name, value in model.upcast(stored, version).items() if name not in reserved}
+    return _changes(model, stored, {**kept, **model.item(entity)})
 
 
 def refresh_keys(model: Model[Any], stored: Item) -> UpdateItem[Any] | None:
@@ -111,7 +121,7 @@ async def fresh_after(port: Port, write: Write, current: Any, stored: Item | Non
     there = stored is not None and is_there(write.model, stored, now)
     if stored is not None and there and isinstance(write, UpdateWrite):
         version = write.model.version_of(stored)
-        if version < write.model.version:
+        if version < write.model.stored_as:
             return await rewrite(port, write.model, stored, version)
     if not write.is_stale(current, stored, now):
         return NOT_STALE

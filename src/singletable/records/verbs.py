@@ -20,6 +20,7 @@ from singletable.records.conditions import (
     carries,
     check_verb,
     guard,
+    in_two_forms,
     is_absent,
     is_alive,
     is_count,
@@ -212,7 +213,7 @@ class UpsertWrite(EntityWrite):
         model, definition = self.model, self.model.table.definition
         item = model.item(self.entity)
         check_item(item, self.verb, definition.name)
-        names = {f.stored for f in model.fields if f.is_written} | set(definition.reserved)
+        names = {f.stored for f in model.fields if f.is_written} | {*definition.reserved, *item}
         for name in sorted(names - {*model.key_attributes, definition.write_id_attribute}):
             if model.counter is None or name != model.counter.stored:
                 yield AttributeChange(name, item.get(name))
@@ -245,6 +246,8 @@ class UpdateWrite(Write):
 
     def main(self, current: Any, moment: Moment) -> Part | Needs:
         model = self.model
+        if model.is_in_two_forms:
+            raise in_two_forms(model, self.key, "an update in a transaction, or of many items,")
         if current is None:
             raise not_found(model, self.key, self.verb)
         planned = self._plan(current)

@@ -124,14 +124,23 @@ class Entity(metaclass=EntityType):
                 return f"user#{email}", "user"
 
     `type` is stored with each item and guards every read; `version` is the schema's, raised together with an
-    `upcast`. A subclass without `table` and `type` is a mixin. Raises DeclarationError when the class is made.
+    `upcast`. `stored_as` is an older version in whose form items are stored too, for programs that know no newer one;
+    it needs a `downcast`. A subclass without `table` and `type` is a mixin. Raises DeclarationError when the class is
+    made.
     """
 
     __model__: ClassVar[Model[Any] | None] = None
     __table__: ClassVar[Table | None] = None
     __patterns__: ClassVar[Mapping[str, Bound[..., Any]]] = {}
 
-    def __init_subclass__(cls, *, table: Table | None = None, type: str | None = None, version: int = 1) -> None:
+    def __init_subclass__(
+        cls,
+        *,
+        table: Table | None = None,
+        type: str | None = None,
+        version: int = 1,
+        stored_as: int | None = None,
+    ) -> None:
         super().__init_subclass__()
         _make_dataclass(cls)
         cls.__table__ = table or cls.__table__
@@ -142,7 +151,7 @@ class Entity(metaclass=EntityType):
             raise DeclarationError(
                 f"{cls.__name__} has a type and no table", hint="Write class X(Entity, table=..., type=...)."
             )
-        _make_model(cls, cls.__table__, type, version, names_around(cls))
+        _make_model(cls, cls.__table__, type, (version, version if stored_as is None else stored_as), names_around(cls))
 
     def __repr__(self) -> str:
         shown = (
@@ -167,6 +176,26 @@ class Entity(metaclass=EntityType):
                 )
             model.upcasters[version] = upcaster
             return upcaster
+
+        return register
+
+    @classmethod
+    def downcast(cls, version: int) -> Callable[[Upcaster], Upcaster]:
+        """`@User.downcast(2)` on a pure function from version 2's stored attributes, as a dict, to version 1's.
+
+        The inverse of `upcast(1)`, for a class with `stored_as=1`: while programs of version 1 run, items are stored in
+        both forms. Every write checks that the upcasters make the same entity of it: InvalidValue.
+        """
+
+        def register(downcaster: Upcaster) -> Upcaster:
+            model = model_of(cls)
+            if not 2 <= version <= model.version or version in model.downcasters:
+                raise DeclarationError(
+                    f"{cls.__name__}.downcast({version}): the class is of version {model.version}",
+                    hint="One for each version from the second on: the inverse of upcast(version - 1).",
+                )
+            model.downcasters[version] = downcaster
+            return downcaster
 
         return register
 
@@ -213,8 +242,10 @@ def _make_dataclass(cls: type[Any]) -> None:
             setattr(cls, f.name, Handle(cls, f.name))
 
 
-def _make_model(cls: type[Entity], table: Table, type: str, version: int, names: dict[str, Any]) -> None:
+def _make_model(cls: type[Entity], table: Table, type: str, versions: tuple[int, int], names: dict[str, Any]) -> None:
     special = cls.__special__(table, type)
+    version, stored_as = versions
+    _check_stored_as(cls, version, stored_as, special)
     declared = {f.name: k for f, k in _evaluated(cls, names, strict=False)}
     types: dict[str, Any] = {**declared, **special.types}
     found = dict(_captured(cls, table, types))
@@ -254,11 +285,25 @@ def _make_model(cls: type[Entity], table: Table, type: str, version: int, names:
         special.refuses,
         special.tombstone,
         is_system=special.is_system or type.startswith("_"),
+        stored_as=stored_as,
     )
     cls.__model__ = model
     cls.__patterns__ = {name: _declared(cls, name).bound(captured) for name, captured in found.items()}
     if special.is_admitted:
         table.admit(model)
+
+
+def _check_stored_as(cls: type[Any], version: int, stored_as: int, special: Special) -> None:
+    """Raises DeclarationError for a version that is none of the class's, and for a class of a layer."""
+    if stored_as == version:
+        return
+    if not 1 <= stored_as < version:
+        raise DeclarationError(f"{cls.__name__} has stored_as={stored_as}, and is of version {version}")
+    if special.key is not None:
+        raise DeclarationError(
+            f"{cls.__name__} has stored_as={stored_as}, and its layer writes its items in one form only",
+            hint="Deploy a version that reads both forms first, then one that writes the new one.",
+        )
 
 
 def _field(cls: type[Any], table: Table, declared: dataclasses.Field[Any], kind: Any) -> Field:

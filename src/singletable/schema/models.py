@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
-from singletable.errors import Corrupt, DeclarationError, InvalidRequest
+from singletable.errors import Corrupt, DeclarationError, InvalidRequest, InvalidValue
 from singletable.operations import Item, Key
 from singletable.schema.key_text import Template
 from singletable.schema.key_values import Slot, slot_writer
@@ -53,6 +53,12 @@ class Model(Generic[T]):
     upcasters: dict[int, Upcaster] = field(default_factory=dict[int, Upcaster])
     is_system: bool = False
     """A layer of the library made the class, for its own items."""
+    stored_as: int = 0
+    """The schema version that items are stored with: an older one while programs that know no newer one run."""
+    downcasters: dict[int, Upcaster] = field(default_factory=dict[int, Upcaster])
+
+    def __post_init__(self) -> None:
+        self.stored_as = self.stored_as or self.version
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
@@ -104,6 +110,14 @@ class Model(Generic[T]):
 
     @cached_property
     def codec(self) -> Codec[T]:
+        missing = next((n for n in range(self.version, self.stored_as, -1) if n not in self.downcasters), None)
+        if missing is not None:
+            raise DeclarationError(
+                f"{self.kind.__name__} has stored_as={self.stored_as}, and no inverse of upcast({missing - 1})",
+                table=self.table.name,
+                hint=f"Write it: @{self.kind.__name__}.downcast({missing}). Or omit stored_as, once no program of that "
+                "version runs.",
+            )
         return Codec(self.kind, self.fields, self.constants, self._derived(), self.stored_key.key_texts(self.by_name))
 
     @cached_property
@@ -205,7 +219,27 @@ class Model(Generic[T]):
     # --- keys --------------------------------------------------------------------------------------------------------
     def item(self, entity: T) -> dict[str, Any]:
         """The whole item of an entity, with keys, type and version."""
-        return self.codec.dump(entity)
+        item = self.codec.dump(entity)
+        return item if self.stored_as == self.version else self._in_both_forms(entity, item)
+
+    @property
+    def is_in_two_forms(self) -> bool:
+        """Whether items are stored in an older form too."""
+        return self.stored_as != self.version
+
+    def _in_both_forms(self, entity: T, item: dict[str, Any]) -> dict[str, Any]:
+        """An item with the attributes that it has in the older version, and marked as of that version."""
+        values = {name: from_attribute_value(value) for name, value in item.items()}
+        for step in range(self.version, self.stored_as, -1):
+            values = self.downcasters[step](dict(values))
+        older = {name: to_attribute_value(value) for name, value in values.items() if value is not None}
+        both = {**item, **older, self.table.definition.version_attribute: {"N": str(self.stored_as)}}
+        if self.codec.load(self.upcast(both, self.stored_as)) != entity:
+            raise InvalidValue(
+                f"a {self.kind.__name__} is another after downcast and upcast, so that a part of it would be lost",
+                hint=f"The two have to be each other's inverse for every value: @{self.kind.__name__}.downcast.",
+            )
+        return both
 
     def place_of(self, entity: T) -> tuple[str, str]:
         """The two texts of an entity's primary key."""

@@ -1,0 +1,92 @@
+"""Updates of a class with `stored_as=`: items are stored in an older form too, for programs that know no newer one.
+
+Each form is a function of the whole other one. An update therefore reads the item, changes the entity, and writes what
+differs in both forms, if the item is as it was read. Another program's write in between fails that condition, and the
+item is read again. An item whose two forms disagree, because an older program wrote it, is brought into step first:
+`where=` then sees the newer form as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from singletable.errors import TransactionConflict
+from singletable.expressions import AttributeChange, Condition, first_name, is_whole
+from singletable.flow.port import Port
+from singletable.operations import Item, Refused, UpdateItem
+from singletable.records.conditions import (
+    both,
+    carries,
+    in_two_forms,
+    is_alive,
+    is_count,
+    is_there,
+    is_type,
+    not_found,
+    refused,
+)
+from singletable.records.guarded_write import update_if
+from singletable.records.index_keys import applied
+from singletable.records.proof import stored_read
+from singletable.records.upgrade import as_read, changes_to, upgrade_if_needed
+from singletable.records.verbs import UpdateWrite
+
+TRIES = 20
+
+
+async def update_both_forms(port: Port, write: UpdateWrite) -> Any:
+    """Update an item in both its forms. A consistent read, then a write; two more where an older program wrote it last.
+
+    InvalidRequest for an update inside an attribute, or of a unique one.
+    """
+    model, write_id = write.model, port.token()
+    _check(write)
+    for _ in range(TRIES):
+        stored: Item | None = await port.send(stored_read(write))
+        if stored is None or not is_there(model, stored, port.now()):
+            raise not_found(model, write.key, write.verb)
+        stale = upgrade_if_needed(model, stored, model.version_of(stored))
+        try:
+            if stale is not None:
+                await port.send(stale)
+                continue
+            return await port.send(_action(write, stored, write_id, port.now()))
+        except Refused as error:
+            now = error.stored or await port.send(stored_read(write))
+            if carries(model, now, write_id):
+                write.done()
+                return model.load(now or {})
+            if now == stored:
+                raise refused(model, write.key, write.verb, write.where, write.expected, stored) from None
+    raise TransactionConflict(
+        f"other writers changed the item between each of {TRIES} reads and writes",
+        key=write.key,
+        table=model.table.name,
+        operation=write.verb,
+        hint="Try again later, or write to this item less often.",
+    )
+
+
+def _check(write: UpdateWrite) -> None:
+    uniques = {field.name for field in write.model.uniques}
+    for update in write.updates:
+        if not is_whole(update.path):
+            raise in_two_forms(write.model, write.key, f"an update of {update.path!r}")
+        if first_name(update.path) in uniques:
+            raise in_two_forms(write.model, write.key, f"an update of {update.path!r}, which is unique,")
+
+
+def _action(write: UpdateWrite, stored: Item, write_id: str, now: float) -> UpdateItem[Any]:
+    """The changes of both forms, if the item is as it was read."""
+    model = write.model
+    before: Any = model.load(stored)
+    after = applied(model, before, write.updates)
+    if model.counter is not None:
+        after = replace(after, **{model.counter.name: getattr(before, model.counter.name) + 1})
+    changes = list(changes_to(model, stored, model.version_of(stored), after))
+    changes.append(AttributeChange(model.table.definition.write_id_attribute, {"S": write_id}))
+    condition: Condition | None = is_type(model) & as_read(model, stored)
+    for more in (is_alive(model, now), is_count(model, write.expected), write.where):
+        condition = both(condition, more)
+    return update_if(write.key, changes, condition, repeatable=True, reader=model)
