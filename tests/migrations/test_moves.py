@@ -19,7 +19,7 @@ from singletable import (
     attr,
     key_of,
 )
-from singletable.foundation import model_of
+from singletable.foundation import catalogue, model_of
 from tests.migrations.moving import Line, OldLine, OldOrder, OldUser, Order, User, as_new, new, old
 from tests.support.raw import all_items
 from tests.support.shells import KINDS, Shell, opened
@@ -398,6 +398,17 @@ async def test_what_can_not_be_listed_is_refused(db: Shell) -> None:
         Order.of_customer("ada", between(1, 2))
     with pytest.raises(InvalidRequest, match="by itself"):
         await db.all(Order.of_customer("ada", 1).also(Line))
+
+
+async def test_the_requests_are_told(db: Shell) -> None:
+    one = db.explain(KEY)
+    assert [explained.operation for explained in one] == ["GetItem", "TransactGetItems"]
+    listed = db.explain(Line.of_cart("a"))
+    assert [(e.operation, e.body.get("ConsistentRead")) for e in listed] == [("Query", None), ("Query", True)]
+    costs = {pattern.shown.partition("(")[0]: pattern.requests for pattern in catalogue(new)}
+    assert costs["Order.of_customer"] == "1 request, 2 of what lies under order_by_number"
+    assert costs["Line.of_cart"] == "1 request, 2 of what lies under short_line; left open, 2 a page"
+    assert costs["Order.by_state"] == "1 request a page"
 
 
 def test_the_old_key_of_a_key() -> None:

@@ -120,6 +120,27 @@ class Membership(Timestamped, table=app, type="membership"):
         return f"org#{org_id}", f"{role}#{email}"
 
 
+def old_ticket(number: int) -> Key:
+    return f"ticket#{number}", "ticket"
+
+
+class Ticket(Entity, table=app, type="ticket", version=2, stored_as=1):
+    number: int
+    owner: str
+
+    @app.key(was=old_ticket)
+    @staticmethod
+    def of_owner(owner: str, number: int) -> Key:
+        """A ticket, whose key was another."""
+        return f"tickets#{owner}", f"ticket#{number}"
+
+
+@Ticket.downcast(2)
+def ticket_one(item: dict[str, object]) -> dict[str, object]:
+    return item
+
+
+assert_type(Ticket.of_owner("ada", 1), KeyOf[Ticket])
 user = User(email="ada@example.org", age=36)
 assert_type(user.age, int)
 assert_type(user.phone, str | None)

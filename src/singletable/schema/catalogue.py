@@ -114,7 +114,7 @@ def _of_entity(model: Model[Any], captured: Captured) -> AccessPattern:
         partition.shown,
         sort.shown,
         _parameters(captured),
-        "1 request a page" if pages else _requests(open_ is not None),
+        "1 request a page" if pages else _requests(open_ is not None, captured.was),
         _capacity(captured.index is None, is_query),
         captured.index is None,
         is_query and needs_type_filter(widest),
@@ -166,7 +166,10 @@ def _type_name(slot: Slot) -> str:
     return slot.type.__name__
 
 
-def _requests(may_be_open: bool) -> str:
+def _requests(may_be_open: bool, was: Captured | None) -> str:
+    if was is not None:
+        one = f"1 request, 2 of what lies under {was.name}"
+        return f"{one}; left open, 2 a page" if may_be_open else one
     return "1 request; left open, 1 a page" if may_be_open else "1 request"
 
 

@@ -53,3 +53,45 @@ def test_nothing_is_written_elsewhere_without_yes(folder: Folder) -> None:
         AWS_SECRET_ACCESS_KEY="x",
     )
     assert (ran.code, "Add --yes to do it." in ran.err) == (2, True)
+
+
+MOVER = """
+from singletable import Entity, Key, Table, connect
+from moving import old_item
+before = Table("shelf")
+class Old(Entity, table=before, type="item"):
+    number: int
+    shelf: str
+    by_number = before.key(staticmethod(old_item))
+with connect("local:data/singletable.db") as db:
+    db.create_table(before)
+    db.write_many(puts=[Old(number=n, shelf="a") for n in range(5)])
+"""
+MOVING = """
+from singletable import Entity, Key, Table
+shelf = Table("shelf")
+def old_item(number: int) -> Key:
+    return f"item#{number}", "item"
+class Item(Entity, table=shelf, type="item"):
+    number: int
+    shelf: str
+    @shelf.key(was=old_item)
+    @staticmethod
+    def of_shelf(shelf: str, number: int) -> Key:
+        return f"shelf#{shelf}", f"item#{number}"
+"""
+
+
+def test_a_fill_moves_items_and_says_when_none_is_left(folder: Folder) -> None:
+    (folder.path / "moving.py").write_text(MOVING)
+    ran = folder.python("-c", MOVER)
+    assert (ran.code, ran.err) == (0, "")
+    dry = folder.run("fill", "moving", "--dry-run")
+    assert dry.out.startswith("shelf: 5 items read, 5 to write\n")
+    assert "\n  5 of them lie under the key that their class had\n" in dry.out
+    assert "\n  5 of them were moved from the key that their class had\n" in folder.run("fill", "moving").out
+    again = folder.run("fill", "moving")
+    assert again.code == 0
+    assert "Item.of_shelf(was=old_item): nothing lies under the old key; was= can go" in again.out
+    (found,) = json.loads(folder.run("fill", "moving", "--json").out)
+    assert found["obsolete"] == ["Item.of_shelf(was=old_item)"]
