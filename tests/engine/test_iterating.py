@@ -43,8 +43,9 @@ async def test_iter_asks_for_a_page_when_it_is_reached(shell: Shell) -> None:
 async def test_all_refuses_more_than_max_pages(shell: Shell) -> None:
     notes = await notes_of_many_pages(shell)
     assert await shell.all(Note.of_user(ADA)) == notes
-    with pytest.raises(InvalidRequest, match="more than 2 pages"):
+    with pytest.raises(InvalidRequest, match="more than 2 pages") as refused:
         await shell.all(Note.of_user(ADA), max_pages=2)
+    assert refused.value.hint == "Raise max_pages, or use iter() or page(), which load one page at a time."
 
 
 async def test_a_page_of_more_than_a_megabyte_is_filled(shell: Shell) -> None:

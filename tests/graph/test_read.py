@@ -223,6 +223,17 @@ async def test_conditions_mean_what_the_engine_means(shell: Any, number: int) ->
     assert 0 < len(asked) < len(await shell.all(edge.of(goal)))
 
 
+async def test_edges_of_two_types_are_beyond_the_cap(graph: Any) -> None:
+    two = Goal(id="two")
+    members = [GoalMembership(source=two, target=User.by_id(f"u{i}"), role=Role.LEAD) for i in range(CAP + 1)]
+    subgoals = [Subgoal(source=two, target=Goal.by_id(f"g{i:03}")) for i in range(CAP + 1)]
+    await bound(graph).load([two], [*members[:-1], *subgoals[:-1]])
+    for edge in (members[-1], subgoals[-1]):
+        await bound(graph).link(edge)
+    (row,) = await bound(graph).including([await graph.get(Goal.by_id("two"))], LEADS, Subgoal.to(Goal))
+    assert (row.more(GoalMembership), row.more(Subgoal)) == (True, True)
+
+
 async def test_a_walk_reads_its_start_as_its_key_says(graph: Any) -> None:
     start = Goal.by_id("g118")
     for key, units in ((start, 0.5), (start.consistent(), 1.0)):

@@ -128,7 +128,9 @@ class Stream:
     async def next(self) -> str:
         """The next event or comment; '' when the stream has ended."""
         message = await first(self.exchange, self.task)
-        return bytes(message.get("body", b"")).decode()
+        said = bytes(message.get("body", b"")).decode()
+        assert message.get("more_body", False) == bool(said), "a server ends a reply where no more is to come"
+        return said
 
     async def poke(self) -> int:
         """The version of the next poke, past signs of life."""

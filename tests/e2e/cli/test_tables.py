@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
 
 from tests.e2e.cli.conftest import Folder
 
@@ -18,6 +23,23 @@ def test_create_describe_diff(folder: Folder) -> None:
     assert described["indexes"] == {"gsi1": "gsi1pk + gsi1sk"}
     same = folder.run("table", "diff", "shop.model")
     assert (same.code, same.out) == (0, "as declared\n")
+
+
+def test_what_a_terminal_shows_meanwhile_is_no_output(folder: Folder) -> None:
+    """A terminal as its output: there a sign of work would stand between the lines of JSON."""
+    ours, theirs = pty.openpty()
+    command = [str(Path(sys.executable).with_name("singletable")), "table", "create", "shop.model", "--json"]
+    environ = {**folder.environ, "TERM": "xterm"}
+    ran = subprocess.run(command, cwd=folder.path, env=environ, stdout=theirs, stderr=subprocess.PIPE, check=True)
+    os.close(theirs)
+    said = b""
+    try:
+        while part := os.read(ours, 4096):
+            said += part
+    except OSError:
+        os.close(ours)  # the other end is closed, and all is read
+    assert json.loads(said) == [{"table": "shop", "created": True}]
+    assert ran.stderr == b"", "it is no terminal"
 
 
 def test_diff_names_what_is_not_as_declared(folder: Folder) -> None:
