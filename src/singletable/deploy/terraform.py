@@ -8,7 +8,7 @@ from typing import Any
 
 from singletable.deploy.access import Resource
 from singletable.deploy.alarms import Alarm, Metric, alarms_of, dead_letters_of, set_aside_of
-from singletable.deploy.cloudformation import RUNTIME, Json, rate_of
+from singletable.deploy.cloudformation import RUNTIME, Json, rate_of, recovers
 from singletable.deploy.deployment import Deployment, Function, Setting
 from singletable.deploy.policy import VERSION, policies_of, trust_of
 from singletable.deploy.resources import BlobBucket, MessageQueue
@@ -107,7 +107,21 @@ def _table(table: Table) -> Json:
         made["ttl"] = {"attribute_name": definition.ttl_attribute, "enabled": True}
     if encryption := body.get("SSESpecification"):
         made["server_side_encryption"] = {"enabled": True, "kms_key_arn": encryption["KMSMasterKeyId"]}
-    return made
+    if recovers(table):
+        made["point_in_time_recovery"] = {"enabled": True}
+    if named := body.get("TableClass"):
+        made["table_class"] = named
+    if tags := body.get("Tags"):
+        made["tags"] = {plain(tag["Key"]): plain(tag["Value"]) for tag in tags}
+    return {**made, **_capacity(body)}
+
+
+def _capacity(body: Json) -> Json:
+    """What is paid for by the hour, of a table or an index."""
+    paid = body.get("ProvisionedThroughput")
+    if paid is None:
+        return {}
+    return {"read_capacity": paid["ReadCapacityUnits"], "write_capacity": paid["WriteCapacityUnits"]}
 
 
 def _index(index: Json) -> Json:
@@ -118,6 +132,7 @@ def _index(index: Json) -> Json:
         "hash_key": names["HASH"],
         "range_key": names["RANGE"],
         "projection_type": projection["ProjectionType"],
+        **_capacity(index),
     }
     held = projection.get("NonKeyAttributes")
     return {**made, "non_key_attributes": held} if held else made

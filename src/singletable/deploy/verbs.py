@@ -39,6 +39,10 @@ ITEM_READS = ("GetItem", "BatchGetItem")
 PROOF = "GetItem"
 """The consistent read of an item that a write may have to send."""
 _TAKES_GUARDS = ("PutItem", "DeleteItem", "ConditionCheckItem")
+_SET_UP = ("CreateTable", "DescribeTable", "DescribeTimeToLive", "UpdateTimeToLive", "UpdateContinuousBackups")
+_MOVED_TO = ("PutItem", "ConditionCheckItem", PROOF)
+_MOVED_FROM = ("DeleteItem", "ConditionCheckItem", PROOF)
+"""What a write sends under the key of a class and under the one that it was: it moves the item."""
 _SCHEMES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "creates": (("PutItem", PROOF), ("PutItem",)),
     "puts": (("PutItem", PROOF), _TAKES_GUARDS),
@@ -62,7 +66,10 @@ def reads(*patterns: Pattern, only: Sequence[Any] = ()) -> Grant:
     def accesses(where: Where) -> Iterator[Access]:
         for model, captured, is_whole in found:
             attributes = _attributes(model, captured, only) if only else None
-            yield at(model, captured, _actions(model, captured, is_whole), where, attributes)
+            actions = _actions(model, captured, is_whole)
+            yield at(model, captured, actions, where, attributes)
+            if captured.was is not None:
+                yield at(model, captured.was, actions, where, attributes)
 
     return Grant(f"reads({shown})", tuple(dict.fromkeys(model.table for model, _, _ in found)), accesses)
 
@@ -113,6 +120,16 @@ def scans(table: Table) -> Grant:
     return Grant(f"scans({table.name})", (table,), lambda where: anywhere(table, ("Scan",)))
 
 
+def sets_up(*tables: Table) -> Grant:
+    """`db.create_table`: create tables that are missing, look at those that are there."""
+
+    def accesses(where: Where) -> Iterator[Access]:
+        for table in tables:
+            yield from anywhere(table, _SET_UP)
+
+    return Grant(f"sets_up({', '.join(table.name for table in tables)})", tables, accesses)
+
+
 def _writes(verb: str, kinds: Sequence[type[Entity]]) -> Grant:
     models = [_model(kind, verb) for kind in kinds]
 
@@ -128,6 +145,10 @@ def _write(verb: str, model: Model[Any], where: Where) -> Iterator[Access]:
     if verb == "upserts" and model.expires is not None:
         own = (*own, "PutItem")  # an expired item is replaced whole
     yield at(model, model.key, own, where)
+    if model.key.was is not None:
+        yield at(model, model.key, _MOVED_TO, where)
+        yield at(model, model.key.was, _MOVED_FROM, where)
+        guards = _TAKES_GUARDS
     if guards and model.uniques:
         held = tuple(literal(guard_prefix(model, unique.name)) + ANY_KEY for unique in model.uniques)
         yield Access(table_resource(model.table), frozenset(guards), held)
