@@ -51,7 +51,7 @@ web = Role(
         upserts(Organisation),
         updates(Goal, User, Team),
         checks(User),
-        deletes_nodes(Goal),
+        deletes_nodes(Goal, User, Team),
         Entry.of_goal,
         creates(Entry),
         checks(Entry),

@@ -14,9 +14,9 @@ from singletable.deploy import (
     admin,
     collects_garbage,
     edits,
-    opens,
     receives,
     sends,
+    sets_up,
     syncs,
 )
 
@@ -27,16 +27,22 @@ web = Role("web", [edits(Project, blobs=blobs), syncs(Project), sends(pushes)], 
 """The board: its pages, its API, push and pull."""
 worker = Role("worker", [edits(Project, blobs=blobs), syncs(Project), receives(pushes)], service="ecs-tasks")
 """The processors of what is pushed, where the server leaves it to them."""
-importer = Role(
-    "importer",
-    [edits(Repository, blobs=blobs), opens(Project, blobs=blobs), collects_garbage(Repository, blobs=blobs)],
+operator = Role(
+    "operator",
+    [
+        sets_up(projects),
+        edits(Project, blobs=blobs),
+        edits(Repository, blobs=blobs),
+        collects_garbage(Project, blobs=blobs),
+        collects_garbage(Repository, blobs=blobs),
+    ],
 )
-"""The command line: histories of repositories."""
+"""The command line: boards and the histories of repositories."""
 
 deployment = Deployment(
     "projects",
     tables=[projects],
-    roles=[web, worker, importer, admin(projects)],
+    roles=[web, worker, operator, admin(projects)],
     queues=[pushes],
     buckets=[blobs],
 )
