@@ -11,19 +11,38 @@ from typing import Any
 import pytest
 
 from examples.goals.deployment import deployment as goals
+from examples.goals.model import Entry
 from examples.manhunt.deployment import deployment as manhunt
 from examples.organisations.deployment import deployment as organisations
 from examples.projects.deployment import deployment as projects
-from singletable import Table
-from singletable.deploy import Deployment, Role
+from singletable import Index, Table
+from singletable.deploy import Deployment, MessageQueue, Role
 from singletable.deploy.cdk import template_in
 from singletable.deploy.difference import newly_allowed, rights_of
 from singletable.deploy.formats import FORMATS, template_of, template_text
 from singletable.deploy.ready_roles import read_only
 from tests.deploy.provider_schema import breaches
 
-ALL = (goals, manhunt, organisations, projects)
 TOOLS = Path(__file__).parents[2] / ".venv-tools" / "bin"
+EVERYTHING = Deployment(
+    "everything",
+    tables=[
+        Table(
+            "everything",
+            indexes={
+                "all": ("a", "b"),
+                "some": Index("c", "d", ("e", "f")),
+                "keys": Index("g", "h", "keys"),
+            },
+            ttl_attribute="ends",
+            stream="new_and_old",
+            deletion_protection=True,
+            encryption_key="arn:aws:kms:eu-central-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab",
+        )
+    ],
+    queues=[MessageQueue("plain")],
+)
+ALL = (goals, manhunt, organisations, projects, EVERYTHING)
 by_name = pytest.mark.parametrize("deployment", ALL, ids=lambda d: d.name)
 
 
@@ -39,7 +58,7 @@ def test_cloudformation_and_sam_pass_cfn_lint_without_a_word(tmp_path: Path) -> 
         for format in ("cloudformation", "sam"):
             (tmp_path / f"{deployment.name}-{format}.json").write_text(template_text(deployment, format))
     files = sorted(map(str, tmp_path.iterdir()))
-    assert len(files) == 8
+    assert len(files) == 2 * len(ALL)
     command = [tool("cfn-lint"), "--include-checks", "I", "--regions", "eu-central-1", "--", *files]
     done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -110,7 +129,35 @@ def test_every_reference_of_terraform_leads_somewhere(deployment: Deployment) ->
 def test_the_formats_give_the_same_rights(deployment: Deployment) -> None:
     counts = {f: len(set(rights_of(template_of(template_text(deployment, f), f)))) for f in FORMATS}
     assert len(set(counts.values())) == 1
-    assert counts["cdk"] > 10
+    assert counts["cdk"] > 10 or not deployment.all_roles
+
+
+def test_a_table_is_what_it_declares() -> None:
+    made = template_of(template_text(EVERYTHING, "cloudformation"), "cloudformation")
+    table = made["Resources"]["EverythingTable"]
+    properties = table["Properties"]
+    assert table["DeletionPolicy"] == table["UpdateReplacePolicy"] == "Retain"
+    assert properties["TimeToLiveSpecification"] == {"AttributeName": "ends", "Enabled": True}
+    assert properties["StreamSpecification"] == {"StreamViewType": "NEW_AND_OLD_IMAGES"}
+    assert properties["DeletionProtectionEnabled"] is True
+    assert properties["SSESpecification"]["SSEEnabled"] is True
+    held = {i["IndexName"]: i["Projection"]["ProjectionType"] for i in properties["GlobalSecondaryIndexes"]}
+    assert held == {"all": "ALL", "some": "INCLUDE", "keys": "INCLUDE"}
+    as_terraform = template_of(template_text(EVERYTHING, "terraform"), "terraform")
+    body = as_terraform["resource"]["aws_dynamodb_table"]["everything"]
+    assert (body["hash_key"], body["range_key"], body["billing_mode"]) == ("pk", "sk", "PAY_PER_REQUEST")
+    assert body["ttl"] == {"attribute_name": "ends", "enabled": True}
+    assert (body["stream_enabled"], body["stream_view_type"]) == (True, "NEW_AND_OLD_IMAGES")
+    assert body["server_side_encryption"]["kms_key_arn"] == properties["SSESpecification"]["KMSMasterKeyId"]
+    assert [i["projection_type"] for i in body["global_secondary_index"]] == ["ALL", "INCLUDE", "INCLUDE"]
+
+
+def test_the_variables_of_iam_are_not_terraforms() -> None:
+    role = Role("tenant", [Entry.of_goal], where={"goal_id": "${aws:PrincipalTag/goal}"})
+    made = template_of(template_text(Deployment("goals", goals.tables, [role]), "terraform"), "terraform")
+    policy = made["resource"]["aws_iam_policy"]["tenant"]["policy"]
+    assert "ACTIVITY-$${aws:PrincipalTag/goal}" in policy
+    assert "${aws_dynamodb_table.records.arn}" in policy
 
 
 # --- what is newly allowed --------------------------------------------------------------------------------------------

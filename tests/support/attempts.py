@@ -15,7 +15,7 @@ from singletable.tables import TableDefinition
 from tests.support.iam import Attempt
 
 REGION, ACCOUNT = "eu-central-1", "123456789012"
-STREAMS = "DynamoDBStreams_20120810"
+STREAMS, SQS = "DynamoDBStreams_20120810", "AmazonSQS"
 Definitions = Mapping[str, TableDefinition]
 """By the table's name."""
 Body = Mapping[str, Any]
@@ -34,7 +34,7 @@ _EXPRESSIONS = (
 
 def attempts_of(prefix: str, operation: str, body: Body, tables: Definitions) -> list[Attempt]:
     """The attempts of one request. KeyError for a table that is not known."""
-    if prefix == "AmazonSQS":
+    if prefix == SQS:
         return [_of_queue(operation, body)]
     if prefix == STREAMS:
         return [Attempt(f"dynamodb:{operation}", body.get("StreamArn", ""))]

@@ -12,7 +12,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -22,14 +21,16 @@ import pytest
 from singletable.deploy import Deployment
 from singletable.deploy.cloudformation import template
 from singletable.wire.delivery import Delivery
-from tests.support.attempts import STREAMS, attempts_of, stream_arn
+from tests.support.attempts import SQS, STREAMS, attempts_of, stream_arn
 from tests.support.iam import Attempt, is_allowed
+from tests.support.mutations import outside
 from tests.support.templates import statements_of
 
-_ROOT = str(Path(__file__).parents[2])
+ADMIN = "Admin"
+"""The role that may do anything to the tables: nothing of the application's lies outside of it."""
 _LOCAL_ONLY = ("/singletable/records/first_use.py", "/singletable/local/")
-_WORKERS = tuple(f"/singletable/tasks/{name}.py" for name in ("worker", "execution", "queue_worker", "dispatch"))
-_HANDLERS = ("/singletable/streams/",)
+_WORKERS = ("/singletable/streams/", *(f"/singletable/tasks/{n}.py" for n in ("worker", "execution", "dispatch")))
+_FUNCTIONS = ("/singletable/streams/lambda_handler.py", "/singletable/tasks/queue_worker.py")
 
 
 @dataclass(frozen=True)
@@ -41,22 +42,29 @@ class Program:
     """By the module's file name; the logical name in the template."""
     default: str
     worker: str = "Worker"
+    function: str = "Worker"
+    """Of what Lambda calls."""
+    holds_keys: bool = True
+    """Whether the keys' layout lets policies tell partitions apart."""
 
     def role(self, frame: FrameType | None) -> str | None:
         """The role of the program that makes a request; None for a test."""
-        outermost: str | None = None
-        is_worker = False
+        names: list[str] = []
         while frame is not None:
-            name = frame.f_code.co_filename
-            if any(part in name for part in _LOCAL_ONLY):
-                return None
-            is_worker = is_worker or any(part in name for part in (*_WORKERS, *_HANDLERS))
-            if f"/{self.folder}/" in name:
-                outermost = name.rpartition("/")[2]
+            names.append(frame.f_code.co_filename)
             frame = frame.f_back
-        if is_worker:
+        if _has(names, _LOCAL_ONLY):
+            return None
+        own = [name.rpartition("/")[2] for name in names if f"/{self.folder}/" in name]
+        if _has(names, _FUNCTIONS) or "lambda_functions.py" in own:
+            return self.function
+        if _has(names, _WORKERS):
             return self.worker
-        return None if outermost is None else self.roles.get(outermost, self.default)
+        return self.roles.get(own[-1], self.default) if own else None
+
+
+def _has(names: list[str], parts: tuple[str, ...]) -> bool:
+    return any(part in name for name in names for part in parts)
 
 
 @dataclass
@@ -88,11 +96,27 @@ class Recorded:
             if not is_allowed(self.statements(role), attempt):
                 self.refused.append(f"{role} may not {attempt}")
 
+    def escaped(self) -> tuple[int, list[tuple[str, str, Attempt]]]:
+        """How many requests a step outside were judged, and those of them that are allowed: [] if policies hold."""
+        judged, found = 0, list[tuple[str, str, Attempt]]()
+        distinct = {(role, attempt.action, attempt.resource, repr(attempt)): attempt for role, attempt in self.attempts}
+        for (role, *_), attempt in distinct.items():
+            for what, other in outside(attempt):
+                if role == ADMIN or ("key" in what and not self.program.holds_keys):
+                    continue
+                judged += 1
+                if is_allowed(self.statements(role), other):
+                    found.append((role, what, other))
+        return judged, found
+
     def _attempts(self, prefix: str, operation: str, body: Any) -> list[Attempt]:
         if prefix == STREAMS:
             # A local stream's ARN is the engine's own, and an iterator's names no stream.
             (table,) = [t.name for t in self.deployment.tables if t.definition.stream is not None]
             return [Attempt(f"dynamodb:{operation}", stream_arn(table))]
+        if prefix == SQS and len(self.deployment.all_queues) == 1:
+            # A test's queue has a name of its own.
+            body = {**body, "QueueUrl": f"http://localhost/1/{self.deployment.all_queues[0].stored_name}"}
         return attempts_of(prefix, operation, body, self._tables)
 
 
@@ -117,5 +141,7 @@ def held_to_roles(deployment: Deployment, program: Program) -> Callable[..., Ite
         yield
         if recorded.refused:
             pytest.fail("; ".join(dict.fromkeys(recorded.refused)))
+        if escaped := recorded.escaped()[1]:
+            pytest.fail(f"{len(escaped)} requests outside of their roles are allowed: {escaped[0]}")
 
     return held

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from examples.goals import Service, records
+from examples.goals.deployment import deployment
 from examples.goals.enhancements import read
 from examples.goals.generated import generate
 from examples.goals.import_enhancements import import_enhancements
@@ -19,6 +20,11 @@ from singletable.graph import Graph
 from tests.e2e.goals.file import FILE, NEEDS_FILE
 from tests.e2e.goals.support import Generated
 from tests.support.engines import fresh
+from tests.support.roles import Program, held_to_roles
+
+OPERATOR = ("cli.py", "import_enhancements.py", "generated.py", "sample.py", "tour.py")
+PROGRAM = Program("examples/goals", dict.fromkeys(OPERATOR, "Admin"), "Web")
+held = held_to_roles(deployment, PROGRAM)
 
 
 @pytest.fixture

@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from examples.projects.deployment import deployment
 from examples.projects.service import Service
 from singletable.documents import LocalBlobs
 from tests.e2e.projects.gitted import make_repository
 from tests.e2e.projects.histories import EVERYTHING
 from tests.support.engines import fresh
+from tests.support.roles import Program, held_to_roles
+
+PROGRAM = Program("examples/projects", {}, "Operator")
+held = held_to_roles(deployment, PROGRAM)
 
 ORGANISATION = "o1"
 

@@ -15,10 +15,15 @@ from examples.projects.board.app import create_app
 from examples.projects.board.callers import DEMO, Callers, ProjectTokens
 from examples.projects.board.opening import open_boards
 from examples.projects.board.service import Boards
+from examples.projects.deployment import deployment
 from examples.projects.model import projects
 from singletable.documents import LocalBlobs
 from singletable.records import Finding
 from tests.support.engines import fresh_async
+from tests.support.roles import Program, held_to_roles
+
+PROGRAM = Program("examples/projects", {}, "Web")
+held = held_to_roles(deployment, PROGRAM)
 
 SECRET = "a secret of at least thirty-two characters"
 HERE = "http://127.0.0.1"
