@@ -54,11 +54,11 @@ from singletable.schema.guard_items import guard_prefix, models_of
 from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Template
 from singletable.schema.key_text import Part as KeyPart
 from singletable.schema.key_values import TOP, Slot, Verbatim, enum_text
-from singletable.schema.migration_items import fill_parts_of
+from singletable.schema.migration_items import ApplyLease, ModelRecord, apply_lease_of, fill_parts_of, record_of
 from singletable.schema.models import Model, model_for, model_of
 from singletable.schema.patterns import Bound, BoundKey, Captured, Declared, Key, KeyOf, Query, after
 from singletable.schema.system_items import KeyParts, system_index, system_key
-from singletable.schema.table import GUARD_TYPE, MIGRATION_TYPE, IndexDecorator, Table, plain
+from singletable.schema.table import GUARD_TYPE, MIGRATION_TYPES, IndexDecorator, Table, plain
 
 __all__ = [
     "ANY",
@@ -66,10 +66,11 @@ __all__ = [
     "GUARD_TYPE",
     "MAX_PARTITION_BYTES",
     "MAX_SORT_BYTES",
-    "MIGRATION_TYPE",
+    "MIGRATION_TYPES",
     "TOP",
     "UNREAD",
     "AccessPattern",
+    "ApplyLease",
     "AwaitingDatabase",
     "BlockingDatabase",
     "Bound",
@@ -91,6 +92,7 @@ __all__ = [
     "KeyPart",
     "KeyParts",
     "Model",
+    "ModelRecord",
     "Moment",
     "Move",
     "Outcome",
@@ -110,6 +112,7 @@ __all__ = [
     "Write",
     "after",
     "applied",
+    "apply_lease_of",
     "both",
     "capture_sort",
     "captured_of",
@@ -153,6 +156,7 @@ __all__ = [
     "read_all",
     "read_page",
     "ready",
+    "record_of",
     "refresh_keys",
     "send_alone",
     "system_index",

@@ -11,7 +11,7 @@ from singletable.foundation import Declared, Finding, IndexDecorator, Key, Table
 from singletable.graph.check import check_graph
 from singletable.graph.edges import EdgeIndex
 from singletable.graph.sweep import sweep_graph
-from singletable.tables import StreamView
+from singletable.tables import StreamView, TableSettings
 
 P = ParamSpec("P")
 
@@ -40,8 +40,9 @@ class GraphTable(Table):
         type_attribute: str = "_type",
         version_attribute: str = "_v",
         stream: StreamView | None = None,
-        deletion_protection: bool = False,
+        deletion_protection: bool | None = None,
         encryption_key: str | None = None,
+        settings: TableSettings = TableSettings(),  # noqa: B008  (frozen)
     ) -> None:
         super().__init__(
             name,
@@ -53,6 +54,7 @@ class GraphTable(Table):
             stream=stream,
             deletion_protection=deletion_protection,
             encryption_key=encryption_key,
+            settings=settings,
         )
 
     def index(self, name: str) -> GraphIndexDecorator:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from singletable.errors import SingletableError
 from singletable.foundation import (
     GUARD_TYPE,
-    MIGRATION_TYPE,
+    MIGRATION_TYPES,
     Finding,
     Move,
     Table,
@@ -36,7 +36,7 @@ def needed(table: Table, item: Item, now: float = 0.0) -> UpdateItem[Any] | Move
     type_name = str(item.get(table.definition.type_attribute, {}).get("S", ""))
     model = table.model_of_type(type_name)
     if model is None:
-        return None if type_name in (GUARD_TYPE, MIGRATION_TYPE) else Unknown(type_name)
+        return None if type_name == GUARD_TYPE or type_name in MIGRATION_TYPES else Unknown(type_name)
     try:
         version = model.version_of(item)
         if model.load(item) is None:  # it is being deleted

@@ -17,9 +17,9 @@ from singletable.operations import BatchGetItem, Item, Key, Scan, Selection
 from singletable.operations.answers import RAW
 from singletable.records.first_use import ready
 from singletable.schema.guard_items import guard_key, guards_of
-from singletable.schema.migration_items import fill_parts_of
+from singletable.schema.migration_items import migration_models
 from singletable.schema.models import Model, model_of
-from singletable.schema.table import GUARD_TYPE, MIGRATION_TYPE, OWNER, OWNER_SORT, Table
+from singletable.schema.table import GUARD_TYPE, OWNER, OWNER_SORT, Table
 
 _PAGE = 100
 
@@ -172,7 +172,7 @@ def _same(table: Table, key: Key, item: Item) -> bool:
 def _model(table: Table, type_name: str) -> Model[Any] | None:
     if type_name == GUARD_TYPE:
         return model_of(guards_of(table))
-    return model_of(fill_parts_of(table)) if type_name == MIGRATION_TYPE else table.model_of_type(type_name)
+    return migration_models(table).get(type_name) or table.model_of_type(type_name)
 
 
 def _is_guard(table: Table, item: Item) -> bool:

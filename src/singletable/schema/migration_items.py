@@ -1,7 +1,9 @@
-"""What the tools that change a table keep in it: how far each part of a fill has come.
+"""What the tools that change a table keep in it: the model that it was last brought to, who changes it now, and how
+far each part of a fill has come.
 
-    pk  _migration      sk  fill#<declaration>#<segment>
-    _type "_migration"
+    pk  _migration      sk  apply#model                     _type "_model"
+                            apply#lease                     _type "_apply"
+                            fill#<declaration>#<segment>    _type "_migration"
 
 No query of another class returns one: no other class may have such a key or type.
 """
@@ -10,14 +12,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from datetime import datetime
 from functools import cache
 from typing import Any
 
 from singletable.operations import Key
 from singletable.schema.capture import ANY
 from singletable.schema.entities import Entity, Special, field
+from singletable.schema.models import Model, model_of
 from singletable.schema.system_items import KeyParts, system_key
-from singletable.schema.table import MIGRATION_TYPE, Table
+from singletable.schema.table import APPLY_TYPE, MIGRATION_TYPE, RECORD_TYPE, Table
 
 _NONE: Mapping[str, int] = {}
 
@@ -59,6 +63,79 @@ class FillPart(Entity):
             written=self.written + written,
             old_keys=dict(Counter(self.old_keys) + Counter(old_keys)),
         )
+
+
+class ModelRecord(Entity):
+    """The model that a table was last brought to."""
+
+    model: str
+    """As JSON: what `singletable plan --check-in` writes."""
+    brought_at: datetime
+    by: str
+    """Who brought it there, as they called themselves."""
+    fence: int
+    """Of the apply that wrote it."""
+
+    @classmethod
+    def __special__(cls, table: Table, type: str) -> Special:
+        return Special(is_admitted=False)
+
+
+class ApplyLease(Entity):
+    """Who changes the table: at most one apply at a time."""
+
+    fence: int
+    """Raised whenever it is taken. Every write of its owner is conditional on it."""
+    owner: str = ""
+    """A token of the apply that has it; "" when it is free."""
+    by: str = ""
+    since: datetime | None = None
+    beats: int = 0
+    """Raised by its owner. Unchanged for a lease's length, the owner counts as dead."""
+    doing: str = ""
+    """The step that it is at, for people."""
+
+    @classmethod
+    def __special__(cls, table: Table, type: str) -> Special:
+        return Special(is_admitted=False)
+
+
+@cache
+def record_of(table: Table) -> type[Any]:
+    """The entity of a table's record of its model."""
+
+    class TableModelRecord(ModelRecord, table=table, type=RECORD_TYPE):
+        @system_key(table)
+        @staticmethod
+        def only() -> KeyParts:
+            """The model that the table was last brought to."""
+            return (MIGRATION_TYPE,), ("apply", "model")
+
+    return TableModelRecord
+
+
+@cache
+def apply_lease_of(table: Table) -> type[Any]:
+    """The entity of the lease of a table's applies."""
+
+    class TableApplyLease(ApplyLease, table=table, type=APPLY_TYPE):
+        @system_key(table)
+        @staticmethod
+        def only() -> KeyParts:
+            """Who changes the table."""
+            return (MIGRATION_TYPE,), ("apply", "lease")
+
+    return TableApplyLease
+
+
+@cache
+def migration_models(table: Table) -> Mapping[str, Model[Any]]:
+    """The models of all that migrations keep, by type."""
+    return {model_of(kind).type: model_of(kind) for kind in _kinds(table)}
+
+
+def _kinds(table: Table) -> tuple[type[Any], ...]:
+    return fill_parts_of(table), record_of(table), apply_lease_of(table)
 
 
 @cache

@@ -12,7 +12,7 @@ from singletable.schema.key_text import Part, Template
 from singletable.schema.key_values import SEPARATORS, Slot
 from singletable.schema.overlap import common_key, could_meet
 from singletable.schema.patterns import Captured, Declared, DeclaredKey, Key
-from singletable.tables import Index, StreamView, TableDefinition, named_indexes
+from singletable.tables import Index, StreamView, TableDefinition, TableSettings, named_indexes
 
 if TYPE_CHECKING:
     from singletable.schema.models import Model
@@ -22,7 +22,10 @@ P = ParamSpec("P")
 GUARD_TYPE = "_unique"
 """The type of the items that reserve unique values, the first part of their key, and their whole sort key."""
 MIGRATION_TYPE = "_migration"
-"""The type of what migrations keep, and its whole partition key."""
+"""The type of the parts of a fill, and the whole partition key of all that migrations keep."""
+RECORD_TYPE, APPLY_TYPE = "_model", "_apply"
+"""The types of the record of a table's model, and of the lease of its applies."""
+MIGRATION_TYPES = frozenset({MIGRATION_TYPE, RECORD_TYPE, APPLY_TYPE})
 OWNER, OWNER_SORT = "owner", "owner_sort"
 """Where such an item has the key of the item that holds the value."""
 _GUARD_SORT = Template((Part(GUARD_TYPE),))
@@ -54,7 +57,8 @@ class Table:
     `indexes` are names, each with the attributes `<name>pk` and `<name>sk`, or names with their attributes or an
     `Index`. `separator` is between the parts of a key: '#' keeps every type in order, '/' and '-' all but a str
     that is not a key's last part. `overlap="guard"` allows entities whose keys could be equal, at the price of a
-    condition in every write. `stream` is the view type of the table's stream; none by default.
+    condition in every write. `stream` is the view type of the table's stream; none by default. `settings` and
+    `deletion_protection` are undeclared by default: a table keeps what it has.
 
     Raises DeclarationError. Makes no request: `db.create_table(table)` does, or first use on the local engine.
     """
@@ -72,8 +76,9 @@ class Table:
         ttl_attribute: str | None = None,
         overlap: Literal["refuse", "guard"] = "refuse",
         stream: StreamView | None = None,
-        deletion_protection: bool = False,
+        deletion_protection: bool | None = None,
         encryption_key: str | None = None,
+        settings: TableSettings = TableSettings(),  # noqa: B008  (frozen)
     ) -> None:
         if len(separator) != 1 or separator not in SEPARATORS:
             raise DeclarationError(
@@ -92,6 +97,7 @@ class Table:
             stream,
             deletion_protection,
             encryption_key,
+            settings,
         )
         self.ttl_name = ttl_attribute or "_ttl"
         """The name under which the expiring attribute is stored."""
@@ -159,10 +165,13 @@ class Table:
     def _refuse_reserved(self, model: Model[Any]) -> None:
         rest = Part("", Slot("rest", str, rest=True))
         guards = Template((Part(GUARD_TYPE), rest), self.separator), _GUARD_SORT
-        fills = Template((Part(MIGRATION_TYPE),)), Template((Part("fill"), rest), self.separator)
+        migrations = Template((Part(MIGRATION_TYPE),))
+        fills, applies = (Template((Part(of), rest), self.separator) for of in ("fill", "apply"))
         for type_name, keys, what in (
             (GUARD_TYPE, guards, "a guard of unique values"),
-            (MIGRATION_TYPE, fills, "what migrations keep"),
+            (MIGRATION_TYPE, (migrations, fills), "what migrations keep"),
+            (RECORD_TYPE, (migrations, applies), "what migrations keep"),
+            (APPLY_TYPE, (migrations, applies), "what migrations keep"),
         ):
             if model.type == type_name or any(all(map(could_meet, form.templates, keys)) for form in _forms(model)):
                 raise DeclarationError(

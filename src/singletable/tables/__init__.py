@@ -18,13 +18,18 @@ from singletable.tables.admin import (
 from singletable.tables.capabilities import check_capabilities, find_capabilities
 from singletable.tables.definition import Index, StreamView, TableDefinition, named_indexes
 from singletable.tables.expiry_sweep import sweep
+from singletable.tables.settings import Billing, Provisioned, TableClass, TableSettings
 
 __all__ = [
+    "Billing",
     "Description",
     "Difference",
     "Index",
+    "Provisioned",
     "StreamView",
+    "TableClass",
     "TableDefinition",
+    "TableSettings",
     "add_index",
     "check_capabilities",
     "create",

@@ -67,6 +67,8 @@ async def create(port: Port, table: TableDefinition) -> Description:
     await wait_until_active(port, table)
     if table.ttl_attribute is not None:
         await set_ttl(port, table)
+    if table.settings.point_in_time_recovery:
+        await set_recovery(port, table.name, enabled=True)
     made = await describe(port, table)
     assert made is not None
     return made
@@ -123,6 +125,12 @@ async def set_ttl(port: Port, table: TableDefinition) -> None:
     await port.send(TableCall("UpdateTimeToLive", body, or_none="UnknownOperationException"))
 
 
+async def set_recovery(port: Port, table: str, *, enabled: bool) -> bool:
+    """Switch a table's point-in-time recovery; False on an engine without it."""
+    body = {"TableName": table, "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": enabled}}
+    return await port.send(TableCall("UpdateContinuousBackups", body, or_none="UnknownOperationException")) is not None
+
+
 async def set_stream(port: Port, table: TableDefinition) -> None:
     """Switch the declared stream on, if the table has none."""
     setting = {"StreamEnabled": True, "StreamViewType": STREAM_VIEWS[table.stream or "new_and_old"]}
@@ -170,8 +178,9 @@ def differences(table: TableDefinition, found: Description) -> Iterator[Differen
     view = stream.get("StreamViewType", "on") if stream.get("StreamEnabled") else "off"
     yield from _compare("stream", STREAM_VIEWS[table.stream] if table.stream else "off", view)
     yield from _compare(_EXPIRY, table.ttl_attribute or "none", found.ttl or "none")
-    protected = raw.get("DeletionProtectionEnabled", False)
-    yield from _compare("deletion protection", _on(table.deletion_protection), _on(protected))
+    if table.deletion_protection is not None:
+        protected = raw.get("DeletionProtectionEnabled", False)
+        yield from _compare("deletion protection", _on(table.deletion_protection), _on(protected))
     key = raw.get("SSEDescription", {}).get("KMSMasterKeyArn", "")
     if table.encryption_key is not None and not key.endswith(table.encryption_key):
         yield Difference("encryption key", table.encryption_key, key or "owned by AWS")

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from singletable.errors import DeclarationError
+from singletable.tables.settings import Provisioned, TableSettings
 
 _NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
 MAX_INDEXES = 20
@@ -43,7 +44,7 @@ class Index(Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False)
 class TableDefinition:
-    """The definition of a table, as DynamoDB needs it. Billing is on demand, unless the account changes it by hand."""
+    """The definition of a table, as DynamoDB needs it. What is None or empty is undeclared, and stays as it is."""
 
     name: str
     key: tuple[str, str] = ("pk", "sk")
@@ -53,9 +54,10 @@ class TableDefinition:
     write_id_attribute: str = "_w"
     ttl_attribute: str | None = None
     stream: StreamView | None = None
-    deletion_protection: bool = False
+    deletion_protection: bool | None = None
     encryption_key: str | None = None
     """A KMS key's id or ARN; None for the key that AWS owns, which costs nothing. Data is encrypted at rest always."""
+    settings: TableSettings = TableSettings()
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -74,6 +76,7 @@ class TableDefinition:
                 table=self.name,
                 hint=f"Say one of {', '.join(map(repr, STREAM_VIEWS))}.",
             )
+        self.settings.check(self.name)
         names = self.reserved
         self._check_held(names)
         twice = {n for n in names if names.count(n) > 1}
@@ -119,10 +122,10 @@ class TableDefinition:
         keys = [*self.key, *(n for i in self.indexes.values() for n in (i.partition, i.sort))]
         body: dict[str, Any] = {
             "TableName": self.name,
-            "BillingMode": "PAY_PER_REQUEST",
+            **self.settings.creation(),
             "AttributeDefinitions": [{"AttributeName": n, "AttributeType": "S"} for n in dict.fromkeys(keys)],
             "KeySchema": key_schema(self.key),
-            "DeletionProtectionEnabled": self.deletion_protection,
+            "DeletionProtectionEnabled": bool(self.deletion_protection),
         }
         if self.indexes:
             body["GlobalSecondaryIndexes"] = [self.index_creation(name) for name in self.indexes]
@@ -135,11 +138,14 @@ class TableDefinition:
     def index_creation(self, name: str) -> dict[str, Any]:
         """The part of a request that makes one index."""
         index = self.indexes[name]
-        return {
+        made: dict[str, Any] = {
             "IndexName": name,
             "KeySchema": key_schema((index.partition, index.sort)),
             "Projection": self.projection(index),
         }
+        if isinstance(self.settings.billing, Provisioned):
+            made["ProvisionedThroughput"] = self.settings.billing.throughput
+        return made
 
     def projection(self, index: Index) -> dict[str, Any]:
         if index.projection == "all":
