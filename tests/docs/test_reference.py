@@ -11,6 +11,7 @@ from singletable import SingletableError
 from singletable.cli.app import app
 from singletable.flow import FlowSuspended
 from singletable.graph import EdgeMoved
+from singletable.migrations import ApplyRefused, PlanRefused
 from singletable.records import conditions
 from singletable.tasks import ClaimLost, Unfinished, UnknownTask
 from singletable.wire.error_answers import VERDICTS, Verdict
@@ -26,7 +27,7 @@ PROGRAM = program()
 COMMANDS = [context.command_path for _, context in commands(app, PROGRAM)]
 
 
-BESIDE = (FlowSuspended, EdgeMoved, ClaimLost, UnknownTask, Unfinished)
+BESIDE = (FlowSuspended, EdgeMoved, ClaimLost, UnknownTask, Unfinished, PlanRefused, ApplyRefused)
 """Errors that live beside what raises them."""
 
 

@@ -13,7 +13,7 @@ from singletable import AsyncDatabase, Database, InvalidRequest, attr, connect
 from singletable.errors import Corrupt, Throttled
 from singletable.flow import Rate
 from singletable.migrations import AsyncMigrations, Filled, Migrations
-from singletable.operations import PutItem
+from singletable.operations import PutItem, Query
 from singletable.schema.migration_items import fill_parts_of
 from singletable.tables.admin import add_index
 from tests.migrations.models import OldPerson, OldPlace, Person, Place, new, old, written
@@ -96,14 +96,19 @@ class Killed(BaseException):
 
 def before_each(db: Database, monkeypatch: pytest.MonkeyPatch, happens: Callable[[Any], None]) -> None:
     """Call a function with each request before it is sent."""
-    send_all = db.port.send_all
+    send, send_all = db.port.send, db.port.send_all
 
-    async def watched(operations: Any) -> list[Any]:
+    async def watched(operation: Any) -> Any:
+        happens(operation)
+        return await send(operation)
+
+    async def watched_all(operations: Any) -> list[Any]:
         for operation in operations:
             happens(operation)
         return await send_all(operations)
 
-    monkeypatch.setattr(db.port, "send_all", watched)
+    monkeypatch.setattr(db.port, "send", watched)
+    monkeypatch.setattr(db.port, "send_all", watched_all)
 
 
 def test_killed_anywhere_it_goes_on(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +207,7 @@ def test_a_throttled_table_is_waited_for(db: Database, monkeypatch: pytest.Monke
 
     def refuse(operation: Any) -> None:
         nonlocal left
-        if left and not isinstance(operation, PutItem):
+        if left and not isinstance(operation, (PutItem, Query)):
             left -= 1
             raise Throttled("slow down")
 

@@ -1,9 +1,11 @@
 """Migrations: bring a table that is in use to what its classes declare, while programs write to it.
 
-    Migrations(db, shop).fill(rate=Rate(write_units=200))
+    Migrations(db, shop).plan()
+    Migrations(db, shop).apply(rate=Rate(write_units=200))
 
-`fill` writes the index keys that items lack, and brings items of older schema versions into the current form. Read
-`needed` (the write that one item needs), then `fill` (all items: in parts, resumable, each under its condition).
+`apply` brings settings, indexes and items to what is declared. `fill` is its part that writes items. Read `needed` (the
+write that one item needs), `fill` (all items: in parts, resumable, each under its condition), `comparison` (what a plan
+is made of), `execution` (its steps, under a lease).
 """
 
 from __future__ import annotations
@@ -13,11 +15,29 @@ from typing import TYPE_CHECKING, Any
 
 from singletable.migrations.fill import Filled
 from singletable.migrations.migrations import Migrations
+from singletable.migrations.prices import Prices, prices_of, read_prices
+from singletable.migrations.refusals import ApplyRefused, PlanRefused
+from singletable.migrations.steps import Doing, Done, Estimate, Outcome, Plan, Step
 
 if TYPE_CHECKING:
     from singletable.migrations.migrations_async import AsyncMigrations
 
-__all__ = ["AsyncMigrations", "Filled", "Migrations"]
+__all__ = [
+    "ApplyRefused",
+    "AsyncMigrations",
+    "Doing",
+    "Done",
+    "Estimate",
+    "Filled",
+    "Migrations",
+    "Outcome",
+    "Plan",
+    "PlanRefused",
+    "Prices",
+    "Step",
+    "prices_of",
+    "read_prices",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -6,7 +6,11 @@ from __future__ import annotations
 from singletable.flow.rate import Rate, at_rate
 from singletable.flow.shells import check_blocking
 from singletable.foundation import BlockingDatabase, Table
+from singletable.migrations import execution, plans
+from singletable.migrations.execution import Progress as ApplyProgress
 from singletable.migrations.fill import Filled, Progress, fill
+from singletable.migrations.prices import Prices
+from singletable.migrations.steps import Outcome, Plan
 
 
 class Migrations:
@@ -15,6 +19,46 @@ class Migrations:
     def __init__(self, db: BlockingDatabase, table: Table) -> None:
         check_blocking(db, "Migrations")
         self.db, self.table = db, table
+
+    def plan(
+        self,
+        *,
+        rate: Rate | None = None,
+        prices: Prices | None = None,
+        sample: float | None = None,
+        segments: int = 4,
+    ) -> Plan:
+        """What `apply` would do: steps in their order, each with the requests, units, time and money that it takes.
+
+        It compares the declaration, the model that the table was last brought to, and the live table. Where items may
+        need a write, it reads the whole table consistently, or the share of it that `sample` says, as 0.01. Otherwise
+        it takes three to six requests. `rate` gives each step its time, `prices` its money. Writes nothing.
+
+        PlanRefused where there is no way: a changed key, another model's table, an older program.
+        """
+        flow = plans.plan(self.db.port, self.table, segments=segments, rate=rate, prices=prices, sample=sample)
+        return self.db.run(flow)
+
+    def apply(
+        self,
+        plan: Plan | None = None,
+        *,
+        by: str = "",
+        rate: Rate | None = None,
+        segments: int = 4,
+        progress: ApplyProgress | None = None,
+    ) -> Outcome:
+        """Bring the table to its declaration: settings, indexes one at a time, a fill, what is taken away, the record.
+
+        Programs may read and write meanwhile. One apply runs at a time, under a lease in the table; killed, the next
+        one goes on. With a `plan` it does that plan and nothing else. A second one writes nothing. `by` is stored with
+        the lease and the record: who does it. `progress` is called at each step, and while one goes on.
+
+        ApplyRefused where another apply has the table, took over this one's lease, or the plan is out of date;
+        PlanRefused, as `plan`.
+        """
+        flow = execution.apply(self.db.port, self.table, plan, by=by, rate=rate, segments=segments, progress=progress)
+        return self.db.run(flow)
 
     def fill(
         self,

@@ -1,0 +1,70 @@
+"""A port under a lease: it beats while it works and waits, and checks the lease before it changes anything.
+
+Where this process stood still for longer than a beat, the lease is checked before the next request, so that one that
+was lost meanwhile sends nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from singletable.flow.port import Operation, Port, Traits
+from singletable.flow.ready_tables import ReadyTables
+from singletable.flow.services import Service
+from singletable.foundation import Table
+from singletable.migrations.apply_lease import BEAT_SECONDS, Held, beat
+
+T = TypeVar("T")
+_CHANGES = frozenset({"UpdateTable", "UpdateTimeToLive", "UpdateContinuousBackups", "TagResource", "CreateTable"})
+
+
+class LeasedPort:
+    """A port whose requests are sent only while the lease is held."""
+
+    def __init__(self, port: Port, table: Table, held: Held) -> None:
+        self._port, self._table, self._held = port, table, held
+        self.now, self.monotonic, self.random, self.token = port.now, port.monotonic, port.random, port.token
+        self.doing = ""
+        """What is done, for those who wait."""
+        self.beats = 0
+        self.looks = 0
+        """Requests that only looked at the table, as while waiting for it."""
+        self._beaten_at = port.monotonic()
+
+    @property
+    def traits(self) -> Traits:
+        return self._port.traits
+
+    @property
+    def ready(self) -> ReadyTables:
+        return self._port.ready
+
+    async def send(self, operation: Operation[T]) -> T:
+        return (await self.send_all((operation,)))[0]
+
+    async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
+        calls = [str(getattr(operation, "operation", "")) for operation in operations]
+        self.looks += sum(call.startswith("Describe") for call in calls)
+        await self.beat(due_only=not _CHANGES.intersection(calls))
+        return await self._port.send_all(operations)
+
+    async def sleep(self, seconds: float) -> None:
+        until = self.monotonic() + seconds
+        while (left := until - self.monotonic()) > 0:
+            await self._port.sleep(min(left, BEAT_SECONDS))
+            await self.beat()
+
+    async def call_all(self, calls: Sequence[Callable[[], T | Awaitable[T]]]) -> list[T]:
+        return await self._port.call_all(calls)
+
+    def to(self, service: Service, url: str = "") -> Port:
+        return self._port.to(service, url)
+
+    async def beat(self, *, due_only: bool = True) -> None:
+        """Show that this process lives. ApplyRefused where the lease was lost."""
+        if due_only and self.monotonic() - self._beaten_at < BEAT_SECONDS:
+            return
+        self.beats += 1
+        await beat(self._port, self._table, self._held, self.beats, self.doing)
+        self._beaten_at = self.monotonic()

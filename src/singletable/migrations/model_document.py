@@ -1,0 +1,127 @@
+"""What a table's classes declare, as a document: the record in the table, and the file that a review shows.
+
+The same declaration gives the same bytes, one line for each template, attribute and setting.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from singletable.foundation import Model, Table
+from singletable.tables import Provisioned
+
+_SLOT = re.compile(r"\{([^{}]*)\}")
+
+
+class EntityForm(Struct, frozen=True):
+    """How one class is stored."""
+
+    version: int
+    key: tuple[str, str]
+    """The templates of partition and sort key."""
+    indexes: Mapping[str, tuple[str, str]]
+    attributes: Mapping[str, str]
+    """Each attribute's type, by its name in Python; with the stored name where that is another."""
+
+    @property
+    def shape(self) -> tuple[str, ...]:
+        """The key's templates with types for names: an attribute that only got another name changes no key."""
+        return tuple(self._typed(text) for text in self.key)
+
+    @property
+    def slots(self) -> tuple[str, ...]:
+        """The names in the key, in their order."""
+        return tuple(name for text in self.key for name in _SLOT.findall(text))
+
+    def has_key_of(self, other: EntityForm) -> bool:
+        """Whether items of both forms have the same primary keys: the same shape, and no two names exchanged."""
+        if self.shape != other.shape:
+            return False
+        return self.slots == other.slots or sorted(self.slots) != sorted(other.slots)
+
+    def _typed(self, text: str) -> str:
+        return _SLOT.sub(lambda found: "{" + self.attributes.get(found[1], "").partition(" as ")[0] + "}", text)
+
+
+class IndexForm(Struct, frozen=True):
+    """An index: its key's attributes, and what it holds."""
+
+    key: tuple[str, str]
+    projection: str | tuple[str, ...]
+
+
+class ModelDocument(Struct, frozen=True):
+    """A table's declaration."""
+
+    table: str
+    key: tuple[str, str]
+    indexes: Mapping[str, IndexForm]
+    settings: Mapping[str, Any]
+    """The declared ones only."""
+    entities: Mapping[str, EntityForm]
+
+    @property
+    def text(self) -> str:
+        """As JSON, sorted and indented."""
+        return msgspec.json.format(msgspec.json.encode(self, order="sorted"), indent=2).decode() + "\n"
+
+    def is_stored_as(self, type_name: str, other: ModelDocument) -> bool:
+        """Whether the items of a type that `other` describes need no write: version, index keys, their attributes."""
+        mine, its = self.entities[type_name], other.entities[type_name]
+        had = other._index_keys(its)
+        has_keys = all(had.get(name) == keys for name, keys in self._index_keys(mine).items())
+        return mine.version == its.version and has_keys
+
+    def _index_keys(self, entity: EntityForm) -> dict[str, Any]:
+        return {name: (self.indexes[name].key, texts) for name, texts in entity.indexes.items()}
+
+
+def document_of(table: Table) -> ModelDocument:
+    """What the program declares of a table."""
+    definition = table.definition
+    indexes = {name: IndexForm((i.partition, i.sort), i.projection) for name, i in definition.indexes.items()}
+    entities = {model.type: _form(model) for model in table.models}
+    return ModelDocument(table.name, definition.key, indexes, _settings(table), entities)
+
+
+def read_document(text: str | bytes) -> ModelDocument:
+    """A document from its JSON. msgspec.ValidationError for another one."""
+    return msgspec.json.decode(text, type=ModelDocument)
+
+
+def _form(model: Model[Any]) -> EntityForm:
+    shown = {name: (t[0].shown, t[1].shown) for name, t in ((n, c.templates) for n, c in model.indexes.items())}
+    attributes = {
+        field.name: _type_text(model.types.get(field.name))
+        + (f" as {field.stored}" if field.stored != field.name else "")
+        for field in model.fields
+    }
+    partition, sort = model.key.templates
+    return EntityForm(model.version, (partition.shown, sort.shown), shown, attributes)
+
+
+def _settings(table: Table) -> dict[str, Any]:
+    definition, settings = table.definition, table.definition.settings
+    billing = settings.billing
+    said = {
+        "TTL": definition.ttl_attribute,
+        "stream": definition.stream,
+        "deletion protection": definition.deletion_protection,
+        "encryption key": definition.encryption_key,
+        "point-in-time recovery": settings.point_in_time_recovery,
+        "billing": msgspec.to_builtins(billing) if isinstance(billing, Provisioned) else billing,
+        "table class": settings.table_class,
+        "tags": dict(settings.tags) or None,
+    }
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _type_text(kind: Any) -> str:
+    if kind is None:
+        return "Any"
+    return kind.__qualname__ if isinstance(kind, type) else str(kind).replace("typing.", "")

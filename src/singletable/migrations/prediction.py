@@ -1,0 +1,145 @@
+"""Prediction: what a fill will take, from reading the table as the fill will.
+
+The dry run reads the pages that the fill would read, in the same segments, and adds up what each write costs by the
+item before and after it. With a sample it reads some of many small segments, and counts each for several.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from math import ceil
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from singletable.errors import InvalidRequest
+from singletable.flow.meter import Meter
+from singletable.flow.port import Port
+from singletable.foundation import Finding, Table, fill_parts_of, model_for
+from singletable.migrations import fill
+from singletable.migrations.needed import Unknown, needed
+from singletable.operations import Item, Scan, Selection, UpdateItem
+from singletable.operations.answers import RAW
+from singletable.tables.write_units import Projected, size_units, write_units
+
+_SAMPLED_SEGMENTS: Final = 256
+_SETS = re.compile(r"(#\d+) = (:\d+)")
+_REMOVES = re.compile(r"REMOVE ((?:#\d+(?:, )?)+)")
+
+
+class FillCount(Struct, frozen=True):
+    """What a fill would meet and write."""
+
+    seen: int = 0
+    writes: int = 0
+    pages: int = 0
+    read_units: float = 0.0
+    write_units: float = 0.0
+    unreadable: int = 0
+    unknown: int = 0
+    known: int = 0
+    """Items of a type that the program declares."""
+    foreign: tuple[str, ...] = ()
+    """Types that it doesn't declare: the first few."""
+    share: float = 1.0
+    """The part of the table that was read."""
+
+    def scaled(self) -> FillCount:
+        """For the whole table, from a part of it."""
+        if self.share == 1.0:
+            return self
+        numbers = {n: round(getattr(self, n) / self.share) for n in ("seen", "writes", "pages", "unreadable")}
+        units = {n: round(getattr(self, n) / self.share, 1) for n in ("read_units", "write_units")}
+        return replace(self, **numbers, **units, unknown=round(self.unknown / self.share), share=1.0)
+
+
+async def count_fill(
+    port: Port, table: Table, indexes: Sequence[Projected], segments: int, sample: float | None
+) -> FillCount:
+    """What a fill would meet. Reads the table once, or about the share of it that `sample` says, consistently."""
+    if sample is not None and not 0 < sample <= 1:
+        raise InvalidRequest(f"a sample is a share above 0, up to 1, not {sample:g}", table=table.name)
+    total = segments if sample is None else _SAMPLED_SEGMENTS
+    chosen = range(segments) if sample is None else _spread(max(1, round(sample * total)), total)
+    counted = FillCount(share=len(chosen) / total)
+    positions: dict[int, Any] = dict.fromkeys(chosen)
+    while positions:
+        some = list(positions)[: fill.MOST_SEGMENTS]
+        with Meter() as meter:
+            pages = await port.send_all([_scan(table, segment, total, positions[segment]) for segment in some])
+        counted = replace(counted, pages=counted.pages + len(pages), read_units=counted.read_units + meter.read_units)
+        for segment, page in zip(some, pages, strict=True):
+            for item in page.items:
+                counted = _with(counted, table, item, indexes)
+            positions[segment] = page.after
+            if page.after is None:
+                del positions[segment]
+    return _with_parts(counted, table, segments, sampled=sample is not None)
+
+
+def after(item: Item, write: UpdateItem[Any]) -> Item:
+    """An item as one of the library's updates leaves it: they set attributes to values, and remove attributes."""
+    names, values = write.guard.names, write.guard.values
+    made = {**item, **{names[name]: values[value] for name, value in _SETS.findall(write.update)}}
+    for removed in _REMOVES.findall(write.update):
+        for name in removed.split(", "):
+            made.pop(names[name], None)
+    return made
+
+
+def _with(counted: FillCount, table: Table, item: Item, indexes: Sequence[Projected]) -> FillCount:
+    counted = replace(counted, seen=counted.seen + 1)
+    found = needed(table, item)
+    if isinstance(found, Unknown):
+        foreign = counted.foreign if found.type in counted.foreign else (*counted.foreign, found.type)[:6]
+        return replace(counted, unknown=counted.unknown + 1, foreign=foreign)
+    counted = replace(counted, known=counted.known + _is_own(table, item))
+    if isinstance(found, Finding):
+        return replace(counted, unreadable=counted.unreadable + 1)
+    if found is None:
+        return counted
+    units = write_units(indexes, item, after(item, found))
+    return replace(counted, writes=counted.writes + 1, write_units=counted.write_units + units)
+
+
+def _is_own(table: Table, item: Item) -> bool:
+    return table.model_of_type(str(item.get(table.definition.type_attribute, {}).get("S", ""))) is not None
+
+
+def _with_parts(counted: FillCount, table: Table, segments: int, *, sampled: bool) -> FillCount:
+    """With what holds how far the fill is: a write for each page, and the deletion of each segment's at the end."""
+    whole = counted.scaled()
+    if sampled:  # the fill's pages are full ones, of fewer segments
+        whole = replace(whole, pages=max(segments, ceil(whole.seen / fill.PAGE) + segments // 2))
+    kind: Any = fill_parts_of(table)
+    part = kind(declaration="0" * 16, segment=segments, segments=segments, position={"pk": "0" * 40}, seen=whole.seen)
+    each = size_units(model_for(part).item(part))
+    return replace(whole, write_units=whole.write_units + each * (whole.pages + segments))
+
+
+def requests_of(counted: FillCount, segments: int) -> int:
+    """The requests of the fill: each page and its part, each write; the parts are read twice and deleted."""
+    return 2 * counted.pages + counted.writes + 2 + segments
+
+
+def read_units_of(counted: FillCount) -> float:
+    """With the two reads of the parts."""
+    return counted.read_units + 2.0
+
+
+def _scan(table: Table, segment: int, segments: int, after_key: Any) -> Scan[Item]:
+    selection = Selection(limit=fill.PAGE, after=after_key, consistent=True)
+    return Scan(table.name, selection, RAW, segment, segments)
+
+
+def _spread(count: int, total: int) -> list[int]:
+    """So many of `total` segments, at even distances."""
+    return [n * total // count for n in range(count)]
+
+
+def shown_types(counted: FillCount) -> Iterator[str]:
+    """The types that the program doesn't declare, where no item has one that it does."""
+    if not counted.known and counted.foreign:
+        yield from counted.foreign

@@ -1,0 +1,30 @@
+"""Why a plan can't be made, and why an apply ends."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from singletable.errors import Conflict, Mistake
+
+Refusal = Literal["foreign table", "older program", "changed key"]
+Loss = Literal["another apply", "lease lost", "table changed"]
+
+
+class PlanRefused(Mistake):
+    """The table can't be brought to what the program declares. Nothing was changed. `reason` names why."""
+
+    code = "mistake.plan-refused"
+
+    def __init__(self, what: str, *, reason: Refusal = "foreign table", **where: Any) -> None:
+        super().__init__(what, **where)
+        self.reason: Refusal = reason
+
+
+class ApplyRefused(Conflict):
+    """Another apply has the table, or it changed since the plan was made. `reason` names which."""
+
+    code = "conflict.apply-refused"
+
+    def __init__(self, what: str, *, reason: Loss = "another apply", **where: Any) -> None:
+        super().__init__(what, **where)
+        self.reason: Loss = reason

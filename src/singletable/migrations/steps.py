@@ -1,0 +1,99 @@
+"""A plan: the ordered steps that bring a table to what its classes declare, each with what it will take."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from singletable.migrations.model_document import ModelDocument
+
+StepKind = Literal["create table", "set", "add index", "fill", "drop index", "unset", "record"]
+
+
+class Estimate(Struct, frozen=True):
+    """What a step takes. Looking at the table while waiting is not in it: it costs nothing, and depends on time."""
+
+    items: int = 0
+    """That it writes."""
+    requests: int = 0
+    read_units: float = 0.0
+    write_units: float = 0.0
+    seconds: float | None = None
+    """At the given rate; None where no rate was given, or the service sets the pace."""
+    dollars: float | None = None
+    """None where the region's prices are unknown."""
+
+
+class Step(Struct, frozen=True):
+    """One step of a plan."""
+
+    kind: StepKind
+    subject: str
+    what: str
+    """What it does, as a sentence."""
+    online: bool = True
+    """Whether every access pattern goes on as it was meanwhile."""
+    takes: Estimate = Estimate()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind} {self.subject}"
+
+
+class Plan(Struct, frozen=True):
+    """What an apply would do to one table."""
+
+    table: str
+    steps: tuple[Step, ...]
+    left: tuple[str, ...] = ()
+    """What differs from the declaration and stays, each with why."""
+    unsupported: tuple[str, ...] = ()
+    """Declared settings that the engine doesn't have."""
+    document: ModelDocument | None = None
+    """The declaration that it brings the table to."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do."""
+        return not self.steps
+
+
+class Done(Struct, frozen=True):
+    """What a step took."""
+
+    step: Step
+    requests: int
+    """Without `looks`, and without those of the lease."""
+    read_units: float
+    write_units: float
+    seconds: float
+    looks: int = 0
+    """Requests that only looked at the table, as while waiting for it. They cost nothing."""
+
+
+class Outcome(Struct, frozen=True):
+    """What an apply did."""
+
+    table: str
+    done: tuple[Done, ...] = ()
+    unreadable: tuple[Any, ...] = ()
+    """Findings of a fill: items that their class can't read, and that stayed as they are."""
+    unknown: int = 0
+    """Items of a type that the program doesn't declare, which stayed as they are."""
+    lease_requests: int = 0
+    lease_units: float = 0.0
+
+
+class Doing(Struct, frozen=True):
+    """Where an apply is."""
+
+    step: Step
+    number: int
+    """From 1."""
+    of: int
+    said: str = ""
+    done: int = 0
+    """Items, of `total`."""
+    total: int = 0

@@ -1,0 +1,75 @@
+"""The capacity units of a write, from the item before and after it, as DynamoDB bills it.
+
+A unit for each KB of the larger of the two, at least one; twice that in a transaction. Each index of the item costs
+besides: one write for an entry that comes, goes or changes, two where its key changes, none where nothing that it holds
+changes; never doubled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import ceil
+from typing import Any, Final
+
+from msgspec import Struct
+
+from singletable.tables.definition import TableDefinition
+from singletable.values import item_size
+
+WRITE_BYTES: Final = 1024
+Item = Mapping[str, Mapping[str, Any]]
+
+
+class Projected(Struct, frozen=True):
+    """An index, as far as it decides what a write costs."""
+
+    name: str
+    keys: tuple[str, str]
+    held: frozenset[str] | None
+    """The attributes that it holds, keys included; None for all."""
+
+    def entry(self, item: Item | None) -> Item | None:
+        """What it holds of an item; None where the item is not in it."""
+        if item is None or any(name not in item for name in self.keys):
+            return None
+        return item if self.held is None else {name: value for name, value in item.items() if name in self.held}
+
+
+def projected_in(definition: TableDefinition) -> list[Projected]:
+    """The declared indexes."""
+    return [
+        projected(name, definition.index_keys(name), definition.key, definition.projection(index))
+        for name, index in definition.indexes.items()
+    ]
+
+
+def projected(name: str, keys: tuple[str, str], table_keys: tuple[str, str], said: Mapping[str, Any]) -> Projected:
+    """An index, from its projection as a request or a description has it."""
+    if said.get("ProjectionType", "ALL") == "ALL":
+        return Projected(name, keys, None)
+    return Projected(name, keys, frozenset((*keys, *table_keys, *(said.get("NonKeyAttributes") or ()))))
+
+
+def write_units(
+    indexes: Iterable[Projected], before: Item | None, after: Item | None, *, transaction: bool = False
+) -> float:
+    """The units of a put, update or delete, of the table and its indexes."""
+    units = max(size_units(before), size_units(after)) * (2.0 if transaction else 1.0)
+    return units + sum(index_units(index, before, after) for index in indexes)
+
+
+def index_units(index: Projected, before: Item | None, after: Item | None) -> float:
+    """The units of one index."""
+    old, new = index.entry(before), index.entry(after)
+    if old == new:
+        return 0.0
+    if old is None or new is None:
+        return size_units(old or new)
+    if any(old[name] != new[name] for name in index.keys):
+        return size_units(old) + size_units(new)
+    return max(size_units(old), size_units(new))
+
+
+def size_units(item: Item | None) -> float:
+    """The units of an item's size; of none, as of the smallest."""
+    return float(max(1, ceil(item_size(item) / WRITE_BYTES))) if item is not None else 1.0

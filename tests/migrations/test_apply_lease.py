@@ -1,0 +1,164 @@
+"""The lease of an apply: one at a time, judged by beats that are seen to change; who lost it writes nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from singletable import Database, connect
+from singletable.foundation import apply_lease_of, record_of
+from singletable.migrations import ApplyRefused, Migrations
+from singletable.migrations.apply_lease import BEAT_SECONDS, LEASE_SECONDS, beat, take
+from singletable.tables import describe
+from tests.migrations.models import OldPerson, Person, new, old, written
+from tests.migrations.test_fill import Killed, before_each, is_filled, people, places
+
+WHEN = 1_700_000_000.0
+
+
+class Pace:
+    """A monotonic clock that only sleeping moves; `then` is called at each sleep."""
+
+    def __init__(self, db: Database, patched: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        self.then: Any = lambda: None
+        patched.setattr(db.port, "sleep", self.sleep)
+        patched.setattr(db.port, "monotonic", lambda: self.now)
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self.then()
+
+
+@pytest.fixture
+def db() -> Iterator[Database]:
+    with connect("local", clock=lambda: WHEN) as made:
+        Migrations(made, old).apply()
+        made.write_many(puts=places(60))
+        for person in people(60):
+            made.create(person)
+        yield made
+
+
+@pytest.fixture
+def other(db: Database) -> Iterator[Database]:
+    with connect(db.target.endpoint.url) as made:
+        yield made
+
+
+def stored(db: Database, kind: Any) -> Any:
+    """What an apply left in the table."""
+    return db.get(kind.only())
+
+
+def test_a_live_apply_is_not_disturbed(db: Database, other: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its clock may be years off: only that its beats change is seen."""
+    held, pace, beats = db.run(take(db.port, new, "ada")), Pace(other, monkeypatch), 0
+
+    def work() -> None:
+        nonlocal beats
+        if pace.now >= (beats + 1) * BEAT_SECONDS:
+            beats += 1
+            db.run(beat(db.port, new, held, beats, "fill people, 7 items read, 7 written"))
+
+    pace.then = work
+    with pytest.raises(ApplyRefused) as refused, other.meter() as meter:
+        Migrations(other, new).apply(by="bob")
+    assert refused.value.reason == "another apply"
+    assert refused.value.what == (
+        "ada changes the table since 2023-11-14 22:13:20 UTC; it is at: fill people, 7 items read, 7 written"
+    )
+    assert pace.now <= 2 * BEAT_SECONDS
+    assert (meter.write_units, "UpdateTable" in meter.by_operation) == (beats, False)  # ada's beats
+
+
+def test_a_dead_apply_is_taken_over(db: Database, other: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    db.run(take(db.port, new, "ada"))
+    pace = Pace(other, monkeypatch)
+    outcome = Migrations(other, new).apply(by="bob")
+    assert LEASE_SECONDS <= pace.now <= LEASE_SECONDS + 3
+    assert [done.step.name for done in outcome.done] == ["add index gsi1", "fill people", "record people"]
+    assert (stored(db, record_of(new)).by, stored(db, record_of(new)).fence) == ("bob", 3)
+
+
+@pytest.mark.parametrize("after", range(1, 12))
+def test_an_apply_that_was_taken_over_writes_nothing_more(
+    db: Database, other: Database, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    """It stands still at some request, another one takes over and ends, and it wakes up."""
+    expected = sorted((written(person) for person in db.scan(OldPerson)), key=lambda p: p.id)
+    mine, left = Pace(db, monkeypatch), after
+
+    def stand_still(operation: Any) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            with monkeypatch.context() as patched:
+                Pace(other, patched)
+                Migrations(other, new).apply(by="bob")
+            mine.now += LEASE_SECONDS
+
+    with monkeypatch.context() as patched:
+        before_each(db, patched, stand_still)
+        assert _how_it_ends(db) in ("lease lost", "nothing to do")
+    assert left <= 0
+    assert stored(db, record_of(new)).by == "bob"
+    is_filled(other, expected)
+
+
+def _how_it_ends(db: Database) -> str:
+    try:
+        outcome = Migrations(db, new).apply(by="ada")
+    except ApplyRefused as refused:
+        return refused.reason
+    return "something was done" if outcome.done else "nothing to do"
+
+
+def test_a_released_lease_is_free(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    pace = Pace(db, monkeypatch)
+    Migrations(db, new).apply(by="ada")
+    lease = stored(db, apply_lease_of(new))
+    assert (lease.owner, lease.by, lease.doing, lease.fence) == ("", "ada", "", 2)
+    assert pace.now == 0
+
+
+def test_an_error_releases_it(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = 40
+
+    def fail(operation: Any) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise ValueError("a full disk")
+
+    with monkeypatch.context() as patched:
+        before_each(db, patched, fail)
+        with pytest.raises(ValueError, match="a full disk"):
+            Migrations(db, new).apply()
+    assert stored(db, apply_lease_of(new)).owner == ""
+
+
+def test_an_index_that_was_begun_is_not_begun_again(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed right after UpdateTable: the next apply waits for the index, and makes no other."""
+    Pace(db, monkeypatch)
+    begun = False
+
+    def kill(operation: Any) -> None:
+        nonlocal begun
+        if begun:
+            raise Killed
+        begun = getattr(operation, "operation", "") == "UpdateTable"
+
+    with monkeypatch.context() as patched:
+        before_each(db, patched, kill)
+        with pytest.raises(Killed):
+            Migrations(db, new).apply()
+    found = db.run(describe(db.port, new.definition))
+    assert found is not None
+    assert "gsi1" in found.indexes
+    with db.meter() as meter:
+        Migrations(db, new).apply()
+    assert "UpdateTable" not in meter.by_operation
+    assert len(list(db.scan(Person))) == 60
