@@ -8,12 +8,14 @@ import click
 
 from singletable import __version__
 from singletable.cli import output
+from singletable.cli.apply import apply
 from singletable.cli.demo import demo
 from singletable.cli.deploy import deploy
 from singletable.cli.fill import fill
 from singletable.cli.local import local
 from singletable.cli.pattern_commands import explain, get, query
 from singletable.cli.patterns import patterns
+from singletable.cli.plan import plan
 from singletable.cli.session import DB_VARIABLE, DEFAULT_DB, Session, options_anywhere
 from singletable.cli.stream import stream
 from singletable.cli.table import table
@@ -57,5 +59,5 @@ def app(ctx: click.Context) -> None:
 
 
 app.epilog = f"The database is {DEFAULT_DB} unless --db or {DB_VARIABLE} names another."
-for command in (demo, local, table, fill, patterns, get, query, explain, stream, deploy):
+for command in (demo, local, table, plan, apply, fill, patterns, get, query, explain, stream, deploy):
     app.add_command(command)

@@ -64,6 +64,11 @@ def tables_of(spec: str) -> list[Table]:
     return chosen
 
 
+def module_of(spec: str) -> ModuleType:
+    """The module of MODULE[:NAME]."""
+    return load(_split(spec)[0])
+
+
 def pattern_of(spec: str, named: str) -> Pattern:
     """The access pattern `Entity.pattern` or `Collection.pattern` of a module.
 

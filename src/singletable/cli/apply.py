@@ -1,0 +1,101 @@
+"""`apply`: bring the declared tables to their declarations."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import click
+import msgspec
+from rich.progress import BarColumn, Progress, TextColumn
+
+from singletable.cli import output
+from singletable.cli.lookup import tables_of
+from singletable.cli.plan import plan_of, plan_options, prices_for, rate_of, show
+from singletable.cli.session import options_anywhere, session_of
+from singletable.database import Database
+from singletable.foundation import Table
+from singletable.migrations import Doing, Migrations, Outcome, Plan
+
+
+@click.command()
+@click.argument("module", metavar="MODULE[:NAME]")
+@plan_options
+@click.option("--by", default="", metavar="NAME", help="Who does it: stored with the model, and told to others.")
+@click.option("--yes", is_flag=True, help="Don't ask.")
+@options_anywhere("json", "db")
+@click.pass_context
+def apply(ctx: click.Context, /, module: str, as_json: bool, by: str, yes: bool, **options: Any) -> None:
+    """Bring the tables to their declarations: settings, indexes, items.
+
+    It shows the plan and asks. Programs may read and write meanwhile. One apply runs at a time; one that was killed is
+    taken over by the next after half a minute, which goes on. A second apply writes nothing.
+
+    The exit code is 1 for a refusal, and where items could not be read.
+    """
+    with session_of(ctx).connect() as db:
+        tables = tables_of(module)
+        asks = _asks(db, yes, [table.name for table in tables])
+        prices = prices_for(db, options["price"])
+        plans = [plan_of(db, table, options, prices) for table in tables]
+        for each in () if as_json else plans:
+            show(each, prices)
+        if asks and not all(each.is_empty for each in plans):
+            click.confirm(f"Do this at {db.target.endpoint.url}?", abort=True)
+        started = time.perf_counter()
+        with db.meter() as meter:
+            done = [_applied(db, t, p, by, options) for t, p in zip(tables, plans, strict=True)]
+        seconds = time.perf_counter() - started
+    if as_json:
+        output.print_json([msgspec.to_builtins(outcome) for outcome in done])
+    else:
+        for outcome in done:
+            _tell(outcome)
+    output.print_cost(meter, seconds)
+    if any(outcome.unreadable for outcome in done):
+        ctx.exit(1)
+
+
+def _asks(db: Database, yes: bool, names: list[str]) -> bool:
+    """Whether to ask: on a terminal. Elsewhere --yes is needed, except for this machine's own engine."""
+    if yes or sys.stdin.isatty():
+        return not yes
+    if not db.target.endpoint.is_local:
+        raise click.UsageError(f"This changes {', '.join(names)} at {db.target.endpoint.url}. Add --yes to do it.")
+    return False
+
+
+def _applied(db: Database, table: Table, plan: Plan, by: str, options: dict[str, Any]) -> Outcome:
+    if plan.is_empty:
+        return Outcome(table.name)
+    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}")
+    with Progress(*columns, console=output.console(stderr=True), transient=True) as bars:
+        task = bars.add_task(table.name, total=None, said="")
+
+        def tell(doing: Doing) -> None:
+            known = doing.total or doing.step.takes.items
+            name = f"{table.name} {doing.number}/{doing.of} {doing.step.name}"
+            bars.update(
+                task, description=name, completed=doing.done, total=known or None, said=output.clean(doing.said)
+            )
+
+        return Migrations(db, table).apply(
+            plan, by=by, rate=rate_of(options), segments=options["segments"], progress=tell
+        )
+
+
+def _tell(outcome: Outcome) -> None:
+    if not outcome.done:
+        click.echo(f"{outcome.table}: nothing to do")
+        return
+    click.echo(f"{outcome.table}: {output.counted(len(outcome.done), 'step')} done")
+    lines = [
+        (d.step.name, d.requests, f"{d.read_units:g} read + {d.write_units:g} write", f"{d.seconds:.1f} s")
+        for d in outcome.done
+    ]
+    output.print_table(("Step", "Requests", "Units", "Time"), lines)
+    if outcome.unknown:
+        click.echo(f"  {outcome.unknown} items of a type that no class here has; they were left as they are")
+    for finding in outcome.unreadable:
+        click.echo(f"  {output.clean(str(finding))}: {output.clean(' / '.join(finding.key))}")

@@ -1,0 +1,171 @@
+"""`plan`: what would bring the declared tables to their declarations, and what it takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import click
+import msgspec
+
+from singletable.cli import output
+from singletable.cli.lookup import module_of, tables_of
+from singletable.cli.session import options_anywhere, session_of
+from singletable.database import Database
+from singletable.flow import Rate
+from singletable.foundation import Table
+from singletable.migrations import Estimate, Migrations, Plan, Prices, prices_of, read_prices
+from singletable.migrations.fill import MOST_SEGMENTS
+from singletable.migrations.model_document import document_of
+
+THERE_IS_A_PLAN = 2
+
+
+def plan_options(function: Any) -> Any:
+    """What `plan` and `apply` share."""
+    positive = click.FloatRange(min=0, min_open=True)
+    for option in (
+        click.option("--segments", type=click.IntRange(1, MOST_SEGMENTS), default=4, show_default=True, help="Parts."),
+        click.option("--sample", metavar="SHARE", help="Read a part of the table only: 1%, or 0.01."),
+        click.option("--price", metavar="REGION|FILE", help="Money, at a region's prices. [default: the database's]"),
+        click.option("--read-rate", type=positive, metavar="UNITS", help="Read units a second."),
+        click.option("--rate", type=positive, metavar="UNITS", help="Write units a second."),
+    ):
+        function = option(function)
+    return function
+
+
+@click.command()
+@click.argument("module", metavar="MODULE[:NAME]")
+@plan_options
+@click.option(
+    "--check-in",
+    "check_in",
+    is_flag=False,
+    flag_value="",
+    metavar="[FILE]",
+    help="Write the declaration to a file instead, beside the module or at FILE, so that a review shows what changes.",
+)
+@options_anywhere("json", "db")
+@click.pass_context
+def plan(ctx: click.Context, /, module: str, as_json: bool, check_in: str | None, **options: Any) -> None:
+    """Show what would bring the tables to their declarations.
+
+    The declaration, the model that the table was last brought to, and the live table are compared. Where items may need
+    a write, the table is read once. Nothing is written.
+
+    The exit code is 0 where there is nothing to do, 2 where there is a plan, and 1 for a refusal. With --check-in it is
+    2 where the file changed.
+    """
+    if check_in is not None:
+        ctx.exit(THERE_IS_A_PLAN if _check_in(module, check_in) else 0)
+    with session_of(ctx).connect_to_read() as db:
+        prices = prices_for(db, options["price"])
+        plans = [plan_of(db, table, options, prices) for table in tables_of(module)]
+    if as_json:
+        output.print_json([as_facts(each) for each in plans])
+    else:
+        for each in plans:
+            show(each, prices)
+    if not all(each.is_empty for each in plans):
+        ctx.exit(THERE_IS_A_PLAN)
+
+
+def plan_of(db: Database, table: Table, options: dict[str, Any], prices: Prices | None) -> Plan:
+    """The plan of one table, under the shared options."""
+    return Migrations(db, table).plan(
+        rate=rate_of(options),
+        prices=prices,
+        sample=_share(options["sample"]),
+        segments=options["segments"],
+    )
+
+
+def rate_of(options: dict[str, Any]) -> Rate | None:
+    bounds = {"write_units": options["rate"], "read_units": options["read_rate"]}
+    return Rate(**bounds) if any(bounds.values()) else None
+
+
+def as_facts(plan: Plan) -> dict[str, Any]:
+    """A plan as JSON."""
+    return {
+        "table": plan.table,
+        "steps": [msgspec.to_builtins(step) for step in plan.steps],
+        "left": list(plan.left),
+        "unsupported": list(plan.unsupported),
+    }
+
+
+def show(plan: Plan, prices: Prices | None = None) -> None:
+    """Print a plan: for each step what it does, what it takes, and what programs notice."""
+    click.echo(f"{plan.table}: {output.counted(len(plan.steps), 'step') if plan.steps else 'nothing to do'}")
+    for number, step in enumerate(plan.steps, 1):
+        online = "" if step.online else ", not online"
+        click.echo(f"{number:3} {step.name}: {_taken(step.takes)}{online}")
+        for line in (step.what, *step.notes):
+            click.echo(f"      {output.clean(line)}")
+    for unsupported in plan.unsupported:
+        click.echo(f"  not done: {output.clean(unsupported)}")
+    for left in plan.left:
+        click.echo(f"  left: {output.clean(left)}")
+    if prices is not None and plan.steps:
+        click.echo(f"  prices of {prices.region} as of {prices.as_of}")
+
+
+def _taken(takes: Estimate) -> str:
+    said = [output.counted(takes.items, "write")] if takes.items else []
+    said.append(output.counted(takes.requests, "request"))
+    for units, word in ((takes.read_units, "read unit"), (takes.write_units, "write unit")):
+        if units:
+            said.append(output.counted(units, word))
+    if takes.seconds:
+        said.append(f"{takes.seconds:.0f} s")
+    if takes.dollars:
+        said.append(f"${takes.dollars:.6f}".rstrip("0"))
+    return ", ".join(said)
+
+
+def _share(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        raise click.UsageError(f"--sample {text}: say a share, as 1% or 0.01") from None
+
+
+def prices_for(db: Database, named: str | None) -> Prices | None:
+    """The prices that --price names; without it, those of the database's region, where it is AWS."""
+    endpoint = db.target.endpoint
+    if named is None:
+        return None if endpoint.is_local else prices_of(endpoint.region)
+    if named.endswith(".json"):
+        return read_prices(Path(named), endpoint.region)
+    found = prices_of(named)
+    if found is None:
+        raise click.UsageError(f"--price {named}: the table in the package has no such region; name a file of your own")
+    return found
+
+
+def _check_in(module: str, named: str) -> bool:
+    """Write the declaration to its file; whether that changed it."""
+    tables = tables_of(module)
+    path = Path(named) if named else _beside(module_of(module))
+    text = "".join(document_of(table).text for table in tables) if len(tables) == 1 else _together(tables)
+    changed = not path.exists() or path.read_text() != text
+    if changed:
+        path.write_text(text)
+    click.echo(f"{path}: {'written' if changed else 'as declared'}")
+    return changed
+
+
+def _together(tables: list[Table]) -> str:
+    documents = [document_of(table) for table in sorted(tables, key=lambda table: table.name)]
+    return msgspec.json.format(msgspec.json.encode(documents, order="sorted"), indent=2).decode() + "\n"
+
+
+def _beside(module: ModuleType) -> Path:
+    if module.__file__ is None:
+        raise click.UsageError(f"{module.__name__} has no file; name one: --check-in FILE")
+    return Path(module.__file__).with_suffix(".model.json")

@@ -1,0 +1,109 @@
+"""`plan` and `apply`: exit codes, what is shown, the file of a review."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.e2e.cli.conftest import Folder
+from tests.e2e.cli.test_tables import ELSEWHERE
+
+MODEL = "shop/model.py"
+AWS = {"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x"}
+NEWER = """
+
+@Customer.upcast(1)
+def with_city(item: dict[str, object]) -> dict[str, object]:
+    return {"city": "Bern", **item}
+"""
+
+
+@pytest.fixture
+def applied(folder: Folder) -> Folder:
+    """A table as an apply made it, with the shop's sample in it."""
+    assert folder.run("apply", "shop.model", "--by", "ada").code == 0
+    assert folder.python("shop/sample.py", "local:data/singletable.db").code == 0
+    return folder
+
+
+def change(folder: Folder) -> None:
+    """An index more, and a raised version."""
+    path = folder.path / MODEL
+    text = path.read_text().replace('indexes=["gsi1"]', 'indexes=["gsi1", "gsi2"]')
+    path.write_text(text.replace('type="customer")', 'type="customer", version=2)') + NEWER)
+
+
+def test_a_plan_and_its_apply(applied: Folder) -> None:
+    same = applied.run("plan", "shop.model")
+    assert (same.code, same.out) == (0, "shop: nothing to do\n")
+    change(applied)
+    shown = applied.run("plan", "shop.model", "--price", "us-east-1", "--rate", "10")
+    assert shown.code == 2
+    assert shown.out.splitlines()[0] == "shop: 3 steps"
+    assert "  1 add index gsi2: 1 request\n" in shown.out
+    assert "write items anew: customer to version 2\n" in shown.out
+    assert "prices of us-east-1 as of 2025-" in shown.out
+    planned = json.loads(applied.run("plan", "shop.model", "--json").out)[0]["steps"]
+    ran = applied.run("apply", "shop.model", "--by", "ada", "--json")
+    (outcome,) = json.loads(ran.out)
+    assert ran.code == 0
+    assert [done["step"]["takes"] for done in outcome["done"]] == [step["takes"] for step in planned]
+    assert [(d["requests"], d["write_units"]) for d in outcome["done"]] == [
+        (step["takes"]["requests"], step["takes"]["write_units"]) for step in planned
+    ]
+    assert applied.run("plan", "shop.model").code == 0
+    again = applied.run("apply", "shop.model")
+    assert (again.code, again.out) == (0, "shop: nothing to do\nshop: nothing to do\n")
+    cities = json.loads(applied.run("query", "shop.model", "Customer.by_city", "Bern", "--json").out)
+    assert cities["items"]
+
+
+def test_a_sample(applied: Folder) -> None:
+    change(applied)
+    (plan,) = json.loads(applied.run("plan", "shop.model", "--sample", "50%", "--json").out)
+    assert [step["kind"] for step in plan["steps"]] == ["add index", "fill", "record"]
+    assert "say a share" in applied.run("plan", "shop.model", "--sample", "some").err
+
+
+def test_the_file_of_a_review(folder: Folder) -> None:
+    first = folder.run("plan", "shop.model", "--check-in")
+    path = folder.path / "shop" / "model.model.json"
+    before = path.read_text()
+    assert (first.code, first.out.endswith("model.model.json: written\n")) == (2, True)
+    assert folder.run("plan", "shop.model", "--check-in").code == 0
+    change(folder)
+    assert folder.run("plan", "shop.model", "--check-in", "elsewhere.json").code == 2
+    assert folder.run("plan", "shop.model", "--check-in").code == 2
+    assert (folder.path / "elsewhere.json").read_text() == path.read_text()
+    lines = set(path.read_text().splitlines()) - set(before.splitlines())
+    assert lines == {'      "version": 2', '    "gsi2": {', '        "gsi2pk",', '        "gsi2sk"'}
+
+
+def test_prices_of_your_own(applied: Folder) -> None:
+    change(applied)
+    unknown = applied.run("plan", "shop.model", "--price", "mars-north-1")
+    assert (unknown.code, "has no such region" in unknown.err) == (2, True)
+    each = {"on_demand": {"read_unit": 1, "write_unit": 10}}
+    region = {**each, "provisioned": {"read_unit_hour": 1, "write_unit_hour": 1}}
+    table = {"as_of": "2026-01-01", "source": "a contract", "regions": {"us-east-1": region}}
+    (applied.path / "prices.json").write_text(json.dumps(table))
+    (plan,) = json.loads(applied.run("plan", "shop.model", "--price", "prices.json", "--json").out)
+    for step in plan["steps"]:
+        assert step["takes"]["dollars"] == step["takes"]["read_units"] + 10 * step["takes"]["write_units"]
+    (applied.path / "prices.json").write_text("{}")
+    assert "is no table of prices" in applied.run("plan", "shop.model", "--price", "prices.json").err
+
+
+def test_a_refusal(applied: Folder) -> None:
+    path = applied.path / MODEL
+    path.write_text(path.read_text().replace('f"customer#{email}", "customer"', 'f"client#{email}", "customer"'))
+    for command in ("plan", "apply"):
+        ran = applied.run(command, "shop.model")
+        assert (ran.code, "[mistake.plan-refused]" in ran.err) == (1, True)
+        assert "the key of type customer was customer#{email} / customer" in ran.err
+
+
+def test_nothing_is_changed_elsewhere_without_yes(folder: Folder) -> None:
+    ran = folder.run("apply", "shop.model", "--db", ELSEWHERE, **AWS)
+    assert (ran.code, "Add --yes to do it." in ran.err) == (2, True)
