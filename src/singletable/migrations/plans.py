@@ -144,7 +144,7 @@ def _priced(takes: Estimate, rate: Rate | None, prices: Prices | None, billing: 
 
 
 def _unread(counted: FillCount) -> Sequence[str]:
-    said = []
+    said: list[str] = []
     if counted.unreadable:
         said.append(f"{counted.unreadable} items that their class can't read: `singletable fill --dry-run` names them")
     if counted.unknown:

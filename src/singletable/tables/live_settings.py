@@ -44,8 +44,8 @@ async def live_settings(
 def settings_of(found: Description, recovery: bool | None, tags: Mapping[str, str] | None) -> LiveSettings:
     raw = found.raw
     stream = raw.get("StreamSpecification", {})
-    views = {name: view for view, name in STREAM_VIEWS.items()}
-    classes = {name: kind for kind, name in TABLE_CLASSES.items()}
+    views: dict[str, StreamView] = {name: view for view, name in STREAM_VIEWS.items()}
+    classes: dict[str, TableClass] = {name: kind for kind, name in TABLE_CLASSES.items()}
     return LiveSettings(
         _billing(raw),
         classes.get(raw.get("TableClassSummary", {}).get("TableClass", ""), "standard"),
