@@ -108,6 +108,36 @@ def test_an_apply_that_was_taken_over_writes_nothing_more(
     is_filled(other, expected)
 
 
+@pytest.mark.parametrize("kind", ["UpdateTable", "_Try", "TransactWriteItems"])
+def test_what_it_sends_all_the_same_changes_nothing(
+    db: Database, other: Database, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """It stands still after it checked the lease: the index is there, the item is written, the record is refused."""
+    expected = sorted((written(person) for person in db.scan(OldPerson)), key=lambda p: p.id)
+    mine, stood = Pace(db, monkeypatch), False
+
+    def stand_still(operation: Any) -> None:
+        nonlocal stood
+        if kind in (type(operation).__name__, _named(operation)) and not stood:
+            stood = True
+            with monkeypatch.context() as patched:
+                Pace(other, patched)
+                Migrations(other, new).apply(by="bob")
+            mine.now += LEASE_SECONDS
+
+    with monkeypatch.context() as patched:
+        before_each(db, patched, stand_still)
+        assert _how_it_ends(db) == "lease lost"
+    assert stood
+    assert stored(db, record_of(new)).by == "bob"
+    is_filled(other, expected)
+
+
+def _named(operation: Any) -> str:
+    """A call about a table by its name; a fill's try of a write as the write."""
+    return str(getattr(operation, "operation", type(getattr(operation, "write", None)).__name__))
+
+
 def _how_it_ends(db: Database) -> str:
     try:
         outcome = Migrations(db, new).apply(by="ada")

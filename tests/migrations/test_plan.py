@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from singletable import ANY, AsyncDatabase, Database, Entity, Key, Table, connect
+from singletable import ANY, AsyncDatabase, Database, Entity, InvalidRequest, Key, Table, connect
 from singletable.flow import Meter, Rate
 from singletable.foundation import record_of
 from singletable.migrations import (
@@ -103,6 +103,22 @@ def test_what_is_predicted_is_what_it_takes(db: Database) -> None:
     assert within_two_percent(Migrations(db, other_index).apply(plan))
     assert {p.id for p in db.iter(NamedPerson.by_last("L1").only(NamedPerson.id))} == {1}
     assert changes_nothing(db, other_index)
+
+
+def test_a_sample_stands_for_the_whole() -> None:
+    """About a quarter of the table is read."""
+    with connect("local") as db:
+        Migrations(db, old).apply()
+        db.write_many(puts=places(2000))
+        whole = Migrations(db, new).plan().steps[1].takes
+        with db.meter() as meter:
+            part = Migrations(db, new).plan(sample=0.25).steps[1].takes
+        assert meter.read_units < whole.read_units / 2
+        assert part.items == pytest.approx(2000, rel=0.1)
+        assert part.write_units == pytest.approx(whole.write_units, rel=0.1)
+        assert part.requests == pytest.approx(whole.requests, rel=0.1)
+        with pytest.raises(InvalidRequest, match="a sample is a share"):
+            Migrations(db, new).plan(sample=2)
 
 
 other_index = Table("people", indexes={"gsi2": Index("gsi2pk", "gsi2sk", ("id",))})

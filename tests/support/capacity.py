@@ -2,9 +2,7 @@
 
 Reads (AWS, "DynamoDB read and write operations"): half a unit for each 4 KB, a whole one when consistent, two in a
 transaction; an item that is not there counts as the smallest. A page sums the bytes of all items looked at and rounds
-once. Writes: a unit for each KB of the larger of the item before and after, at least one, twice that in a
-transaction. Each index of the item costs besides: one write for an entry that comes, goes or changes, two where its
-key changes, none where nothing that it holds changes; never doubled.
+once. Writes are those of `singletable.tables.write_units`.
 """
 
 from __future__ import annotations
@@ -15,10 +13,10 @@ from math import ceil
 from typing import Any
 
 from singletable.tables.definition import TableDefinition
+from singletable.tables.write_units import WRITE_BYTES, index_units, projected_in, size_units
 from singletable.values import item_size
 
 READ_BYTES = 4096
-WRITE_BYTES = 1024
 
 Item = Mapping[str, Mapping[str, Any]]
 
@@ -62,8 +60,8 @@ def write_cost(
     definition: TableDefinition, before: Item | None, after: Item | None, *, transaction: bool = False
 ) -> Cost:
     """A put, update or delete: the item before and after it, None for no item."""
-    units = max(1, ceil(max(_size(before), _size(after)) / WRITE_BYTES))
-    indexes = {name: _index_units(definition, name, before, after) for name in definition.indexes}
+    units = max(size_units(before), size_units(after))
+    indexes = {index.name: index_units(index, before, after) for index in projected_in(definition)}
     return Cost(
         table_write_units=units * (2.0 if transaction else 1.0),
         index_write_units={name: units for name, units in indexes.items() if units},
@@ -73,33 +71,6 @@ def write_cost(
 def check_cost(item: Item | None) -> Cost:
     """A condition on an item in a transaction, which is not changed by it."""
     return Cost(table_write_units=2.0 * max(1, ceil(_size(item) / WRITE_BYTES)))
-
-
-def entry_of(definition: TableDefinition, index: str, item: Item | None) -> Item | None:
-    """What an index holds of an item; None where the item is not in it."""
-    keys = definition.index_keys(index)
-    if item is None or any(name not in item for name in keys):
-        return None
-    declared = definition.projection(definition.indexes[index])
-    if declared["ProjectionType"] == "ALL":
-        return item
-    held = {*keys, *definition.key, *declared.get("NonKeyAttributes", ())}
-    return {name: value for name, value in item.items() if name in held}
-
-
-def _index_units(definition: TableDefinition, index: str, before: Item | None, after: Item | None) -> float:
-    old, new = entry_of(definition, index, before), entry_of(definition, index, after)
-    if old == new:
-        return 0.0
-    if old is None or new is None:
-        return _write_units(old or new)
-    if any(old[name] != new[name] for name in definition.index_keys(index)):
-        return _write_units(old) + _write_units(new)
-    return max(_write_units(old), _write_units(new))
-
-
-def _write_units(item: Item | None) -> float:
-    return float(max(1, ceil(_size(item) / WRITE_BYTES)))
 
 
 def _size(item: Item | None) -> int:

@@ -41,7 +41,7 @@ async def plan(
     compared, declared, live, record = await compared_with_live(port, table)
     counted = FillCount()
     if live is not None and any(step.kind == "fill" for step in compared.steps):
-        counted = await count_fill(port, table, _indexes(table, live), segments, sample)
+        counted = await count_fill(port, table, _indexes(table, live), segments, sample, live.description.bytes)
         if record is None and (foreign := sorted(shown_types(counted))):
             raise foreign_table(table.name, foreign, "has items of")
         if sample is None and not counted.writes:

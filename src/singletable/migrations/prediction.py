@@ -24,7 +24,9 @@ from singletable.operations import Item, Scan, Selection, UpdateItem
 from singletable.operations.answers import RAW
 from singletable.tables.write_units import Projected, size_units, write_units
 
-_SAMPLED_SEGMENTS: Final = 256
+_MOST_SAMPLED_SEGMENTS: Final = 256
+_SAMPLED_BYTES: Final = 100_000
+"""The least size of a sampled segment: each is read for itself, and rounded up."""
 _SETS = re.compile(r"(#\d+) = (:\d+)")
 _REMOVES = re.compile(r"REMOVE ((?:#\d+(?:, )?)+)")
 
@@ -56,12 +58,12 @@ class FillCount(Struct, frozen=True):
 
 
 async def count_fill(
-    port: Port, table: Table, indexes: Sequence[Projected], segments: int, sample: float | None
+    port: Port, table: Table, indexes: Sequence[Projected], segments: int, sample: float | None, size_bytes: int
 ) -> FillCount:
-    """What a fill would meet. Reads the table once, or about the share of it that `sample` says, consistently."""
+    """What a fill would meet. Reads the table of about this size once, or about the share that `sample` says."""
     if sample is not None and not 0 < sample <= 1:
         raise InvalidRequest(f"a sample is a share above 0, up to 1, not {sample:g}", table=table.name)
-    total = segments if sample is None else _SAMPLED_SEGMENTS
+    total = segments if sample is None else _sampled_segments(sample, size_bytes)
     chosen = range(segments) if sample is None else _spread(max(1, round(sample * total)), total)
     counted = FillCount(share=len(chosen) / total)
     positions: dict[int, Any] = dict.fromkeys(chosen)
@@ -132,6 +134,11 @@ def read_units_of(counted: FillCount) -> float:
 def _scan(table: Table, segment: int, segments: int, after_key: Any) -> Scan[Item]:
     selection = Selection(limit=fill.PAGE, after=after_key, consistent=True)
     return Scan(table.name, selection, RAW, segment, segments)
+
+
+def _sampled_segments(sample: float, size_bytes: int) -> int:
+    """Enough for the share to be one of them, and as many as stay large."""
+    return max(ceil(1 / sample), min(_MOST_SAMPLED_SEGMENTS, size_bytes // _SAMPLED_BYTES))
 
 
 def _spread(count: int, total: int) -> list[int]:
