@@ -15,6 +15,7 @@ Grouped by what a layer does with it:
 Everything here may change with the layers that use it; applications use `singletable` itself.
 """
 
+from pathlib import Path
 from typing import Protocol
 
 from singletable.flow.shells import Awaiting, Blocking
@@ -167,22 +168,32 @@ __all__ = [
 ]
 
 
-class _HasSeal(Protocol):
-    """Where a database was found, with the keys of its cursors."""
+class _Running(Protocol):
+    """An embedded engine."""
+
+    @property
+    def data(self) -> Path: ...
+
+
+class _Found(Protocol):
+    """Where a database was found, with the keys of its cursors, and its embedded engine."""
 
     @property
     def seal(self) -> CursorSeal: ...
+
+    @property
+    def engine(self) -> _Running | None: ...
 
 
 class AwaitingDatabase(Awaiting, Protocol):
     """An `AsyncDatabase`, as far as a layer knows it."""
 
     @property
-    def target(self) -> _HasSeal: ...
+    def target(self) -> _Found: ...
 
 
 class BlockingDatabase(Blocking, Protocol):
     """A `Database`, as far as a layer knows it."""
 
     @property
-    def target(self) -> _HasSeal: ...
+    def target(self) -> _Found: ...

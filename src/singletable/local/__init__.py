@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from singletable.local import control
 from singletable.local.binary import ENGINE_VARIABLE, ENGINE_VERSION, engine_package, find_engine
+from singletable.local.data_copy import copy_data
 from singletable.local.differences import EMBEDDED, EngineTraits
 from singletable.local.engine import Engine
 from singletable.local.stream_upkeep import maintain_streams
@@ -32,6 +33,7 @@ __all__ = [
     "EngineTraits",
     "UnixEndpoint",
     "control",
+    "copy_data",
     "engine_package",
     "find_engine",
     "is_healthy",

@@ -13,18 +13,24 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from singletable.migrations.backups import Backups
 from singletable.migrations.fill import Filled
 from singletable.migrations.migrations import Migrations
 from singletable.migrations.prices import Prices, prices_of, read_prices
 from singletable.migrations.refusals import ApplyRefused, PlanRefused
 from singletable.migrations.steps import Doing, Done, Estimate, Outcome, Plan, Step
+from singletable.tables.backups import Backup, Recovery
 
 if TYPE_CHECKING:
+    from singletable.migrations.backups_async import AsyncBackups
     from singletable.migrations.migrations_async import AsyncMigrations
 
 __all__ = [
     "ApplyRefused",
+    "AsyncBackups",
     "AsyncMigrations",
+    "Backup",
+    "Backups",
     "Doing",
     "Done",
     "Estimate",
@@ -34,6 +40,7 @@ __all__ = [
     "Plan",
     "PlanRefused",
     "Prices",
+    "Recovery",
     "Step",
     "prices_of",
     "read_prices",
@@ -42,6 +49,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """The awaiting shell is imported at its first use, as it brings asyncio."""
+    if name == "AsyncBackups":
+        return import_module("singletable.migrations.backups_async").AsyncBackups
     if name == "AsyncMigrations":
         return import_module("singletable.migrations.migrations_async").AsyncMigrations
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

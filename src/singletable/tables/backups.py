@@ -1,0 +1,192 @@
+"""Backups as DynamoDB makes them: recovery to any second of 35 days, and backups on demand. Flows.
+
+A restored table has the keys, indexes and items; it has no stream, TTL, tags, recovery or deletion protection.
+`singletable apply` brings it to its declaration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timezone
+from typing import Any, Final
+
+from msgspec import Struct
+
+from singletable.errors import InvalidRequest, NotConfigured, NotSupported, Unavailable
+from singletable.flow.port import Port
+from singletable.operations import TableCall
+from singletable.tables.admin import set_recovery
+
+_UNKNOWN: Final = "UnknownOperationException"
+_FIRST_WAIT_SECONDS: Final = 1.0
+_LONGEST_WAIT_SECONDS: Final = 15.0
+Progress = Callable[[str], object]
+"""Called with the state that the service tells, each time that it is asked."""
+
+
+class Recovery(Struct, frozen=True):
+    """Whether a table can be restored to a time, and to which."""
+
+    is_on: bool
+    earliest: datetime | None = None
+    latest: datetime | None = None
+
+
+class Backup(Struct, frozen=True):
+    """A backup on demand."""
+
+    arn: str
+    name: str
+    table: str
+    status: str
+    made_at: datetime | None
+    bytes: int
+
+
+async def recovery(port: Port, table: str) -> Recovery:
+    """The recovery of a table. One request. NotSupported on an engine without it."""
+    answer = await _send(port, table, "DescribeContinuousBackups", {"TableName": table})
+    said = answer["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
+    is_on = said.get("PointInTimeRecoveryStatus") == "ENABLED"
+    times = (_time(said.get(f"{which}RestorableDateTime")) for which in ("Earliest", "Latest"))
+    return Recovery(is_on, *times)
+
+
+async def switch_recovery(port: Port, table: str, enabled: bool) -> Recovery:
+    """Switch it, and say what it is then. Switched off, the times before are lost. Two requests."""
+    if not await set_recovery(port, table, enabled=enabled):
+        raise _lacking("UpdateContinuousBackups", table)
+    return await recovery(port, table)
+
+
+async def create_backup(port: Port, table: str, name: str, progress: Progress | None = None) -> Backup:
+    """Make a backup, and wait until it can be restored. It is there within seconds, whatever the table's size."""
+    answer = await _send(port, table, "CreateBackup", {"TableName": table, "BackupName": name})
+    arn = str(answer["BackupDetails"]["BackupArn"])
+    wait = _FIRST_WAIT_SECONDS
+    while True:
+        made = await describe_backup(port, arn)
+        if made.status == "AVAILABLE":
+            return made
+        if made.status == "DELETED":
+            raise Unavailable("the backup was deleted while it was made", table=table)
+        wait = await _pause(port, wait, made.status, progress)
+
+
+async def describe_backup(port: Port, arn: str) -> Backup:
+    """One backup. InvalidRequest where there is none. One request."""
+    answer = await _send(port, "", "DescribeBackup", {"BackupArn": arn})
+    said = answer["BackupDescription"]
+    return _backup(said["BackupDetails"], str(said.get("SourceTableDetails", {}).get("TableName", "")))
+
+
+async def list_backups(port: Port, table: str) -> list[Backup]:
+    """A table's backups, oldest first. One request for each hundred."""
+    found: list[Backup] = []
+    body: dict[str, Any] = {"TableName": table, "BackupType": "USER", "Limit": 100}
+    while True:
+        answer = await _send(port, table, "ListBackups", body)
+        found += [_backup(said, str(said.get("TableName", table))) for said in answer.get("BackupSummaries", ())]
+        last = answer.get("LastEvaluatedBackupArn")
+        if last is None:
+            return sorted(found, key=lambda backup: (backup.made_at or _NEVER, backup.arn))
+        body = {**body, "ExclusiveStartBackupArn": last}
+
+
+async def delete_backup(port: Port, arn: str) -> Backup:
+    """Delete a backup. It can't be brought back. InvalidRequest where there is none. One request."""
+    answer = await _send(port, "", "DeleteBackup", {"BackupArn": arn})
+    said = answer["BackupDescription"]
+    return _backup(said["BackupDetails"], str(said.get("SourceTableDetails", {}).get("TableName", "")))
+
+
+async def restore_to_time(
+    port: Port, table: str, to: str, at: datetime | None = None, progress: Progress | None = None
+) -> None:
+    """Restore a table as it was at a time into a new table, and wait for it: minutes to hours, without a limit.
+
+    Without `at`, as late as it can be. InvalidRequest for a time without a zone, or one that can't be restored.
+    """
+    body: dict[str, Any] = {"SourceTableName": table, "TargetTableName": to}
+    if at is None:
+        body["UseLatestRestorableTime"] = True
+    else:
+        body["RestoreDateTime"] = int(_in_reach(await recovery(port, table), at, table).timestamp())
+    await _restore(port, to, "RestoreTableToPointInTime", body, progress)
+
+
+async def restore_backup(port: Port, arn: str, to: str, progress: Progress | None = None) -> None:
+    """Restore a backup into a new table, and wait for it, without a limit."""
+    await _restore(port, to, "RestoreTableFromBackup", {"BackupArn": arn, "TargetTableName": to}, progress)
+
+
+_NEVER: Final = datetime.min.replace(tzinfo=timezone.utc)
+
+
+def _in_reach(known: Recovery, at: datetime, table: str) -> datetime:
+    if at.tzinfo is None:
+        raise InvalidRequest("a time of recovery has a zone", table=table, hint="As in 2026-11-20T09:30:00Z.")
+    if not known.is_on:
+        raise NotConfigured(
+            "point-in-time recovery is off, so there is no time to restore to",
+            table=table,
+            hint="Switch it on, for the future: singletable backup recovery MODULE --on.",
+        )
+    if (known.earliest is not None and at < known.earliest) or (known.latest is not None and at > known.latest):
+        raise InvalidRequest(
+            f"{at:%Y-%m-%d %H:%M:%S%z} can't be restored", table=table, hint=f"Say {known.earliest} to {known.latest}."
+        )
+    return at
+
+
+async def _restore(port: Port, to: str, operation: str, body: dict[str, Any], progress: Progress | None) -> None:
+    await _send(port, to, operation, body)
+    wait = _FIRST_WAIT_SECONDS
+    while True:
+        answer = await port.send(TableCall("DescribeTable", {"TableName": to}, or_none="ResourceNotFoundException"))
+        raw: dict[str, Any] = {} if answer is None else answer["Table"]
+        parts: list[dict[str, Any]] = [raw, *raw.get("GlobalSecondaryIndexes", ())]
+        states = {str(part.get("TableStatus") or part.get("IndexStatus") or "ACTIVE") for part in parts if part}
+        if states == {"ACTIVE"}:
+            return
+        wait = await _pause(port, wait, " ".join(sorted(states)) or "CREATING", progress)
+
+
+async def _pause(port: Port, seconds: float, state: str, progress: Progress | None) -> float:
+    """Tell a state, and wait; the next wait is longer."""
+    if progress is not None:
+        progress(state)
+    await port.sleep(seconds)
+    return min(_LONGEST_WAIT_SECONDS, seconds * 1.5)
+
+
+async def _send(port: Port, table: str, operation: str, body: dict[str, Any]) -> dict[str, Any]:
+    answer = await port.send(TableCall(operation, body, or_none=_UNKNOWN))
+    if answer is None:
+        raise _lacking(operation, table)
+    return answer
+
+
+def _lacking(operation: str, table: str) -> NotSupported:
+    return NotSupported(
+        "the engine has no backups",
+        capability="backups",
+        operation=operation,
+        table=table,
+        hint="Copy the embedded engine's file: singletable backup copy FILE.",
+    )
+
+
+def _backup(said: dict[str, Any], table: str) -> Backup:
+    return Backup(
+        str(said["BackupArn"]),
+        str(said.get("BackupName", "")),
+        table,
+        str(said.get("BackupStatus", "")),
+        _time(said.get("BackupCreationDateTime")),
+        int(said.get("BackupSizeBytes", 0)),
+    )
+
+
+def _time(seconds: Any) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(float(seconds), timezone.utc)
