@@ -55,6 +55,7 @@ def compare(table: Table, declared: ModelDocument, record: ModelDocument | None,
         steps.append(record_step(table))
     if record is not None:
         gone = sorted(record.entities.keys() - declared.entities.keys())
+        left = [*left, *moved_types(table, declared, record)]
         left = [*left, *(f"items of type {name}, which no class has any more: they stay" for name in gone)]
     return Comparison(tuple(steps), tuple(left), tuple(unsupported))
 
@@ -102,13 +103,13 @@ def _check_record(declared: ModelDocument, record: ModelDocument) -> None:
                 table=declared.table,
                 hint="Run it from the newer program.",
             )
-        if not mine.has_key_of(before):
+        if not mine.has_key_of(before) and not (mine.before is not None and mine.before.has_key_of(before)):
             raise PlanRefused(
                 f"the key of type {name} was {' / '.join(before.key)} and is now {' / '.join(mine.key)}; items keep "
                 "their keys",
                 reason="changed key",
                 table=declared.table,
-                hint="Declare the key as it was, or say in the class what it was, so that its items are moved.",
+                hint="Declare the key as it was, or what it was, as in @table.key(was=...): then its items are moved.",
             )
 
 
@@ -234,10 +235,27 @@ def _patterns_of(table: Table) -> dict[str, list[str]]:
 def _fill(table: Table, declared: ModelDocument, record: ModelDocument | None) -> Step:
     if record is None:
         return Step("fill", table.name, "bring all items to what their classes declare; no record says that they are")
-    changes = [
-        f"{name} to version {declared.entities[name].version}"
-        if declared.entities[name].version != record.entities[name].version
-        else f"{name} with its index keys"
-        for name in stale_types(declared, record)
-    ]
+    changes = [_change(name, declared, record) for name in stale_types(declared, record)]
     return Step("fill", table.name, f"write items anew: {', '.join(changes)}")
+
+
+def _change(name: str, declared: ModelDocument, record: ModelDocument) -> str:
+    """What is written of a type's items."""
+    mine, before = declared.entities[name], record.entities[name]
+    if not mine.has_key_of(before):
+        return f"{name} moves from {' / '.join(before.key)} to {' / '.join(mine.key)}"
+    if mine.version != before.version:
+        return f"{name} to version {mine.version}"
+    return f"{name} with its index keys"
+
+
+def moved_types(table: Table, declared: ModelDocument, record: ModelDocument) -> list[str]:
+    """What can go from the code: the keys that classes had before, where an apply has moved their items."""
+    return [
+        f"{model.key.shown}(was={model.key.was.name}): an apply has moved all items; it can go, once no program writes "
+        "under the old key"
+        for model in table.models
+        if model.key.was is not None
+        and (form := record.entities.get(model.type)) is not None
+        and declared.entities[model.type].has_key_of(form)
+    ]

@@ -174,6 +174,7 @@ class _Run:
         for _ in range(_FILLS):
             port = at_rate(self.port, self.rate)
             self.filled = await fill(port, self.table, segments=self.segments, progress=self._tell_filled)
+            self._check_moved()
             if not self.filled.contended:
                 return
         raise Unavailable(
@@ -181,6 +182,17 @@ class _Run:
             table=self.table.name,
             hint="Apply again when fewer programs write them; it goes on.",
         )
+
+    def _check_moved(self) -> None:
+        """ApplyRefused where items stay under an old key: the record must not say that they were moved."""
+        stay = [f for f in (*self.filled.twice, *self.filled.unreadable) if f.code in ("key.twice", "key.immovable")]
+        if stay:
+            raise ApplyRefused(
+                f"{len(stay)} items can't be moved to their new key, as of type {stay[0].type}: {stay[0].what}",
+                reason="items not moved",
+                table=self.table.name,
+                hint="`singletable fill` names them. Put or delete the right one of each, and apply again.",
+            )
 
     def _tell_filled(self, filled: Filled) -> None:
         self._tell(replace(self.doing, said=f"{filled.seen} items read, {filled.written} written", done=filled.seen))

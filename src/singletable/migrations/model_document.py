@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from singletable.foundation import Model, Table
 from singletable.tables import Provisioned
@@ -18,7 +19,7 @@ from singletable.tables import Provisioned
 _SLOT = re.compile(r"\{([^{}]*)\}")
 
 
-class EntityForm(Struct, frozen=True):
+class EntityForm(Struct, frozen=True, omit_defaults=True):
     """How one class is stored."""
 
     version: int
@@ -27,6 +28,8 @@ class EntityForm(Struct, frozen=True):
     indexes: Mapping[str, tuple[str, str]]
     attributes: Mapping[str, str]
     """Each attribute's type, by its name in Python; with the stored name where that is another."""
+    was: tuple[str, str] | None = None
+    """The key that items had before, where the class says so."""
 
     @property
     def shape(self) -> tuple[str, ...]:
@@ -40,9 +43,16 @@ class EntityForm(Struct, frozen=True):
 
     def has_key_of(self, other: EntityForm) -> bool:
         """Whether items of both forms have the same primary keys: the same shape, and no two names exchanged."""
+        if self.key == other.key:
+            return True
         if self.shape != other.shape:
             return False
         return self.slots == other.slots or sorted(self.slots) != sorted(other.slots)
+
+    @property
+    def before(self) -> EntityForm | None:
+        """The form with the key that it was."""
+        return None if self.was is None else replace(self, key=self.was, was=None)
 
     def _typed(self, text: str) -> str:
         return _SLOT.sub(lambda found: "{" + self.attributes.get(found[1], "").partition(" as ")[0] + "}", text)
@@ -71,11 +81,11 @@ class ModelDocument(Struct, frozen=True):
         return msgspec.json.format(msgspec.json.encode(self, order="sorted"), indent=2).decode() + "\n"
 
     def is_stored_as(self, type_name: str, other: ModelDocument) -> bool:
-        """Whether the items of a type that `other` describes need no write: version, index keys, their attributes."""
+        """Whether the items of a type that `other` describes need no write: key, version, index keys, attributes."""
         mine, its = self.entities[type_name], other.entities[type_name]
         had = other._index_keys(its)
         has_keys = all(had.get(name) == keys for name, keys in self._index_keys(mine).items())
-        return mine.version == its.version and has_keys
+        return mine.version == its.version and has_keys and mine.has_key_of(its)
 
     def _index_keys(self, entity: EntityForm) -> dict[str, Any]:
         return {name: (self.indexes[name].key, texts) for name, texts in entity.indexes.items()}
@@ -102,7 +112,8 @@ def _form(model: Model[Any]) -> EntityForm:
         for field in model.fields
     }
     partition, sort = model.key.templates
-    return EntityForm(model.version, (partition.shown, sort.shown), shown, attributes)
+    was = None if model.key.was is None else (model.key.was.templates[0].shown, model.key.was.templates[1].shown)
+    return EntityForm(model.version, (partition.shown, sort.shown), shown, attributes, was)
 
 
 def _settings(table: Table) -> dict[str, Any]:

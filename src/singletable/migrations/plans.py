@@ -38,6 +38,8 @@ async def plan(
     sample: float | None = None,
 ) -> Plan:
     """What an apply would do, with what each step takes."""
+    if port.traits.segments_shift and any(model.key.was is not None for model in table.models):
+        segments = 1  # as the fill
     compared, declared, live, record = await compared_with_live(port, table)
     counted = FillCount()
     if live is not None and any(step.kind == "fill" for step in compared.steps):

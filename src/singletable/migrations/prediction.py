@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from singletable.errors import InvalidRequest
 from singletable.flow.meter import Meter
 from singletable.flow.port import Port
-from singletable.foundation import Finding, Table, fill_parts_of, model_for
+from singletable.foundation import Finding, Move, Table, fill_parts_of, model_for
 from singletable.migrations import fill
 from singletable.migrations.needed import Unknown, needed
 from singletable.operations import Item, Scan, Selection, UpdateItem
@@ -74,7 +74,7 @@ async def count_fill(
         counted = replace(counted, pages=counted.pages + len(pages), read_units=counted.read_units + meter.read_units)
         for segment, page in zip(some, pages, strict=True):
             for item in page.items:
-                counted = _with(counted, table, item, indexes)
+                counted = _with(counted, table, item, indexes, port.now())
             positions[segment] = page.after
             if page.after is None:
                 del positions[segment]
@@ -91,9 +91,9 @@ def after(item: Item, write: UpdateItem[Any]) -> Item:
     return made
 
 
-def _with(counted: FillCount, table: Table, item: Item, indexes: Sequence[Projected]) -> FillCount:
+def _with(counted: FillCount, table: Table, item: Item, indexes: Sequence[Projected], now: float) -> FillCount:
     counted = replace(counted, seen=counted.seen + 1)
-    found = needed(table, item)
+    found = needed(table, item, now)
     if isinstance(found, Unknown):
         foreign = counted.foreign if found.type in counted.foreign else (*counted.foreign, found.type)[:6]
         return replace(counted, unknown=counted.unknown + 1, foreign=foreign)
@@ -102,8 +102,16 @@ def _with(counted: FillCount, table: Table, item: Item, indexes: Sequence[Projec
         return replace(counted, unreadable=counted.unreadable + 1)
     if found is None:
         return counted
-    units = write_units(indexes, item, after(item, found))
+    units = (
+        _move_units(indexes, item, found) if isinstance(found, Move) else write_units(indexes, item, after(item, found))
+    )
     return replace(counted, writes=counted.writes + 1, write_units=counted.write_units + units)
+
+
+def _move_units(indexes: Sequence[Projected], item: Item, move: Move) -> float:
+    """A transaction: the put, the deletion, and the change of each guard of a unique value."""
+    put = write_units(indexes, None, move.put.item, transaction=True)
+    return put + write_units(indexes, item, None, transaction=True) + 2.0 * len(move.claims)
 
 
 def _is_own(table: Table, item: Item) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from singletable.errors import Conflict, Mistake
 
 Refusal = Literal["foreign table", "older program", "changed key"]
-Loss = Literal["another apply", "lease lost", "table changed"]
+Loss = Literal["another apply", "lease lost", "table changed", "items not moved"]
 
 
 class PlanRefused(Mistake):
@@ -21,7 +21,8 @@ class PlanRefused(Mistake):
 
 
 class ApplyRefused(Conflict):
-    """Another apply has the table, or it changed since the plan was made. `reason` names which."""
+    """Another apply has the table, it changed since the plan was made, or items can't be moved to their new key.
+    `reason` names which."""
 
     code = "conflict.apply-refused"
 
