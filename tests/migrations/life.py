@@ -37,7 +37,12 @@ class Program:
 
 
 def _declared(
-    version: int, by_place: bool = False, by_name: bool = False, narrow: bool = False, **options: Any
+    version: int,
+    by_place: bool = False,
+    by_name: bool = False,
+    narrow: bool = False,
+    moves: bool = False,
+    **options: Any,
 ) -> Program:
     """A program: the schema version of its person, and the indexes that it has."""
     indexes = {"gsi1": _GSI1} if by_place else {}
@@ -47,7 +52,8 @@ def _declared(
     place = "town" if version == 3 else "city"
     attributes: dict[str, Any] = {"id": int, "visits": int, place: str}
     attributes |= {"name": str} if version == 1 else {"first": str, "last": str}
-    body: dict[str, Any] = {"__annotations__": attributes, "__module__": __name__, "by_id": table.key(_by_id)}
+    key: Any = table.key(was=_by_id)(_by_number) if moves else table.key(_by_id)
+    body: dict[str, Any] = {"__annotations__": attributes, "__module__": __name__, "by_id": key}
     if by_place:
         body["by_place"] = table.index("gsi1")(_by_town if version == 3 else _by_city)
     if by_name:
@@ -64,6 +70,11 @@ def _declared(
 def _by_id(id: int) -> Key:
     """One."""
     return f"person#{id}", "person"
+
+
+def _by_number(id: int) -> Key:
+    """One, under its new key."""
+    return f"human#{id}", "human"
 
 
 def _by_city(city: str, id: int = ANY) -> Key:
@@ -100,6 +111,7 @@ PROGRAMS = (
     _declared(3, by_name=True, narrow=True),
     _declared(3, by_place=True),
     _declared(3, by_place=True, stream="keys", settings=TableSettings(tags={"team": "life"})),
+    _declared(3, by_place=True, moves=True, stream="keys", settings=TableSettings(tags={"team": "life"})),
 )
 
 
@@ -133,11 +145,11 @@ def work(target: str, number: str, kept: str, stop: str, seed: str) -> None:
 
 
 def _write(db: Database, program: Program, items: dict[str, list[Any]], random: Random) -> None:
-    """One write. Where an older program finds what the newer one wrote, it writes nothing."""
+    """One write. Where an older program finds what the newer one wrote or moved, it writes nothing."""
     do: Callable[[Database, Program, dict[str, list[Any]], Random], None] = random.choice(
         (_visit, _visit, _visit, _move, _create, _delete)
     )
-    with suppress(Corrupt):
+    with suppress(Corrupt, NotFound):
         do(db, program, items, random)
 
 
@@ -163,6 +175,5 @@ def _create(db: Database, program: Program, items: dict[str, list[Any]], random:
 def _delete(db: Database, program: Program, items: dict[str, list[Any]], random: Random) -> None:
     if len(items) > 50:
         id = random.choice(list(items))
-        with suppress(NotFound):
-            db.delete(program.person.by_id(int(id)))
+        if db.delete(program.person.by_id(int(id))) is not None:  # the older program doesn't find what was moved
             del items[id]

@@ -246,6 +246,8 @@ def _change(name: str, declared: ModelDocument, record: ModelDocument) -> str:
         return f"{name} moves from {' / '.join(before.key)} to {' / '.join(mine.key)}"
     if mine.version != before.version:
         return f"{name} to version {mine.version}"
+    if mine.stored_as != before.stored_as:
+        return f"{name} in the form of version {mine.stored_as or mine.version}"
     return f"{name} with its index keys"
 
 

@@ -30,6 +30,8 @@ class EntityForm(Struct, frozen=True, omit_defaults=True):
     """Each attribute's type, by its name in Python; with the stored name where that is another."""
     was: tuple[str, str] | None = None
     """The key that items had before, where the class says so."""
+    stored_as: int | None = None
+    """The older version in whose form items are stored too."""
 
     @property
     def shape(self) -> tuple[str, ...]:
@@ -85,7 +87,8 @@ class ModelDocument(Struct, frozen=True):
         mine, its = self.entities[type_name], other.entities[type_name]
         had = other._index_keys(its)
         has_keys = all(had.get(name) == keys for name, keys in self._index_keys(mine).items())
-        return mine.version == its.version and has_keys and mine.has_key_of(its)
+        forms = (mine.version, mine.stored_as) == (its.version, its.stored_as)
+        return forms and has_keys and mine.has_key_of(its)
 
     def _index_keys(self, entity: EntityForm) -> dict[str, Any]:
         return {name: (self.indexes[name].key, texts) for name, texts in entity.indexes.items()}
@@ -113,7 +116,8 @@ def _form(model: Model[Any]) -> EntityForm:
     }
     partition, sort = model.key.templates
     was = None if model.key.was is None else (model.key.was.templates[0].shown, model.key.was.templates[1].shown)
-    return EntityForm(model.version, (partition.shown, sort.shown), shown, attributes, was)
+    stored_as = model.stored_as if model.is_in_two_forms else None
+    return EntityForm(model.version, (partition.shown, sort.shown), shown, attributes, was, stored_as)
 
 
 def _settings(table: Table) -> dict[str, Any]:
