@@ -44,7 +44,7 @@ from singletable.records.readers import placed_reader_of
 from singletable.records.send import send_alone
 from singletable.records.transactions import HasWrites, Transaction, commit
 from singletable.records.unique_guards import Claim
-from singletable.records.upgrade import refresh_keys, upgrade, upgrade_if_needed
+from singletable.records.upgrade import is_same_item, refresh_keys, upgrade, upgrade_if_needed
 from singletable.records.verbs import CreateWrite, DeleteWrite, UpdateWrite
 from singletable.records.write import UNREAD, Moment, Part, Write
 from singletable.schema.capture import ANY, capture_sort, key_type
@@ -138,6 +138,7 @@ __all__ = [
     "guard",
     "guard_prefix",
     "is_absent",
+    "is_same_item",
     "is_schema",
     "is_type",
     "key_type",

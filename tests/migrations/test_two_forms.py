@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from random import Random
 from typing import Any
 
@@ -200,6 +201,72 @@ async def test_no_write_of_either_is_lost(monkeypatch: pytest.MonkeyPatch, seed:
         assert counted
         assert await db.get(KEY) == ada(last="L7", seen=8 + counted, revision=9 + counted)
         assert await db.get(OLD_KEY) == OldPerson(id="1", name="Ada L7", visits=8 + counted, revision=9 + counted)
+
+
+rich = Table("rich")
+
+
+@dataclass
+class Place:
+    name: str
+    tags: set[str]
+
+
+class Rich(Entity, table=rich, type="rich", version=2, stored_as=1):
+    """Of every kind of value, as sets have no order and bytes are sent in base64."""
+
+    id: str
+    words: set[str]
+    numbers: set[int]
+    blob: bytes
+    blobs: set[bytes]
+    price: Decimal
+    weight: float
+    place: Place
+    places: list[Place]
+
+    @rich.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        return f"rich#{id}", "rich"
+
+
+@Rich.upcast(1)
+def to_words(item: dict[str, Any]) -> dict[str, Any]:
+    words = item.pop("texts")
+    return {**item, "words": words}
+
+
+@Rich.downcast(2)
+def to_texts(item: dict[str, Any]) -> dict[str, Any]:
+    words = item.pop("words")
+    return {**item, "texts": words}
+
+
+async def test_values_of_every_kind() -> None:
+    place = Place("x", {"m", "k", "z"})
+    made = Rich(
+        id="1",
+        words=set("qwertz"),
+        numbers={5, 1, 100, 30},
+        blob=b"\x00\xff",
+        blobs={b"a", b"\xff"},
+        price=Decimal("1.50"),
+        weight=1e20,
+        place=place,
+        places=[place, Place("y", {"3", "1", "2"})],
+    )
+    async with opened("blocking", "local") as db:
+        await db.create(made)
+        assert await db.get(Rich.by_id("1")) == made
+        assert (await db.run(fill(db.port, rich))).written == 0
+        with db.meter() as meter:
+            updates = attr(Rich.price).set(Decimal(100)), attr(Rich.words).include({"x"})
+            changed = await db.update(Rich.by_id("1"), *updates)
+        assert changed == replace(made, price=Decimal(100), words={*"qwertzx"})
+        assert meter.requests == 2
+        stored = (await db.run(all_items(db.port, "rich")))[0]
+        assert set(stored["texts"]["SS"]) == set(stored["words"]["SS"]) == changed.words
 
 
 def declared(version: int, stored_as: int) -> type[Entity]:

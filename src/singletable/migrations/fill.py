@@ -29,6 +29,7 @@ from singletable.foundation import (
     delete_if,
     fill_parts_of,
     flows,
+    is_same_item,
     model_for,
     ready,
 )
@@ -197,7 +198,7 @@ class _Run:
         there = await self._patiently(gets)
         write_id = self.table.definition.write_id_attribute
         for move, item in zip(moves, there, strict=True):
-            if item is not None and {**item, write_id: None} == {**move.put.item, write_id: None}:
+            if item is not None and is_same_item(_without(item, write_id), _without(move.put.item, write_id)):
                 await self._patiently([_TryDelete(move.delete)])
             elif item is not None:
                 place = move.old.partition, move.old.low
@@ -269,6 +270,10 @@ class _TryMove(Struct, frozen=True):
         except (NotUnique, TooLarge, InvalidRequest) as error:
             old = self.move.old
             return Finding("key.immovable", error.what, old.model.type, (old.partition, old.low)), Consumed()
+
+
+def _without(item: Item, attribute: str) -> Item:
+    return {name: value for name, value in item.items() if name != attribute}
 
 
 def _key(write: Write) -> Key:

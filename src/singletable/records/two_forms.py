@@ -29,7 +29,7 @@ from singletable.records.conditions import (
 from singletable.records.guarded_write import update_if
 from singletable.records.index_keys import applied
 from singletable.records.proof import stored_read
-from singletable.records.upgrade import as_read, changes_to, upgrade_if_needed
+from singletable.records.upgrade import as_read, changes_to, is_same_item, upgrade_if_needed
 from singletable.records.verbs import UpdateWrite
 
 TRIES = 20
@@ -57,7 +57,7 @@ async def update_both_forms(port: Port, write: UpdateWrite) -> Any:
             if carries(model, now, write_id):
                 write.done()
                 return model.load(now or {})
-            if now == stored:
+            if now is not None and is_same_item(now, stored):
                 raise refused(model, write.key, write.verb, write.where, write.expected, stored) from None
     raise TransactionConflict(
         f"other writers changed the item between each of {TRIES} reads and writes",

@@ -7,7 +7,9 @@ missing still. It changes only what differs, so an attribute that neither progra
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 from singletable.errors import InvalidRequest
@@ -18,6 +20,7 @@ from singletable.records.conditions import guard_in, is_schema, is_there, is_typ
 from singletable.records.verbs import UpdateWrite
 from singletable.records.write import UNREAD, Write
 from singletable.schema.models import Model
+from singletable.values import AttributeValue
 
 MOST_ATTRIBUTES = 150
 """A condition has at most 300 operators, and takes two for each attribute."""
@@ -100,10 +103,33 @@ def _is_as_read(name: str, stored: Item) -> Condition:
 def _changes(model: Model[Any], stored: Item, wanted: Item) -> Iterator[AttributeChange]:
     """What differs, without the key, which is the same, and the id of the last write."""
     for name, value in wanted.items():
-        if stored.get(name) != value:
+        if name not in stored or not is_same(stored[name], value):
             yield AttributeChange(name, value)
     for name in stored.keys() - wanted.keys() - {model.table.definition.write_id_attribute}:
         yield AttributeChange(name, None)
+
+
+def is_same(one: AttributeValue, other: AttributeValue) -> bool:
+    """Whether two attribute values are equal, as they are stored or as they are sent: sets in any order, numbers in any
+    form, bytes in base64 or not."""
+    return one == other or _comparable(one) == _comparable(other)
+
+
+def is_same_item(one: Item, other: Item) -> bool:
+    return one.keys() == other.keys() and all(is_same(one[name], other[name]) for name in one)
+
+
+def _comparable(value: AttributeValue) -> Any:
+    ((kind, held),) = value.items()
+    if kind in ("SS", "NS", "BS"):
+        return kind, frozenset(_comparable({kind[0]: member})[1] for member in held)
+    if kind == "N":
+        return kind, Decimal(held)
+    if kind == "B":
+        return kind, b64encode(held).decode() if isinstance(held, bytes) else held
+    if kind == "L":
+        return kind, [_comparable(member) for member in held]
+    return kind, {name: _comparable(member) for name, member in held.items()} if kind == "M" else held
 
 
 class _Settled:

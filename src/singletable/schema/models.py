@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
 from singletable.errors import Corrupt, DeclarationError, InvalidRequest, InvalidValue
-from singletable.operations import Item, Key
+from singletable.operations import Item, Key, read_item
+from singletable.operations.answers import encode
 from singletable.schema.key_text import Template
 from singletable.schema.key_values import Slot, slot_writer
 from singletable.schema.patterns import Captured, KeyOf
@@ -229,11 +230,12 @@ class Model(Generic[T]):
 
     def _in_both_forms(self, entity: T, item: dict[str, Any]) -> dict[str, Any]:
         """An item with the attributes that it has in the older version, and marked as of that version."""
+        item = read_item(encode(item))  # as it is stored: an entity's item has bytes and sets in it
         values = {name: from_attribute_value(value) for name, value in item.items()}
         for step in range(self.version, self.stored_as, -1):
             values = self.downcasters[step](dict(values))
         older = {name: to_attribute_value(value) for name, value in values.items() if value is not None}
-        both = {**item, **older, self.table.definition.version_attribute: {"N": str(self.stored_as)}}
+        both = {**item, **read_item(encode(older)), self.table.definition.version_attribute: {"N": str(self.stored_as)}}
         if self.codec.load(self.upcast(both, self.stored_as)) != entity:
             raise InvalidValue(
                 f"a {self.kind.__name__} is another after downcast and upcast, so that a part of it would be lost",
