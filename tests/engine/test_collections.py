@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from singletable import Collection, Entity, attr, collect, key_of
+from singletable import ANY, Collection, Entity, Key, Table, attr, collect, key_of
 from singletable.errors import Corrupt, InvalidRequest
 from tests.support.models import EPOCH, Device, Everything, Invoice, Membership, Note, Photo, User, membership
 from tests.support.raw import put_raw
@@ -38,6 +38,45 @@ class OneMembership(Collection):
     membership: Membership | None
 
     by_email = collect(User.by_email)
+
+
+boxes = Table("boxes")
+
+
+class Box(Entity, table=boxes, type="box"):
+    """Has an attribute of the name that other libraries store a class's type under."""
+
+    id: str
+    type: str
+
+    @boxes.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        return f"box#{id}", "box"
+
+
+class Label(Entity, table=boxes, type="label"):
+    id: str
+    number: int
+
+    @boxes.key
+    @staticmethod
+    def of_box(id: str, number: int = ANY) -> Key:
+        return f"box#{id}", f"label#{number:02}"
+
+
+class Labelled(Collection):
+    box: Box
+    labels: list[Label]
+
+    by_id = collect(Box.by_id)
+
+
+@pytest.mark.parametrize("own", ["box", "label", "else"])
+async def test_an_attribute_of_the_name_type_is_no_type(shell: Shell, own: str) -> None:
+    box, labels = Box(id=own, type=own), [Label(id=own, number=n) for n in (1, 2)]
+    await shell.write_many(puts=[box, *labels])
+    assert await shell.get(Labelled.by_id(own)) == Labelled(box=box, labels=labels)
 
 
 @pytest.fixture
