@@ -14,12 +14,18 @@ from singletable import Database, after, at_least, at_most, before, between, sta
 from singletable.errors import Corrupt
 from singletable.graph import Graph
 from singletable.graph.members import form_of
+from singletable.graph.nodes import kind_type
 from singletable.operations import DeleteItem, Guard
 from singletable.operations.answers import RAW
 from tests.graph.models import Goal, GoalMembership, Note, Role, Subgoal, Team, User, records
 from tests.graph.shells import bound
 from tests.support.raw import put_raw, stored
 from tests.support.shells import Shell
+
+
+def test_the_texts_of_a_class_begin_with_its_word() -> None:
+    assert kind_type([Goal, User]).prefixes() == tuple(f"{kind.__word__}-" for kind in (Goal, User))
+
 
 _CHARACTERS = st.characters(exclude_categories=("Cs", "Cc", "Cn"))
 IDS = st.one_of(

@@ -147,8 +147,9 @@ async def test_an_edge_that_was_changed_since_it_was_read(graph: Any) -> None:
     await bound(graph).link(lead())
     read = await graph.get(GoalMembership.between(GOAL, ADA))
     await bound(graph).relink(GoalMembership.between(GOAL, ADA), attr(GoalMembership.role).set(Role.TEAM))
-    with pytest.raises(EdgeMoved, match="changed since it was read"):
+    with pytest.raises(EdgeMoved, match="changed since it was read") as refused:
         await bound(graph).relink(read, attr(GoalMembership.since).set(date(2027, 1, 1)))
+    assert refused.value.hint == "Read it again, then decide."
     assert await bound(graph).unlink(read)  # what is asked for is that it be gone
     assert await members(graph) == set()
     with pytest.raises(NotFound):
