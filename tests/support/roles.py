@@ -38,8 +38,8 @@ class Program:
     """Which role each module of an application runs under."""
 
     folder: str
-    roles: Mapping[str, str]
-    """By the module's file name; the logical name in the template."""
+    roles: Mapping[str, str | None]
+    """By the module's file name; the logical name in the template. None where a test's own tables are used."""
     default: str
     worker: str = "Worker"
     function: str = "Worker"

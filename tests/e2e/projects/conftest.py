@@ -15,7 +15,7 @@ from tests.e2e.projects.histories import EVERYTHING
 from tests.support.engines import fresh
 from tests.support.roles import Program, held_to_roles
 
-PROGRAM = Program("examples/projects", {}, "Operator")
+PROGRAM = Program("examples/projects", {"counting.py": None}, "Operator")
 held = held_to_roles(deployment, PROGRAM)
 
 ORGANISATION = "o1"
