@@ -9,6 +9,7 @@ Grouped by what a layer does with it:
 * read (`get`, `get_many`, `prepare_query`, `page`, `read_page`, `read_all`)
 * delete items of its own that it has read (`delete_rows`), bring any item into its current form (`upgrade`,
   `refresh_keys`), and to the key that its class has now (`move_of`)
+* take part in the check of a table (`ItemCheck`, `Pass`, `LayerChecks`, `Finding`, `Repair`; `items_at`, `scan_pages`)
 * write under a condition: a request (`put_if`, `update_if`, `delete_if`, `check_if`), and the same as a part of a
   transaction (`GuardedWrite`; `Write`, `Part` and `Moment` for what has rules of its own; `commit`, `send_alone`)
 
@@ -21,9 +22,22 @@ from typing import Protocol
 from singletable.flow.shells import Awaiting, Blocking
 from singletable.records import flows
 from singletable.records.batches import delete_rows, get_at, get_many
-from singletable.records.check import Finding
+from singletable.records.check_passes import (
+    ItemCheck,
+    Lane,
+    Layer,
+    LayerChecks,
+    PageRead,
+    Pass,
+    Repair,
+    WholePass,
+    items_at,
+    scan_pages,
+)
 from singletable.records.conditions import both, carries, guard, is_absent, is_schema, is_type, plain_guard
+from singletable.records.copies import CopyWriter, key_from
 from singletable.records.cursors import CursorSeal
+from singletable.records.findings import Finding, Repaired
 from singletable.records.first_use import ready
 from singletable.records.guarded_write import GuardedWrite, check_if, delete_if, put_if, update_if
 from singletable.records.index_keys import applied
@@ -44,14 +58,14 @@ from singletable.records.readers import placed_reader_of
 from singletable.records.send import send_alone
 from singletable.records.transactions import HasWrites, Transaction, commit
 from singletable.records.unique_guards import Claim
-from singletable.records.upgrade import is_same_item, refresh_keys, upgrade, upgrade_if_needed
+from singletable.records.upgrade import is_same_item, refresh_keys, upgrade, upgrade_if_needed, value_as_read
 from singletable.records.verbs import CreateWrite, DeleteWrite, UpdateWrite
 from singletable.records.write import UNREAD, Moment, Part, Write
 from singletable.schema.capture import ANY, capture_sort, key_type
 from singletable.schema.catalogue import AccessPattern, captured_of, catalogue, collections_of, entity_name
-from singletable.schema.copies import Copy, copied_version, copies_in
+from singletable.schema.copies import copies_in
 from singletable.schema.entities import Entity, Special, field, names_around
-from singletable.schema.guard_items import guard_prefix, models_of
+from singletable.schema.guard_items import guard_key, guard_prefix, models_of
 from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Template
 from singletable.schema.key_text import Part as KeyPart
 from singletable.schema.key_values import TOP, Slot, Verbatim, enum_text
@@ -78,7 +92,7 @@ __all__ = [
     "BoundKey",
     "Captured",
     "Claim",
-    "Copy",
+    "CopyWriter",
     "CreateWrite",
     "CursorSeal",
     "Declared",
@@ -88,20 +102,28 @@ __all__ = [
     "GuardedWrite",
     "HasWrites",
     "IndexDecorator",
+    "ItemCheck",
     "Key",
     "KeyOf",
     "KeyPart",
     "KeyParts",
+    "Lane",
+    "Layer",
+    "LayerChecks",
     "Model",
     "ModelRecord",
     "Moment",
     "Move",
     "Outcome",
     "Page",
+    "PageRead",
     "Part",
+    "Pass",
     "Position",
     "PreparedQuery",
     "Query",
+    "Repair",
+    "Repaired",
     "Slot",
     "Special",
     "Table",
@@ -110,6 +132,7 @@ __all__ = [
     "TryMove",
     "UpdateWrite",
     "Verbatim",
+    "WholePass",
     "Write",
     "after",
     "applied",
@@ -122,7 +145,6 @@ __all__ = [
     "check_if",
     "collections_of",
     "commit",
-    "copied_version",
     "copies_in",
     "delete_if",
     "delete_rows",
@@ -136,11 +158,14 @@ __all__ = [
     "get_many",
     "get_operation",
     "guard",
+    "guard_key",
     "guard_prefix",
     "is_absent",
     "is_same_item",
     "is_schema",
     "is_type",
+    "items_at",
+    "key_from",
     "key_type",
     "model_for",
     "model_of",
@@ -160,12 +185,14 @@ __all__ = [
     "ready",
     "record_of",
     "refresh_keys",
+    "scan_pages",
     "send_alone",
     "system_index",
     "system_key",
     "update_if",
     "upgrade",
     "upgrade_if_needed",
+    "value_as_read",
 ]
 
 

@@ -11,13 +11,16 @@ from singletable import SingletableError
 from singletable.cli.app import app
 from singletable.flow import FlowSuspended
 from singletable.graph import EdgeMoved
+from singletable.graph.check import GraphCheck
 from singletable.migrations import ApplyRefused, PlanRefused
 from singletable.records import conditions
+from singletable.records.check import RecordCheck
 from singletable.tasks import ClaimLost, Unfinished, UnknownTask
 from singletable.wire.error_answers import VERDICTS, Verdict
 from tests.docs.cli_reference import PAGE, commands, program, reference
 from tests.docs.pages import DOCS, ROOT
 from tests.faults import proven
+from tests.oracle.test_every_kind import CHECKERS, kinds_of
 from tests.support.no_engine import no_engine
 
 __all__ = ["no_engine"]
@@ -71,6 +74,26 @@ def test_each_error_links_to_its_entry(kind: type[SingletableError], monkeypatch
     assert error.help_url == address
     assert str(error) == f"It failed (table shop). Look.\nSee {address}"
     assert ERRORS.count(f'<a id="{kind.code}"></a>\n\n') == 1
+
+
+FINDINGS = (DOCS / "reference" / "findings.md").read_text()
+CODES = {(file.parent.name, code) for file in CHECKERS for code in kinds_of(file)}
+
+
+def test_each_finding_is_listed_with_its_layer() -> None:
+    listed: set[tuple[str, str]] = set()
+    for section in FINDINGS.split("\n## ")[1:]:
+        layer = section.split("\n", 1)[0].lower()
+        first_cells = re.findall(r"^\| (`[^|]*`) \|", section, re.MULTILINE)
+        listed |= {(layer, code) for cell in first_cells for code in re.findall(r"`([^`]+)`", cell)}
+    assert listed == CODES
+
+
+def test_the_findings_with_a_repair_are_those_that_the_library_repairs() -> None:
+    """The fourth cell of records and graph; the other layers have no such column."""
+    rows = re.findall(r"^\| `([\w.-]+)` \|[^|]*\|([^|]*)\|[^|]*\|$", FINDINGS, re.MULTILINE)
+    repaired = {code for code, repair in rows if repair.strip()}
+    assert repaired == {code for check in (RecordCheck, GraphCheck) for code in check.repairs}
 
 
 def test_without_a_site_no_error_links(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import pytest
 from singletable import Database, InvalidRequest, NotFound, NotUnique, attr, connect
 from singletable.errors import Corrupt
 from singletable.graph import Graph, flows
+from singletable.graph.check import check_graph
 from singletable.operations import DeleteItem, Guard
 from singletable.operations.answers import RAW
 from tests.faults.failpoints import AFTER, BEFORE
@@ -55,7 +56,7 @@ def assert_hidden(db: Database) -> None:
 
 def told(db: Database) -> list[str]:
     """What is not as it should be, with the deletions that have not ended."""
-    return [finding.code for finding in db.run(records.check_layer(db.port))]
+    return [finding.code for finding in db.run(check_graph(db.port, records))]
 
 
 def assert_gone(db: Database, goals: int) -> None:

@@ -22,6 +22,7 @@ from hypothesis.stateful import (
 
 from singletable import AlreadyExists, Database, NotFound, TransactionCancelled, attr, connect
 from singletable.graph import EdgeMoved, Graph, Unlink, link, members_of
+from singletable.graph.check import check_graph
 from singletable.graph.edge_items import listing_of
 from singletable.wire import RetryPolicy
 from tests.faults.actions import ApplyThen500, ApplyThenCut, DropBefore, TruncateBody
@@ -210,7 +211,7 @@ class GraphMachine(RuleBasedStateMachine):
                 }
                 nested |= {(goal, m.target) for m in members_of(node, [Subgoal]) if m.target not in self.buried}
         assert (found, nested) == (self.members, self.subgoals)
-        told = self.reader.run(records.check_layer(self.reader.port))
+        told = self.reader.run(check_graph(self.reader.port, records))
         assert sorted(finding.key[0] for finding in told) == sorted(key.partition for key in self.buried)
         assert {finding.code for finding in told} <= {"node.deleting"}
 

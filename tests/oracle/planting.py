@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import singletable.documents.check
 import singletable.graph.check
@@ -14,10 +16,12 @@ import singletable.records.check
 import singletable.streams.check
 import singletable.sync.check
 import singletable.tasks.check
+from singletable.cli.app import app
 from singletable.foundation import BlockingDatabase, Finding
 from singletable.operations import DeleteItem, Guard
 from singletable.operations.answers import RAW
 from singletable.schema import KeyOf
+from tests.support.engines import engine
 from tests.support.raw import put_raw, stored
 
 CHECKERS = (
@@ -59,6 +63,17 @@ def assert_found(check: Callable[[], list[Finding]], wanted: list[str]) -> None:
     for kind in dict.fromkeys(wanted):
         with silenced(kind):
             assert codes(check()) != wanted, f"{kind} is told by nothing that this check makes"
+
+
+def assert_command_finds(db: Any, module: str, wanted: list[str], *options: str) -> None:
+    """`singletable check MODULE` finds these kinds, among those of the items' own records; on the embedded engine."""
+    if not engine().is_embedded:
+        return
+    arguments = ["check", module, "--db", db.target.endpoint.url, "--json", *options]
+    ran = CliRunner().invoke(app, arguments)
+    assert (ran.exit_code, ran.exception.__class__) == (1, SystemExit), ran.output
+    lines = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert set(wanted) <= {line["code"] for line in lines}
 
 
 @contextmanager

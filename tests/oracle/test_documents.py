@@ -16,7 +16,7 @@ from singletable.documents.rows import Applied
 from singletable.foundation import Finding, flows
 from singletable.schema import key_of, model_of
 from tests.documents.models import Project, Shape, app, put_shape, rename
-from tests.oracle.planting import assert_found, delete, put
+from tests.oracle.planting import assert_command_finds, assert_found, delete, put
 from tests.support.engines import fresh
 
 ROWS = document_model(Project).rows
@@ -163,6 +163,8 @@ def test_a_planted_fault_is_found_and_nothing_else(docs: Docs, fault: str) -> No
     wanted, how = {**PLANTED, **OF_THE_BRANCH}[fault]
     how(docs)
     assert_found(lambda: _once(docs.check("p1" if fault in PLANTED else "b1")), wanted)
+    store: Any = docs.context.store
+    assert_command_finds(docs.db, __name__, wanted, "--blobs", str(store.directory))
 
 
 def _once(found: list[Finding]) -> list[Finding]:

@@ -13,7 +13,7 @@ from singletable.graph import Graph
 from singletable.graph.edge_items import listing_of
 from singletable.operations import Scan
 from tests.graph.models import Goal, GoalMembership, User, records
-from tests.oracle.planting import assert_found, delete, edit
+from tests.oracle.planting import assert_command_finds, assert_found, delete, edit
 from tests.support.engines import fresh
 
 GOAL, USER, ALONE = Goal.by_id("g1"), User.by_id("u1"), Goal.by_id("g2")
@@ -46,16 +46,17 @@ def in_both_halves(db: Database) -> None:
 def index_behind(db: Database) -> None:
     """Its indexes answer with no row, as one that has not caught up: no write can plant that."""
     port: Any = db.port
-    send = port.send
+    send_all = port.send_all
 
     def of_index(operation: Any) -> bool:
         return isinstance(operation, Scan) and operation.selection.index == "gsi0"
 
-    async def lagging(operation: Any) -> Any:
-        answer = await send(operation)
-        return SimpleNamespace(items=[], after=None) if of_index(operation) else answer
+    async def lagging(operations: Any) -> Any:
+        answers = await send_all(operations)
+        nothing = SimpleNamespace(items=[], after=None)
+        return [nothing if of_index(one) else answer for one, answer in zip(operations, answers, strict=True)]
 
-    port.__dict__["send"] = lagging
+    port.__dict__["send_all"] = lagging
 
 
 PLANTED: dict[str, tuple[list[str], Callable[[Database], None]]] = {
@@ -79,3 +80,5 @@ def test_a_planted_fault_is_found_and_nothing_else(db: Database, fault: str) -> 
     wanted, plant = PLANTED[fault]
     plant(db)
     assert_found(lambda: db.check(records), wanted)
+    if plant is not index_behind:
+        assert_command_finds(db, f"{__name__}:records", wanted)

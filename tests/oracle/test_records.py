@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from singletable import Database, Entity, Key, Table, field
-from singletable.schema import KeyOf, model_of
+from singletable.schema import KeyOf, copy_of, model_of
 from singletable.schema.guard_items import guard_key, guards_of
-from tests.oracle.planting import assert_found, delete, edit, put
+from tests.oracle.planting import assert_command_finds, assert_found, delete, edit, put
 from tests.support.engines import fresh
 
 app = Table("oracle-records", indexes=["gsi1"])
@@ -32,11 +32,52 @@ class Person(Entity, table=app, type="person"):
         return f"city#{city}", f"person#{id}"
 
 
+class Team(Entity, table=app, type="team"):
+    id: str
+    name: str
+    revision: int = field(version=True, default=0)
+
+    @app.key
+    @staticmethod
+    def by_team(id: str) -> Key:
+        return f"team#{id}", "team"
+
+
+class Member(Entity, table=app, type="member"):
+    """A copy, whose source is named by the attribute `id`."""
+
+    id: str
+    person: str
+    team_name: str = copy_of(Team.name)
+
+    @app.key
+    @staticmethod
+    def of_team(id: str, person: str) -> Key:
+        return f"team#{id}", f"member#{person}"
+
+
+def paper_by_number(number: int) -> Key:
+    """Where papers lay."""
+    return f"paper#{number}", "paper"
+
+
+class Paper(Entity, table=app, type="paper"):
+    number: int
+    author: str
+
+    @app.key(was=paper_by_number)
+    @staticmethod
+    def of_author(author: str, number: int) -> Key:
+        return f"author#{author}", f"paper#{number}"
+
+
 @pytest.fixture
 def db() -> Iterator[Database]:
     with fresh() as made:
         for id in ("a", "b"):
             made.create(Person(id=id, email=f"{id}@example.org", city="Oslo"))
+        made.create(Team(id="t", name="Blue"))
+        made.create(Member(id="t", person="a", team_name="Blue"))
         assert made.check(app) == []
         yield made
 
@@ -55,6 +96,13 @@ def elsewhere(db: Database) -> None:
     guards = model_of(guards_of(app))
     made = {"type": "person", "attribute": "email", "value": "c@example.org"}
     put(db, Person, guards.item(guards.kind(**made, owner="person#d", owner_sort="person")))
+
+
+def under_both_keys(db: Database) -> None:
+    """As an older program leaves it that knows the old key only."""
+    db.create(Paper(number=1, author="ada"))
+    item = model_of(Paper).item(Paper(number=1, author="ada"))
+    put(db, Person, {**item, "pk": {"S": "paper#a1"}, "sk": {"S": "paper"}})
 
 
 GUARD_OF_NOBODY: dict[str, Any] = {
@@ -78,9 +126,11 @@ PLANTED: dict[str, tuple[list[str], Callable[[Database], None]]] = {
         lambda db: put(db, Person, {n: v for n, v in GUARD_OF_NOBODY.items() if n != "owner"}),
     ),
     "another key than the attributes make": (["key.wrong"], elsewhere),
+    "an item under both of its keys": (["key.twice"], under_both_keys),
     "an index key of before": (["index-key.stale"], lambda db: edit(db, A, gsi1pk={"S": "city#Rome"})),
     "no index key": (["index-key.stale"], lambda db: edit(db, A, gsi1sk=None)),
     "a value without its guard": (["guard.missing"], lambda db: delete(db, guard_of("a@example.org"))),
+    "a copy of before": (["copy.behind"], lambda db: edit(db, Member.of_team("t", "a"), team_name={"S": "Red"})),
     "a guard without an item": (["guard.orphan"], lambda db: put(db, Person, GUARD_OF_NOBODY)),
     "a second guard of an item": (
         ["guard.orphan"],
@@ -94,3 +144,4 @@ def test_a_planted_fault_is_found_and_nothing_else(db: Database, fault: str) -> 
     wanted, plant = PLANTED[fault]
     plant(db)
     assert_found(lambda: db.check(app), wanted)
+    assert_command_finds(db, __name__, wanted)

@@ -19,7 +19,7 @@ from singletable.schema import model_of
 from singletable.streams import Changes, ChangeWorker, Inserted
 from singletable.streams.shard_tree import all_shards
 from singletable.streams.state import state_entities
-from tests.oracle.planting import assert_found, put
+from tests.oracle.planting import assert_command_finds, assert_found, put
 from tests.support.engines import fresh
 
 app = Table("oracle-streams", stream="new_and_old")
@@ -103,6 +103,7 @@ def test_a_planted_fault_is_found_and_nothing_else(consumed: Consumed, fault: st
     wanted, plant = PLANTED[fault]
     plant(consumed)
     assert_found(ChangeWorker(consumed.db, changes).check, wanted)
+    assert_command_finds(consumed.db, __name__, wanted)
 
 
 def test_a_damaged_dead_letter_hides_no_other(consumed: Consumed) -> None:

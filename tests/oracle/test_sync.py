@@ -13,7 +13,7 @@ from singletable.schema import model_of
 from singletable.sync.check import check
 from singletable.sync.client_groups import group_keys
 from tests.documents.models import Project, app, note
-from tests.oracle.planting import assert_found, put
+from tests.oracle.planting import assert_command_finds, assert_found, put
 from tests.support.engines import fresh
 
 KEYS = group_keys(app)
@@ -56,3 +56,4 @@ def test_a_planted_fault_is_found_and_nothing_else(docs: Documents[Project], fau
     wanted, how = PLANTED[fault]
     how(docs)
     assert_found(lambda: docs.db.run(check(docs.db.port, docs.context)), wanted)
+    assert_command_finds(docs.db, __name__, wanted)

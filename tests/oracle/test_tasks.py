@@ -12,7 +12,7 @@ from singletable import Database, Table
 from singletable.schema import key_of, model_of
 from singletable.tasks import Tasks, TaskWorker
 from singletable.tasks.items import SHARDS
-from tests.oracle.planting import assert_found, delete, edit, put
+from tests.oracle.planting import assert_command_finds, assert_found, delete, edit, put
 from tests.support.engines import fresh
 
 app = Table("oracle-tasks", indexes=["gsi1"])
@@ -88,3 +88,4 @@ def test_a_planted_fault_is_found_and_nothing_else(db: Database, fault: str) -> 
     wanted, plant = PLANTED[fault]
     plant(db)
     assert_found(TaskWorker(db, tasks).check, wanted)
+    assert_command_finds(db, __name__, wanted)

@@ -142,7 +142,7 @@ async def test_a_late_writer_puts_nothing_old_over_a_newer_copy(shell: Shell, ch
     stale = await shell.get(Club.by_id("c1"))
     await shell.update(club, attr(Club.name).set("Second"))
     await change_worker(shell, changes).drain()
-    await shell.run(kept._update(shell.port, Member.of_club("c1", "m1"), stale, is_another=False))
+    await shell.run(kept.update(shell.port, Member.of_club("c1", "m1"), stale, is_another=False))
     await shell.run(kept._write_found(shell.port, stale, is_another=False))
     assert await names(shell) == {"m1": "Second"}
 

@@ -10,6 +10,7 @@ from singletable import __version__
 from singletable.cli import output
 from singletable.cli.apply import apply
 from singletable.cli.backup import backup
+from singletable.cli.check_command import check
 from singletable.cli.demo import demo
 from singletable.cli.deploy import deploy
 from singletable.cli.fill import fill
@@ -60,5 +61,5 @@ def app(ctx: click.Context) -> None:
 
 
 app.epilog = f"The database is {DEFAULT_DB} unless --db or {DB_VARIABLE} names another."
-for command in (demo, local, table, plan, apply, fill, backup, patterns, get, query, explain, stream, deploy):
+for command in (demo, local, table, plan, apply, check, fill, backup, patterns, get, query, explain, stream, deploy):
     app.add_command(command)

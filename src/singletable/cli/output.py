@@ -90,11 +90,19 @@ def print_items(items: Sequence[Any]) -> None:
     print_table(names, [[getattr(item, name) for name in names] for item in items])
 
 
+def print_json_line(value: Any) -> None:
+    """Print a value as one line of JSON."""
+    click.echo(_harmless(_encoded(value).decode()))
+
+
 def print_json(value: Any) -> None:
     """Print any value of the library as JSON: numbers exact, sets sorted, bytes as base64, instants as ISO text."""
-    text = msgspec.json.format(_encoded(_plain(value)), indent=2).decode()
-    # The encoder escapes C0 itself; the others would still control a terminal, or change the direction of its text.
-    click.echo(_LEFT_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    click.echo(_harmless(msgspec.json.format(_encoded(_plain(value)), indent=2).decode()))
+
+
+def _harmless(text: str) -> str:
+    """The encoder escapes C0 itself; the others would still control a terminal, or change the direction of its text."""
+    return _LEFT_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _plain(value: Any) -> Any:

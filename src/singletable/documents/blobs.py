@@ -47,6 +47,29 @@ class BlobStore(Protocol):
         ...
 
 
+class NoBlobs:
+    """No store: for tools that look at a document's items only. Each verb raises NotConfigured."""
+
+    def put(self, path: str, data: bytes) -> bool:
+        raise _no_store()
+
+    def get(self, path: str, most: int) -> bytes | None:
+        raise _no_store()
+
+    def has(self, path: str) -> bool:
+        raise _no_store()
+
+    def list(self, prefix: str) -> Iterator[str]:
+        raise _no_store()
+
+    def delete(self, path: str) -> None:
+        raise _no_store()
+
+
+def _no_store() -> NotConfigured:
+    return NotConfigured("there is no blob store here", hint='Give one, as in blobs=LocalBlobs("data/blobs").')
+
+
 class LocalBlobs:
     """A directory. A file is written and synced under a temporary name, linked under its own, and the directory is
     synced. After a power failure it is complete or missing.

@@ -14,10 +14,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import groupby, pairwise
 from typing import Any, TypeVar
 
+from singletable.documents.blobs import NoBlobs
 from singletable.documents.contents import ARGUMENTS, Content, Contents, content_of
 from singletable.documents.context import Context
 from singletable.documents.families import pages, root_of
@@ -35,9 +37,10 @@ from singletable.documents.rows import (
     Version,
 )
 from singletable.documents.submission import refs_in
-from singletable.errors import Corrupt
+from singletable.errors import Corrupt, SingletableError
 from singletable.flow.port import Port
-from singletable.foundation import ANY, Finding, Query, model_for, ready
+from singletable.foundation import ANY, Finding, ItemCheck, LayerChecks, Query, get_many, model_for, model_of, ready
+from singletable.operations import Item
 
 R = TypeVar("R", bound=Row)
 
@@ -46,12 +49,58 @@ GAP_SECONDS = 60.0
 """How long a mutation may wait for one before it, which may still arrive."""
 
 
+class DocumentCheck(ItemCheck):
+    """What is wrong with the documents whose items are on a page: each is checked once, where its epoch is."""
+
+    looks_twice = True
+    page = 100
+
+    def __init__(self, context: Context[Any]) -> None:
+        self.context = context
+
+    async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
+        found: list[Finding] = []
+        for document_id in await self._documents_of(port, items):
+            told = await _findings(port, self.context, document_id)
+            if told:  # read again: a commit in between is no finding
+                still = {(each.code, each.key) for each in await _findings(port, self.context, document_id)}
+                found += [each for each in told if (each.code, each.key) in still]
+        return found
+
+    async def _documents_of(self, port: Port, items: Sequence[Item]) -> list[str]:
+        """The documents whose epoch is on the page; and those without one whose first version is."""
+        rows = self.context.model.rows
+        with_epoch = dict.fromkeys(row.document_id for row in _loaded(rows.epoch, items))
+        versions = list(_loaded(rows.version, items))
+        others = dict.fromkeys(row.document_id for row in versions if row.document_id not in with_epoch)
+        keys = [rows.epoch.by_document(document_id) for document_id in others]
+        known = {row.document_id for row in await get_many(port, keys, consistent=True)}
+        for document_id in [each for each in others if each not in known]:
+            first = min(row.number for row in versions if row.document_id == document_id)
+            async for page in pages(port, rows.version.by_number(document_id, ANY), 1):
+                if [row.number for row in page] == [first]:
+                    with_epoch[document_id] = None
+                break
+        return list(with_epoch)
+
+
+def document_checks(context: Context[Any]) -> LayerChecks:
+    """What the check of a table looks for in the documents of a class."""
+    left_out = f"the contents of {context.kind.__name__}: it has no blob store here"
+    has_contents = not isinstance(context.store, NoBlobs)
+    return LayerChecks(context.model.table, (DocumentCheck(context),), (), () if has_contents else (left_out,))
+
+
 async def check(port: Port, context: Context[Any], document_id: str) -> list[Finding]:
     """Findings for everything in a document that violates an invariant; [] for a sound one. Reads all items and blobs.
 
     Run it without concurrent writers: their writes can cause false findings.
     """
     await ready(port, context.model.table)
+    return await _findings(port, context, document_id)
+
+
+async def _findings(port: Port, context: Context[Any], document_id: str) -> list[Finding]:
     rows = context.model.rows
     versions: list[Version] = await _all(port, rows.version.by_number(document_id, ANY))
     epochs: list[GcEpoch] = await _all(port, rows.epoch.by_document(document_id))
@@ -69,7 +118,7 @@ async def check(port: Port, context: Context[Any], document_id: str) -> list[Fin
         found += _collection(name, versions, own)
     found += await _family(port, context, document_id, versions)
     found += [*_waiting(context, inbox, clients, port.now())]
-    if versions:
+    if versions and not isinstance(context.store, NoBlobs):
         contents = context.contents_of(versions[0])
         reached = await _reached(port, context, contents, parts, [*records, *inbox])
         reached |= await _inherited(port, context, versions[0])
@@ -97,6 +146,15 @@ async def _family(port: Port, context: Context[Any], document_id: str, versions:
             what = f"version {key.number} of {key.name}, which it began with, is not there in all its parts"
             found.append(_finding("branch.source", what, first))
     return found
+
+
+def _loaded(kind: type[R], items: Sequence[Item]) -> Iterator[R]:
+    """The items of a class. One that can't be read is reported by the records' own check."""
+    model = model_of(kind)
+    for item in items:
+        with suppress(SingletableError):
+            if (row := model.load(item)) is not None:
+                yield row
 
 
 async def _all(port: Port, query: Query[R]) -> list[R]:

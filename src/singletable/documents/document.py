@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, MutableMapping
 from datetime import datetime
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar, overload
+from weakref import WeakKeyDictionary, WeakSet
 
 from singletable.documents.blobs import BlobStore
 from singletable.documents.bounds import Bounds
@@ -214,6 +215,7 @@ class Document:
 
         model = DocumentModel(cls, table, index, words, found, make_scalars, blobs, bounds)
         cls.__document__ = model
+        _KINDS_OF.setdefault(table, WeakSet()).add(cls)
         cls.Inbox, cls.Version = model.rows.inbox, model.rows.version
         for collection_name, one in found.items():
             setattr(cls, collection_name, one)
@@ -256,6 +258,15 @@ class Document:
             return make_mutator(model.kind, model.mutators, function, name, around)
 
         return register if function is None else register(function)
+
+
+_KINDS_OF: WeakKeyDictionary[Table, WeakSet[type[Document]]] = WeakKeyDictionary()
+"""The document classes of each table, as long as they are referenced."""
+
+
+def documents_of(table: Table) -> list[type[Document]]:
+    """The document classes of a table that this program has declared, by their names."""
+    return sorted(_KINDS_OF.get(table, ()), key=lambda kind: kind.__qualname__)
 
 
 def document_model(kind: type[Any]) -> DocumentModel:

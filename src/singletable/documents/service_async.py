@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from singletable.documents import flows
 from singletable.documents.blobs import BlobStore
+from singletable.documents.check import document_checks
 from singletable.documents.contents import MAX_CONTENT_BYTES
 from singletable.documents.context import Authoriser, Context, context_of
 from singletable.documents.diff import Diff
@@ -21,7 +22,7 @@ from singletable.documents.replay import Replay
 from singletable.documents.rows import Listing, Tag, Version
 from singletable.documents.snapshots import collection_model, names_of
 from singletable.flow.shells import check_awaiting
-from singletable.foundation import DEFAULT_LIMIT, AwaitingDatabase, Finding, Page
+from singletable.foundation import DEFAULT_LIMIT, AwaitingDatabase, Finding, LayerChecks, Page
 
 T = TypeVar("T")
 D = TypeVar("D", bound=Document)
@@ -258,6 +259,10 @@ class AsyncDocuments(Generic[D]):
     async def outcomes(self, document_id: str, mutations: Sequence[tuple[str, int]]) -> list[Outcome | None]:
         """The outcomes of mutations, by client and id; None for those not processed. One round trip."""
         return await self.db.run(flows.outcomes(self.db.port, self.context, document_id, mutations))
+
+    def checks(self) -> LayerChecks:
+        """What `db.check(table, documents)` looks for besides records: all documents of the class."""
+        return document_checks(self.context)
 
     async def check(self, document_id: str) -> list[Finding]:
         """Findings in a document's versions, collections, mutations and blobs; [] for a sound one. Reads all of it."""

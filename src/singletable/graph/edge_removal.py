@@ -123,11 +123,21 @@ def _appeared(key: KeyOf[Any], verb: str) -> EdgeMoved:
 async def partition_pages(port: Port, table: Table, source: str) -> AsyncIterator[list[Item]]:
     """The other items of a node's partition, read consistently, one page of up to 1 MB at a time."""
     after: Key | None = None
-    partition, sort = table.definition.key
     while True:
-        selection = Selection(names={"#0": partition}, values={":0": {"S": source}}, after=after, consistent=True)
-        page = await port.send(Query(table.name, "#0 = :0", selection, RAW))
-        yield [item for item in page.items if item[partition] != item[sort]]
+        page = await port.send(partition_query(table, source, after))
+        yield others_in(table, page.items)
         after = page.after
         if after is None:
             return
+
+
+def partition_query(table: Table, source: str, after: Key | None) -> Query[Item]:
+    """A page of a node's partition."""
+    names, values = {"#0": table.definition.key[0]}, {":0": {"S": source}}
+    return Query(table.name, "#0 = :0", Selection(names=names, values=values, after=after, consistent=True), RAW)
+
+
+def others_in(table: Table, items: Sequence[Item]) -> list[Item]:
+    """The items of a node's partition but the node itself."""
+    partition, sort = table.definition.key
+    return [item for item in items if item[partition] != item[sort]]

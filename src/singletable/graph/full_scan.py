@@ -33,7 +33,7 @@ async def pages(port: Port, table: Table, index: str | None = None, having: str 
 
 async def fetch(port: Port, table: Table, places: Iterable[Place]) -> Mapping[Place, Item]:
     """Items by their keys, read consistently, 100 in a request."""
-    rest: list[Key] = [{"source": {"S": source}, "target": {"S": target}} for source, target in places]
+    rest: list[Key] = [{"source": {"S": source}, "target": {"S": target}} for source, target in dict.fromkeys(places)]
     found: dict[Place, Item] = {}
     while rest:
         answer = await port.send(BatchGetItem(table.name, rest[:MAX_BATCH_GET], RAW, consistent=True))

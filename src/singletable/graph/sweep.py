@@ -150,12 +150,13 @@ async def _remove_orphans(port: Port, table: Table, items: Sequence[Item], seen:
     count = 0
     for edge in edges:
         if missing := [end for end in (edge.source, edge.target) if (end.partition, end.low) not in there]:
-            count += await _remove_orphan(port, edge, missing)
+            count += await remove_orphan(port, edge, missing)
     seen |= there if len(there) <= _REMEMBERED else set()
     return count
 
 
-async def _remove_orphan(port: Port, edge: Edge[Any, Any], missing: Sequence[Any]) -> int:
+async def remove_orphan(port: Port, edge: Edge[Any, Any], missing: Sequence[Any]) -> int:
+    """Delete an edge without one of its nodes, unless it was changed or its node has appeared. Returns 1 or 0."""
     writes: list[Write] = [*Unlink(edge).writes(), hold_absence(edge.target)]
     if edge.source in missing:
         writes = without_source(edge)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, overload
 
 from singletable.flow.port import Port
-from singletable.foundation import Declared, Finding, IndexDecorator, Key, Table, plain
-from singletable.graph.check import check_graph
+from singletable.foundation import Declared, IndexDecorator, Key, LayerChecks, Table, plain
+from singletable.graph.check import graph_checks
 from singletable.graph.edges import EdgeIndex
 from singletable.graph.sweep import sweep_graph
 from singletable.tables import StreamView, TableSettings
@@ -60,8 +60,8 @@ class GraphTable(Table):
     def index(self, name: str) -> GraphIndexDecorator:
         return GraphIndexDecorator(super().index(name).name)
 
-    async def check_layer(self, port: Port) -> list[Finding]:
-        return await check_graph(port, self)
+    def checks(self) -> LayerChecks:
+        return graph_checks(self)
 
     async def sweep_layer(self, port: Port, *, orphans: bool) -> int:
         return await sweep_graph(port, self, orphans=orphans)

@@ -3,7 +3,8 @@
     Migrations(db, shop).plan()
     Migrations(db, shop).apply(rate=Rate(write_units=200))
 
-`apply` brings settings, indexes and items to what is declared. `fill` is its part that writes items. Read `needed` (the
+`apply` brings settings, indexes and items to what is declared. `fill` is its part that writes items, `repair`
+mends what `db.check` found. Read `needed` (the
 write that one item needs), `fill` (all items: in parts, resumable, each under its condition), `comparison` (what a plan
 is made of), `execution` (its steps, under a lease).
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from singletable.foundation import Repaired
 from singletable.migrations.backups import Backups
 from singletable.migrations.fill import Filled
 from singletable.migrations.migrations import Migrations
@@ -41,6 +43,7 @@ __all__ = [
     "PlanRefused",
     "Prices",
     "Recovery",
+    "Repaired",
     "Step",
     "prices_of",
     "read_prices",

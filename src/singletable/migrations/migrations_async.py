@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from singletable.flow.rate import Rate, at_rate
 from singletable.flow.shells import check_awaiting
-from singletable.foundation import AwaitingDatabase, Table
+from singletable.foundation import AwaitingDatabase, Finding, Repaired, Table, flows
 from singletable.migrations import execution, plans
 from singletable.migrations.execution import Progress as ApplyProgress
 from singletable.migrations.fill import Filled, Progress, fill
@@ -80,3 +82,17 @@ class AsyncMigrations:
         port = at_rate(self.db.port, rate)
         flow = fill(port, self.table, segments=segments, dry_run=dry_run, anew=anew, progress=progress)
         return await self.db.run(flow)
+
+    async def repair(
+        self, findings: Sequence[Finding], *, rate: Rate | None = None, dry_run: bool = False
+    ) -> list[Repaired]:
+        """Mend those findings of `db.check(table)` that have a safe repair; what became of each, in their order.
+
+        Each is looked at again, written under the condition that all it was decided from is as it was read, and looked
+        at again: no concurrent write is lost. Stale index keys, guards that are missing or of nobody, copies that are
+        behind, edge sets that disagree with their edges, and edges without a node can be mended; the rest is `kept`.
+        `dry_run` says what would be written. An index key takes one write; the others a transaction of two items, or of
+        the node and each edge that its set disagrees about.
+        """
+        port = at_rate(self.db.port, rate)
+        return await self.db.run(flows.repair(port, self.table, findings, dry_run=dry_run))

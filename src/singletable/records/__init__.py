@@ -14,23 +14,50 @@ from singletable.records.read import DEFAULT_MAX_PAGES, Page
 from singletable.records.transactions import Failure, Transaction
 
 if TYPE_CHECKING:
-    from singletable.records.check import Finding
+    from singletable.records.check_passes import Layer
+    from singletable.records.check_run import (
+        MOST_SEGMENTS,
+        CheckOptions,
+        CheckRound,
+        CheckState,
+        RepairMode,
+        usual_segments,
+    )
     from singletable.records.explain import Explainable, Explained
+    from singletable.records.findings import Finding
 
 __all__ = [
     "DEFAULT_MAX_PAGES",
+    "MOST_SEGMENTS",
+    "CheckOptions",
+    "CheckRound",
+    "CheckState",
     "CursorSeal",
     "Explainable",
     "Explained",
     "Failure",
     "Finding",
+    "Layer",
     "Page",
+    "RepairMode",
     "Transaction",
     "flows",
+    "usual_segments",
 ]
 
 
-_LATE = {"Finding": "check", "Explainable": "explain", "Explained": "explain"}
+_LATE = {
+    "MOST_SEGMENTS": "check_run",
+    "CheckOptions": "check_run",
+    "CheckRound": "check_run",
+    "CheckState": "check_run",
+    "Explainable": "explain",
+    "Explained": "explain",
+    "Finding": "findings",
+    "Layer": "check_passes",
+    "RepairMode": "check_run",
+    "usual_segments": "check_run",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,61 +1,75 @@
-"""Checks the invariants of records. The flow reads the whole table and changes nothing.
+"""Checks the invariants of records, a page of items at a time. It reads only.
 
 * every item has a declared type and a known schema version, and can be read
 * its primary key and its index keys are those that its attributes make
 * every unique value has its guard, and every guard its owner
+* a copy of another entity's attribute is not behind it
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from singletable.errors import SingletableError
 from singletable.flow.port import Port
-from singletable.operations import BatchGetItem, Item, Key, Scan, Selection
-from singletable.operations.answers import RAW
-from singletable.records.first_use import ready
+from singletable.operations import Item, Key
+from singletable.records.check_passes import (
+    ItemCheck,
+    ItemPass,
+    Layer,
+    Pass,
+    Place,
+    Repair,
+    items_at,
+    passes_of,
+    place_in,
+    type_in,
+)
+from singletable.records.copies import CopyWriter, copies_of, key_from
+from singletable.records.findings import Finding
+from singletable.records.repairs import repair_of_record
 from singletable.schema.guard_items import guard_key, guards_of
 from singletable.schema.migration_items import migration_models
 from singletable.schema.models import Model, model_of
 from singletable.schema.table import GUARD_TYPE, OWNER, OWNER_SORT, Table
 
-_PAGE = 100
+
+def passes(table: Table, layers: Sequence[Layer] = ()) -> list[Pass]:
+    """What the check of a table reads: all items once, and what its layers keep besides."""
+    return passes_of(table, RecordCheck(table), layers)
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One violation of an invariant. `key` is the item's key, for a program; the text doesn't contain it."""
-
-    code: str
-    what: str
-    type: str
-    key: tuple[str, str]
-
-    def __str__(self) -> str:
-        return f"{self.code}: {self.type or 'an item'}: {self.what}"
+def items_of(table: Table) -> ItemPass:
+    """The pass over a table's items alone, with the repairs of what it finds."""
+    found = passes(table)[0]
+    assert isinstance(found, ItemPass)
+    return found
 
 
-async def check(port: Port, table: Table) -> list[Finding]:
-    """Findings for everything in a table that violates an invariant; [] for a sound one. Reads the whole table."""
-    await ready(port, table)
-    found: list[Finding] = []
-    after: Key | None = None
-    while True:
-        selection = Selection(limit=_PAGE, after=after, consistent=True)
-        page = await port.send(Scan(table.name, selection, RAW))
-        found += [finding for item in page.items for finding in _findings(table, item)]
-        alive = [item for item in page.items if not _is_expired(table, item, port.now())]
-        found += await _twice(port, table, page.items)
+class RecordCheck(ItemCheck):
+    """What is wrong with items as records, whatever layer wrote them."""
+
+    repairs = frozenset({"copy.behind", "guard.missing", "guard.orphan", "index-key.stale"})
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
+        table = self.table
+        found = [finding for item in items for finding in _findings(table, item)]
+        found += await _twice(port, table, items)
+        alive = [item for item in items if not _is_expired(table, item, port.now())]
         found += await _unmatched(port, table, [(item, key) for item in alive for key in _partners(table, item)])
-        after = page.after
-        if after is None:
-            return found
+        return found + await _behind(port, table, alive)
+
+    async def repair(self, port: Port, item: Item, finding: Finding) -> Repair | None:
+        return await repair_of_record(port, self.table, item, finding)
 
 
 def _findings(table: Table, item: Item) -> Iterator[Finding]:
-    place, type_name = _place(table, item), _type(table, item)
+    place, type_name = place_in(table, item), type_in(table, item)
     model = _model(table, type_name)
     if model is None:
         yield Finding("type.unknown", "no entity of this program has its type", type_name, place)
@@ -95,7 +109,7 @@ async def _twice(port: Port, table: Table, items: Sequence[Item]) -> list[Findin
     """Items under the key that their class had before, where another lies under the new one."""
     keys: list[tuple[Item, Key]] = []
     for item in items:
-        model = table.model_of_type(_type(table, item))
+        model = table.model_of_type(type_in(table, item))
         if model is None or model.key.was is None:
             continue
         try:
@@ -104,12 +118,12 @@ async def _twice(port: Port, table: Table, items: Sequence[Item]) -> list[Findin
             continue  # reported as item.unreadable
         if entity is not None and not _is_at_its_key(model, entity, item):
             keys.append((item, model.key_item(model.key_of(entity))))
-    there = await _fetch(port, table, [key for _, key in keys])
+    there = await items_at(port, table, [place_in(table, key) for _, key in keys])
     what = "it lies under the key that its class had before, and another one under the key that it has now"
     return [
-        Finding("key.twice", what, _type(table, item), _place(table, item))
+        Finding("key.twice", what, type_in(table, item), place_in(table, item))
         for item, key in keys
-        if _place(table, key) in there
+        if place_in(table, key) in there
     ]
 
 
@@ -120,7 +134,7 @@ def _partners(table: Table, item: Item) -> Iterator[Key]:
         if OWNER in item and OWNER_SORT in item:  # else the item itself is reported, as item.unreadable
             yield {partition: item[OWNER], sort: item[OWNER_SORT]}
         return
-    model = table.model_of_type(_type(table, item))
+    model = table.model_of_type(type_in(table, item))
     if model is None:
         return
     for unique in model.uniques:
@@ -135,29 +149,55 @@ def _partners(table: Table, item: Item) -> Iterator[Key]:
 async def _unmatched(port: Port, table: Table, pairs: list[tuple[Item, Key]]) -> list[Finding]:
     if not pairs:
         return []
-    there = await _fetch(port, table, [key for _, key in pairs])
+    there = await items_at(port, table, [place_in(table, key) for _, key in pairs])
     found: list[Finding] = []
     for item, key in pairs:
-        partner = there.get(_place(table, key))
+        partner = there.get(place_in(table, key))
         if _is_guard(table, item):
             if partner is None or not any(_same(table, k, item) for k in _partners(table, partner)):
                 what = "its owner is gone or has another value"
-                found.append(Finding("guard.orphan", what, GUARD_TYPE, _place(table, item)))
+                found.append(Finding("guard.orphan", what, GUARD_TYPE, place_in(table, item)))
         elif partner is None or not _owns(table, partner, item):
             what = "a unique value of it has no guard, or another item's"
-            found.append(Finding("guard.missing", what, _type(table, item), _place(table, item)))
+            found.append(Finding("guard.missing", what, type_in(table, item), place_in(table, item)))
     return found
 
 
-async def _fetch(port: Port, table: Table, keys: list[Key]) -> Mapping[tuple[str, str], Item]:
-    unique = list({_place(table, key): key for key in keys}.values())
-    parts = [unique[i : i + _PAGE] for i in range(0, len(unique), _PAGE)]
-    found: dict[tuple[str, str], Item] = {}
-    while parts:
-        answers = await port.send_all([BatchGetItem(table.name, part, RAW, consistent=True) for part in parts])
-        found |= {_place(table, item): item for answer in answers for item in answer.items}
-        parts = [answer.rest for answer in answers if answer.rest]
+async def _behind(port: Port, table: Table, items: Sequence[Item]) -> list[Finding]:
+    """The copies that differ from their sources; read a second time after the usual lag of what keeps them."""
+    found = await _differing(port, table, items)
+    if found and port.traits.index_lag_seconds:
+        await port.sleep(port.traits.index_lag_seconds)
+        again = await items_at(port, table, found)
+        found = await _differing(port, table, list(again.values()))
+    what = "a copy is not what its source has"
+    return [Finding("copy.behind", what, type_name, place) for place, type_name in found.items()]
+
+
+async def _differing(port: Port, table: Table, items: Sequence[Item]) -> dict[Place, str]:
+    """The places of items whose copies differ, with their types."""
+    copies = [(item, *copy) for item in items for copy in _copies(table, item)]
+    sources = await items_at(port, table, [place for _, _, _, place in copies])
+    found: dict[Place, str] = {}
+    for item, holder, writer, place in copies:
+        with suppress(SingletableError):
+            source = model_of(writer.source).load(sources.get(place, {}))
+            if source is not None and writer.differs(holder, source):
+                found[place_in(table, item)] = type_in(table, item)
     return found
+
+
+def _copies(table: Table, item: Item) -> Iterator[tuple[Any, CopyWriter, Place]]:
+    """An item's copies, with the places of their sources."""
+    model = table.model_of_type(type_in(table, item))
+    writers = () if model is None else copies_of(model)
+    if model is None or not writers:
+        return
+    with suppress(SingletableError):
+        if (holder := model.load(item)) is not None:
+            for writer in writers:
+                key = key_from(writer.source, holder)
+                yield holder, writer, (key.partition, key.low)
 
 
 def _owns(table: Table, guard: Item, item: Item) -> bool:
@@ -166,7 +206,7 @@ def _owns(table: Table, guard: Item, item: Item) -> bool:
 
 
 def _same(table: Table, key: Key, item: Item) -> bool:
-    return _place(table, key) == _place(table, item)
+    return place_in(table, key) == place_in(table, item)
 
 
 def _model(table: Table, type_name: str) -> Model[Any] | None:
@@ -176,19 +216,10 @@ def _model(table: Table, type_name: str) -> Model[Any] | None:
 
 
 def _is_guard(table: Table, item: Item) -> bool:
-    return _type(table, item) == GUARD_TYPE
+    return type_in(table, item) == GUARD_TYPE
 
 
 def _is_expired(table: Table, item: Item, now: float) -> bool:
     """An expired item no longer holds unique values, and an expired guard reserves none."""
     ends = item.get(table.ttl_name, {}).get("N")
     return ends is not None and float(ends) <= now
-
-
-def _type(table: Table, item: Item) -> str:
-    return str(item.get(table.definition.type_attribute, {}).get("S", ""))
-
-
-def _place(table: Table, item: Item) -> tuple[str, str]:
-    partition, sort = table.definition.key
-    return item[partition]["S"], item[sort]["S"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from singletable.errors import NotFound
@@ -31,12 +32,16 @@ from singletable.tables import describe as _describe
 from singletable.tables import sweep as _sweep
 
 if TYPE_CHECKING:
-    from singletable.records.check import Finding
+    from singletable.records.check_passes import Layer, Pass
+    from singletable.records.check_run import CheckOptions, CheckState, OnRound, RepairMode
     from singletable.records.explain import Explainable, Explained
+    from singletable.records.findings import Finding, Repaired
 
 __all__ = [
     "check",
     "check_capabilities",
+    "check_layers",
+    "check_passes",
     "commit",
     "create",
     "create_table",
@@ -55,6 +60,8 @@ __all__ = [
     "read_all",
     "read_page",
     "read_scan_pages",
+    "repair",
+    "run_check",
     "scan_positions",
     "sweep_table",
     "update",
@@ -68,11 +75,62 @@ async def get_any(port: Port, key: KeyOf[Any] | Whole[Any], max_pages: int = DEF
     return await (get_collection(port, key, max_pages) if isinstance(key, Whole) else get(port, key))
 
 
-async def check(port: Port, table: Table) -> list[Finding]:
+async def check(
+    port: Port,
+    table: Table,
+    layers: Sequence[Layer] = (),
+    *,
+    segments: int | None = None,
+    sample: float | None = None,
+    seed: int = 0,
+    progress: OnRound | None = None,
+) -> list[Finding]:
     """Findings for everything in a table that violates an invariant; [] for a sound one. Reads the whole table."""
     from singletable.records import check as records  # noqa: PLC0415  no program that serves requests needs it
+    from singletable.records import check_run as runs  # noqa: PLC0415  as above
 
-    return await records.check(port, table) + await table.check_layer(port)
+    return await runs.collect(port, records.passes(table, layers), segments, sample, seed, progress)
+
+
+async def check_layers(port: Port, layers: Sequence[Layer]) -> list[Finding]:
+    """The findings of layers alone, without those of their tables' records."""
+    from singletable.records import check_passes as passes  # noqa: PLC0415  as above
+    from singletable.records import check_run as runs  # noqa: PLC0415  as above
+
+    return await runs.collect(port, passes.layer_passes(layers))
+
+
+def check_passes(table: Table, layers: Sequence[Layer], *, is_sample: bool) -> tuple[list[Pass], list[str]]:
+    """What the check of a table reads; and of a sample, what it can't tell, in words."""
+    from singletable.records import check as records  # noqa: PLC0415  as above
+    from singletable.records import check_run as runs  # noqa: PLC0415  as above
+
+    passes = records.passes(table, layers)
+    return runs.sampled(passes) if is_sample else (passes, [])
+
+
+async def run_check(
+    port: Port,
+    passes: Sequence[Pass],
+    options: CheckOptions,
+    on_round: OnRound,
+    state: CheckState | None,
+    *,
+    repairs: RepairMode | None,
+) -> CheckState:
+    """A check, from a state of an earlier run; with repairs of what each round finds, written or listed."""
+    from singletable.records import check_run as runs  # noqa: PLC0415  as above
+
+    return await runs.run_check(port, passes, options, on_round, state, repairs)
+
+
+async def repair(port: Port, table: Table, findings: Sequence[Finding], *, dry_run: bool = False) -> list[Repaired]:
+    """Mend the findings that have a safe repair."""
+    from singletable.records import check as records  # noqa: PLC0415  as above
+    from singletable.records import repairs  # noqa: PLC0415  as above
+
+    await ready(port, table)
+    return await repairs.repair(port, records.items_of(table), findings, dry_run=dry_run)
 
 
 def explain(read: Explainable) -> list[Explained]:

@@ -71,7 +71,7 @@ def refresh_keys(model: Model[Any], stored: Item) -> UpdateItem[Any] | None:
             continue
         changes |= {n: AttributeChange(n, wanted.get(n)) for n in names if n not in model.key_attributes}
         for attribute in sorted({n for template in captured.templates for n in template.names} - model.identity):
-            held = held & _is_as_read(model.by_name[attribute].stored, stored)
+            held = held & value_as_read(model.by_name[attribute].stored, stored)
     if not changes:
         return None
     expressions = Expressions()
@@ -91,10 +91,11 @@ def as_read(model: Model[Any], stored: Item) -> Condition:
             table=model.table.name,
             hint="Read it, and put() it whole.",
         )
-    return Condition("AND", tuple(_is_as_read(name, stored) for name in (*compared, *lacking)))
+    return Condition("AND", tuple(value_as_read(name, stored) for name in (*compared, *lacking)))
 
 
-def _is_as_read(name: str, stored: Item) -> Condition:
+def value_as_read(name: str, stored: Item) -> Condition:
+    """A stored attribute is what it was; missing still, where it was missing."""
     if name not in stored:
         return Condition("attribute_not_exists", (Stored(name),))
     return Condition("=", (Stored(name), Given(stored[name])))

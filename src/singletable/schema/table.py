@@ -199,9 +199,9 @@ class Table:
             f'Table(..., overlap="guard").',
         )
 
-    async def check_layer(self, port: Any) -> list[Any]:
-        """What `db.check(table)` finds besides records: violations of the invariants of the table's layer. [] here."""
-        return []
+    def checks(self) -> Any:
+        """What `db.check(table)` looks for besides records: the invariants of the table's own layer. None here."""
+        return None
 
     async def sweep_layer(self, port: Any, *, orphans: bool) -> int:
         """What `db.sweep_table(table)` finishes or deletes for the table's layer. Returns how many; 0 here."""

@@ -15,12 +15,14 @@ handler = ChangeWorker(db, changes).lambda_handler()   # or AWS Lambda
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Generic, TypeVar, overload
+from weakref import WeakKeyDictionary, WeakSet
 
 from singletable.errors import DeclarationError
 from singletable.expressions import Handle, first_name, is_whole
-from singletable.foundation import Entity, Table, model_of
+from singletable.foundation import Entity, LayerChecks, Table, WholePass, model_of
+from singletable.streams.check import check
 from singletable.streams.consumer import Consumer
 from singletable.streams.copies import copy_updater
 from singletable.streams.events import Expired, Gap, Inserted, Modified, Removed
@@ -110,6 +112,7 @@ class Changes:
         self._leases_in: LeasesIn = leases
         self._router = Router(table)
         self._on_gap: list[Callable[[Gap], Any]] = []
+        _CHANGES_OF.setdefault(table, WeakSet()).add(self)
 
     def __repr__(self) -> str:
         return f"<Changes {self.name} of {self.table.name}>"
@@ -155,6 +158,11 @@ class Changes:
         """The number of gaps found in this process."""
         return self._router.gaps
 
+    def checks(self) -> LayerChecks:
+        """What `db.check(table, changes)` looks for besides records: the state of this consumer."""
+        whole = WholePass(self.table, f"changes of {self.name}", partial(check, consumer=self.consumer))
+        return LayerChecks(self.table, (), (whole,))
+
     @cached_property
     def leases(self) -> Table:
         """The table that holds leases, checkpoints and dead letters; created at first use on a local engine."""
@@ -181,6 +189,15 @@ def _check_key(table: Table, handler: Handler) -> None:
             table=table.name,
             hint="Handle `modified` alone until all items have moved, or declare was= in a program without handlers.",
         )
+
+
+_CHANGES_OF: WeakKeyDictionary[Table, WeakSet[Changes]] = WeakKeyDictionary()
+"""The consumers of each table that this program has declared, as long as they are referenced."""
+
+
+def changes_of(table: Table) -> list[Changes]:
+    """The consumers of a table that this program has declared, by name; of a name that was declared anew, the last."""
+    return list({made.name: made for made in sorted(_CHANGES_OF.get(table, ()), key=lambda made: made.name)}.values())
 
 
 def _check_view(table: Table, handler: Handler) -> None:

@@ -7,27 +7,22 @@ but no version is written too, so that a late writer can't overwrite it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, TypeGuard
 
-from singletable.errors import ConditionFailed, DeclarationError, NotFound
-from singletable.expressions import Condition, Update, attr, first_name
+from singletable.errors import DeclarationError
 from singletable.flow import Consumed, Request, Response
 from singletable.flow.port import Port
 from singletable.foundation import (
     Bound,
-    Copy,
-    KeyOf,
-    Model,
+    CopyWriter,
     Moment,
     Part,
     Table,
-    copied_version,
     copies_in,
     flows,
-    model_for,
+    key_from,
     model_of,
 )
 from singletable.foundation import UpdateWrite as Write
@@ -37,18 +32,10 @@ from singletable.streams.router import Handler
 
 
 @dataclass(frozen=True)
-class CopyUpdater:
+class CopyUpdater(CopyWriter):
     """The copies of one source in one class of holders, and the pattern that finds these, or leads to them."""
 
     pattern: Bound[..., Any]
-    holder: type[Any]
-    source: type[Any]
-    copies: Sequence[Copy]
-
-    @cached_property
-    def version(self) -> Any:
-        """The attribute of the holder, as it stands for its values in conditions and updates."""
-        return copied_version(self.holder, self.source)
 
     def handlers(self) -> Iterator[Handler]:
         source, holder = model_of(self.source).type, model_of(self.holder).type
@@ -71,16 +58,16 @@ class CopyUpdater:
 
     async def holder_modified(self, port: Port, change: Modified[Any]) -> None:
         """A write of these handlers brings a new version; any other change of a copy is checked."""
-        old, new = self._known_version(change.old), self._known_version(change.new)
-        if new is None or (new == old and self._values(change.old) != self._values(change.new)):
+        old, new = self.known_version(change.old), self.known_version(change.new)
+        if new is None or (new == old and self.values(change.old) != self.values(change.new)):
             await self._check(port, change.new)
 
     # --- flows --------------------------------------------------------------------------------------------------------
     async def _check(self, port: Port, holder: Any) -> None:
-        key: Any = _key_from(self.source, holder)
+        key: Any = key_from(self.source, holder)
         source: Any = await flows.get_any(port, key.consistent())
         if source is not None:
-            await self._update(port, model_of(self.holder).key_of(holder), source, is_another=False)
+            await self.update(port, model_of(self.holder).key_of(holder), source, is_another=False)
 
     async def _write_all(self, port: Port, key: Any, *, is_another: bool = False) -> None:
         source: Any = await flows.get_any(port, key.consistent())
@@ -100,7 +87,7 @@ class CopyUpdater:
         after: Key | None = None
         while True:
             page = await flows.read_page(port, prepared, after)
-            holders = [h for h in await self._holders(port, page.items) if self._is_behind(h, source, is_another)]
+            holders = [h for h in await self._holders(port, page.items) if self.is_behind(h, source, is_another)]
             await self._update_all(port, holders, source, is_another)
             if (after := page.after) is None:
                 return
@@ -110,14 +97,14 @@ class CopyUpdater:
         own = [item for item in found if isinstance(item, self.pattern.captured.owner)]
         if self.holder is self.pattern.captured.owner:
             return own
-        return await flows.get_many(port, [_key_from(self.holder, item) for item in own], consistent=True)
+        return await flows.get_many(port, [key_from(self.holder, item) for item in own], consistent=True)
 
     async def _update_all(self, port: Port, holders: Sequence[Any], source: Any, is_another: bool) -> None:
         """Concurrently, one request each. A holder whose write is refused has changed, and is updated alone."""
         model, now = model_of(self.holder), port.now()
         writes: list[_ConditionalUpdate] = []
         for holder in holders:
-            updates, where = self._updates(source), self._condition(source, is_another)
+            updates, where = self.updates(source), self.condition(source, is_another)
             write = Write(model.key_of(holder), updates, where)
             part = write.main(holder, Moment(now, port.token()))
             assert isinstance(part, Part)
@@ -125,43 +112,7 @@ class CopyUpdater:
             writes.append(_ConditionalUpdate(action))
         held = await port.send_all(writes)
         for holder in (holder for holder, ok in zip(holders, held, strict=True) if not ok):
-            await self._update(port, model.key_of(holder), source, is_another)
-
-    async def _update(self, port: Port, key: Any, source: Any, is_another: bool) -> None:
-        try:
-            await flows.update(port, key, self._updates(source), where=self._condition(source, is_another))
-        except (ConditionFailed, NotFound):
-            return  # it has a newer copy, the same copy, or is deleted
-
-    # --- what is written ----------------------------------------------------------------------------------------------
-    def _updates(self, source: Any) -> tuple[Update, ...]:
-        values = [attr(getattr(self.holder, c.name)).set(getattr(source, c.source_name)) for c in self.copies]
-        return (*values, attr(self.version).set(_count_of(source)))
-
-    def _condition(self, source: Any, is_another: bool) -> Condition | None:
-        """The copy is of an older version, or differs from this one."""
-        if is_another:
-            return None
-        known, count = attr(self.version), _count_of(source)
-        condition = ~known.exists() | (known < count)
-        for copy in self.copies:
-            held = attr(getattr(self.holder, copy.name))
-            condition = condition | ((known == count) & (held != getattr(source, copy.source_name)))
-        return condition
-
-    def _is_behind(self, holder: Any, source: Any, is_another: bool) -> bool:
-        known, count = self._known_version(holder), _count_of(source)
-        if is_another or known is None or known < count:
-            return True
-        wanted = [getattr(source, copy.source_name) for copy in self.copies]
-        return known == count and self._values(holder) != wanted
-
-    def _values(self, holder: Any) -> list[Any]:
-        return [getattr(holder, copy.name) for copy in self.copies]
-
-    def _known_version(self, holder: Any) -> int | None:
-        found: int | None = getattr(holder, first_name(self.version), None)
-        return found
+            await self.update(port, model.key_of(holder), source, is_another)
 
 
 class _ConditionalUpdate:
@@ -197,7 +148,7 @@ def copy_updater(table: Table, pattern: Any, to: type[Any] | None = None) -> Cop
         leads_back = model_of(source).identity <= model_of(holder).by_name.keys()
         if {*names} <= model_of(source).by_name.keys() and leads_there and leads_back:
             _check_pattern(table, pattern, found)
-            return CopyUpdater(pattern, holder, source, copies_in(holder, source))
+            return CopyUpdater(holder, source, copies_in(holder, source), pattern)
     raise DeclarationError(_why_not(pattern, holder, sources), table=table.name, hint=_HINT)
 
 
@@ -228,16 +179,3 @@ def _why_not(pattern: Bound[..., Any], holder: type[Any], sources: Sequence[type
     needed = ", ".join(pattern.captured.templates[0].names) or "no attribute"
     named = " or ".join(source.__name__ for source in sources)
     return f"{pattern.captured.shown} finds holders by {needed}, which {named} does not have, or the other way round"
-
-
-def _key_from(kind: type[Any], item: Any) -> Any:
-    """The key of an entity that an item of another class names: by the attributes that both have."""
-    model: Model[Any] = model_of(kind)
-    values: Mapping[str, Any] = {name: getattr(item, name) for name in model.identity}
-    return model.key.query(KeyOf, (), dict(values))
-
-
-def _count_of(source: Any) -> int:
-    counter = model_for(source).counter
-    assert counter is not None
-    return int(getattr(source, counter.name))

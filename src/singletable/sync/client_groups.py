@@ -75,6 +75,11 @@ def declare_items(table: Table) -> None:
     group_keys(table)
 
 
+def has_items(table: Table) -> bool:
+    """Whether this program has declared the items of `Sync` in a table."""
+    return table in _declared
+
+
 def _declare(table: Table) -> GroupKeys:
     class SyncGroup(Group, table=table, type="_sync_group"):
         @system_key(table)

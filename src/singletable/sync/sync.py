@@ -33,12 +33,12 @@ from singletable.errors import (
 from singletable.failure_text import error_text
 from singletable.flow.shells import Awaiting, is_of_shell
 from singletable.flow.stop import Stop, stopping
-from singletable.foundation import Finding
+from singletable.foundation import Finding, LayerChecks
 from singletable.queues import Message, Queue, consume
 from singletable.sync.access import READ, Access, Authenticator, Authoriser, CreationRule, HttpRequest, Viewer, resolve
 from singletable.sync.apply import Applier, OnUnknown
 from singletable.sync.asgi import Afterwards, Gap, Missing, SyncApp
-from singletable.sync.check import check
+from singletable.sync.check import check, sync_checks
 from singletable.sync.client_groups import Bindings, Owner, bind_group, group_keys, known_clients
 from singletable.sync.event_loop import DocumentLocks, waiter_for_threads
 from singletable.sync.limits import Limits, Rates
@@ -134,6 +134,10 @@ class Sync:
     async def process(self, document_id: str) -> list[Outcome]:
         """Apply the document's inbox until no mutation can be applied. Returns what this call applied or rejected."""
         return await self._process(document_id)
+
+    def checks(self) -> LayerChecks:
+        """What `db.check(table, sync)` looks for besides records."""
+        return sync_checks(self._context.model.table, [self._context.model])
 
     async def check(self) -> list[Finding]:
         """Findings in the items that sync keeps of clients; [] for a sound table. Reads the whole table."""

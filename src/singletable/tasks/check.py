@@ -1,68 +1,171 @@
-"""Check: the invariants of tasks, as a flow over the whole table. It reads everything and changes nothing.
+"""Check: the invariants of tasks, a page of items at a time, and of the rows of their index. It reads only.
 
 * each task has a state, a shard and a time that its writes can produce
 * each task that waits, runs or is dead has one row in the index, and each row has such a task
 * a task with an order has its ordered item, and a lane that is held is held for such an item
 * a task's arguments fit the function of its name, and a task that was returned for lack of a function has one here
 
-An ordered item without its task is no finding: the task was cancelled, and the item is deleted when it is first.
+An ordered item without its task is no finding: the task was cancelled, and the item is deleted when it is first. What
+may be a lag of the index is looked at again after it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from singletable.errors import SingletableError
 from singletable.flow.port import Port
-from singletable.foundation import Finding, Model, model_for, model_of, ready
-from singletable.operations import Item, Key, Scan, Selection
+from singletable.foundation import (
+    Finding,
+    ItemCheck,
+    Lane,
+    LayerChecks,
+    Model,
+    PageRead,
+    Pass,
+    flows,
+    items_at,
+    model_for,
+    model_of,
+)
+from singletable.operations import Item, Query, Selection
 from singletable.operations.answers import RAW
 from singletable.tasks.calls import TaskFunction
-from singletable.tasks.due import keys_of
-from singletable.tasks.items import Lane, OrderedTask, PlainTask, State, TaskEntities, TaskItem, shard_of
+from singletable.tasks.due import rows_query
+from singletable.tasks.items import (
+    SHARDS,
+    OrderedTask,
+    PlainTask,
+    State,
+    TaskEntities,
+    TaskItem,
+    shard_of,
+)
+from singletable.tasks.items import (
+    Lane as OrderLane,
+)
 
 _PAGE = 100
+_LISTED = (State.DUE, State.DEAD)
 _Place = tuple[str, str]
+Functions = Mapping[str, TaskFunction[...]]
 
 
-async def check(port: Port, tasks: TaskEntities, functions: Mapping[str, TaskFunction[...]]) -> list[Finding]:
-    """What is not as it should be; empty for sound tasks. An index that lags may cause a finding."""
-    await ready(port, tasks.table)
-    stored = await _stored(port, tasks)
-    places = {model_for(entity).place_of(entity) for entity in stored}
-    found: list[Finding] = []
-    for entity in stored:
-        if isinstance(entity, Lane):
-            found += _of_lane(entity, places)
-        else:
-            found += [*_of_item(entity), *_of_call(functions, entity)]
-        if isinstance(entity, PlainTask):
-            found += _of_task(tasks, entity, places)
-    rows = [row for state in (State.DUE, State.DEAD) for row in await keys_of(port, tasks, state)]
-    listed = [entity for entity in stored if isinstance(entity, TaskItem) and entity.shard is not None]
-    return found + list(_of_index(tasks, listed, [(row.key.partition, row.key.low) for row in rows]))
+def task_checks(tasks: TaskEntities, functions: Functions) -> LayerChecks:
+    """What the check of a table with tasks looks for besides records."""
+    return LayerChecks(tasks.table, (TaskCheck(tasks, functions),), (TaskRows(tasks),))
 
 
-async def _stored(port: Port, tasks: TaskEntities) -> list[TaskItem | Lane]:
-    models: list[Model[Any]] = [model_of(kind) for kind in (tasks.task, tasks.ordered, tasks.lane)]
-    found: list[TaskItem | Lane] = []
-    after: Key | None = None
-    while True:
-        selection = Selection(limit=_PAGE, after=after, consistent=True)
-        page = await port.send(Scan(tasks.table.name, selection, RAW))
-        found += [entity for item in page.items if (entity := _load(models, item)) is not None]
-        after = page.after
-        if after is None:
-            return found
+async def check(port: Port, tasks: TaskEntities, functions: Functions) -> list[Finding]:
+    """What is not as it should be; empty for sound tasks."""
+    return await flows.check_layers(port, [task_checks(tasks, functions)])
 
 
-def _load(models: list[Model[Any]], item: Item) -> Any:
+class TaskCheck(ItemCheck):
+    """What is wrong with tasks. One request for each that the index must list."""
+
+    def __init__(self, tasks: TaskEntities, functions: Functions) -> None:
+        self.tasks, self.functions = tasks, functions
+
+    async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
+        stored = [(item, entity) for item in items if (entity := entity_in(self.tasks, item)) is not None]
+        wanted = [place for _, entity in stored if (place := _partner(self.tasks, entity)) is not None]
+        there = {
+            p for p, item in (await items_at(port, self.tasks.table, wanted)).items() if entity_in(self.tasks, item)
+        }
+        found: list[Finding] = []
+        for _, entity in stored:
+            if isinstance(entity, OrderLane):
+                found += _of_lane(self.tasks, entity, there)
+            else:
+                found += [*_of_item(entity), *_of_call(self.functions, entity)]
+            if isinstance(entity, PlainTask):
+                found += _of_task(self.tasks, entity, there)
+        listed = [item for item, entity in stored if isinstance(entity, TaskItem) and entity.shard is not None]
+        return found + [self._unlisted(item) for item in await self._without_row(port, listed)]
+
+    def _unlisted(self, item: Item) -> Finding:
+        return _finding(entity_in(self.tasks, item), "task.unlisted", f"{self.tasks.index} has no row of it")
+
+    async def _without_row(self, port: Port, items: Sequence[Item]) -> list[Item]:
+        missing = await _missing_rows(port, self.tasks, items)
+        if missing and port.traits.index_lag_seconds:
+            await port.sleep(port.traits.index_lag_seconds)
+            missing = await _missing_rows(port, self.tasks, missing)
+        return missing
+
+
+class TaskRows(Pass):
+    """The rows of the index: the eight partitions of each state in which tasks are listed."""
+
+    sampling = "none"
+
+    def __init__(self, tasks: TaskEntities) -> None:
+        self.tasks, self.table, self.name = tasks, tasks.table, f"tasks in {tasks.index}"
+        self.not_sampled = f"whether each row of {tasks.index} has its task"
+
+    def lanes(self, segments: int) -> int:
+        return len(_LISTED) * SHARDS
+
+    async def read(self, port: Port, lanes: Sequence[Lane]) -> list[PageRead]:
+        queries = [
+            rows_query(self.tasks, _LISTED[lane.number // SHARDS], lane.number % SHARDS, _PAGE, lane.after)
+            for lane in lanes
+        ]
+        return [PageRead(page.items, page.after) for page in await port.send_all(queries)]
+
+    async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
+        """Rows without a task when both are read again, after the usual lag of an index."""
+        alone = await self._alone(port, items)
+        if alone and port.traits.index_lag_seconds:
+            await port.sleep(port.traits.index_lag_seconds)
+        gone = {_place(self.tasks, row) for row in await _missing_rows(port, self.tasks, alone)}
+        still = await self._alone(port, [row for row in alone if _place(self.tasks, row) not in gone])
+        what = f"{self.tasks.index} has a row, and there is no such task"
+        return [Finding("task.ghost", what, "", _place(self.tasks, row)) for row in still]
+
+    async def _alone(self, port: Port, rows: Sequence[Item]) -> list[Item]:
+        own = [row for row in rows if self.tasks.model_of_type(_type(self.tasks, row)) is not None]
+        items = await items_at(port, self.table, [_place(self.tasks, row) for row in own])
+        there = {place for place, item in items.items() if entity_in(self.tasks, item) is not None}
+        return [row for row in own if _place(self.tasks, row) not in there]
+
+
+def entity_in(tasks: TaskEntities, item: Item) -> Any:
     """None for other items, and for an item that can't be read, which the records' own check reports."""
+    models: list[Model[Any]] = [model_of(kind) for kind in (tasks.task, tasks.ordered, tasks.lane)]
     try:
         return next((entity for model in models if (entity := model.load(item)) is not None), None)
     except SingletableError:
         return None
+
+
+async def _missing_rows(port: Port, tasks: TaskEntities, items: Sequence[Item]) -> list[Item]:
+    """Those of the items, or rows, that the index doesn't list where workers look: one request each."""
+    partition, sort = tasks.table.definition.index_keys(tasks.index)
+    seen = {tasks.by_wake(state, shard).partition for state in _LISTED for shard in range(SHARDS)}
+    listed = [item for item in items if sort in item and item.get(partition, {}).get("S") in seen]
+    pages = await port.send_all([_row_query(tasks, item[partition], item[sort]) for item in listed])
+    there = {_place(tasks, row) for page in pages for row in page.items}
+    return [item for item in items if _place(tasks, item) not in there]
+
+
+def _row_query(tasks: TaskEntities, partition: Any, sort: Any) -> Query[Item]:
+    """The rows of a shard that wake at one time."""
+    of_partition, of_sort = tasks.table.definition.index_keys(tasks.index)
+    names = {"#0": of_partition, "#1": of_sort}
+    selection = Selection(tasks.index, names=names, values={":0": partition, ":1": sort})
+    return Query(tasks.table.name, "#0 = :0 AND #1 = :1", selection, RAW)
+
+
+def _partner(tasks: TaskEntities, entity: TaskItem | OrderLane) -> _Place | None:
+    """The place of the ordered item that a task or a lane must have."""
+    if isinstance(entity, OrderLane):
+        return model_for(entity).place_of(entity)[0], entity.turn
+    if isinstance(entity, PlainTask) and entity.state is State.ORDERED:
+        return tasks.by_order(entity.order or "").partition, entity.turn or ""
+    return None
 
 
 def _of_item(item: TaskItem) -> Iterator[Finding]:
@@ -95,26 +198,24 @@ def _of_call(functions: Mapping[str, TaskFunction[...]], item: TaskItem) -> Iter
 
 
 def _of_task(tasks: TaskEntities, item: PlainTask, places: set[_Place]) -> Iterator[Finding]:
-    if item.state is State.ORDERED and (tasks.by_order(item.order or "").partition, item.turn) not in places:
+    if item.state is State.ORDERED and _partner(tasks, item) not in places:
         yield _finding(item, "task.no-turn", "it has an order, and no ordered task")
 
 
-def _of_lane(lane: Lane, places: set[_Place]) -> Iterator[Finding]:
-    if (model_for(lane).place_of(lane)[0], lane.turn) not in places:
+def _of_lane(tasks: TaskEntities, lane: OrderLane, places: set[_Place]) -> Iterator[Finding]:
+    if _partner(tasks, lane) not in places:
         yield _finding(lane, "task.lane", "it is held for an ordered task that is missing")
 
 
-def _of_index(tasks: TaskEntities, items: list[TaskItem], rows: list[_Place]) -> Iterator[Finding]:
-    listed = set(rows)
-    there = {model_for(item).place_of(item) for item in items}
-    for item in items:
-        if model_for(item).place_of(item) not in listed:
-            yield _finding(item, "task.unlisted", f"{tasks.index} has no row of it")
-    for place in rows:
-        if place not in there:
-            yield Finding("task.ghost", f"{tasks.index} has a row, and there is no such task", "", place)
-
-
-def _finding(entity: TaskItem | Lane, code: str, what: str) -> Finding:
+def _finding(entity: TaskItem | OrderLane, code: str, what: str) -> Finding:
     model = model_for(entity)
     return Finding(code, what, model.type, model.place_of(entity))
+
+
+def _place(tasks: TaskEntities, item: Item) -> _Place:
+    partition, sort = tasks.table.definition.key
+    return item[partition]["S"], item[sort]["S"]
+
+
+def _type(tasks: TaskEntities, item: Item) -> str:
+    return str(item.get(tasks.table.definition.type_attribute, {}).get("S", ""))

@@ -37,7 +37,7 @@ async def find(port: Port, tasks: TaskEntities, state: State, limit: int) -> lis
     One round trip of eight requests, half a read unit for each 4 KB.
     """
     await ready(port, tasks.table)
-    found = await port.send_all([_query(tasks, state, shard, limit) for shard in range(SHARDS)])
+    found = await port.send_all([rows_query(tasks, state, shard, limit) for shard in range(SHARDS)])
     candidates = [_candidate(tasks, shard, item) for shard, page in enumerate(found) for item in page.items]
     return sorted((c for c in candidates if c is not None), key=lambda c: c.wake)
 
@@ -49,7 +49,7 @@ async def keys_of(port: Port, tasks: TaskEntities, state: State, until: datetime
     wanted: dict[int, Key | None] = dict.fromkeys(range(SHARDS))
     while wanted:
         pages = await port.send_all(
-            [_query(tasks, state, shard, None, after, until) for shard, after in wanted.items()]
+            [rows_query(tasks, state, shard, None, after, until) for shard, after in wanted.items()]
         )
         for shard, page in zip(list(wanted), pages, strict=True):
             candidates += [c for item in page.items if (c := _candidate(tasks, shard, item)) is not None]
@@ -76,7 +76,7 @@ def time_of(tasks: TaskEntities, wake: str) -> datetime:
     return found
 
 
-def _query(
+def rows_query(
     tasks: TaskEntities,
     state: State,
     shard: int,

@@ -10,8 +10,9 @@ from typing import Any, ParamSpec, overload
 from weakref import WeakKeyDictionary, ref
 
 from singletable.errors import DeclarationError, InvalidRequest, InvalidValue
-from singletable.foundation import Table, Write
+from singletable.foundation import LayerChecks, Table, Write
 from singletable.tasks.calls import DEFAULT_TRIES, Backoff, Call, TaskFunction, task_function
+from singletable.tasks.check import task_checks
 from singletable.tasks.context import Done, Running, claimed_now
 from singletable.tasks.items import PlainTask, TaskEntities, task_entities
 from singletable.tasks.ordered import ScheduleName, ScheduleOrdered
@@ -85,6 +86,10 @@ class Tasks:
 
     def __repr__(self) -> str:
         return f"<Tasks of {self.table.name}: {', '.join(self.functions) or 'none'}>"
+
+    def checks(self) -> LayerChecks:
+        """What `db.check(table, tasks)` looks for besides records."""
+        return task_checks(self.entities, self.functions)
 
     @property
     def entity(self) -> type[PlainTask]:
@@ -171,9 +176,14 @@ _TASKS_OF: WeakKeyDictionary[Table, ref[Tasks]] = WeakKeyDictionary()
 """The one Tasks of each table, as long as it is referenced."""
 
 
-def _refuse_second(table: Table) -> None:
+def tasks_of(table: Table) -> Tasks | None:
+    """The Tasks of a table, if this program has declared it."""
     made = _TASKS_OF.get(table)
-    if made is not None and made() is not None:
+    return None if made is None else made()
+
+
+def _refuse_second(table: Table) -> None:
+    if tasks_of(table) is not None:
         raise DeclarationError(
             f"{table.name} has its Tasks already; workers of a second would claim tasks that it has no functions for",
             table=table.name,

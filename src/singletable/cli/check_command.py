@@ -1,0 +1,183 @@
+"""`check`: what is wrong in the tables of a module, in every layer; and `--repair`."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.status import Status
+
+from singletable.cli import output
+from singletable.cli.check_file import CheckFile, Head
+from singletable.cli.lookup import layers_of, tables_of
+from singletable.cli.session import options_anywhere, session_of
+from singletable.database import Database
+from singletable.flow import Rate, at_rate
+from singletable.foundation import Finding, Pass, Repaired, Table, flows
+from singletable.records import MOST_SEGMENTS, CheckOptions, CheckRound, RepairMode, usual_segments
+
+_SAID = {
+    "mended": "mended",
+    "mendable": "can be mended",
+    "gone": "no longer there",
+    "kept": "for a person to decide",
+    "contended": "other writers were first; check again",
+}
+
+
+class Part(click.ParamType):  # type: ignore[type-arg]  # not generic in every release of click
+    """A part of the whole: `1%`, or `0.01`."""
+
+    name = "part"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        text = str(value)
+        try:
+            part = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            part = 0.0
+        if not 0 < part < 1:
+            self.fail(f"{text} is no part of a table: say 1%, or 0.01", param, ctx)
+        return part
+
+
+@click.command()
+@click.argument("module", metavar="MODULE[:NAME]")
+@click.option("--sample", type=Part(), metavar="PART", help="Read this part of each table only, as 1% or 0.01.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Which part that is.")
+@click.option(
+    "--segments", type=click.IntRange(1, MOST_SEGMENTS), help="Parts at once: 4, or 1 on the embedded engine."
+)
+@click.option("--rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Read units a second.")
+@click.option(
+    "--to", type=click.Path(dir_okay=False, path_type=Path), help="Write findings here, and go on from there."
+)
+@click.option("--blobs", type=click.Path(exists=True, file_okay=False), help="The directory of documents' contents.")
+@click.option("--repair", is_flag=True, help="Say how each finding can be mended; with --yes, mend it.")
+@click.option("--yes", is_flag=True, help="Write the repairs.")
+@options_anywhere("json", "db")
+@click.pass_context
+def check(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> None:
+    """Find what is wrong in the tables, in every layer.
+
+    \b
+    singletable check shop.model
+    singletable check shop.model --sample 1% --rate 500
+    singletable check shop.model --to findings.jsonl
+    singletable check shop.model --repair
+
+    It looks at types, keys, index keys, guards, copies, graphs; and at the tasks, documents, clients of sync and
+    consumers that MODULE binds to its tables. It writes nothing to the table. With --to FILE findings are lines of JSON
+    in a file, and a run that was ended goes on there; --json prints such lines. --repair lists the safe repairs, and
+    --repair --yes writes them, each under the condition that nothing of what it was decided from has changed.
+
+    The exit code is 1 where there are findings that were not mended.
+    """
+    if options["yes"] and not options["repair"]:
+        raise click.UsageError("--yes writes the repairs of --repair. Say both.")
+    with session_of(ctx).connect_to_read() as db:
+        file = session_of(ctx).file
+        at = db.target.endpoint.url if file is None else str(file.resolve())
+        run = _Run(db, at, tables_of(module), as_json, options)
+        started = time.perf_counter()
+        with db.meter() as meter:
+            run.run()
+        seconds = time.perf_counter() - started
+    run.tell()
+    output.print_cost(meter, seconds)
+    if run.left:
+        ctx.exit(1)
+
+
+class _Run:
+    """One run: its passes, and where its findings go."""
+
+    def __init__(
+        self, db: Database, at: str, tables: Sequence[Table], as_json: bool, options: Mapping[str, Any]
+    ) -> None:
+        self.db, self.at, self.as_json, self.path = db, at, as_json, options["to"]
+        self.repairs: RepairMode | None = None if not options["repair"] else "mend" if options["yes"] else "list"
+        self.options = CheckOptions(options["segments"] or usual_segments(db.port), options["sample"], options["seed"])
+        self.rate = Rate(read_units=options["rate"]) if options["rate"] else None
+        self.passes, self.left_out = _passes(db, tables, options)
+        self.tables = [table.name for table in tables]
+        self.seen, self.found, self.left = 0, 0, 0
+        self.outcomes: Counter[str] = Counter()
+
+    def run(self) -> None:
+        parts = [f"{each.table.name}: {each.name}" for each in self.passes]
+        options = self.options
+        read = options.segments, options.sample, options.seed
+        head = Head(self.tables, self.at, parts, self.left_out, *read, self.repairs)
+        with (
+            CheckFile(self.path, head) if self.path is not None else nullcontext() as file,
+            Status("reading", console=output.console(stderr=True)) as status,
+        ):
+            state = None if file is None else file.state
+            if state is not None:
+                ended = "this check had ended" if state.over == len(self.passes) else "going on"
+                output.note(f"{self.path}: {ended} after {output.counted(state.seen, 'item')}")
+
+            def keep(made: CheckRound) -> None:
+                lines = [_as_data(made, finding, repaired) for finding, repaired in made.told()]
+                if file is not None:
+                    file.write(lines, made.state)
+                for line in lines:
+                    output.print_json_line(line) if self.as_json else click.echo(_as_text(line))
+                self.outcomes.update(line["repair"] for line in lines if "repair" in line)
+                status.update(f"{made.table.name}, {made.part}: {made.seen} read, {made.found} findings")
+
+            port = at_rate(self.db.port, self.rate)
+            end = self.db.run(flows.run_check(port, self.passes, options, keep, state, repairs=self.repairs))
+        self.seen, self.found, self.left = end.seen, end.found, end.left
+
+    def tell(self) -> None:
+        said = [f"{output.counted(self.seen, 'item')} read", output.counted(self.found, "finding")]
+        said += [f"{count} {_SAID[outcome]}" for outcome, count in self.outcomes.items()]
+        output.note(", ".join(said))
+        for text in self.left_out:
+            output.note(f"not checked: {text}")
+
+
+def _passes(db: Database, tables: Sequence[Table], options: Mapping[str, Any]) -> tuple[list[Pass], list[str]]:
+    """What is read of all tables, and what is not checked, in words."""
+    from singletable.documents import LocalBlobs
+
+    blobs = LocalBlobs(options["blobs"]) if options["blobs"] else None
+    passes: list[Pass] = []
+    left_out: list[str] = []
+    for table in tables:
+        layers = layers_of(table, db.target.seal, blobs)
+        own, unsure = flows.check_passes(table, layers, is_sample=options["sample"] is not None)
+        passes += own
+        left_out += [*unsure, *(text for layer in layers for text in layer.left_out)]
+    return passes, left_out
+
+
+def _as_data(made: CheckRound, finding: Finding, repaired: Repaired | None) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        "table": made.table.name,
+        "code": finding.code,
+        "type": finding.type,
+        "what": finding.what,
+        "key": list(finding.key),
+    }
+    if repaired is not None:
+        said |= {"repair": repaired.outcome, "write": repaired.what}
+    return said
+
+
+def _as_text(line: Mapping[str, Any]) -> str:
+    """`shop  index-key.stale  customer  customer#ada / customer: gsi1pk is not what its attributes make`."""
+    where = " / ".join(output.clean(text) for text in line["key"])
+    said = (
+        f"{line['table']}  {line['code']}  {output.clean(line['type']) or '-'}  {where}: {output.clean(line['what'])}"
+    )
+    if "repair" not in line:
+        return said
+    return f"{said}\n    {_SAID[line['repair']]}{': ' if line['write'] else ''}{output.clean(line['write'])}"

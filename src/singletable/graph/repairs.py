@@ -1,0 +1,145 @@
+"""Repairs of a graph: an edge set that disagrees with its edges, and an edge of which a node is missing.
+
+An edge set is written on condition that the node's sets and counters are as they were read, and each edge that they
+disagree about is as it was read, or absent still. Every link, relink and unlink changes one of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from singletable.errors import TransactionCancelled
+from singletable.expressions import AttributeChange, Condition, Stored
+from singletable.flow.port import Port
+from singletable.foundation import (
+    GuardedWrite,
+    KeyOf,
+    Repair,
+    Table,
+    check_if,
+    commit,
+    is_absent,
+    is_type,
+    model_of,
+    update_if,
+    value_as_read,
+)
+from singletable.graph.edge_items import counter_of, edge_moved, is_as_read, listing_of
+from singletable.graph.edges import Edge, edge_types, is_edge
+from singletable.graph.full_scan import ends_of, entity_at, fetch
+from singletable.graph.members import form_of
+from singletable.graph.node_edges import Edges, count_in, edges_of, members_in
+from singletable.graph.nodes import EDGE_SETS, OVERFLOW, TOMBSTONE, Node
+from singletable.graph.sweep import remove_orphan
+from singletable.operations import Item
+
+_AT_ONCE = 90
+"""Edges of a transaction, which has 100 items with the node. What is left is written next."""
+
+
+async def repair_of_edge(port: Port, table: Table, edge: Any) -> Repair | None:
+    """Delete an edge on condition that it is as it was read, and its node missing still."""
+    if not is_edge(edge):
+        return None
+    there = await fetch(port, table, ends_of(edge))
+    missing = [end for end in (edge.source, edge.target) if (end.partition, end.low) not in there]
+    if not missing:
+        return None
+
+    async def apply(port: Port) -> bool:
+        return bool(await remove_orphan(port, edge, missing))
+
+    return Repair("delete the edge, as a node that it joins is missing", apply)
+
+
+async def repair_of_set(port: Port, table: Table, node: Node, item: Item) -> Repair | None:
+    """None where a member of the set is of no edge type that this program knows."""
+    source = item[table.definition.key[0]]["S"]
+    edges = (await edges_of(port, table, [source]))[source]
+    said, real = members_in(item), {member for members in edges.listed.values() for member in members}
+    wrong = sorted(said ^ real)[:_AT_ONCE]
+    keys = {member: key for member in wrong if (key := _edge_key(table, source, member)) is not None}
+    if len(keys) < len(wrong):
+        return None
+    by_place = {(key.partition, key.low): key for key in keys.values()}
+    stored = {place: entity_at(table, each) for place, each in (await fetch(port, table, by_place)).items()}
+    known = [(key, stored.get(place)) for place, key in by_place.items()]
+    is_same = all(
+        (_member_of(stored.get((k.partition, k.low))) == member) == (member in real) for member, k in keys.items()
+    )
+    wanted = (said | {member for member in wrong if member in real}) - {member for member in wrong if member in said}
+    changes = _changes(table, item, wanted, edges)
+
+    async def apply(port: Port) -> bool:
+        return is_same and bool(changes) and await _write(port, table, node, item, changes, known)
+
+    what = f"write the edge set anew: {len(wrong)} members, and its numbers" if wrong else "write the numbers of edges"
+    return Repair(what, apply)
+
+
+def _changes(table: Table, item: Item, wanted: set[str], edges: Edges) -> list[AttributeChange]:
+    """What of the node's sets, counters and overflow has to be another."""
+    found: list[AttributeChange] = []
+    for half in EDGE_SETS:
+        members = sorted(text for name, _, text in (each.partition(" ") for each in wanted) if name == half)
+        if set(members) != set(item.get(half, {}).get("SS", ())):
+            found.append(AttributeChange(half, {"SS": members} if members else None))
+    for edge in _mirrored(table):
+        count = len(edges.listed.get(model_of(edge).type, ()))
+        if count_in(item, edge) != count:
+            found.append(AttributeChange(counter_of(edge), {"N": str(count)}))
+    overflow = set(item.get(OVERFLOW, {}).get("SS", ()))
+    if not edges.unlisted <= overflow:
+        found.append(AttributeChange(OVERFLOW, {"SS": sorted(overflow | edges.unlisted)}))
+    return found
+
+
+async def _write(
+    port: Port,
+    table: Table,
+    node: Node,
+    item: Item,
+    changes: list[AttributeChange],
+    known: Sequence[tuple[KeyOf[Any], Edge[Any, Any] | None]],
+) -> bool:
+    key = model_of(type(node)).key_of(node)
+    held = is_type(key.model) & Condition("attribute_not_exists", (Stored(TOMBSTONE),))
+    for name in (*EDGE_SETS, OVERFLOW, *(counter_of(edge) for edge in _mirrored(table))):
+        held = held & value_as_read(name, item)
+    writes = [GuardedWrite(key, update_if(key, changes, held), "repair", _moved)]
+    for edge_key, edge in known:
+        condition = is_absent(edge_key.model) if edge is None else is_as_read(listing_of(edge))
+        writes.append(GuardedWrite(edge_key, check_if(edge_key, condition), "repair", _moved))
+    try:
+        await commit(port, writes, needed_by="a repair")
+    except TransactionCancelled:
+        return False
+    return True
+
+
+def _edge_key(table: Table, source: str, member: str) -> KeyOf[Any] | None:
+    """The key of the edge that a member stands for; None where no class here has such members."""
+    text = member.partition(" ")[2]
+    for edge in _mirrored(table):
+        for target, *_ in form_of(edge).parts([text]):
+            model = model_of(edge)
+            sort = f"{model.type}-{target}"
+            return KeyOf((edge,), model.key, source, sort, sort, 2)
+    return None
+
+
+def _member_of(edge: Edge[Any, Any] | None) -> str:
+    """The half and the member that an edge has; empty where it has none."""
+    if edge is None:
+        return ""
+    listing = listing_of(edge)
+    return f"{listing.attribute} {listing.member}" if listing.listed else ""
+
+
+def _mirrored(table: Table) -> list[type[Edge[Any, Any]]]:
+    return [edge for edge in edge_types(table) if edge.__mirrors__ is not None]
+
+
+def _moved(key: KeyOf[Any], verb: str) -> Any:
+    return edge_moved(key.model, key, verb, {})

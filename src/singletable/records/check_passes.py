@@ -1,0 +1,249 @@
+"""What a check reads: passes over a table, over an index, or over what a layer keeps elsewhere.
+
+Each pass is read in lanes, a page of each at a time. A page's findings depend on that page and on the items that it
+names, so nothing is kept in memory between two pages but the positions and a few counts.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from msgspec import Struct
+
+from singletable.flow.port import Port
+from singletable.operations import MAX_BATCH_GET, BatchGetItem, Item, Key, Scan, Selection
+from singletable.operations.answers import RAW
+from singletable.records.findings import Finding
+from singletable.schema.table import Table
+
+Place = tuple[str, str]
+"""The two texts of an item's primary key."""
+PAGE = 1_000
+"""Most items of a lane between two checkpoints; a page of 1 MB may hold fewer."""
+
+
+class Lane(Struct, frozen=True):
+    """One of the disjoint parts of a pass, and the key after which it goes on."""
+
+    number: int
+    of: int
+    position: dict[str, str] | None = None
+
+    @property
+    def after(self) -> Key | None:
+        return None if self.position is None else {name: {"S": text} for name, text in self.position.items()}
+
+    def moved(self, after: Key) -> Lane:
+        return Lane(self.number, self.of, {name: value["S"] for name, value in after.items()})
+
+
+class PageRead(Struct, frozen=True):
+    """The items of one page of a lane, and the key after which the next begins; None at the lane's end."""
+
+    items: Sequence[Item]
+    after: Key | None
+
+
+@dataclass(frozen=True)
+class Repair:
+    """A write that mends a finding, conditional on everything that it was decided from."""
+
+    what: str
+    """What is written, without values."""
+    apply: Callable[[Port], Awaitable[bool]]
+    """Sends it; False where an item is no longer as it was read."""
+
+
+class Found(Struct, frozen=True):
+    """A finding that is still there, and its repair; None where a person has to decide."""
+
+    repair: Repair | None
+
+
+class ItemCheck(ABC):
+    """What one layer finds wrong with a page of items."""
+
+    repairs: frozenset[str] = frozenset()
+    """The codes of findings that may have a repair."""
+    looks_twice: bool = False
+    """Whether `findings` has looked again at what it returns. Else that is done for it, item by item."""
+    page: int = PAGE
+    """Most items at once: fewer where one may take many requests."""
+
+    @abstractmethod
+    async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
+        """The findings of these items. What they name is read consistently."""
+
+    def counted(self, items: Sequence[Item]) -> Mapping[str, int]:
+        """What a later pass compares with: numbers that are added up over the pages."""
+        return {}
+
+    async def repair(self, port: Port, item: Item, finding: Finding) -> Repair | None:
+        """The repair of a finding of an item as it was just read; None where a person has to decide."""
+        return None
+
+
+class Pass(ABC):
+    """One reading of everything of a kind."""
+
+    table: Table
+    name: str
+    sampling: Literal["parts", "whole", "none"] = "parts"
+    """How a sample reads it: some parts of a scan; all, as it is small; or not at all, as a part tells nothing."""
+    not_sampled: str = ""
+    """What a sample can't tell, in words; empty where it tells everything."""
+
+    def lanes(self, segments: int) -> int:
+        """The number of disjoint parts."""
+        return segments
+
+    @abstractmethod
+    async def read(self, port: Port, lanes: Sequence[Lane]) -> list[PageRead]:
+        """The next page of each lane: one round trip."""
+
+    async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
+        return []
+
+    def counted(self, items: Sequence[Item]) -> Mapping[str, int]:
+        return {}
+
+    async def end(self, port: Port, counts: Mapping[str, int]) -> list[Finding]:
+        """What is known when all has been read. Not called for a sample."""
+        return []
+
+
+class Layer(Protocol):
+    """What a check can be given besides a table: `Tasks`, `Changes`, `Documents(db, Kind)`, `Sync`."""
+
+    def checks(self) -> LayerChecks: ...
+
+
+class LayerChecks(Struct, frozen=True):
+    """What a layer adds to the check of its table."""
+
+    table: Table
+    items: tuple[ItemCheck, ...] = ()
+    passes: tuple[Pass, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """What can't be checked here, in words."""
+
+    def checks(self) -> LayerChecks:
+        return self
+
+
+async def scan_pages(
+    port: Port, table: Table, lanes: Sequence[Lane], index: str | None = None, page: int = PAGE
+) -> list[PageRead]:
+    """The next page of each segment of a parallel scan; of the table itself consistently."""
+    limit = min(page, port.traits.scan_page_limit or page)
+    scans = [
+        Scan(
+            table.name,
+            Selection(index, limit=limit, after=lane.after, consistent=index is None),
+            RAW,
+            lane.number,
+            lane.of,
+        )
+        for lane in lanes
+    ]
+    return [PageRead(page.items, page.after) for page in await port.send_all(scans)]
+
+
+async def items_at(port: Port, table: Table, places: Iterable[Place]) -> dict[Place, Item]:
+    """Those of the items that are there, read consistently, 100 in a request, 1,600 in a round trip."""
+    partition, sort = table.definition.key
+    keys: list[Key] = [{partition: {"S": p}, sort: {"S": s}} for p, s in dict.fromkeys(places)]
+    found: dict[Place, Item] = {}
+    while keys:
+        parts = [keys[i : i + MAX_BATCH_GET] for i in range(0, len(keys), MAX_BATCH_GET)]
+        answers = await port.send_all([BatchGetItem(table.name, part, RAW, consistent=True) for part in parts])
+        found |= {place_in(table, item): item for answer in answers for item in answer.items}
+        keys = [key for answer in answers for key in answer.rest]
+    return found
+
+
+def place_in(table: Table, item: Item | Key) -> Place:
+    partition, sort = table.definition.key
+    return item[partition]["S"], item[sort]["S"]
+
+
+def type_in(table: Table, item: Item) -> str:
+    """The stored type of an item; empty where it has none."""
+    return str(item.get(table.definition.type_attribute, {}).get("S", ""))
+
+
+class ItemPass(Pass):
+    """All items of a table, for the checks of records and of every layer at once."""
+
+    name = "items"
+
+    def __init__(self, table: Table, checks: Sequence[ItemCheck]) -> None:
+        self.table, self.checks = table, tuple(checks)
+        self.repairs = frozenset(code for check in checks for code in check.repairs)
+
+    async def read(self, port: Port, lanes: Sequence[Lane]) -> list[PageRead]:
+        return await scan_pages(port, self.table, lanes, page=min(check.page for check in self.checks))
+
+    async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
+        told = [finding for check in self.checks for finding in await self._twice(port, check, items)]
+        return list(dict.fromkeys(told))
+
+    async def _twice(self, port: Port, check: ItemCheck, items: Sequence[Item]) -> list[Finding]:
+        """What is found twice: an item with findings is read again, so that a write in between is no finding."""
+        found = await check.findings(port, items)
+        if not found or check.looks_twice:
+            return found
+        again = await items_at(port, self.table, [finding.key for finding in found])
+        still = Counter((each.code, each.key) for each in await check.findings(port, list(again.values())))
+        return [finding for finding in found if still[finding.code, finding.key]]
+
+    def counted(self, items: Sequence[Item]) -> Mapping[str, int]:
+        return sum((Counter(check.counted(items)) for check in self.checks), Counter[str]())
+
+    async def find_again(self, port: Port, item: Item, finding: Finding) -> Found | None:
+        """The repair of a finding of an item as it is now; None where there is no such finding any more."""
+        for check in self.checks:
+            if finding.code in check.repairs:
+                told = await check.findings(port, [item])
+                if any((each.code, each.key) == (finding.code, finding.key) for each in told):
+                    return Found(await check.repair(port, item, finding))
+        return None
+
+
+class WholePass(Pass):
+    """What is small, and is checked in one go."""
+
+    sampling = "whole"
+
+    def __init__(self, table: Table, name: str, check: Callable[[Port], Awaitable[list[Finding]]]) -> None:
+        self.table, self.name, self._check = table, name, check
+
+    def lanes(self, segments: int) -> int:
+        return 1
+
+    async def read(self, port: Port, lanes: Sequence[Lane]) -> list[PageRead]:
+        return [PageRead((), None) for _ in lanes]
+
+    async def end(self, port: Port, counts: Mapping[str, int]) -> list[Finding]:
+        return await self._check(port)
+
+
+def passes_of(table: Table, records: ItemCheck, layers: Sequence[Layer]) -> list[Pass]:
+    """The passes of a table's check: all items once, then what the layers read besides."""
+    parts: list[Any] = [table.checks(), *(layer.checks() for layer in layers)]
+    found = [part for part in parts if part is not None]
+    return [
+        ItemPass(table, [records, *(check for part in found for check in part.items)]),
+        *(each for part in found for each in part.passes),
+    ]
+
+
+def layer_passes(layers: Sequence[Layer]) -> list[Pass]:
+    """The passes of layers alone."""
+    parts = [layer.checks() for layer in layers]
+    own: list[Pass] = [ItemPass(part.table, part.items) for part in parts if part.items]
+    return [*own, *(each for part in parts for each in part.passes)]

@@ -1,0 +1,198 @@
+"""The run of a check: its passes one after the other, a page of each lane at a time, from wherever it was ended.
+
+A check writes nothing. How far it has come is a value, which the caller of a round may keep, and begin from again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from singletable.errors import InvalidRequest, Throttled
+from singletable.flow.port import FAN_OUT, Port
+from singletable.records.check_passes import ItemPass, Lane, Pass
+from singletable.records.findings import Finding, Repaired
+from singletable.records.first_use import ready
+from singletable.records.repairs import repair
+from singletable.schema.table import Table
+
+MOST_SEGMENTS = 16
+MOST_PARTS = 1_000_000
+"""DynamoDB's own limit of the parts of a scan."""
+_TRIES = 20
+_LONGEST_WAIT_SECONDS = 30.0
+
+
+class CheckState(Struct, frozen=True):
+    """How far a check has come."""
+
+    over: int = 0
+    """Passes that are over."""
+    lanes: tuple[Lane, ...] | None = None
+    """The lanes of the next pass that are not over; None where it has not begun."""
+    counts: dict[str, int] = {}
+    seen: int = 0
+    """Items and rows that were read."""
+    found: int = 0
+    left: int = 0
+    """Findings that were not mended."""
+
+
+class CheckRound(Struct, frozen=True):
+    """One round of a check: its findings, and how far the check has come with it."""
+
+    table: Table
+    part: str
+    """The pass, as "items" or "index gsi1"."""
+    findings: list[Finding]
+    state: CheckState
+    repaired: list[Repaired] | None = None
+    """What became of each finding; None where repairs are not asked for."""
+
+    @property
+    def seen(self) -> int:
+        return self.state.seen
+
+    @property
+    def found(self) -> int:
+        return self.state.found
+
+    def told(self) -> Sequence[tuple[Finding, Repaired | None]]:
+        """Each finding, with what became of it."""
+        repaired = self.repaired if self.repaired is not None else [None] * len(self.findings)
+        return list(zip(self.findings, repaired, strict=True))
+
+
+def usual_segments(port: Port) -> int:
+    """How many parts of a table are read at once. An engine that serves one request at a time looks through the whole
+    table for a part of it."""
+    return 4 if port.traits.scan_page_limit is None else 1
+
+
+RepairMode = Literal["list", "mend"]
+OnRound = Callable[[CheckRound], object]
+
+
+class CheckOptions(Struct, frozen=True):
+    """How much is read, and how much of it at once. InvalidRequest for what can't be."""
+
+    segments: int = 4
+    sample: float | None = None
+    """The part of each table that is read, above 0 and below 1; None for all of it."""
+    seed: int = 0
+    """Which part that is."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.segments <= MOST_SEGMENTS:
+            raise InvalidRequest(f"a check has 1 to {MOST_SEGMENTS} segments, not {self.segments}")
+        if self.sample is not None and not 0 < self.sample < 1:
+            raise InvalidRequest(
+                f"a sample of {self.sample}: it is a part of the table, above 0 and below 1", hint="As in sample=0.01."
+            )
+
+
+async def run_check(
+    port: Port,
+    passes: Sequence[Pass],
+    options: CheckOptions,
+    on_round: OnRound,
+    state: CheckState | None = None,
+    repairs: RepairMode | None = None,
+) -> CheckState:
+    """Run the passes, from a state of an earlier run with the same passes and options. Calls `on_round` after each
+    round trip of pages, with what was found in them. A round that the service throttles is read again after a wait."""
+    state = state or CheckState()
+    for table in {each.table.name: each.table for each in passes[state.over :]}.values():
+        await ready(port, table)
+    while state.over < len(passes):
+        made = await _patiently(port, passes, options, state)
+        if repairs is not None:
+            made = await _repaired(port, passes[state.over], made, repairs)
+        state = made.state
+        on_round(made)
+    return state
+
+
+async def _repaired(port: Port, current: Pass, made: CheckRound, mode: RepairMode) -> CheckRound:
+    """The round, with what became of its findings. What is mended is no longer left."""
+    done = [Repaired(finding, "kept") for finding in made.findings]
+    if isinstance(current, ItemPass):
+        done = await repair(port, current, made.findings, dry_run=mode == "list")
+    mended = sum(each.outcome in ("mended", "gone") for each in done)
+    return replace(made, repaired=done, state=replace(made.state, left=made.state.left - mended))
+
+
+async def _patiently(port: Port, passes: Sequence[Pass], options: CheckOptions, state: CheckState) -> CheckRound:
+    for tried in range(_TRIES):
+        try:
+            return await _round(port, passes, options, state)
+        except Throttled:
+            if tried == _TRIES - 1:
+                raise
+            await port.sleep(min(_LONGEST_WAIT_SECONDS, 2.0**tried) * port.random())
+    raise AssertionError
+
+
+async def _round(port: Port, passes: Sequence[Pass], options: CheckOptions, state: CheckState) -> CheckRound:
+    current = passes[state.over]
+    lanes = _begun(current, options, state.over) if state.lanes is None else state.lanes
+    now, rest = lanes[: options.segments], lanes[options.segments :]
+    pages = await current.read(port, now)
+    items = [item for page in pages for item in page.items]
+    found = await current.findings(port, items) if items else []
+    counts = dict(Counter(state.counts) + Counter(current.counted(items)))
+    moved = tuple(lane.moved(page.after) for lane, page in zip(now, pages, strict=True) if page.after is not None)
+    if not (moved or rest) and (options.sample is None or current.sampling == "whole"):
+        found += await current.end(port, counts)
+    made = replace(
+        state,
+        over=state.over + (not (moved or rest)),
+        lanes=(*moved, *rest) or None,
+        counts=counts,
+        seen=state.seen + len(items),
+        found=state.found + len(found),
+        left=state.left + len(found),
+    )
+    return CheckRound(current.table, current.name, found, made)
+
+
+def _begun(current: Pass, options: CheckOptions, number: int) -> tuple[Lane, ...]:
+    """The lanes of a pass; of a sample, parts of a scan in so many that 16 of them are the sample."""
+    if options.sample is None or current.sampling == "whole":
+        count = current.lanes(options.segments)
+        return tuple(Lane(n, count) for n in range(count))
+    count = min(MOST_PARTS, round(FAN_OUT / options.sample))
+    chosen = max(1, round(count * options.sample))
+    return tuple(Lane(n, count) for n in sorted(Random(f"{options.seed}/{number}").sample(range(count), chosen)))
+
+
+def sampled(passes: Sequence[Pass]) -> tuple[list[Pass], list[str]]:
+    """The passes that a sample reads, and what it can't tell, in words."""
+    unsure = [each.not_sampled for each in passes if each.not_sampled]
+    return [each for each in passes if each.sampling != "none"], unsure
+
+
+async def collect(
+    port: Port,
+    passes: Sequence[Pass],
+    segments: int | None = None,
+    sample: float | None = None,
+    seed: int = 0,
+    progress: OnRound | None = None,
+) -> list[Finding]:
+    """The findings of a check, all of them."""
+    found: list[Finding] = []
+
+    def keep(made: CheckRound) -> None:
+        found.extend(made.findings)
+        if progress is not None:
+            progress(made)
+
+    options = CheckOptions(usual_segments(port) if segments is None else segments, sample, seed)
+    await run_check(port, passes if sample is None else sampled(passes)[0], options, keep)
+    return found

@@ -1,0 +1,92 @@
+"""A copy of another entity's attribute, and the write that brings it up to date, conditional on the copy's version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+from singletable.errors import ConditionFailed, NotFound
+from singletable.expressions import Condition, Update, attr, first_name
+from singletable.flow.port import Port
+from singletable.records.send import update
+from singletable.schema.copies import Copy, copied_version, copies_in
+from singletable.schema.models import Model, model_for, model_of
+from singletable.schema.patterns import KeyOf
+
+
+@dataclass(frozen=True)
+class CopyWriter:
+    """The copies of one source in one class of holders."""
+
+    holder: type[Any]
+    source: type[Any]
+    copies: Sequence[Copy]
+
+    @cached_property
+    def version(self) -> Any:
+        """The attribute of the holder, as it stands for its values in conditions and updates."""
+        return copied_version(self.holder, self.source)
+
+    async def update(self, port: Port, key: Any, source: Any, is_another: bool) -> bool:
+        """Whether the copy was written: not where it is newer, or right, or its holder is deleted."""
+        try:
+            await update(port, key, self.updates(source), where=self.condition(source, is_another))
+        except (ConditionFailed, NotFound):
+            return False
+        return True
+
+    def updates(self, source: Any) -> tuple[Update, ...]:
+        values = [attr(getattr(self.holder, c.name)).set(getattr(source, c.source_name)) for c in self.copies]
+        return (*values, attr(self.version).set(count_of(source)))
+
+    def condition(self, source: Any, is_another: bool) -> Condition | None:
+        """The copy is of an older version, or differs from this one."""
+        if is_another:
+            return None
+        known, count = attr(self.version), count_of(source)
+        condition = ~known.exists() | (known < count)
+        for copy in self.copies:
+            held = attr(getattr(self.holder, copy.name))
+            condition = condition | ((known == count) & (held != getattr(source, copy.source_name)))
+        return condition
+
+    def is_behind(self, holder: Any, source: Any, is_another: bool) -> bool:
+        known, count = self.known_version(holder), count_of(source)
+        if is_another or known is None or known < count:
+            return True
+        return known == count and self.differs(holder, source)
+
+    def differs(self, holder: Any, source: Any) -> bool:
+        """Whether a copy is not what its source has."""
+        return self.values(holder) != [getattr(source, copy.source_name) for copy in self.copies]
+
+    def values(self, holder: Any) -> list[Any]:
+        return [getattr(holder, copy.name) for copy in self.copies]
+
+    def known_version(self, holder: Any) -> int | None:
+        found: int | None = getattr(holder, first_name(self.version), None)
+        return found
+
+
+@cache
+def copies_of(model: Model[Any]) -> tuple[CopyWriter, ...]:
+    """The copies of a class whose sources are named by its own attributes, by their source."""
+    sources = dict.fromkeys(copy.source for copy in copies_in(model.kind))
+    found = [CopyWriter(model.kind, source, copies_in(model.kind, source)) for source in sources]
+    return tuple(writer for writer in found if model_of(writer.source).identity <= model.by_name.keys())
+
+
+def key_from(kind: type[Any], item: Any) -> Any:
+    """The key of an entity that an item of another class names: by the attributes that both have."""
+    model: Model[Any] = model_of(kind)
+    values: Mapping[str, Any] = {name: getattr(item, name) for name in model.identity}
+    return model.key.query(KeyOf, (), dict(values))
+
+
+def count_of(source: Any) -> int:
+    """The version of a source: how often it was written."""
+    counter = model_for(source).counter
+    assert counter is not None
+    return int(getattr(source, counter.name))

@@ -1,0 +1,37 @@
+"""A finding: one violation of an invariant, as every layer's check reports it; and what became of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from msgspec import Struct
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One violation of an invariant. `key` is the item's key, for a program; the text doesn't contain it."""
+
+    code: str
+    what: str
+    type: str
+    key: tuple[str, str]
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.type or 'an item'}: {self.what}"
+
+
+Outcome = Literal["mended", "mendable", "gone", "kept", "contended"]
+
+
+class Repaired(Struct, frozen=True):
+    """What became of a finding.
+
+    `mended`: it was written, and the finding is gone. `mendable`: it would be written. `gone`: there is no such finding
+    any more. `kept`: a person has to decide. `contended`: other writers were first, each of 20 times.
+    """
+
+    finding: Finding
+    outcome: Outcome
+    what: str = ""
+    """What was written, or would be, without values."""

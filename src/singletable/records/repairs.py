@@ -1,0 +1,209 @@
+"""Repairs: the writes that mend findings, each conditional on everything that it was decided from.
+
+A finding is looked at again before its repair and after it. An item that a program changed meanwhile is decided again,
+so a concurrent write is never overwritten; what takes a decision of a person is left as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from msgspec.structs import replace
+
+from singletable.errors import Conflict, SingletableError, Throttled, TransactionCancelled
+from singletable.flow.port import Port
+from singletable.operations import Item, Refused
+from singletable.records.check_passes import ItemPass, Place, Repair, items_at, place_in, type_in
+from singletable.records.conditions import is_absent, is_schema, is_type
+from singletable.records.copies import CopyWriter, copies_of, key_from
+from singletable.records.findings import Finding, Repaired
+from singletable.records.guarded_write import GuardedWrite, check_if, delete_if
+from singletable.records.transactions import commit
+from singletable.records.unique_guards import Claim, guard_actions
+from singletable.records.upgrade import refresh_keys, value_as_read
+from singletable.schema.guard_items import guard_key, guards_of
+from singletable.schema.models import Model, model_of
+from singletable.schema.patterns import KeyOf
+from singletable.schema.table import OWNER, OWNER_SORT, Table
+
+_TRIES = 20
+_LONGEST_WAIT_SECONDS = 30.0
+
+
+async def repair(port: Port, items: ItemPass, findings: Sequence[Finding], *, dry_run: bool = False) -> list[Repaired]:
+    """Mend the findings of a table's items that have a safe repair, one after the other.
+
+    Each takes a read of its item and of what it names, the write, and the same read again.
+    """
+    done: dict[tuple[str, Place], Repaired] = {}
+    written: dict[Place, str] = {}
+    for finding in findings:
+        if (finding.code, finding.key) not in done:
+            made = await _patiently(port, items, finding, dry_run)
+            if made.outcome == "mended":
+                written[finding.key] = made.what
+            elif made.outcome == "gone" and finding.key in written:  # with another finding of the same item
+                made = Repaired(finding, "mended", written[finding.key])
+            done[finding.code, finding.key] = made
+    return [replace(done[finding.code, finding.key], finding=finding) for finding in findings]
+
+
+async def _patiently(port: Port, items: ItemPass, finding: Finding, dry_run: bool) -> Repaired:
+    """Also in a table that is throttled for a while: every one of these writes may be sent again."""
+    for tried in range(_TRIES):
+        try:
+            return await _one(port, items, finding, dry_run)
+        except Throttled:
+            if tried == _TRIES - 1:
+                raise
+            await port.sleep(min(_LONGEST_WAIT_SECONDS, 2.0**tried) * port.random())
+    raise AssertionError
+
+
+async def _one(port: Port, items: ItemPass, finding: Finding, dry_run: bool) -> Repaired:
+    if finding.code not in items.repairs:
+        return Repaired(finding, "kept")
+    written = ""
+    for _ in range(_TRIES):
+        stored = (await items_at(port, items.table, [finding.key])).get(finding.key)
+        again = None if stored is None else await items.find_again(port, stored, finding)
+        if again is None:
+            return Repaired(finding, "mended" if written else "gone", written)
+        mend = again.repair
+        if mend is None:
+            return Repaired(finding, "kept")
+        if dry_run:
+            return Repaired(finding, "mendable", mend.what)
+        if await mend.apply(port):
+            written = mend.what
+    return Repaired(finding, "contended", written)
+
+
+# --- the repairs of records -------------------------------------------------------------------------------------------
+async def repair_of_record(port: Port, table: Table, item: Item, finding: Finding) -> Repair | None:
+    model = table.model_of_type(type_in(table, item))
+    if finding.code == "guard.orphan":
+        return await _without_guard(port, table, item)
+    if model is None:
+        return None
+    with suppress(SingletableError):  # what can't be read, or written in its form, is for people
+        if finding.code == "index-key.stale":
+            return _with_keys(model, item)
+        if finding.code == "guard.missing":
+            return await _with_guard(port, model, item)
+        if finding.code == "copy.behind":
+            return await _with_copies(port, model, item)
+    return None
+
+
+def _with_keys(model: Model[Any], item: Item) -> Repair | None:
+    update = refresh_keys(model, item)
+    if update is None:
+        return None
+
+    async def apply(port: Port) -> bool:
+        try:
+            await port.send(update)
+        except Refused:
+            return False
+        return True
+
+    return Repair("write the index keys that its attributes make", apply)
+
+
+async def _with_guard(port: Port, model: Model[Any], item: Item) -> Repair | None:
+    """Of the first unique value without a guard. A guard that another item holds stays its."""
+    entity: Any = model.load(item)
+    if entity is None or model.version_of(item) != model.version:
+        return None
+    if model.place_of(entity) != place_in(model.table, item):  # it moves to another key, and its guard with it
+        return None
+    values = {each: value for each in model.uniques if (value := getattr(entity, each.name)) is not None}
+    keys = {each: guard_key(model, each.name, value) for each, value in values.items()}
+    guards = await items_at(port, model.table, [(key.partition, key.low) for key in keys.values()])
+    missing = [each for each, key in keys.items() if (key.partition, key.low) not in guards]
+    if not missing:
+        return None
+    unique, owner = missing[0], model.key_of(entity)
+    expires = item.get(model.table.ttl_name) if model.expires is not None else None
+    claim = Claim(model, unique, owner, None, values[unique], expires)
+    ((_, put, _),) = guard_actions([claim], port.now())
+    held = is_type(model) & is_schema(model) & value_as_read(unique.stored, item)
+    if model.expires is not None:
+        held = held & value_as_read(model.table.ttl_name, item)
+    writes = [_part(owner, check_if(owner, held)), _part(keys[unique], put)]
+    return Repair(f"put the guard of {unique.stored}, which no item has", _transaction(writes))
+
+
+async def _without_guard(port: Port, table: Table, item: Item) -> Repair | None:
+    """Not where this program can't tell whether the owner has the value: of an unknown class, or another version."""
+    guards: Model[Any] = model_of(guards_of(table))
+    guard: Any = guards.load(item)
+    if guard is None:
+        return None
+    model = table.model_of_type(guard.type)
+    unique = None if model is None else next((each for each in model.uniques if each.name == guard.attribute), None)
+    if model is None or unique is None:
+        return None
+    place = (guard.owner, guard.owner_sort)
+    owner = (await items_at(port, table, [place])).get(place)
+    if owner is None:
+        held = is_absent(model)
+    elif model.is_mine(owner) and model.version_of(owner) == model.version:
+        held = is_type(model) & is_schema(model) & value_as_read(unique.stored, owner)
+    else:
+        return None
+    key, as_read = guards.key_of(guard), value_as_read(OWNER, item) & value_as_read(OWNER_SORT, item)
+    owner_key = _key_at(model, place)
+    writes = [_part(owner_key, check_if(owner_key, held)), _part(key, delete_if(key, as_read))]
+    return Repair(f"delete the guard, whose {model.type} is gone or has another {unique.stored}", _transaction(writes))
+
+
+async def _with_copies(port: Port, model: Model[Any], item: Item) -> Repair | None:
+    holder: Any = model.load(item)
+    for writer in copies_of(model):
+        source = await _source_of(port, writer, holder)
+        if source is not None and writer.differs(holder, source) and writer.is_behind(holder, source, False):
+            return Repair(f"write what its {writer.source.__name__} has now", _copy(model, holder, writer, source))
+    return None
+
+
+def _copy(model: Model[Any], holder: Any, writer: CopyWriter, source: Any) -> Any:
+    async def apply(port: Port) -> bool:
+        return await writer.update(port, model.key_of(holder), source, False)
+
+    return apply
+
+
+async def _source_of(port: Port, writer: CopyWriter, holder: Any) -> Any:
+    """The entity that a holder copies from; None where it is missing."""
+    model, key = model_of(writer.source), key_from(writer.source, holder)
+    place = (key.partition, key.low)
+    stored = (await items_at(port, model.table, [place])).get(place)
+    return None if stored is None else model.load(stored)
+
+
+def _transaction(writes: Sequence[GuardedWrite]) -> Any:
+    async def apply(port: Port) -> bool:
+        try:
+            await commit(port, writes, needed_by="a repair")
+        except TransactionCancelled:
+            return False
+        return True
+
+    return apply
+
+
+def _part(key: KeyOf[Any], action: Any) -> GuardedWrite:
+    return GuardedWrite(key, action, "repair", changed)
+
+
+def changed(key: KeyOf[Any], verb: str) -> Conflict:
+    """The refusal of a repair's part: the item is decided again."""
+    return Conflict("it was changed since it was read", key=key, table=key.model.table.name, operation=verb)
+
+
+def _key_at(model: Model[Any], place: Place) -> KeyOf[Any]:
+    return KeyOf((model.kind,), model.key, place[0], place[1], place[1], len(model.key.templates[1].parts))

@@ -1,0 +1,53 @@
+"""A check of a big table: a sample of a million, killed and resumed, finds in proportion; memory does not grow."""
+
+from __future__ import annotations
+
+import json
+import os
+from random import Random
+
+import pytest
+
+from tests.e2e.cli.conftest import Folder
+from tests.e2e.cli.conftest import folder as folder
+from tests.e2e.cli.many_items import EVERY, begin_check, make_many, run_and_kill
+
+PARTITIONS, EACH = 10_000, 100
+MOST_KB = 16_000
+"""How much more a check of 200,000 items may hold than one of 2,000."""
+
+pytestmark = [pytest.mark.soak, pytest.mark.embedded("it writes the engine's own file")]
+
+
+@pytest.mark.timeout(170)
+def test_a_sample_of_a_million_items(folder: Folder) -> None:
+    spoiled = make_many(folder, PARTITIONS, EACH)
+    path = folder.path / "sample.jsonl"
+    kills = run_and_kill(folder, path, Random(3), 2_500, "--sample", "1%")
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    seen = lines[-1]["checkpoint"]["seen"]
+    keys = [tuple(line["key"]) for line in lines if "code" in line]
+    assert kills > 1
+    assert len(set(keys)) == len(keys)
+    assert set(keys) <= set(spoiled)
+    assert 0.5 < seen / (PARTITIONS * EACH / 100) < 1.5
+    assert 0.5 < len(keys) / (seen / EACH / EVERY) < 1.5
+    whole = folder.run("check", "readings", "--sample", "1%", "--json")
+    assert sorted(tuple(json.loads(line)["key"]) for line in whole.out.splitlines()) == sorted(keys)
+
+
+@pytest.mark.timeout(170)
+def test_memory_does_not_grow_with_the_table(folder: Folder) -> None:
+    spoiled = make_many(folder, 2_000, EACH)
+    some, all_of_it = peak(folder, "--sample", "1%"), peak(folder, "--to", "all.jsonl")
+    found = [line for line in map(json.loads, (folder.path / "all.jsonl").read_text().splitlines()) if "code" in line]
+    assert sorted(tuple(line["key"]) for line in found) == spoiled
+    assert all_of_it < some + MOST_KB
+
+
+def peak(folder: Folder, *options: str) -> int:
+    """The most memory that a check held, in KB."""
+    run = begin_check(folder, *options)
+    _, status, used = os.wait4(run.pid, 0)
+    run.returncode = os.waitstatus_to_exitcode(status)
+    return used.ru_maxrss
