@@ -16,7 +16,7 @@ from singletable.graph.nodes import EDGE_SETS
 from singletable.operations import Item, Key
 
 
-@dataclass
+@dataclass(eq=False)
 class Edges:
     """The edges of a node's partition that its edge set has to show."""
 
