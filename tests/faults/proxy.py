@@ -12,6 +12,7 @@ import contextlib
 import re
 import socket
 import threading  # noqa: TID251
+from collections.abc import Callable
 from types import TracebackType
 from urllib.parse import urlsplit
 
@@ -22,6 +23,7 @@ from tests.faults.carrying import Carrier
 from tests.faults.messages import Call, Cut, Hang, Outcome, Reply
 from tests.faults.rules import Faults
 
+_CLOSES = re.compile(rb"^connection: *close", re.IGNORECASE | re.MULTILINE)
 _LENGTH = re.compile(rb"^content-length: *(\d+)", re.IGNORECASE | re.MULTILINE)
 _PATIENCE_SECONDS = 30.0
 _CHUNK = 1 << 16
@@ -78,16 +80,11 @@ class FaultProxy:
             thread.start()
 
     def _serve(self, client: socket.socket) -> None:
-        with client, connection_to(self._engine) as engine:
-            with self._guard:
-                self._open |= {client, engine}
+        with client, contextlib.closing(_Engine(self._engine, self._hold, self._let_go)) as engine:
+            self._hold(client)
 
             async def ask(call: Call) -> Reply:
-                engine.sendall(call.message)
-                answer = _message(engine)
-                if answer is None:
-                    raise ConnectionResetError("the engine is gone")
-                return Reply.read(answer)
+                return Reply.read(engine.answer(call.message))
 
             try:
                 with contextlib.suppress(OSError):  # the other side has gone: so does this connection
@@ -97,8 +94,16 @@ class FaultProxy:
                         if not self._answer(client, outcome):
                             break
             finally:
-                with self._guard:
-                    self._open -= {client, engine}
+                self._let_go(client)
+
+    def _hold(self, connection: socket.socket) -> None:
+        """The end of the proxy ends this connection too."""
+        with self._guard:
+            self._open.add(connection)
+
+    def _let_go(self, connection: socket.socket) -> None:
+        with self._guard:
+            self._open.discard(connection)
 
     def _answer(self, client: socket.socket, outcome: Outcome) -> bool:
         """Give the caller what is left of an answer; False when the connection is to end."""
@@ -111,6 +116,33 @@ class FaultProxy:
         self._ended.wait(outcome.delay_seconds)
         client.sendall(outcome.message)
         return True
+
+
+class _Engine:
+    """A caller's way to the engine: one connection, or another after each answer that ends the one before."""
+
+    def __init__(self, url: str, opened: Callable[[socket.socket], None], closed: Callable[[socket.socket], None]):
+        self._url, self._opened, self._closed = url, opened, closed
+        self._connection: socket.socket | None = None
+
+    def answer(self, message: bytes) -> bytes:
+        """Send a whole message, and wait for the answer. Raises OSError where the engine is gone."""
+        if self._connection is None:
+            self._connection = connection_to(self._url)
+            self._opened(self._connection)
+        self._connection.sendall(message)
+        answer = _message(self._connection)
+        if answer is None:
+            raise ConnectionResetError("the engine is gone")
+        if _CLOSES.search(answer.partition(b"\r\n\r\n")[0]):
+            self.close()
+        return answer
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._closed(self._connection)
+            self._connection.close()
+            self._connection = None
 
 
 def connection_to(url: str) -> socket.socket:
