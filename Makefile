@@ -30,12 +30,12 @@ demo: setup ## see the library at work, on the embedded engine
 quick: $(PYTHON_READY) ## the tests that need no engine, no browser and no network; under a minute
 	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n $(WORKERS) --dist loadgroup $(QUICK)
 
-test: setup ## every test but the long runs; the engine's on ministack too
+test: setup ## every test but the long runs; the engine's on ministack and moto too
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not soak"
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not soak" --engine ministack tests/engine
+	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not soak" --engine ministack --engine moto tests/engine
 
 # Not part of `make test`: it takes many times as long.
-engines: setup ## layers on ministack and dynalite, with their lists of differences; ENGINES="dynalite"
+engines: setup ## layers on ministack, moto and dynalite, with their lists of differences; ENGINES="dynalite"
 	$(BIN)/python -m tests.engines --workers $(WORKERS) $(ENGINES)
 
 # Asked first whether there is one: pytest ends with 5, an error, where it finds nothing to run.

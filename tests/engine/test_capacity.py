@@ -27,6 +27,7 @@ from singletable.operations import (
 from singletable.operations.answers import RAW
 from singletable.tables import Index, TableDefinition, create
 from singletable.values import to_attribute_value
+from tests.property.examples import times
 from tests.support.capacity import Cost, batch_get_cost, check_cost, get_cost, page_cost, write_cost
 from tests.support.engines import fresh
 
@@ -101,7 +102,7 @@ def reset(db: Database, item: dict[str, Any] | None) -> Any:
     return stored(db)
 
 
-several = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+several = settings(times(0.6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 maybe = st.one_of(st.none(), items())
 
 
@@ -163,7 +164,7 @@ def test_transaction_verbs(db: Database, before: dict[str, Any] | None, after: d
     assert reported.write_units == write_cost(TABLE, updated, None, transaction=True).write_units
 
 
-@settings(several, max_examples=20)
+@settings(several, max_examples=times(0.2).max_examples)
 @given(found=st.lists(items(), min_size=0, max_size=6), consistent=st.booleans())
 def test_query_and_batch_get(db: Database, found: list[dict[str, Any]], consistent: bool) -> None:
     keys = [{"pk": {"S": "many"}, "sk": {"S": str(i)}} for i in range(7)]

@@ -24,6 +24,7 @@ LAYERS = {
         "tests/oracle",
         "tests/stateful",
     ),
+    "moto": ("tests/engine",),
     "dynalite": ("tests/engine",),
 }
 """The layers whose list is complete. Others run by `pytest --engine NAME tests/LAYER`, and add to the list."""

@@ -5,6 +5,6 @@ from __future__ import annotations
 from hypothesis import settings
 
 
-def times(factor: int) -> settings:
+def times(factor: float) -> settings:
     """So many times the examples of the profile that runs, 100 by default."""
-    return settings(max_examples=factor * settings().max_examples)
+    return settings(max_examples=round(factor * settings().max_examples))

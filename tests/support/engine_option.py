@@ -17,7 +17,7 @@ import pytest
 from hypothesis import Phase, settings
 
 from singletable.local import ENGINE_VARIABLE, Engine
-from tests.engines.differences import Differences, read_differences
+from tests.engines.differences import Difference, Differences, read_differences
 from tests.support import replay_engine
 from tests.support.engines import LOCAL, NAMES, end_engines, engine, use_engine
 
@@ -25,7 +25,7 @@ MARK = "embedded"
 NOWHERE = "/nowhere/no embedded engine under another --engine"
 _PARAMETER = "engine_under_test"
 _GUARD = "no_engine"
-_EXPECTED = pytest.StashKey[str]()
+_EXPECTED = pytest.StashKey[Difference]()
 _SETTLED = pytest.StashKey[bool]()
 _UNAWAITED = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 """What a test that fails leaves unawaited is told in the next one."""
@@ -103,9 +103,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         marker = item.get_closest_marker(MARK)
         if marker is not None:
             item.add_marker(pytest.mark.skip(reason=f"the embedded engine only: {marker.args[0]}"))
-        cause = config.stash[_LISTS][name].cause_of(_plain_id(item))
-        if cause is not None:
-            item.stash[_EXPECTED] = cause
+        difference = config.stash[_LISTS][name].difference_of(_plain_id(item))
+        if difference is not None:
+            item.stash[_EXPECTED] = difference
     _refuse_unused(config, items)
 
 
@@ -143,14 +143,15 @@ def _plain_id(item: pytest.Item) -> str:
 def pytest_runtest_makereport(item: pytest.Item) -> Any:
     """A failure that is in the list is expected, in whatever phase; a test of the list that has none fails."""
     report: pytest.TestReport = yield
-    cause = item.stash.get(_EXPECTED, None)
-    if cause is None:
+    expected = item.stash.get(_EXPECTED, None)
+    if expected is None:
         return report
     if report.failed:
-        report.outcome, report.wasxfail = "skipped", cause
+        report.outcome, report.wasxfail = "skipped", expected.cause
     if report.skipped:
         item.stash[_SETTLED] = True
-    elif report.when == "teardown" and not item.stash.get(_SETTLED, False):
+    elif report.when == "teardown" and not item.stash.get(_SETTLED, False) and not expected.sometimes:
         report.outcome = "failed"
-        report.longrepr = f"it passes on {_name_of(item)}: take it out of the list. It was expected to fail: {cause}"
+        passes = f"it passes on {_name_of(item)}: take it out of the list."
+        report.longrepr = f"{passes} It was expected to fail: {expected.cause}"
     return report

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from singletable import (
@@ -24,6 +24,7 @@ from singletable import (
     key_of,
     present,
 )
+from tests.property.examples import times
 
 things = Table("things")
 
@@ -146,7 +147,7 @@ def joined(inner: st.SearchStrategy[Claim]) -> st.SearchStrategy[Claim]:
 trees = st.recursive(claims(), joined, max_leaves=6)
 
 
-@settings(max_examples=300)
+@times(3)
 @given(things_, trees)
 def test_a_condition_holds_where_it_holds_in_python(db: Database, thing: Thing, claim: Claim) -> None:
     condition, holds = claim
@@ -193,7 +194,7 @@ def changes(draw: st.DrawFn) -> Change:
     return draw(st.sampled_from(choices))
 
 
-@settings(max_examples=60)
+@times(0.6)
 @given(things_, st.lists(st.lists(changes(), min_size=1, max_size=4, unique_by=lambda c: c[0]), max_size=6))
 def test_updates_do_what_they_do_in_python(db: Database, thing: Thing, steps: list[list[Change]]) -> None:
     db.put(thing)
@@ -205,7 +206,7 @@ def test_updates_do_what_they_do_in_python(db: Database, thing: Thing, steps: li
     assert db.get(key) == thing
 
 
-@settings(max_examples=30)
+@times(0.3)
 @given(things_, spots, numbers)
 def test_what_lies_inside_is_changed_alone(db: Database, thing: Thing, spot: Spot, number: int) -> None:
     thing = replace(thing, spot=spot, items=["x", "y"])
@@ -220,7 +221,7 @@ def test_what_lies_inside_is_changed_alone(db: Database, thing: Thing, spot: Spo
     assert db.update(key_of(thing), attr(present(Thing.spot).name).remove()).spot == Spot(spot.x + number)
 
 
-@settings(max_examples=60)
+@times(0.6)
 @given(things_, st.lists(st.tuples(st.booleans(), members.filter(bool)), max_size=8))
 def test_a_set_may_come_and_go(db: Database, thing: Thing, steps: list[tuple[bool, set[str]]]) -> None:
     db.put(thing)

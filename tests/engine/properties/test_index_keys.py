@@ -24,6 +24,7 @@ from singletable import (
     attr,
     key_of,
 )
+from tests.property.examples import times
 from tests.support.engines import fresh
 from tests.support.invariants import broken
 
@@ -235,4 +236,4 @@ class Writers(RuleBasedStateMachine):
 
 
 TestWriters = Writers.TestCase
-TestWriters.settings = settings(max_examples=40, stateful_step_count=25)
+TestWriters.settings = settings(times(0.4), stateful_step_count=25)

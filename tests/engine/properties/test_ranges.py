@@ -9,7 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from singletable import (
@@ -26,6 +26,7 @@ from singletable import (
     between,
     starting_with,
 )
+from tests.property.examples import times
 from tests.property.keys import PRINTABLE, VALUES, near
 from tests.property.ranges import HOWS, wanted
 
@@ -102,7 +103,7 @@ last_names = st.text("aA%-/+,.& #", max_size=3) | st.text([*PRINTABLE, "é", "\u
 kinds = st.sampled_from(["", "a", "a-b", "a/b", "a+"])
 
 
-@settings(max_examples=40)
+@times(0.4)
 @given(st.data(), st.lists(st.tuples(names, st.integers(-20, 200)), unique=True, min_size=1, max_size=12))
 def test_texts_and_numbers_on_the_engine(db: Database, data: st.DataObject, pairs: list[tuple[str, int]]) -> None:
     owner = uuid4().hex
@@ -126,7 +127,7 @@ def test_texts_and_numbers_on_the_engine(db: Database, data: st.DataObject, pair
     assert db.all(Named.of(owner, starting_with(start))) == [e for e in entities if e.name.startswith(start)]
 
 
-@settings(max_examples=40)
+@times(0.4)
 @given(st.data(), st.lists(st.tuples(VALUES[Decimal], VALUES[datetime]), unique=True, min_size=1, max_size=8))
 def test_decimals_and_times_on_the_engine(
     db: Database, data: st.DataObject, pairs: list[tuple[Decimal, datetime]]
@@ -146,7 +147,7 @@ def test_decimals_and_times_on_the_engine(
 
 
 @pytest.mark.parametrize("made", [Dashed, Slashed])
-@settings(max_examples=40)
+@times(0.4)
 @given(st.data(), st.lists(st.tuples(kinds, last_names), unique=True, min_size=1, max_size=12))
 def test_last_texts_behind_other_separators_on_the_engine(
     db: Database, made: Any, data: st.DataObject, pairs: list[tuple[str, str]]

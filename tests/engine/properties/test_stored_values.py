@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from singletable import Database, key_of
+from tests.property.examples import times
 from tests.property.shapes import sets, shape
 
 
-@settings(max_examples=40)
+@times(0.4)
 @given(st.data())
 def test_through_the_engine(db: Database, data: st.DataObject) -> None:
     entity = data.draw(shape | sets)
