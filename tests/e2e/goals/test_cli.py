@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -10,7 +11,7 @@ import pytest
 
 from tests.e2e.goals.file import FILE, NEEDS_FILE, expected
 from tests.e2e.goals.support import enhancement, write_lines
-from tests.support.commandline import CommandLine
+from tests.support.commandline import CommandLine, Inside
 from tests.support.serving import serving
 
 COST = {"requests", "round_trips", "read_units", "write_units"}
@@ -30,8 +31,8 @@ B = {
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
-    """Three goals; for tests that change nothing."""
+def process(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
+    """The commands in processes of their own, on three goals; for tests that change nothing."""
     folder = tmp_path_factory.mktemp("kept")
     run = CommandLine("examples.goals", f"local:{folder}/goals.db")
     imported = run("import", str(write_lines(folder / "lines.jsonl", *LINES)))
@@ -40,7 +41,21 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
     return run
 
 
-def test_a_teams_goals(kept: CommandLine) -> None:
+@pytest.fixture(scope="module")
+def kept(process: CommandLine) -> Iterator[Inside]:
+    """The same, in this process."""
+    with process.inside() as inside:
+        yield inside
+
+
+@pytest.mark.parametrize("arguments", [("team", "sig-one", "--json"), ("goal", "1-a"), ("goal", "nope")])
+def test_a_command_is_the_same_in_a_process_of_its_own(
+    process: CommandLine, kept: Inside, arguments: tuple[str, ...]
+) -> None:
+    assert process(*arguments, check=False) == kept(*arguments, check=False)
+
+
+def test_a_teams_goals(kept: Inside) -> None:
     found = kept("team", "sig-one", "--json").json
     assert found["goals"] == [A, B]
     assert found["after"] is None
@@ -48,7 +63,7 @@ def test_a_teams_goals(kept: CommandLine) -> None:
     assert (found["cost"]["requests"], found["cost"]["round_trips"], found["cost"]["write_units"]) == (3, 3, 0)
 
 
-def test_pages_hold_every_goal_once(kept: CommandLine) -> None:
+def test_pages_hold_every_goal_once(kept: Inside) -> None:
     first = kept("team", "sig-two", "--json", "--limit", "1").json
     second = kept("team", "sig-two", "--json", "--limit", "1", "--after", first["after"]).json
     assert sorted(goal["id"] for goal in first["goals"] + second["goals"]) == ["2-b", "3-c"]
@@ -58,18 +73,18 @@ def test_pages_hold_every_goal_once(kept: CommandLine) -> None:
 @pytest.mark.parametrize(
     ("user", "role", "ids"), [("ada", "lead", ["2-b"]), ("ada", "contributor", ["1-a"]), ("grace", "contributor", [])]
 )
-def test_a_users_goals_of_exactly_one_role(kept: CommandLine, user: str, role: str, ids: list[str]) -> None:
+def test_a_users_goals_of_exactly_one_role(kept: Inside, user: str, role: str, ids: list[str]) -> None:
     found = kept("user", user, "--role", role, "--json").json
     assert [goal["id"] for goal in found["goals"]] == ids
     assert set(found) == {"goals", "after", "cost"}
 
 
-def test_a_goal_with_its_links(kept: CommandLine) -> None:
+def test_a_goal_with_its_links(kept: Inside) -> None:
     assert kept("goal", "1-a", "--json").json == {**A, "links": ["2-b"]}
     assert kept("goal", "2-b", "--json").json == {**B, "links": []}
 
 
-def test_tables_for_people(kept: CommandLine) -> None:
+def test_tables_for_people(kept: Inside) -> None:
     shown = kept("team", "sig-one", "--limit", "1")
     assert "The title of" in shown.out
     assert "--after" in shown.out
@@ -87,14 +102,14 @@ def test_tables_for_people(kept: CommandLine) -> None:
         (("team", "sig-one", "--after", "bad"), "the cursor is not of this query"),
     ],
 )
-def test_what_is_not_there_is_one_line_and_status_1(kept: CommandLine, arguments: tuple[str, ...], said: str) -> None:
+def test_what_is_not_there_is_one_line_and_status_1(kept: Inside, arguments: tuple[str, ...], said: str) -> None:
     ran = kept(*arguments, check=False)
     assert (ran.code, ran.out) == (1, "")
     assert said in ran.err
     assert "Traceback" not in ran.err
 
 
-def test_a_wrong_file_is_refused(kept: CommandLine, tmp_path: Path) -> None:
+def test_a_wrong_file_is_refused(kept: Inside, tmp_path: Path) -> None:
     (tmp_path / "wrong.jsonl").write_bytes(b"\xff")
     assert "not UTF-8" in kept("import", str(tmp_path / "wrong.jsonl"), check=False).err
     (tmp_path / "wrong.jsonl").write_text("{}")
@@ -113,7 +128,7 @@ def test_the_sample_is_served(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments", [("serve", "--host", "0.0.0.0", "--insecure-user", "ada"), ("token", "ada", "--secret", "short")]
 )
-def test_unsafe_ways_to_serve_are_refused(kept: CommandLine, arguments: tuple[str, ...]) -> None:
+def test_unsafe_ways_to_serve_are_refused(kept: Inside, arguments: tuple[str, ...]) -> None:
     assert kept(*arguments, check=False).code in (1, 2)
 
 

@@ -7,15 +7,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from examples.manhunt.cli import main
 from examples.manhunt.simulate import LONGEST_WAIT_SECONDS, DueAnswer, Signs, Stuck
 from tests.e2e.manhunt.receivers import http_server
 from tests.e2e.manhunt.support import SECRET
@@ -39,6 +39,20 @@ KEYS = [
 @pytest.fixture
 def run(tmp_path: Path) -> CommandLine:
     return CommandLine(MODULE, f"local:{tmp_path}/manhunt.db")
+
+
+@pytest.fixture
+def inside(run: CommandLine) -> Iterator[Inside]:
+    """The commands in this process."""
+    with run.inside() as inside:
+        yield inside
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
+    """The same, for tests that change nothing."""
+    with CommandLine(MODULE, f"local:{tmp_path_factory.mktemp('kept')}/manhunt.db").inside() as inside:
+        yield inside
 
 
 @contextmanager
@@ -169,9 +183,8 @@ def test_a_simulation_is_stuck_when_nothing_happens_not_when_it_takes_long() -> 
 
 
 # --- the operator -----------------------------------------------------------------------------------------------------
-def test_contacts_methods_and_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-    run = Inside(main, f"local:{tmp_path}/manhunt.db")
+def test_contacts_methods_and_searches(inside: Inside) -> None:
+    run = replace(inside, columns="200")
     contact = run("contact", "add", "Ada").last_line
     method = run("method", "add", contact, "email", "ada@example.org", "--wait", "5").last_line
     run("method", "change", contact, method, "--to", "ada@example.net", "--disable")
@@ -191,9 +204,8 @@ def test_contacts_methods_and_searches(tmp_path: Path, monkeypatch: pytest.Monke
     run("contact", "delete", contact)
 
 
-def test_rotas_policies_and_incidents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-    run = Inside(main, f"local:{tmp_path}/manhunt.db")
+def test_rotas_policies_and_incidents(inside: Inside) -> None:
+    run = replace(inside, columns="200")
     ada, grace = (run("contact", "add", name).last_line for name in ("Ada", "Grace"))
     for contact in (ada, grace):
         run("method", "add", contact, "email", "somebody@example.org")
@@ -257,9 +269,14 @@ def test_the_demonstration_leaves_no_file(tmp_path: Path) -> None:
         (("contact", "quiet", "x", "22:00"), "say both times"),
     ],
 )
-def test_refusals_are_a_line(run: CommandLine, arguments: tuple[str, ...], said: str) -> None:
-    ran = run(*arguments, check=False)
+def test_refusals_are_a_line(kept: Inside, arguments: tuple[str, ...], said: str) -> None:
+    ran = kept(*arguments, check=False)
     assert (ran.code, said in ran.err, "Traceback" in ran.err) == (1, True, False)
+
+
+@pytest.mark.parametrize("arguments", [("contact", "list"), ("contact", "show", "nobody"), ("token", "harbour")])
+def test_a_command_is_the_same_in_a_process_of_its_own(kept: Inside, arguments: tuple[str, ...]) -> None:
+    assert CommandLine(MODULE, kept.target)(*arguments, check=False) == kept(*arguments, check=False)
 
 
 def test_another_domain_sees_nothing(run: CommandLine, tmp_path: Path) -> None:
@@ -268,9 +285,9 @@ def test_another_domain_sees_nothing(run: CommandLine, tmp_path: Path) -> None:
     assert other("contact", "show", contact, check=False).code == 1
 
 
-def test_unsafe_ways_to_serve_are_refused(run: CommandLine) -> None:
+def test_unsafe_ways_to_serve_are_refused(kept: Inside) -> None:
     options = "--host", "0.0.0.0", "--insecure-domain", "harbour", "--secret", SECRET
-    assert run("serve", *options, check=False).code == 2
+    assert kept("serve", *options, check=False).code == 2
 
 
 # --- processes --------------------------------------------------------------------------------------------------------
@@ -325,21 +342,21 @@ def test_the_demo_shows_messages_and_serves_pages(run: CommandLine, tmp_path: Pa
 @pytest.mark.parametrize("url", ["nonsense", "", "ftp://host", "http://", "https:///path", "http://[", "http://h:x"])
 @pytest.mark.parametrize("command", ["work", "serve"])
 def test_a_base_url_that_leads_nowhere_is_refused(run: CommandLine, tmp_path: Path, command: str, url: str) -> None:
-    ran = run(command, "--secret", SECRET, "--base-url", url, check=False)
+    ran = Inside(MODULE, run.target)(command, "--secret", SECRET, "--base-url", url, check=False)
     assert ran.code == 2
     assert "http:// or https:// and a host" in ran.err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_missing_secret_says_where_it_can_be_set(run: CommandLine) -> None:
+def test_a_missing_secret_says_where_it_can_be_set(kept: Inside) -> None:
     for command in (["token", "harbour"], ["work"], ["serve"]):
-        ran = run(*command, check=False)
+        ran = kept(*command, check=False)
         assert ran.code == 2
         assert "MANHUNT_SECRETS" in ran.err
 
 
-def test_a_search_for_nobody_says_so_before_it_talks_of_the_message(run: CommandLine) -> None:
-    ran = run("search", "open", "nobody", check=False)
+def test_a_search_for_nobody_says_so_before_it_talks_of_the_message(kept: Inside) -> None:
+    ran = kept("search", "open", "nobody", check=False)
     assert ran.code == 1
     assert "nobody" in ran.err
     assert "metadata" not in ran.err

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
 from examples.organisations import organisations
-from examples.organisations.cli import main
 from tests.e2e.organisations.files import FILES, expected, lower
 from tests.support.commandline import CommandLine, Inside
 from tests.support.engines import fresh
@@ -25,25 +25,39 @@ def run(tmp_path: Path) -> CommandLine:
 
 
 @pytest.fixture
-def small(run: CommandLine, tmp_path: Path) -> CommandLine:
-    (tmp_path / "small.yaml").write_text(SMALL)
-    run("import", str(tmp_path / "small.yaml"))
-    return run
-
-
-@pytest.fixture
-def inside(small: CommandLine) -> Inside:
-    return Inside(main, small.target)
+def inside(run: CommandLine, tmp_path: Path) -> Iterator[Inside]:
+    """The commands in this process, on a small organisation."""
+    with run.inside() as inside:
+        (tmp_path / "small.yaml").write_text(SMALL)
+        inside("import", str(tmp_path / "small.yaml"))
+        yield inside
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
-    """The same, for tests that change nothing."""
+def process(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
+    """The commands in processes of their own, on a small organisation; for tests that change nothing."""
     folder = tmp_path_factory.mktemp("kept")
     (folder / "small.yaml").write_text(SMALL)
     run = CommandLine("examples.organisations", f"local:{folder}/data.db")
     run("import", str(folder / "small.yaml"))
     return run
+
+
+@pytest.fixture(scope="module")
+def kept(process: CommandLine) -> Iterator[Inside]:
+    """The same, in this process."""
+    with process.inside() as inside:
+        yield inside
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["show", "small", "--json"], ["show", "small"], ["may", "small", "ada", "api", "write"], ["user", "nobody"]],
+)
+def test_a_command_is_the_same_in_a_process_of_its_own(
+    process: CommandLine, kept: Inside, arguments: list[str]
+) -> None:
+    assert process(*arguments, check=False) == kept(*arguments, check=False)
 
 
 def test_import_show_and_user(run: CommandLine, tmp_path: Path) -> None:
@@ -87,7 +101,7 @@ def test_every_action(inside: Inside) -> None:
     assert inside("user", "new@example.org", "--refresh", "--json").json["organisations"] == []
 
 
-def test_permissions_are_asked_by_exit_status(kept: CommandLine) -> None:
+def test_permissions_are_asked_by_exit_status(kept: Inside) -> None:
     yes = kept("may", "small", "GRACE", "api", "write")
     assert (yes.code, yes.out) == (0, "yes\n")
     no = kept("may", "small", "ada", "api", "write", check=False)
@@ -119,14 +133,14 @@ def test_an_organisation_is_left_withdrawn_from_and_deleted(inside: Inside) -> N
     assert inside("job", job).json["is_done"] is True
 
 
-def test_a_name_follows_later(small: CommandLine) -> None:
-    small("rename", "small", "Later", "--later")
-    assert "Later" not in small("user", "ada").out
-    small("work", "--once")
-    assert "Later" in small("user", "ada").out
+def test_a_name_follows_later(inside: Inside) -> None:
+    inside("rename", "small", "Later", "--later")
+    assert "Later" not in inside("user", "ada").out
+    inside("work", "--once")
+    assert "Later" in inside("user", "ada").out
 
 
-def test_tables_for_people(kept: CommandLine) -> None:
+def test_tables_for_people(kept: Inside) -> None:
     shown = kept("show", "small")
     assert "ci/cd" in shown.out
     assert "write" in shown.out
@@ -134,7 +148,8 @@ def test_tables_for_people(kept: CommandLine) -> None:
     assert "Small" in kept("user", "ada").out
 
 
-def test_names_do_not_move_the_terminal(run: CommandLine) -> None:
+def test_names_do_not_move_the_terminal(inside: Inside) -> None:
+    run = inside
     run("register", "ada@example.org")
     org = run("create", "Evil\x1b[2J\x07name", "--owner", "ada@example.org").last_line
     refused = run("add", org, "ada@example.org", "--group", "x\x1b]0;y\x07", check=False)
@@ -157,7 +172,7 @@ def test_names_do_not_move_the_terminal(run: CommandLine) -> None:
         (["token", "ada", "--secret", "short"], "32 characters"),
     ],
 )
-def test_refusals_are_a_line_and_a_status(kept: CommandLine, arguments: list[str], said: str) -> None:
+def test_refusals_are_a_line_and_a_status(kept: Inside, arguments: list[str], said: str) -> None:
     ran = kept(*arguments, check=False)
     assert ran.code != 0
     assert said in ran.err
@@ -178,19 +193,24 @@ def test_at_an_address_the_table_is_made_when_it_is_asked_for() -> None:
         assert run("get-user", "ada").json["email"] == "ada"
 
 
-def test_the_api_is_served(small: CommandLine, tmp_path: Path) -> None:
+def test_the_api_is_served(inside: Inside, tmp_path: Path) -> None:
     secret = "a secret of the tests, long enough to sign"
-    headers = {"Authorization": f"Bearer {small('token', 'grace', '--secret', secret).last_line}"}
-    with serving("examples.organisations", small.target, tmp_path / "log", "serve", "--secret", secret) as served:
+    headers = {"Authorization": f"Bearer {inside('token', 'grace', '--secret', secret).last_line}"}
+    with serving("examples.organisations", inside.target, tmp_path / "log", "serve", "--secret", secret) as served:
         url = f"{served}/organisations/small"
         assert httpx.get(f"{url}/details", headers=headers).json()["groups"]["owner"] == ["Ada"]
         assert httpx.get(url).status_code == 401
 
 
 @pytest.mark.parametrize("path", FILES or [None], ids=lambda p: p.stem if p else "none")
-def test_real_files(run: CommandLine, path: Path | None) -> None:
+def test_real_files(tmp_path: Path, path: Path | None) -> None:
     if path is None:
         pytest.skip("the folder of real organisation files is not here")
+    with CommandLine("examples.organisations", f"local:{tmp_path}/data.db").inside() as run:
+        import_and_look(run, path)
+
+
+def import_and_look(run: Inside, path: Path) -> None:
     want = expected(path)
     last = run("import", str(path)).last_line
     said = re.fullmatch(r"imported (\d+) people, (\d+) groups, (\d+) services in (\d+\.\d+) s", last)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.e2e.projects.gitted import SUBMODULE, commits_of, tree_in, tree_of
-from tests.support.commandline import CommandLine
+from tests.support.commandline import CommandLine, Inside
 
 
 def command_line(folder: Path) -> CommandLine:
@@ -17,17 +18,35 @@ def command_line(folder: Path) -> CommandLine:
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
-    """A board named Atlas; for tests that change nothing in it."""
+def process(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
+    """The commands in processes of their own, on a board named Atlas; for tests that change nothing in it."""
     run = command_line(tmp_path_factory.mktemp("kept"))
     assert run("create", "b1", "--name", "Atlas", "--description", "The map").out == "created board b1, version 0\n"
     return run
 
 
 @pytest.fixture(scope="module")
-def imported(kept: CommandLine, everything: Path) -> dict[str, Any]:
+def kept(process: CommandLine) -> Iterator[Inside]:
+    """The same, in this process."""
+    with process.inside() as inside:
+        yield inside
+
+
+@pytest.fixture(scope="module")
+def imported(kept: Inside, everything: Path) -> dict[str, Any]:
     found: dict[str, Any] = kept("import-git", str(everything), "--json").json
     return found
+
+
+@pytest.mark.parametrize("arguments", [("show", "b1", "--json"), ("history", "b1"), ("show", "nope")])
+def test_a_command_is_the_same_in_a_process_of_its_own(
+    process: CommandLine, kept: Inside, arguments: tuple[str, ...]
+) -> None:
+    assert process(*arguments, check=False) == kept(*arguments, check=False)
+
+
+def test_a_history_is_imported_by_a_process_of_its_own(process: CommandLine, everything: Path) -> None:
+    assert process("import-git", str(everything), "--json", "--project", "apart", "--limit", "2").json["versions"] == 2
 
 
 # --- histories --------------------------------------------------------------------------------------------------------
@@ -40,7 +59,7 @@ def test_what_an_import_says(imported: dict[str, Any], everything: Path) -> None
     assert 0 < imported["seconds"] < 60
 
 
-def test_an_import_that_goes_on_says_what_is_its_own(kept: CommandLine, everything: Path) -> None:
+def test_an_import_that_goes_on_says_what_is_its_own(kept: Inside, everything: Path) -> None:
     parts = [
         kept("import-git", str(everything), "--json", "--project", "parts", "--limit", n).json for n in ("4", "9", "9")
     ]
@@ -50,7 +69,7 @@ def test_an_import_that_goes_on_says_what_is_its_own(kept: CommandLine, everythi
 
 @pytest.mark.parametrize("version", [4, 12, 17])
 def test_an_export_is_the_commits_tree(
-    kept: CommandLine, imported: dict[str, Any], everything: Path, tmp_path: Path, version: int
+    kept: Inside, imported: dict[str, Any], everything: Path, tmp_path: Path, version: int
 ) -> None:
     expected = tree_of(everything, commits_of(everything)[version - 1])
     ran = kept("export", imported["project"], "--version", str(version), "--to", str(tmp_path / "to"))
@@ -59,7 +78,7 @@ def test_an_export_is_the_commits_tree(
     assert tree_in(tmp_path / "to") == as_written
 
 
-def test_progress_and_summary_for_people(kept: CommandLine, everything: Path) -> None:
+def test_progress_and_summary_for_people(kept: Inside, everything: Path) -> None:
     ran = kept("import-git", str(everything), "--project", "for-people", "--limit", "5")
     assert "the heaviest of 5 commits" in ran.out
     assert "imported 5 commits in" in ran.out
@@ -68,7 +87,7 @@ def test_progress_and_summary_for_people(kept: CommandLine, everything: Path) ->
     assert "importing everything" in ran.err
 
 
-def test_history_names_the_commits(kept: CommandLine, imported: dict[str, Any], everything: Path) -> None:
+def test_history_names_the_commits(kept: Inside, imported: dict[str, Any], everything: Path) -> None:
     first = kept("history", imported["project"], "--limit", "10", "--json").json
     rest = kept("history", imported["project"], "--limit", "10", "--after", first["after"], "--json").json
     versions = first["versions"] + rest["versions"]
@@ -79,7 +98,7 @@ def test_history_names_the_commits(kept: CommandLine, imported: dict[str, Any], 
     assert "a mode alone" in kept("history", imported["project"]).out
 
 
-def test_versions_files_and_differences(kept: CommandLine, imported: dict[str, Any]) -> None:
+def test_versions_files_and_differences(kept: Inside, imported: dict[str, Any]) -> None:
     project = imported["project"]
     shown = kept("show", project, "--version", "3", "--json").json
     assert (shown["kind"], shown["version"], shown["organisation"]) == ("repository", 3, "demo")
@@ -97,7 +116,7 @@ def test_versions_files_and_differences(kept: CommandLine, imported: dict[str, A
     assert kept("show", project, "files/README", "--version", "1").out == "hello\n\n"
 
 
-def test_a_version_by_time(kept: CommandLine, imported: dict[str, Any]) -> None:
+def test_a_version_by_time(kept: Inside, imported: dict[str, Any]) -> None:
     project = imported["project"]
     third = kept("show", project, "--version", "3", "--json").json
     assert kept("show", project, "--time", third["time"], "--json").json == third
@@ -106,7 +125,7 @@ def test_a_version_by_time(kept: CommandLine, imported: dict[str, Any]) -> None:
 
 
 # --- boards -----------------------------------------------------------------------------------------------------------
-def test_a_board(kept: CommandLine) -> None:
+def test_a_board(kept: Inside) -> None:
     shown = kept("show", "b1", "--json").json
     assert (shown["id"], shown["kind"], shown["version"]) == ("b1", "board", 0)
     assert shown["values"] == {"name": "Atlas", "description": "The map"}
@@ -115,7 +134,7 @@ def test_a_board(kept: CommandLine) -> None:
     assert "Atlas" in kept("history", "b1").out
 
 
-def test_projects_of_an_organisation(kept: CommandLine, imported: dict[str, Any]) -> None:
+def test_projects_of_an_organisation(kept: Inside, imported: dict[str, Any]) -> None:
     kept("create", "of-another", "--organisation", "o2")
     found = kept("projects", "--json").json["projects"]
     kinds = {each["id"]: each["kind"] for each in found}
@@ -128,7 +147,7 @@ def test_projects_of_an_organisation(kept: CommandLine, imported: dict[str, Any]
     assert "b1" in kept("projects").out
 
 
-def test_branch_and_restore(kept: CommandLine, everything: Path) -> None:
+def test_branch_and_restore(kept: Inside, everything: Path) -> None:
     kept("import-git", str(everything), "--project", "travels", "--limit", "4")
     assert kept("branch", "travels", "aside", "--version", "1").out == "branched travels into aside, version 0\n"
     assert kept("restore", "travels", "1").out == "travels is what it was in version 1, as version 5\n"
@@ -139,7 +158,7 @@ def test_branch_and_restore(kept: CommandLine, everything: Path) -> None:
     assert kept("branch", "b1", "b1-aside").out == "branched b1 into b1-aside, version 0\n"
 
 
-def test_a_board_is_changed_replayed_checked_and_swept(kept: CommandLine) -> None:
+def test_a_board_is_changed_replayed_checked_and_swept(kept: Inside) -> None:
     kept("create", "busy")
     kept("branch", "busy", "quiet")
     shape = '{"id": "s1", "shape": {"text": "\u202ehello"}}'
@@ -153,7 +172,7 @@ def test_a_board_is_changed_replayed_checked_and_swept(kept: CommandLine) -> Non
     assert kept("collect-garbage", "busy").out == "deleted 0 of 1 contents\n"
 
 
-def test_a_content_that_is_lost_is_found(kept: CommandLine) -> None:
+def test_a_content_that_is_lost_is_found(kept: Inside) -> None:
     kept("create", "broken")
     kept("mutate", "broken", "put_shape", '{"id": "s1", "shape": {}}')
     (blob,) = (Path(kept.options[1]) / "demo" / "projects" / "broken").rglob("*.gz")
@@ -183,7 +202,7 @@ def test_a_content_that_is_lost_is_found(kept: CommandLine) -> None:
         (("import-git", "/"), "no git history"),
     ],
 )
-def test_what_is_refused_is_one_line_and_status_1(kept: CommandLine, arguments: tuple[str, ...], said: str) -> None:
+def test_what_is_refused_is_one_line_and_status_1(kept: Inside, arguments: tuple[str, ...], said: str) -> None:
     ran = kept(*arguments, check=False)
     assert (ran.code, ran.out) == (1, "")
     assert said in ran.err
@@ -191,7 +210,7 @@ def test_what_is_refused_is_one_line_and_status_1(kept: CommandLine, arguments: 
 
 
 def test_an_export_into_a_folder_that_holds_something_is_refused(
-    kept: CommandLine, imported: dict[str, Any], tmp_path: Path
+    kept: Inside, imported: dict[str, Any], tmp_path: Path
 ) -> None:
     (tmp_path / "mine").write_text("kept")
     ran = kept("export", imported["project"], "--version", "1", "--to", str(tmp_path), check=False)
@@ -203,15 +222,21 @@ def test_init_says_the_table(tmp_path: Path) -> None:
     assert command_line(tmp_path)("init").out == "table projects is ready\n"
 
 
-def test_what_is_printed_is_one_value(kept: CommandLine, imported: dict[str, Any]) -> None:
+def test_what_is_printed_is_one_value(kept: Inside, imported: dict[str, Any]) -> None:
     """Progress and costs go beside it."""
     for arguments in (("projects",), ("show", imported["project"]), ("diff", imported["project"], "1", "2")):
         assert json.loads(kept(*arguments, "--json").out)
 
 
 # --- branches, names, deletion ----------------------------------------------------------------------------------------
-def test_a_branch_is_merged_named_traced_and_deleted(tmp_path: Path) -> None:
-    run = command_line(tmp_path)
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Inside]:
+    """The commands in this process, on nothing."""
+    with command_line(tmp_path).inside() as inside:
+        yield inside
+
+
+def test_a_branch_is_merged_named_traced_and_deleted(run: Inside) -> None:
     run("create", "b1", "--name", "Atlas")
     run("mutate", "b1", "put_shape", '{"id": "s1", "shape": {"x": 1}}')
     assert run("tag", "b1", "first").out == "version 1 of b1 is first\n"
@@ -240,8 +265,7 @@ def test_a_branch_is_merged_named_traced_and_deleted(tmp_path: Path) -> None:
     assert "no project 'b1'" in run("delete", "b1", "--yes", check=False).err
 
 
-def test_branches_are_listed_and_conflicts_chosen_one_by_one(tmp_path: Path) -> None:
-    run = command_line(tmp_path)
+def test_branches_are_listed_and_conflicts_chosen_one_by_one(run: Inside) -> None:
     run("create", "b1", "--name", "Atlas")
     run("mutate", "b1", "put_shape", '{"id": "s1", "shape": {"x": 1}}')
     run("branch", "b1", "b2")

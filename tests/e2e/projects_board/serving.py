@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 
 from tests.support.commandline import ROOT
+from tests.support.serving import is_open
 
 PATIENCE_SECONDS = 60.0
 
@@ -52,10 +53,7 @@ class Server:
     def _answers(self) -> bool:
         assert self._process is not None
         assert self._process.poll() is None, self.log.read_text()
-        try:
-            return httpx.get(f"{self.url}/static/mark.svg").is_success
-        except httpx.TransportError:
-            return False
+        return is_open(self.url) and httpx.get(f"{self.url}/static/mark.svg").is_success
 
     def kill(self) -> None:
         """As a crash does: without a chance to end anything."""
