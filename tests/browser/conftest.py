@@ -1,4 +1,4 @@
-"""One Chromium for the tests of a module, as Debian installs it: apt-get install chromium."""
+"""One Chromium for all tests here, as Debian installs it: apt-get install chromium."""
 
 from __future__ import annotations
 
@@ -29,9 +29,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not there"))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
-    """A browser without a window; a test opens pages or profiles of its own in it."""
+    """A browser without a window; a test opens pages or profiles of its own in it.
+
+    It ends with the folder: no other test's event loop runs beside its own.
+    """
     playwright = pytest.importorskip("playwright.sync_api", reason="the Python package playwright is not installed")
     with playwright.sync_playwright() as started:
         launched = started.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
