@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Returns the status of the process: 0 where all was well."""
     given = _parser().parse_args(arguments)
     if given.command == "count":
-        return write_counts(given.only)
+        return write_counts(given.only, all_changed=given.changed)
     if given.command == "scan":
         return scan(given.folder)
     account = connect_account(given.endpoint, given.region, os.environ)
@@ -52,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     cleaning.add_argument("--run", action="append", default=[], help="this run, of another machine or without journal")
     counting = commands.add_parser("count", help="run the suites on the embedded engine, and write down what they use")
     counting.add_argument("--only", nargs="+", default=[], metavar="PATH", help="these test files or folders alone")
+    counting.add_argument("--changed", action="store_true", help="of these, what changed since it was counted")
     scanning = commands.add_parser("scan", help="look for secrets in the cassettes")
     scanning.add_argument("folder", nargs="?", type=Path, default=FOLDER)
     return parser

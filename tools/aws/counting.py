@@ -60,7 +60,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Prices:
-    """Dollars for one of each, on demand, with the date at which they were read."""
+    """Dollars for one of each, on demand: an estimate, from what was published by a date."""
 
     region: str
     as_of: str
@@ -88,8 +88,9 @@ def prices_of(region: str) -> Prices:
     saved = json.loads(PRICES.read_text())
     factor = saved["regions"].get(region)
     note = "" if factor is not None else f"{region} is not in {PRICES.name}: taken as {saved['elsewhere']} x us-east-1"
-    million = {name: dollars * (factor or saved["elsewhere"]) / 1e6 for name, dollars in saved["per_million"].items()}
-    return Prices(region=region, as_of=saved["as_of"], note=note, **million)
+    factor = factor or saved["elsewhere"]
+    each = {name: said["per_million"] * factor / 1e6 for name, said in saved["prices"].items()}
+    return Prices(region=region, as_of=saved["as_of"], note=note, **each)
 
 
 def total(counts: Iterable[Count]) -> Count:

@@ -6,7 +6,7 @@ import secrets
 import signal
 import threading  # noqa: TID251
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +15,12 @@ from tools.aws.account import Account
 from tools.aws.cassettes import Recorder
 from tools.aws.child import run_tests
 from tools.aws.cleaning import Cleaner, NotDeleted
-from tools.aws.counting import Count, Prices, prices_of
+from tools.aws.counting import Count, Prices, prices_of, total
+from tools.aws.counts import count_on
 from tools.aws.gateway import Gateway, Server
 from tools.aws.journal import Journal, Run
 from tools.aws.names import FAMILY, TAG, Names
-from tools.aws.prediction import Like, is_like, predict, saved_counts
+from tools.aws.prediction import NEAR, Like, Measure, is_like, is_near, predict
 from tools.aws.replaying import keep_what_replays
 from tools.aws.suites import files_of_suites
 
@@ -46,12 +47,15 @@ class Plan:
 
     like: Like
     files: list[str]
-    predicted: Count
+    by_file: Mapping[str, Count]
+    """What each test file will use."""
     prices: Prices
     cap: float
     cap_money: float
-    uncounted: int = 0
-    """The test files of which it is not known what they use."""
+
+    @property
+    def predicted(self) -> Count:
+        return total(self.by_file.values())
 
     def is_over(self, spent: Count) -> str:
         """Why nothing more may be sent; empty while it may."""
@@ -62,20 +66,20 @@ class Plan:
         return ""
 
 
-def make_plan(account: Account, wanted: Wanted) -> Plan:
+def make_plan(account: Account, wanted: Wanted, measure: Measure) -> Plan:
     files = files_of_suites(wanted.only)
     like = is_like(account.endpoint)
-    counts = saved_counts(like)
-    predicted = predict(counts, files)
+    by_file = predict(like, files, measure)
+    predicted = total(by_file.values())
     prices = prices_of(account.region)
     cap = predicted.units * _HEADROOM if wanted.cap is None else wanted.cap
     cap_money = prices.money(predicted) * _HEADROOM if wanted.cap_money is None else wanted.cap_money
-    return Plan(like, files, predicted, prices, cap, cap_money, len({*files} - counts.keys()))
+    return Plan(like, files, by_file, prices, cap, cap_money)
 
 
 def run(account: Account, wanted: Wanted, *, ask: Callable[[str], str] = input) -> int:
     """The status of the process."""
-    plan = make_plan(account, wanted)
+    plan = make_plan(account, wanted, lambda like, files: count_on(like, files, quiet=True))
     if not plan.files:
         print(f"no test file of the suites is in {', '.join(wanted.only)}")
         return NOT_STARTED
@@ -91,17 +95,17 @@ def announcement(account: Account, number: str, run_id: str, plan: Plan) -> str:
     """What is said before anything is made."""
     predicted, prices = plan.predicted, plan.prices
     note = f"\n             {prices.note}" if prices.note else ""
-    unknown = f", {plan.uncounted} of them never counted: taken as the others' mean" if plan.uncounted else ""
     return (
         f"account      {number} in {account.region}, {account.endpoint or 'AWS'}\n"
         f"makes        {predicted.tables:,} tables, {predicted.queues:,} queues, {predicted.buckets:,} buckets,"
         f" one after the other; each is named {FAMILY}{run_id}-..., tagged {TAG}={run_id}, and deleted\n"
-        f"runs         {len(plan.files)} test files{unknown}, {predicted.requests:,} requests\n"
+        f"runs         {len(plan.files)} test files, {predicted.requests:,} requests\n"
         f"reads        {predicted.read_units:,.1f} units\n"
         f"writes       {predicted.write_units:,.1f} units, and {predicted.unreported_units:,.0f} of refused writes\n"
         f"streams      {predicted.stream_reads:,} reads; SQS: {predicted.queue_requests:,} requests;"
         f" S3: {predicted.object_writes:,} writes, {predicted.object_reads:,} reads\n"
-        f"money        ${prices.money(predicted):,.4f} at the prices of {prices.as_of}, on demand{note}\n"
+        f"money        ${prices.money(predicted):,.4f} at the prices published by {prices.as_of}, on demand:"
+        f" an estimate{note}\n"
         f"stops at     {plan.cap:,.0f} units or ${plan.cap_money:,.4f}"
     )
 
@@ -124,6 +128,8 @@ def _run(account: Account, number: str, run_id: str, plan: Plan, wanted: Wanted)
                 gateway.stop("the run has ended")
                 left = delete_all(account, run_id, journal)
         print(summary(plan, gateway.total, time.monotonic() - began))
+        if status == 0:
+            print(differences(plan, gateway.spent))
         if wanted.record is not None and not stop.is_set():
             keep_what_replays(recorder, wanted.record, gateway.passed, account, gateway.seed)
         if left:
@@ -161,6 +167,19 @@ def summary(plan: Plan, spent: Count, seconds: float) -> str:
     money = plan.prices.money
     lines.append(f"{'money':<12} {money(plan.predicted):>12,.4f} {money(spent):>12,.4f}   dollars")
     return "\n".join(lines)
+
+
+def differences(plan: Plan, spent: Mapping[str, Count]) -> str:
+    """Whether the prediction was near, and the test files that used otherwise, the furthest off first."""
+    off = {file: spent.get(file, Count()) for file in plan.files}
+    off = {file: count for file, count in off.items() if not is_near(plan.by_file[file], count)}
+    if is_near(plan.predicted, total(spent.values())):
+        return f"predicted within {NEAR:.0%}"
+    farthest = sorted(off, key=lambda file: -abs(off[file].units - plan.by_file[file].units))
+    lines = [
+        f"{file}: {plan.by_file[file].units:,.1f} units predicted, {off[file].units:,.1f} used" for file in farthest
+    ]
+    return "\n".join([f"NOT predicted within {NEAR:.0%}: python -m tools.aws count", *lines])
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,10 @@ from botocore.credentials import Credentials as BotoCredentials
 from singletable.wire import Credentials
 from tools.aws.account import HttpAnswer
 from tools.aws.cassettes import Recorder, Replay, fingerprint
-from tools.aws.counting import Count, count_json, count_object, prices_of
+from tools.aws.counting import PRICES, Count, count_json, count_object, prices_of
 from tools.aws.names import TAG, Names
-from tools.aws.run import Plan
+from tools.aws.prediction import SAMPLE, Counted, Like, changed, file_fingerprint, predict
+from tools.aws.run import Plan, differences
 from tools.aws.scanner import secrets_in, secrets_in_folder
 from tools.aws.scrubbing import Scrubber
 from tools.aws.signing import signed_headers
@@ -152,11 +154,86 @@ def test_money_is_units_times_prices() -> None:
     assert "sa-east-1" in elsewhere.note
 
 
+def test_each_price_says_where_it_was_read_and_when() -> None:
+    for name, said in json.loads(PRICES.read_text())["prices"].items():
+        assert {"per_million", "what", "page", "dated"} == said.keys(), name
+        assert all(said.values()), name
+
+
 def test_a_plan_is_over_at_either_cap() -> None:
-    plan = Plan("aws", [], Count(), prices_of("us-east-1"), cap=100.0, cap_money=0.01)
+    plan = Plan("aws", [], {}, prices_of("us-east-1"), cap=100.0, cap_money=0.01)
     assert plan.is_over(Count(read_units=99.0)) == ""
     assert "100 units" in plan.is_over(Count(read_units=50.0, unreported_units=50.0))
     assert "$0.01" in plan.is_over(Count(object_writes=2000))
+
+
+@pytest.fixture
+def suites(tmp_path: Path) -> Path:
+    """A folder with the files of `SAMPLE` and one more, none of them counted yet."""
+    for file in (*SAMPLE, "tests/graph/test_more.py"):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text("from tests.graph.models import Node\n")
+    (tmp_path / "tests/graph/models.py").write_text("class Node: ...\n")
+    return tmp_path
+
+
+def count_all(root: Path, count: Count) -> Path:
+    """Counts of every file there, as they would be kept."""
+    files = [str(path.relative_to(root)) for path in root.rglob("test_*.py")]
+    counts = {file: Counted(count, file_fingerprint(file, root)).saved() for file in files}
+    (root / "counts.json").write_text(json.dumps({"aws": counts}))
+    return root / "counts.json"
+
+
+def predicted(root: Path, path: Path, now: Count) -> tuple[Mapping[str, Count], list[str]]:
+    """What is predicted of all files, where each of them uses `now`; and those that were counted for it."""
+    measured: list[str] = []
+
+    def measure(like: Like, files: Sequence[str]) -> Mapping[str, Count]:
+        measured.extend(files)
+        return dict.fromkeys(files, now)
+
+    files = sorted(str(path.relative_to(root)) for path in root.rglob("test_*.py"))
+    return predict("aws", files, measure, say=lambda _: None, path=path, root=root), measured
+
+
+def test_a_count_is_of_a_file_and_what_it_imports_from_its_folder(suites: Path) -> None:
+    file, other = "tests/graph/test_more.py", "tests/engine/test_versions.py"
+    counts = {name: Counted(Count(), file_fingerprint(name, suites)) for name in (file, other)}
+    assert changed(counts, [file, other], suites) == []
+    (suites / "tests/graph/models.py").write_text("class Node: x: int\n")
+    assert changed(counts, [file, other], suites) == [file]
+    (suites / other).write_text("")
+    assert changed(counts, [file, other, "tests/engine/test_new.py"], suites) == [
+        file,
+        other,
+        "tests/engine/test_new.py",
+    ]
+
+
+def test_what_changed_since_it_was_counted_is_counted_first(suites: Path) -> None:
+    path = count_all(suites, Count(requests=10, read_units=100.0))
+    (suites / "tests/graph/test_more.py").write_text("")
+    counts, measured = predicted(suites, path, Count(requests=10, read_units=101.0))
+    assert sorted(measured) == sorted([*SAMPLE, "tests/graph/test_more.py"])
+    assert counts["tests/graph/test_more.py"].read_units == 101.0
+
+
+def test_where_a_sample_uses_otherwise_everything_is_counted(suites: Path) -> None:
+    path = count_all(suites, Count(requests=10, read_units=100.0))
+    assert sorted(predicted(suites, path, Count(requests=10, read_units=100.0))[1]) == sorted(SAMPLE)
+    counts, measured = predicted(suites, path, Count(requests=11, read_units=100.0))
+    assert sorted(measured) == sorted(counts)
+    assert {count.requests for count in counts.values()} == {11}
+
+
+def test_the_end_names_what_used_otherwise() -> None:
+    by_file = {"a.py": Count(read_units=100.0), "b.py": Count(read_units=100.0)}
+    plan = Plan("aws", [*by_file], by_file, prices_of("us-east-1"), cap=1.0, cap_money=1.0)
+    assert differences(plan, {"a.py": Count(read_units=101.0), "b.py": Count(read_units=99.0)}) == "predicted within 2%"
+    said = differences(plan, {"a.py": Count(read_units=100.0), "b.py": Count(read_units=150.0)})
+    assert said.splitlines()[0].startswith("NOT predicted within 2%")
+    assert said.splitlines()[1:] == ["b.py: 100.0 units predicted, 150.0 used"]
 
 
 def test_ids_are_named_the_same_each_time() -> None:
