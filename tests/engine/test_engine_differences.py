@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from singletable import ANY, Database, Entity, InvalidRequest, InvalidValue, Key, Table, attr, connect, field
+from singletable import ANY, Database, Entity, Index, InvalidRequest, InvalidValue, Key, Table, attr, connect, field
 from singletable.errors import DeclarationError, MissingPath
 from tools.engine_differences.__main__ import main
 from tools.engine_differences.suite import PART
@@ -86,6 +86,21 @@ BEFORE_SENDING: dict[str, tuple[Callable[[Database], Any], type[Exception], str]
         InvalidValue,
         "1024",
     ),
+    "an element with a number that no list has": (
+        lambda db: db.update(JAR, attr(Jar.size).set(1), where=attr(Jar.labels[2**31]) == "x"),
+        InvalidValue,
+        "at most 2,147,483,647",
+    ),
+    "a name inside a map over 65,535 bytes": (
+        lambda db: db.update(JAR, attr(Jar.size).set(1), where=attr(Jar.free["x" * 65_536]) == 1),
+        InvalidValue,
+        "65535 bytes",
+    ),
+    "a stored map with such a name": (
+        lambda db: db.put(Jar(id="1", free={"inner": {"x" * 65_536: 1}})),
+        InvalidValue,
+        "65535 bytes",
+    ),
     "a projection of a part": (
         lambda db: db.get(JAR.only(Jar.free, attr(Jar.free["text"]))),  # pyright: ignore[reportArgumentType]
         InvalidRequest,
@@ -132,6 +147,48 @@ def test_an_attribute_without_a_name_is_refused() -> None:
 
     with connect("local") as db, pytest.raises(DeclarationError, match="stored under no name"):
         db.create(Nameless(id="1"))
+
+
+TOO_LONG = "x" * 256
+LONG_NAMES: dict[str, Callable[[], Table]] = {
+    "of the table's key": lambda: Table("long", key=("pk", TOO_LONG)),
+    "of an index's key": lambda: Table("long", indexes={"gsi1": Index("a", TOO_LONG)}),
+    "that an index holds": lambda: Table("long", indexes={"gsi1": Index("a", "b", (TOO_LONG,))}),
+    "of expiry": lambda: Table("long", ttl_attribute=TOO_LONG),
+    "of expiry, empty": lambda: Table("long", ttl_attribute=""),
+}
+
+
+@pytest.mark.parametrize("declare", LONG_NAMES.values(), ids=LONG_NAMES)
+def test_a_name_over_255_bytes_is_refused_when_a_table_is_declared(declare: Callable[[], Table]) -> None:
+    with pytest.raises(DeclarationError, match="1 to 255 bytes"):
+        declare()
+
+
+def test_expiry_is_no_part_of_a_key() -> None:
+    with pytest.raises(DeclarationError, match="'sk' has two uses"):
+        Table("doubled", ttl_attribute="sk")
+
+
+def test_a_name_over_65535_bytes_is_refused_when_a_class_is_used() -> None:
+    class Longest(Entity, table=jars, type="longest"):
+        id: str
+        text: str = field(name="x" * 65_536, default="")
+
+        @jars.key
+        @staticmethod
+        def by_id(id: str) -> Key:
+            return f"longest#{id}", "longest"
+
+    with connect("local") as db, pytest.raises(DeclarationError, match="1 to 65535 bytes"):
+        db.create(Longest(id="1"))
+
+
+def test_a_projection_names_an_attribute_once(db: Database) -> None:
+    """DynamoDB refuses paths that overlap."""
+    found = db.get(JAR.only(Jar.size, Jar.labels, Jar.size))
+    assert found is not None
+    assert (found.size, found.labels) == (0, ["x"])
 
 
 # --- the tool, on a suite of the same shape ---------------------------------------------------------------------------

@@ -77,7 +77,7 @@ class TableDefinition:
                 hint=f"Say one of {', '.join(map(repr, STREAM_VIEWS))}.",
             )
         self.settings.check(self.name)
-        names = self.reserved
+        names = self.reserved if self.ttl_attribute is None else [*self.reserved, self.ttl_attribute]
         self._check_held(names)
         twice = {n for n in names if names.count(n) > 1}
         if twice:
@@ -86,7 +86,7 @@ class TableDefinition:
             )
 
     def _check_held(self, names: list[str]) -> None:
-        """DeclarationError for more attributes than indexes hold by name, and for names that none of a key has."""
+        """DeclarationError for more attributes than indexes hold by name, and for names that DynamoDB does not take."""
         held = [self.projection(index).get("NonKeyAttributes", []) for index in self.indexes.values()]
         most = max(map(len, held), default=0)
         if most > MAX_PROJECTED_OF_INDEX or sum(map(len, held)) > MAX_PROJECTED:
@@ -99,7 +99,8 @@ class TableDefinition:
         for name in (*names, *(name for some in held for name in some)):
             if not 0 < len(name.encode()) <= MAX_ATTRIBUTE_BYTES:
                 raise DeclarationError(
-                    f"an attribute of a key, or that an index holds, has a name of 1 to {MAX_ATTRIBUTE_BYTES} bytes",
+                    f"an attribute of a key, of expiry, or that an index holds, has a name of 1 to "
+                    f"{MAX_ATTRIBUTE_BYTES} bytes",
                     table=self.name,
                 )
 

@@ -50,6 +50,8 @@ from singletable.values.numbers import (
 )
 from singletable.values.untyped import AttributeValue, from_attribute_value, map_name, to_attribute_value
 
+_LAST_ELEMENT = 2**31 - 1
+"""DynamoDB refuses a path with a larger number of an element; the embedded engine takes it for one that is missing."""
 Role = Literal["", "unique", "expires", "version"]
 """An attribute whose value no other item may have; when its item expires; how often its item was written."""
 
@@ -282,12 +284,8 @@ class SetPlan(Plan, frozen=True, eq=False):
 def _element_number(step: int) -> int:
     if step < 0:
         raise InvalidValue("an element of a list is counted from 0: DynamoDB can't count from the end")
-    return step
-
-
-def _name_in_map(step: str) -> str:
-    if not step:
-        raise InvalidValue("a key of a map has at least one character")
+    if step > _LAST_ELEMENT:
+        raise InvalidValue(f"an element of a list has a number of at most {_LAST_ELEMENT:,}")
     return step
 
 
@@ -348,7 +346,7 @@ class MapPlan(Plan, frozen=True, eq=False):
         return {k: self.element.load(e) for k, e in _only(value, "M").items()}
 
     def child(self, step: str | int) -> tuple[str | int, Plan]:
-        return _name_in_map(str(step)), self.element
+        return map_name(str(step)), self.element
 
     @property
     def children_may_go(self) -> bool:
@@ -376,7 +374,7 @@ class FreePlan(Plan, frozen=True, eq=False):
         return True
 
     def child(self, step: str | int) -> tuple[str | int, Plan]:
-        return (_element_number(step) if isinstance(step, int) else _name_in_map(step)), self
+        return (_element_number(step) if isinstance(step, int) else map_name(step)), self
 
     @property
     def children_may_go(self) -> bool:
