@@ -5,6 +5,9 @@ WORKERS ?= 2
 SAMPLE ?= 30
 SEED ?= 1
 
+# Where it is set, each of a thousand processes that the tests start compiles all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 BIN := .venv/bin
 # A folder is checked from the day it holds something.
 CODE := $(wildcard src tests examples benchmarks requirements tools)
