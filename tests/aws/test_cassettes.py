@@ -21,14 +21,25 @@ OPERATIONS = (
     "PutItem",
     "Query",
     "Scan",
+    "TransactGetItems",
     "TransactWriteItems",
     "UpdateItem",
     "SendMessage",
     "SendMessageBatch",
     "ReceiveMessage",
     "DeleteMessageBatch",
+    "DescribeStream",
+    "GetShardIterator",
+    "GetRecords",
 )
-ERRORS = ("ConditionalCheckFailedException", "TransactionCanceledException", "ValidationException")
+ERRORS = (
+    "ConditionalCheckFailedException",
+    "IdempotentParameterMismatchException",
+    "ResourceInUseException",
+    "ResourceNotFoundException",
+    "TransactionCanceledException",
+    "ValidationException",
+)
 
 
 def test_every_test_of_the_cassettes_passes_on_them() -> None:
