@@ -9,7 +9,7 @@ import pytest
 from singletable import InvalidCursor, Query, at_least, attr, before, connect, key_of
 from singletable.errors import NotConfigured
 from singletable.wire import Credentials, StaticCredentials
-from tests.support.engines import fresh
+from tests.support.engines import again, fresh
 from tests.support.models import EPOCH, Membership, Note, User, membership
 from tests.support.shells import Shell
 
@@ -131,10 +131,9 @@ async def test_a_mixed_query_has_cursors_too(filled: Shell) -> None:
 
 def test_without_a_key_a_cursor_says_what_to_set() -> None:
     with fresh() as engine:
-        target = engine.target.endpoint.url
         engine.write_many(puts=EVERY)
         known = StaticCredentials(Credentials("AKIDEXAMPLE", "secret"))
-        with connect(target, credentials=known, environ={}) as db:
+        with again(engine, credentials=known, cursor_keys=(), environ={}) as db:
             page = db.page(QUERY, limit=5)
             assert len(page) == 5
             with pytest.raises(NotConfigured, match="SINGLETABLE_CURSOR_KEYS"):
@@ -146,13 +145,12 @@ def test_keys_are_replaced_one_after_another() -> None:
     with fresh(cursor_keys=[old]) as first:
         first.write_many(puts=EVERY)
         cursor = first.page(QUERY, limit=5).cursor
-        url = first.target.endpoint.url
-        with connect(url, cursor_keys=[new, old], environ={}) as both:
+        with again(first, cursor_keys=[new, old], environ={}) as both:
             page = both.page(QUERY, limit=5, after=cursor)
             assert list(page) == EVERY[5:10]
             with pytest.raises(InvalidCursor):
                 first.page(QUERY, after=page.cursor)
-        with connect(url, cursor_keys=[new], environ={}) as only_new, pytest.raises(InvalidCursor):
+        with again(first, cursor_keys=[new], environ={}) as only_new, pytest.raises(InvalidCursor):
             only_new.page(QUERY, after=cursor)
 
 

@@ -150,6 +150,14 @@ def fresh(**options: Any) -> Database:
     return open_place(lease.place, lease, **options)
 
 
+def again(db: Database, **options: Any) -> Database:
+    """Another database at the place of one that `fresh` gave, with options of its own. The first ends the engine."""
+    lease = db.target.engine
+    if isinstance(lease, Lease):
+        return open_place(lease.place, **options)
+    return connect(db.target.endpoint.url, **options)
+
+
 def fresh_async(**options: Any) -> AsyncDatabase:
     """An awaiting database with nothing in it, with the options of `connect_async`."""
     if engine().is_embedded:

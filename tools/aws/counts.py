@@ -30,7 +30,7 @@ def write_counts(only: Sequence[str] = (), path: Path = COUNTS, *, all_changed: 
     saved: dict[str, Mapping[str, Counted]] = {like: saved_counts(like, path) for like in LIKES}
     for like in LIKES:
         chosen = changed(saved[like], files) if all_changed else files
-        spent = count_on(like, chosen) if chosen else {}
+        spent = count_on(like, chosen) if chosen else dict[str, Count]()
         there = files_of_suites(())
         held = {file: counted for file, counted in saved[like].items() if file in there}
         saved[like] = held | {file: Counted(spent.get(file, Count()), file_fingerprint(file)) for file in chosen}
