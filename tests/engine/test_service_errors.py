@@ -51,7 +51,7 @@ async def test_a_table_that_is_not_there(shell: Shell, operation: str) -> None:
 
 async def test_a_table_that_is_there_already(shell: Shell) -> None:
     await shell.create_table(app)
-    body = {"TableName": app.name, "BillingMode": "PAY_PER_REQUEST"}
+    body: dict[str, Any] = {"TableName": app.name, "BillingMode": "PAY_PER_REQUEST"}
     body |= {"KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}
     body |= {"AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]}
     assert await shell.port.send(TableCall("CreateTable", body, or_none="ResourceInUseException")) is None
