@@ -21,6 +21,7 @@ from singletable.deploy.cdk import template_in
 from singletable.deploy.difference import newly_allowed, rights_of
 from singletable.deploy.formats import FORMATS, template_of, template_text
 from singletable.deploy.ready_roles import read_only
+from singletable.tables import Provisioned, TableSettings
 from tests.deploy.provider_schema import breaches
 
 TOOLS = Path(__file__).parents[2] / ".venv-tools" / "bin"
@@ -38,7 +39,17 @@ EVERYTHING = Deployment(
             stream="new_and_old",
             deletion_protection=True,
             encryption_key="arn:aws:kms:eu-central-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab",
-        )
+        ),
+        Table(
+            "paid",
+            indexes={"one": ("a", "b")},
+            settings=TableSettings(
+                point_in_time_recovery=True,
+                billing=Provisioned(read_units=5, write_units=7),
+                table_class="infrequent_access",
+                tags={"team": "a ${b} %{c}"},
+            ),
+        ),
     ],
     queues=[MessageQueue("plain")],
 )
@@ -150,6 +161,22 @@ def test_a_table_is_what_it_declares() -> None:
     assert (body["stream_enabled"], body["stream_view_type"]) == (True, "NEW_AND_OLD_IMAGES")
     assert body["server_side_encryption"]["kms_key_arn"] == properties["SSESpecification"]["KMSMasterKeyId"]
     assert [i["projection_type"] for i in body["global_secondary_index"]] == ["ALL", "INCLUDE", "INCLUDE"]
+
+
+def test_a_table_has_the_settings_that_it_declares() -> None:
+    made = template_of(template_text(EVERYTHING, "cloudformation"), "cloudformation")
+    properties = made["Resources"]["PaidTable"]["Properties"]
+    capacity = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 7}
+    assert properties["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+    assert (properties["BillingMode"], properties["ProvisionedThroughput"]) == ("PROVISIONED", capacity)
+    assert properties["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"] == capacity
+    assert properties["TableClass"] == "STANDARD_INFREQUENT_ACCESS"
+    assert properties["Tags"] == [{"Key": "team", "Value": "a ${b} %{c}"}]
+    as_terraform = template_of(template_text(EVERYTHING, "terraform"), "terraform")
+    body = as_terraform["resource"]["aws_dynamodb_table"]["paid"]
+    assert body["point_in_time_recovery"] == {"enabled": True}
+    assert (body["billing_mode"], body["read_capacity"], body["write_capacity"]) == ("PROVISIONED", 5, 7)
+    assert (body["table_class"], body["tags"]) == ("STANDARD_INFREQUENT_ACCESS", {"team": "a $${b} %%{c}"})
 
 
 def test_the_variables_of_iam_are_not_terraforms() -> None:

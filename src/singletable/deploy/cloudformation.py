@@ -127,15 +127,9 @@ def _table(table: Table) -> Json:
         body["SSESpecification"] = {"SSEEnabled": encryption.pop("Enabled"), **encryption}
     if definition.ttl_attribute is not None:
         body["TimeToLiveSpecification"] = {"AttributeName": definition.ttl_attribute, "Enabled": True}
-    if recovers(table):
+    if definition.settings.point_in_time_recovery:
         body["PointInTimeRecoverySpecification"] = {"PointInTimeRecoveryEnabled": True}
     return {"Type": "AWS::DynamoDB::Table", **RETAINED, "Properties": body}
-
-
-def recovers(table: Table) -> bool:
-    """Whether the table declares recovery to a point in time, which is no part of its creation."""
-    settings: Any = getattr(table.definition, "settings", None)
-    return bool(getattr(settings, "point_in_time_recovery", False))
 
 
 def _queue(queue: MessageQueue) -> Json:

@@ -8,7 +8,7 @@ from typing import Any
 
 from singletable.deploy.access import Resource
 from singletable.deploy.alarms import Alarm, Metric, alarms_of, dead_letters_of, set_aside_of
-from singletable.deploy.cloudformation import RUNTIME, Json, rate_of, recovers
+from singletable.deploy.cloudformation import RUNTIME, Json, rate_of
 from singletable.deploy.deployment import Deployment, Function, Setting
 from singletable.deploy.policy import VERSION, policies_of, trust_of
 from singletable.deploy.resources import BlobBucket, MessageQueue
@@ -107,7 +107,7 @@ def _table(table: Table) -> Json:
         made["ttl"] = {"attribute_name": definition.ttl_attribute, "enabled": True}
     if encryption := body.get("SSESpecification"):
         made["server_side_encryption"] = {"enabled": True, "kms_key_arn": encryption["KMSMasterKeyId"]}
-    if recovers(table):
+    if definition.settings.point_in_time_recovery:
         made["point_in_time_recovery"] = {"enabled": True}
     if named := body.get("TableClass"):
         made["table_class"] = named
