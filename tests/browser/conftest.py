@@ -1,4 +1,4 @@
-"""One Chromium for all tests here, as Debian installs it: apt-get install chromium."""
+"""One Chromium for the tests of a module, as Debian installs it: apt-get install chromium."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not there"))
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """A browser without a window; a test opens pages or profiles of its own in it.
 
-    It ends with the folder: no other test's event loop runs beside its own.
+    It ends with the module: while it is open, its event loop runs in this thread, and no other test's can.
     """
     playwright = pytest.importorskip("playwright.sync_api", reason="the Python package playwright is not installed")
     with playwright.sync_playwright() as started:
