@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from singletable import InvalidRequest, Table, Unavailable
 from singletable.documents import Documents, LocalBlobs, Submission
+from singletable.documents.batches import map_bytes
+from singletable.documents.commit import _check_refusal
 from singletable.errors import DeclarationError
+from singletable.operations.transact import Cancelled, Reason
 from singletable.records import flows
 from singletable.schema import ANY
 from tests.documents.models import Project, Shape, note, put_comment, put_shape, put_shapes, rename, said, shout
@@ -33,6 +37,25 @@ def test_a_map_lies_in_as_few_items_as_it_needs(light: Documents[Project]) -> No
     docs.apply("p1", [put_shape(id="000000".ljust(36, "-"), shape=Shape(9, 9)).by("c", 3)])
     found = docs.diff("p1", 2, 3).collections["shapes"]
     assert (len(found.added), found.changed, found.removed) == (0, ("000000".ljust(36, "-"),), ())
+
+
+def test_the_bytes_of_a_map_are_those_of_what_is_in_it() -> None:
+    """What is added is counted, and what is removed; a change, or the removal of what never was there, adds nothing."""
+    known, digest = {"kept": b"1", "changed": b"2", "removed": b"3"}, b"4"
+    changed = {"changed": digest, "removed": None, "added": digest, "never there": None}
+    working: Any = SimpleNamespace(bytes_of=lambda name: 1000, changed={"shapes": changed}, hashes={"shapes": known})
+    entry = map_bytes(SimpleNamespace(**{**vars(working), "changed": {"shapes": {"added": digest}}}), "shapes") - 1000
+    assert map_bytes(working, "shapes") == 1000 + entry - (entry + len("removed") - len("added"))
+
+
+def test_a_refusal_of_a_commit_that_is_no_race_is_told() -> None:
+    context: Any = SimpleNamespace(model=SimpleNamespace(table=Table("app")))
+    lost = Cancelled((Reason("ConditionalCheckFailed", "", None),), False, "app")
+    _check_refusal(context, lost)
+    worse = Cancelled((*lost.reasons, Reason("ValidationError", "", None)), False, "app")
+    with pytest.raises(InvalidRequest, match="refused the commit: ValidationError") as refused:
+        _check_refusal(context, worse)
+    assert (refused.value.table, refused.value.operation) == ("app", "process")
 
 
 @pytest.mark.soak

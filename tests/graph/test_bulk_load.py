@@ -55,7 +55,7 @@ async def test_edges_may_go_to_nodes_that_are_there_already(shell: Shell) -> Non
             InvalidRequest,
             "an edge is given twice",
         ),
-        ([Account(id="1", email="a@x")], [], InvalidRequest, "unique attribute"),
+        ([Account(id="1", email="a@x")], [], InvalidRequest, r"unique attribute.*load.*create\(\) them"),
     ],
 )
 async def test_what_is_refused_writes_nothing(

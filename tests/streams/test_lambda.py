@@ -90,6 +90,21 @@ def test_an_event_of_aws_reaches_its_handlers(engine: Database, changes: Changes
     assert seen.changes[0].time.timestamp() == 1479499740.5
 
 
+@pytest.mark.parametrize(("ends", "told"), [("1479499741", "Expired"), ("1479499742", "Removed")])
+def test_an_item_that_somebody_deletes_at_its_time_has_expired(
+    engine: Database, changes: Changes, ends: str, told: str
+) -> None:
+    seen = Seen()
+    changes.on(Ticket).removed(seen)
+    changes.on(Ticket).expired(seen)
+    event = json.loads(json.dumps(EVENT))
+    deletion = event["Records"][1]
+    del deletion["userIdentity"]
+    deletion["dynamodb"]["OldImage"]["_ttl"]["N"] = ends
+    ChangeWorker(engine, changes).lambda_handler()(event, None)
+    assert seen.told == [f"{told} ticket t1"]
+
+
 def test_the_first_failure_ends_the_batch(engine: Database, changes: Changes, caplog: pytest.LogCaptureFixture) -> None:
     seen = Seen()
 

@@ -18,7 +18,7 @@ from singletable.cli.local import local
 from singletable.cli.pattern_commands import explain, get, query
 from singletable.cli.patterns import patterns
 from singletable.cli.plan import plan
-from singletable.cli.session import DB_VARIABLE, DEFAULT_DB, Session, options_anywhere
+from singletable.cli.session import DB_VARIABLE, DEFAULT_DB, options_anywhere
 from singletable.cli.stream import stream
 from singletable.cli.table import table
 from singletable.errors import SingletableError
@@ -47,8 +47,7 @@ def _fail(error: SingletableError) -> NoReturn:
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="singletable %(version)s")
 @options_anywhere("db")
-@click.pass_context
-def app(ctx: click.Context) -> None:
+def app() -> None:
     """Inspect and read the DynamoDB tables that a module declares.
 
     MODULE is a dotted name (shop.model) or a file (shop/model.py), found from the current directory; MODULE:NAME
@@ -57,7 +56,6 @@ def app(ctx: click.Context) -> None:
     Results go to standard output, costs and errors to standard error. The exit code is 0, 1 for a refusal or an error,
     2 for an invalid command.
     """
-    ctx.ensure_object(Session)
 
 
 app.epilog = f"The database is {DEFAULT_DB} unless --db or {DB_VARIABLE} names another."

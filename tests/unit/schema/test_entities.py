@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
 from unittest import mock
 
 import msgspec
@@ -260,3 +260,20 @@ async def test_fastapi_accepts_and_returns_it() -> None:
 
 def test_msgspec_reads_and_writes_it() -> None:
     assert msgspec.json.decode(msgspec.json.encode(REX), type=Animal) == REX
+
+
+def test_a_variable_of_the_class_is_no_attribute() -> None:
+    forest = Table("forest")
+
+    class Lynx(Entity, table=forest):
+        name: str
+        most: ClassVar[int]
+
+        @forest.key
+        @staticmethod
+        def by_name(name: str) -> Key:
+            """A lynx."""
+            return f"lynx#{name}", "lynx"
+
+    assert [each.name for each in dataclasses.fields(Lynx)] == ["name"]
+    assert "most" not in vars(Lynx)
