@@ -58,7 +58,7 @@ def test_every_item_is_brought_to_its_declaration(db: Database) -> None:
     assert len(db.check(new)) == 120  # two keys of each place; of the older version nothing is said
     rounds: list[Filled] = []
     with db.meter() as meter:
-        filled = Migrations(db, new).fill(progress=rounds.append)
+        filled = Migrations(db, new).fill(segments=4, progress=rounds.append)
     assert (filled.seen, filled.written, filled.unknown, filled.unreadable) == (120, 120, 0, ())
     assert rounds[-1] == filled
     assert len(filled.examples) == 5

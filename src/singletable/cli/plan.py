@@ -26,7 +26,9 @@ def plan_options(function: Any) -> Any:
     """What `plan` and `apply` share."""
     positive = click.FloatRange(min=0, min_open=True)
     for option in (
-        click.option("--segments", type=click.IntRange(1, MOST_SEGMENTS), default=4, show_default=True, help="Parts."),
+        click.option(
+            "--segments", type=click.IntRange(1, MOST_SEGMENTS), help="Parts at once: 4, or 1 on the embedded engine."
+        ),
         click.option("--sample", metavar="SHARE", help="Read a part of the table only: 1%, or 0.01."),
         click.option("--price", metavar="REGION|FILE", help="Money, at a region's prices. [default: the database's]"),
         click.option("--read-rate", type=positive, metavar="UNITS", help="Read units a second."),

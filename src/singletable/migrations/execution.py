@@ -43,7 +43,7 @@ async def apply(
     *,
     by: str = "",
     rate: Rate | None = None,
-    segments: int = 4,
+    segments: int | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
     """Bring a table to its declaration. Where there is nothing to do, it reads a few times and writes nothing.
@@ -96,7 +96,7 @@ class _Run:
     """One apply that has work."""
 
     def __init__(
-        self, port: Port, table: Table, by: str, rate: Rate | None, segments: int, progress: Progress | None
+        self, port: Port, table: Table, by: str, rate: Rate | None, segments: int | None, progress: Progress | None
     ) -> None:
         self.bare, self.table, self.by = port, table, by
         self.rate, self.segments, self.progress = rate, segments, progress

@@ -36,6 +36,7 @@ from singletable.foundation import (
 from singletable.migrations.needed import Unknown, declaration_of, needed
 from singletable.operations import DeleteItem, GetItem, Item, Key, PutItem, Refused, Scan, Selection, UpdateItem
 from singletable.operations.answers import RAW
+from singletable.records import usual_segments
 
 PAGE = 100
 """Items of a segment between two checkpoints: one write more for each hundred items."""
@@ -76,7 +77,7 @@ async def fill(
     port: Port,
     table: Table,
     *,
-    segments: int = 4,
+    segments: int | None = None,
     dry_run: bool = False,
     anew: bool = False,
     progress: Progress | None = None,
@@ -87,17 +88,26 @@ async def fill(
     InvalidRequest for a number of segments that is none. Throttled where the table refuses for minutes on end; called
     again, it goes on.
     """
-    if not 1 <= segments <= MOST_SEGMENTS:
-        raise InvalidRequest(f"a fill has 1 to {MOST_SEGMENTS} segments, not {segments}", table=table.name)
+    parts = segments_of(port, table, segments)
     await ready(port, table)
     run = _Run(port, table, dry_run)
-    await run.begin(segments, anew or dry_run)
+    await run.begin(parts, anew or dry_run)
     while run.parts:
         await run.round()
         if progress is not None:
             progress(run.filled)
     await run.end()
     return run.filled
+
+
+def segments_of(port: Port, table: Table, segments: int | None) -> int:
+    """How many parts of the table are read at once. On an engine whose parts shift while items are added and deleted it
+    is one, unless more are asked for; and always one where the fill itself moves items to other keys."""
+    if segments is not None and not 1 <= segments <= MOST_SEGMENTS:
+        raise InvalidRequest(f"a fill has 1 to {MOST_SEGMENTS} segments, not {segments}", table=table.name)
+    if port.traits.segments_shift and any(model.key.was is not None for model in table.models):
+        return 1
+    return usual_segments(port) if segments is None else segments
 
 
 class _Run:
@@ -116,8 +126,6 @@ class _Run:
         known: list[Any] = [] if anew else [part for part in await self._stored() if part.declaration == self.digest]
         if all(part.is_over for part in known):
             known = []
-        if self.port.traits.segments_shift and any(model.key.was is not None for model in self.table.models):
-            segments = 1
         segments = known[0].segments if known else segments
         begun = {part.segment: part for part in known}
         parts = [begun.get(n) or self._part(n, segments) for n in range(segments)]

@@ -28,7 +28,7 @@ class Migrations:
         rate: Rate | None = None,
         prices: Prices | None = None,
         sample: float | None = None,
-        segments: int = 4,
+        segments: int | None = None,
     ) -> Plan:
         """What `apply` would do: steps in their order, each with the requests, units, time and money that it takes.
 
@@ -47,7 +47,7 @@ class Migrations:
         *,
         by: str = "",
         rate: Rate | None = None,
-        segments: int = 4,
+        segments: int | None = None,
         progress: ApplyProgress | None = None,
     ) -> Outcome:
         """Bring the table to its declaration: settings, indexes one at a time, a fill, what is taken away, the record.
@@ -65,7 +65,7 @@ class Migrations:
     def fill(
         self,
         *,
-        segments: int = 4,
+        segments: int | None = None,
         rate: Rate | None = None,
         dry_run: bool = False,
         anew: bool = False,
@@ -78,7 +78,8 @@ class Migrations:
         is as it was read, and one item more for each hundred. Killed, it goes on where it was, unless `anew`; a second
         one writes nothing. `dry_run` counts and writes nothing. `progress` is called after each round of pages.
 
-        InvalidRequest for segments that are not 1 to 16; Throttled from a table that refuses for minutes on end.
+        `segments` are read at once: 4, or 1 on the embedded engine. InvalidRequest for others than 1 to 16; Throttled
+        from a table that refuses for minutes on end.
         """
         port = at_rate(self.db.port, rate)
         flow = fill(port, self.table, segments=segments, dry_run=dry_run, anew=anew, progress=progress)

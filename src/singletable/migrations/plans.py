@@ -14,6 +14,7 @@ from singletable.flow.rate import Rate
 from singletable.foundation import MIGRATION_TYPES, Table, model_for
 from singletable.migrations.apply_lease import Held, read_record, record_writes
 from singletable.migrations.comparison import Comparison, Live, check_key, compare, creation, foreign_table
+from singletable.migrations.fill import segments_of
 from singletable.migrations.model_document import ModelDocument, document_of, read_document
 from singletable.migrations.prediction import FillCount, count_fill, read_units_of, requests_of, shown_types
 from singletable.migrations.prices import Prices
@@ -32,23 +33,22 @@ async def plan(
     port: Port,
     table: Table,
     *,
-    segments: int = 4,
+    segments: int | None = None,
     rate: Rate | None = None,
     prices: Prices | None = None,
     sample: float | None = None,
 ) -> Plan:
     """What an apply would do, with what each step takes."""
-    if port.traits.segments_shift and any(model.key.was is not None for model in table.models):
-        segments = 1  # as the fill
+    parts = segments_of(port, table, segments)
     compared, declared, live, record = await compared_with_live(port, table)
     counted = FillCount()
     if live is not None and any(step.kind == "fill" for step in compared.steps):
-        counted = await count_fill(port, table, _indexes(table, live), segments, sample, live.description.bytes)
+        counted = await count_fill(port, table, _indexes(table, live), parts, sample, live.description.bytes)
         if record is None and (foreign := sorted(shown_types(counted))):
             raise foreign_table(table.name, foreign, "has items of")
         if sample is None and not counted.writes:
             compared = replace(compared, steps=tuple(s for s in compared.steps if s.kind != "fill"))
-    steps = [_with_takes(step, table, declared, record, counted, segments) for step in compared.steps]
+    steps = [_with_takes(step, table, declared, record, counted, parts) for step in compared.steps]
     settings = table.definition.settings
     billing = settings.billing or (live.settings.billing if live is not None else "on_demand")
     priced = tuple(replace(step, takes=_priced(step.takes, rate, prices, billing)) for step in steps)

@@ -69,9 +69,9 @@ class CheckRound(Struct, frozen=True):
 
 
 def usual_segments(port: Port) -> int:
-    """How many parts of a table are read at once. An engine that serves one request at a time looks through the whole
-    table for a part of it."""
-    return 4 if port.traits.scan_page_limit is None else 1
+    """How many parts of a table are read at once. The embedded engine looks through the whole table for a part of it,
+    and its parts shift while items are added and deleted."""
+    return 1 if port.traits.segments_shift else 4
 
 
 RepairMode = Literal["list", "mend"]
