@@ -11,9 +11,9 @@ from rich.status import Status
 
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
+from singletable.cli.plan import rate_of
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
-from singletable.flow import Rate
 from singletable.foundation import Table
 from singletable.migrations import Filled, Migrations
 from singletable.migrations.fill import MOST_SEGMENTS
@@ -58,15 +58,17 @@ def fill(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> N
 
 
 def _filled(db: Database, table: Table, options: dict[str, Any]) -> Filled:
-    bounds = {"write_units": options["rate"], "read_units": options["read_rate"]}
-    rate = Rate(**bounds) if any(bounds.values()) else None
     with Status(f"{table.name}: reading", console=output.console(stderr=True)) as status:
 
         def show(filled: Filled) -> None:
             status.update(f"{table.name}: {filled.seen} items read, {filled.written} written")
 
         return Migrations(db, table).fill(
-            segments=options["segments"], dry_run=options["dry_run"], anew=options["anew"], rate=rate, progress=show
+            segments=options["segments"],
+            dry_run=options["dry_run"],
+            anew=options["anew"],
+            rate=rate_of(options),
+            progress=show,
         )
 
 

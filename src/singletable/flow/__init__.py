@@ -22,8 +22,8 @@ The rules:
 
 Read `port` (the verbs), `driver` (how the blocking shell runs a flow), `shells` (what a database offers to a layer),
 `calls` (an application's functions, run concurrently) and `stop` (when a worker ends). `meter` counts what was sent,
-`rate` bounds it; `request` and `services` are values; `ready_tables` and `fork_safe_lock` serve the ports. No module
-here knows a transport: those are in `wire`.
+`rate` bounds it, `patience` waits while a table is throttled; `request` and `services` are values; `wrapped_port`,
+`ready_tables` and `fork_safe_lock` serve the ports. No module here knows a transport: those are in `wire`.
 """
 
 from singletable.flow.capabilities import CAPABILITIES, Capability

@@ -9,17 +9,16 @@ before as an advance; the answer corrects it. So requests that go out together d
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Final, TypeVar
 
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest, Throttled
 from singletable.flow.fork_safe_lock import ForkSafeLock
-from singletable.flow.port import FAN_OUT, Consumed, Operation, Port, Traits
-from singletable.flow.ready_tables import ReadyTables
+from singletable.flow.port import FAN_OUT, Consumed, Operation, Port
 from singletable.flow.request import Request, Response
-from singletable.flow.services import Service
+from singletable.flow.wrapped_port import WrappedPort
 
 T = TypeVar("T")
 
@@ -152,21 +151,12 @@ class _Counted(Struct, frozen=True):
         return value, consumed
 
 
-class RatedPort:
+class RatedPort(WrappedPort):
     """A port that keeps to a rate, over another port."""
 
     def __init__(self, port: Port, rate: Rate) -> None:
-        self._port, self._rate = port, rate
-        self.sleep, self.now, self.monotonic = port.sleep, port.now, port.monotonic
-        self.random, self.token = port.random, port.token
-
-    @property
-    def traits(self) -> Traits:
-        return self._port.traits
-
-    @property
-    def ready(self) -> ReadyTables:
-        return self._port.ready
+        super().__init__(port)
+        self._rate = rate
 
     async def send(self, operation: Operation[T]) -> T:
         return (await self._send((operation,)))[0]
@@ -177,12 +167,6 @@ class RatedPort:
             width = self._rate.width(type(operations[len(values)]).__name__)
             values += await self._send(operations[len(values) : len(values) + width])
         return values
-
-    async def call_all(self, calls: Sequence[Callable[[], T | Awaitable[T]]]) -> list[T]:
-        return await self._port.call_all(calls)
-
-    def to(self, service: Service, url: str = "") -> Port:
-        return self._port.to(service, url)
 
     async def _send(self, operations: Sequence[Operation[T]]) -> list[T]:
         counted = [await self._counted(operation) for operation in operations]

@@ -24,18 +24,20 @@ from singletable.foundation import (
     Repair,
     Table,
     flows,
+    items_at,
     model_of,
+    row_query,
     scan_pages,
+    type_in,
 )
 from singletable.graph.edge_items import counter_of
 from singletable.graph.edges import edge_types
-from singletable.graph.full_scan import Place, ends_of, entity_at, fetch, place_of
+from singletable.graph.full_scan import Place, ends_of, entity_at, place_of
 from singletable.graph.members import texts_of
 from singletable.graph.node_edges import Edges, count_in, edges_of, members_in
 from singletable.graph.nodes import OVERFLOW, TOMBSTONE, Node
 from singletable.graph.repairs import repair_of_edge, repair_of_set
-from singletable.operations import Item, Query, Selection
-from singletable.operations.answers import RAW
+from singletable.operations import Item
 
 
 def graph_checks(table: Table) -> LayerChecks:
@@ -53,7 +55,7 @@ class GraphCheck(ItemCheck):
 
     async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
         entities = [(item, entity_at(self.table, item)) for item in items]
-        ends = await fetch(port, self.table, {end for _, entity in entities for end in ends_of(entity)})
+        ends = await items_at(port, self.table, {end for _, entity in entities for end in ends_of(entity)})
         edges = await edges_of(port, self.table, [place_of(i)[0] for i, entity in entities if isinstance(entity, Node)])
         found: list[Finding] = []
         for item, entity in entities:
@@ -73,7 +75,7 @@ class GraphCheck(ItemCheck):
         return await repair_of_edge(port, self.table, entity)
 
     def _of_other(self, item: Item, entity: Any, ends: Mapping[Place, Item]) -> list[Finding]:
-        place, word = place_of(item), item.get(self.table.definition.type_attribute, {}).get("S", "")
+        place, word = place_of(item), type_in(self.table, item)
         if TOMBSTONE in item and place[0] == place[1]:
             what = "its deletion has not ended: delete_node() takes its edges away, sweep_table() ends it"
             return [Finding("node.deleting", what, word, place)]
@@ -111,16 +113,12 @@ class IndexRows(Pass):
         return [Finding("edge.index", what, "", (self.table.name, self.index))]
 
     async def _differing(self, port: Port, rows: Sequence[Item]) -> list[Item]:
-        items = await fetch(port, self.table, {place_of(row) for row in rows})
+        items = await items_at(port, self.table, {place_of(row) for row in rows})
         return [row for row in rows if items.get(place_of(row)) != row]
 
     async def _read_again(self, port: Port, row: Item) -> list[Item]:
         """The row as the index has it now; [] where it has left its place."""
-        partition, sort = self.table.definition.index_keys(self.index)
-        selection = Selection(
-            self.index, names={"#0": partition, "#1": sort}, values={":0": row[partition], ":1": row[sort]}
-        )
-        page = await port.send(Query(self.table.name, "#0 = :0 AND #1 = :1", selection, RAW))
+        page = await port.send(row_query(self.table, self.index, row))
         return [each for each in page.items if place_of(each) == place_of(row)]
 
 

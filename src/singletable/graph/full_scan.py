@@ -1,15 +1,15 @@
-"""Reads a whole graph, for check and sweep: pages of raw items, and items by their keys."""
+"""Reads a whole graph, for check and sweep: pages of raw items, and what they are."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from singletable.errors import SingletableError
 from singletable.flow.port import Port
-from singletable.foundation import Model, Table
+from singletable.foundation import Model, Table, type_in
 from singletable.graph.edges import is_edge
-from singletable.operations import MAX_BATCH_GET, BatchGetItem, Item, Key, Scan, Selection
+from singletable.operations import Item, Key, Scan, Selection
 from singletable.operations.answers import RAW
 
 _PAGE = 500
@@ -31,24 +31,13 @@ async def pages(port: Port, table: Table, index: str | None = None, having: str 
             return
 
 
-async def fetch(port: Port, table: Table, places: Iterable[Place]) -> Mapping[Place, Item]:
-    """Items by their keys, read consistently, 100 in a request."""
-    rest: list[Key] = [{"source": {"S": source}, "target": {"S": target}} for source, target in dict.fromkeys(places)]
-    found: dict[Place, Item] = {}
-    while rest:
-        answer = await port.send(BatchGetItem(table.name, rest[:MAX_BATCH_GET], RAW, consistent=True))
-        found |= {place_of(item): item for item in answer.items}
-        rest = [*rest[MAX_BATCH_GET:], *answer.rest]
-    return found
-
-
 def place_of(item: Item) -> Place:
     return item["source"]["S"], item["target"]["S"]
 
 
 def model_at(table: Table, item: Item) -> Model[Any] | None:
     """The model of an item; None if this program doesn't know its type."""
-    return table.model_of_type(item.get(table.definition.type_attribute, {}).get("S", ""))
+    return table.model_of_type(type_in(table, item))
 
 
 def entity_at(table: Table, item: Item) -> Any:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from singletable.errors import TransactionCancelled
 from singletable.expressions import AttributeChange, Condition, Stored
 from singletable.flow.port import Port
 from singletable.foundation import (
@@ -18,16 +17,17 @@ from singletable.foundation import (
     Repair,
     Table,
     check_if,
-    commit,
+    commit_repair,
     is_absent,
     is_type,
+    items_at,
     model_of,
     update_if,
     value_as_read,
 )
 from singletable.graph.edge_items import counter_of, edge_moved, is_as_read, listing_of
 from singletable.graph.edges import Edge, edge_types, is_edge
-from singletable.graph.full_scan import ends_of, entity_at, fetch
+from singletable.graph.full_scan import ends_of, entity_at
 from singletable.graph.members import form_of
 from singletable.graph.node_edges import Edges, count_in, edges_of, members_in
 from singletable.graph.nodes import EDGE_SETS, OVERFLOW, TOMBSTONE, Node
@@ -42,7 +42,7 @@ async def repair_of_edge(port: Port, table: Table, edge: Any) -> Repair | None:
     """Delete an edge on condition that it is as it was read, and its node missing still."""
     if not is_edge(edge):
         return None
-    there = await fetch(port, table, ends_of(edge))
+    there = await items_at(port, table, ends_of(edge))
     missing = [end for end in (edge.source, edge.target) if (end.partition, end.low) not in there]
     if not missing:
         return None
@@ -63,7 +63,7 @@ async def repair_of_set(port: Port, table: Table, node: Node, item: Item) -> Rep
     if len(keys) < len(wrong):
         return None
     by_place = {(key.partition, key.low): key for key in keys.values()}
-    stored = {place: entity_at(table, each) for place, each in (await fetch(port, table, by_place)).items()}
+    stored = {place: entity_at(table, each) for place, each in (await items_at(port, table, by_place)).items()}
     known = [(key, stored.get(place)) for place, key in by_place.items()]
     is_same = all(
         (_member_of(stored.get((k.partition, k.low))) == member) == (member in real) for member, k in keys.items()
@@ -111,11 +111,7 @@ async def _write(
     for edge_key, edge in known:
         condition = is_absent(edge_key.model) if edge is None else is_as_read(listing_of(edge))
         writes.append(GuardedWrite(edge_key, check_if(edge_key, condition), "repair", _moved))
-    try:
-        await commit(port, writes, needed_by="a repair")
-    except TransactionCancelled:
-        return False
-    return True
+    return await commit_repair(port, writes)
 
 
 def _edge_key(table: Table, source: str, member: str) -> KeyOf[Any] | None:

@@ -17,11 +17,11 @@ from typing import Any
 
 from singletable.errors import NotFound, SingletableError, TransactionCancelled
 from singletable.flow.port import Port
-from singletable.foundation import Table, Write, commit, ready
+from singletable.foundation import Table, Write, commit, items_at, ready
 from singletable.graph.edge_items import EdgeMoved
 from singletable.graph.edge_removal import hold_absence, remove_edges, without_source
 from singletable.graph.edges import Edge, is_edge
-from singletable.graph.full_scan import Place, ends_of, entity_at, fetch, model_at, pages, place_of
+from singletable.graph.full_scan import Place, ends_of, entity_at, model_at, pages, place_of
 from singletable.graph.link_writes import Unlink
 from singletable.graph.nodes import TOMBSTONE, Node, stored_key
 from singletable.graph.tombstones import HoldTombstone, RemoveNode, claimed_by, is_ended
@@ -146,7 +146,7 @@ async def _are_removed(port: Port, edges: Sequence[Edge[Any, Any]], node: HoldTo
 async def _remove_orphans(port: Port, table: Table, items: Sequence[Item], seen: set[Place]) -> int:
     edges = [edge for edge in (entity_at(table, item) for item in items) if is_edge(edge)]
     wanted = {place for edge in edges for place in ends_of(edge)} - seen
-    there = seen | (await fetch(port, table, wanted)).keys()
+    there = seen | (await items_at(port, table, wanted)).keys()
     count = 0
     for edge in edges:
         if missing := [end for end in (edge.source, edge.target) if (end.partition, end.low) not in there]:

@@ -254,8 +254,7 @@ def _change(name: str, declared: ModelDocument, record: ModelDocument) -> str:
 def moved_types(table: Table, declared: ModelDocument, record: ModelDocument) -> list[str]:
     """What can go from the code: the keys that classes had before, where an apply has moved their items."""
     return [
-        f"{model.key.shown}(was={model.key.was.name}): an apply has moved all items; it can go, once no program writes "
-        "under the old key"
+        f"{model.key.shown_with_was}: an apply has moved all items; it can go, once no program writes under the old key"
         for model in table.models
         if model.key.was is not None
         and (form := record.entities.get(model.type)) is not None

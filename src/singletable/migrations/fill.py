@@ -16,11 +16,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from singletable.errors import Applied, InvalidRequest, NotUnique, Throttled, TooLarge
+from singletable.errors import Applied, InvalidRequest, NotUnique, TooLarge
+from singletable.flow.patience import patiently
 from singletable.flow.port import Consumed, Port
 from singletable.flow.request import Request, Response
 from singletable.foundation import (
-    Captured,
     Finding,
     Move,
     Outcome,
@@ -31,7 +31,9 @@ from singletable.foundation import (
     flows,
     is_same_item,
     model_for,
+    place_in,
     ready,
+    type_in,
 )
 from singletable.migrations.needed import Unknown, declaration_of, needed
 from singletable.operations import DeleteItem, GetItem, Item, Key, PutItem, Refused, Scan, Selection, UpdateItem
@@ -43,7 +45,6 @@ PAGE = 100
 MOST_SEGMENTS = 16
 _TRIES = 20
 _EXAMPLES = 5
-_LONGEST_WAIT_SECONDS = 30.0
 TWICE = "another item, which differs, lies under the new key"
 
 
@@ -110,6 +111,11 @@ def segments_of(port: Port, table: Table, segments: int | None) -> int:
     return usual_segments(port) if segments is None else segments
 
 
+def page_of(table: Table, segment: int, segments: int, after: Key | None) -> Scan[Item]:
+    """The request for the next page of a segment."""
+    return Scan(table.name, Selection(limit=PAGE, after=after, consistent=True), RAW, segment, segments)
+
+
 class _Run:
     """One run of a fill: the segments that are not over, and what was done."""
 
@@ -136,7 +142,7 @@ class _Run:
 
     async def round(self) -> None:
         """The next page of each segment that is not over: read, written, and written down."""
-        pages = await self._patiently([self._scan(part) for part in self.parts])
+        pages = await self._patiently([page_of(self.table, p.segment, p.segments, p.after) for p in self.parts])
         writes: list[Write] = []
         moved: list[Any] = []
         for part, page in zip(self.parts, pages, strict=True):
@@ -159,7 +165,9 @@ class _Run:
         if not self.filled.contended:
             left = {*self.old_keys, *(finding.type for finding in (*self.filled.unreadable, *self.filled.twice))}
             keys = [model.key for model in self.table.models if model.type not in left]
-            self.filled = replace(self.filled, obsolete=tuple(_was(key) for key in keys if key.was is not None))
+            self.filled = replace(
+                self.filled, obsolete=tuple(key.shown_with_was for key in keys if key.was is not None)
+            )
 
     def _part(self, segment: int, segments: int) -> Any:
         return self.kind(declaration=self.digest, segment=segment, segments=segments)
@@ -167,10 +175,6 @@ class _Run:
     async def _stored(self) -> list[Any]:
         """What was written down, for other declarations too: theirs is of no more use."""
         return await flows.read_all(self.port, self.kind.by_segment().consistent())
-
-    def _scan(self, part: Any) -> Scan[Item]:
-        selection = Selection(limit=PAGE, after=part.after, consistent=True)
-        return Scan(self.table.name, selection, RAW, part.segment, part.segments)
 
     def _needed(self, item: Item) -> Write | None:
         found = needed(self.table, item, self.port.now())
@@ -207,22 +211,15 @@ class _Run:
         write_id = self.table.definition.write_id_attribute
         for move, item in zip(moves, there, strict=True):
             if item is not None and is_same_item(_without(item, write_id), _without(move.put.item, write_id)):
-                await self._patiently([_TryDelete(move.delete)])
+                await self._patiently([_Try(move.delete)])
             elif item is not None:
                 place = move.old.partition, move.old.low
                 found = Finding("key.twice", TWICE, move.key.model.type, place)
                 self.filled = replace(self.filled, twice=(*self.filled.twice, found))
 
     async def _patiently(self, operations: Sequence[Any]) -> list[Any]:
-        """The values, also of a table that is throttled for a while. Every one of these requests may be repeated."""
-        for tried in range(_TRIES):
-            try:
-                return await self.port.send_all(operations)
-            except Throttled:
-                if tried == _TRIES - 1:
-                    raise
-                await self.port.sleep(min(_LONGEST_WAIT_SECONDS, 2.0**tried) * self.port.random())
-        raise AssertionError
+        """The values. Every one of these requests may be repeated."""
+        return await patiently(self.port, lambda: self.port.send_all(operations))
 
     def _count(self, seen: int, written: int, moved: int) -> None:
         f = self.filled
@@ -230,9 +227,9 @@ class _Run:
 
 
 class _Try(Struct, frozen=True):
-    """A write of which it is no error that its condition fails: it then says False."""
+    """A write of which it is no error that its condition fails: that is an outcome."""
 
-    write: UpdateItem[Any]
+    write: UpdateItem[Any] | DeleteItem[Any]
 
     def request(self) -> Request:
         return self.write.request()
@@ -245,22 +242,6 @@ class _Try(Struct, frozen=True):
         except Applied:
             return Outcome.DONE, Consumed()
         return Outcome.DONE, consumed
-
-
-class _TryDelete(Struct, frozen=True):
-    """The same for the deletion of an item."""
-
-    write: DeleteItem[Any]
-
-    def request(self) -> Request:
-        return self.write.request()
-
-    def answer(self, response: Response) -> tuple[None, Consumed]:
-        try:
-            _, consumed = self.write.answer(response)
-        except Refused:
-            return None, Consumed()
-        return None, consumed
 
 
 class _TryMove(Struct, frozen=True):
@@ -293,12 +274,6 @@ def _new_key(move: Move) -> Key:
     return move.key.model.key_item(move.key)
 
 
-def _was(key: Captured) -> str:
-    """A key and what it was, as an application's code says it: `Order.of_customer(was=order_by_number)`."""
-    return f"{key.shown}(was={key.was.name if key.was is not None else ''})"
-
-
 def _shown(table: Table, item: Item) -> str:
     """An item's type and key, as an example."""
-    partition, sort = (item[name]["S"] for name in table.definition.key)
-    return f"{item[table.definition.type_attribute]['S']} {partition} / {sort}"
+    return f"{type_in(table, item)} {' / '.join(place_in(table, item))}"

@@ -6,12 +6,11 @@ was lost meanwhile sends nothing more.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
-from singletable.flow.port import Operation, Port, Traits
-from singletable.flow.ready_tables import ReadyTables
-from singletable.flow.services import Service
+from singletable.flow.port import Operation, Port
+from singletable.flow.wrapped_port import WrappedPort
 from singletable.foundation import Table
 from singletable.migrations.apply_lease import BEAT_SECONDS, Held, beat
 
@@ -19,26 +18,18 @@ T = TypeVar("T")
 _CHANGES = frozenset({"UpdateTable", "UpdateTimeToLive", "UpdateContinuousBackups", "TagResource", "CreateTable"})
 
 
-class LeasedPort:
+class LeasedPort(WrappedPort):
     """A port whose requests are sent only while the lease is held."""
 
     def __init__(self, port: Port, table: Table, held: Held) -> None:
-        self._port, self._table, self._held = port, table, held
-        self.now, self.monotonic, self.random, self.token = port.now, port.monotonic, port.random, port.token
+        super().__init__(port)
+        self._table, self._held = table, held
         self.doing = ""
         """What is done, for those who wait."""
         self.beats = 0
         self.looks = 0
         """Requests that only looked at the table, as while waiting for it."""
         self._beaten_at = port.monotonic()
-
-    @property
-    def traits(self) -> Traits:
-        return self._port.traits
-
-    @property
-    def ready(self) -> ReadyTables:
-        return self._port.ready
 
     async def send(self, operation: Operation[T]) -> T:
         return (await self.send_all((operation,)))[0]
@@ -54,12 +45,6 @@ class LeasedPort:
         while (left := until - self.monotonic()) > 0:
             await self._port.sleep(min(left, BEAT_SECONDS))
             await self.beat()
-
-    async def call_all(self, calls: Sequence[Callable[[], T | Awaitable[T]]]) -> list[T]:
-        return await self._port.call_all(calls)
-
-    def to(self, service: Service, url: str = "") -> Port:
-        return self._port.to(service, url)
 
     async def beat(self, *, due_only: bool = True) -> None:
         """Show that this process lives. ApplyRefused where the lease was lost."""

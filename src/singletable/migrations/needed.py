@@ -14,7 +14,9 @@ from singletable.foundation import (
     Move,
     Table,
     move_of,
+    place_in,
     refresh_keys,
+    type_in,
     upgrade,
     upgrade_if_needed,
 )
@@ -33,7 +35,7 @@ def needed(table: Table, item: Item, now: float = 0.0) -> UpdateItem[Any] | Move
     A `Move` for an item under the key that its class had before: one transaction, which brings it to the current schema
     version as well. `now` is the time by which what lies under the new key has expired.
     """
-    type_name = str(item.get(table.definition.type_attribute, {}).get("S", ""))
+    type_name = type_in(table, item)
     model = table.model_of_type(type_name)
     if model is None:
         return None if type_name == GUARD_TYPE or type_name in MIGRATION_TYPES else Unknown(type_name)
@@ -47,8 +49,7 @@ def needed(table: Table, item: Item, now: float = 0.0) -> UpdateItem[Any] | Move
             return upgrade_if_needed(model, item, version)
         return upgrade(model, item, version) if version < model.version else refresh_keys(model, item)
     except SingletableError as error:
-        partition, sort = (item[name]["S"] for name in table.definition.key)
-        return Finding("item.unreadable", error.what, type_name, (partition, sort))
+        return Finding("item.unreadable", error.what, type_name, place_in(table, item))
 
 
 def declaration_of(table: Table) -> dict[str, Any]:

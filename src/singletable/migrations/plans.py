@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from singletable.errors import Corrupt
 from singletable.flow.port import Port
 from singletable.flow.rate import Rate
-from singletable.foundation import MIGRATION_TYPES, Table, model_for
+from singletable.foundation import MIGRATION_TYPES, Table, model_for, type_in
 from singletable.migrations.apply_lease import Held, read_record, record_writes
 from singletable.migrations.comparison import Comparison, Live, check_key, compare, creation, foreign_table
 from singletable.migrations.fill import segments_of
@@ -93,8 +93,7 @@ def _document(table: Table, record: Any) -> ModelDocument | None:
 async def _refuse_foreign(port: Port, table: Table) -> None:
     """PlanRefused where the first items are all of types that the program doesn't declare. One request."""
     page = await port.send(Scan(table.name, Selection(limit=_FIRST_LOOK, consistent=True), RAW))
-    name = table.definition.type_attribute
-    types = {str(item.get(name, {}).get("S", "")) for item in page.items} - MIGRATION_TYPES
+    types = {type_in(table, item) for item in page.items} - MIGRATION_TYPES
     if types and not any(table.model_of_type(kind) for kind in types):
         raise foreign_table(table.name, sorted(types), "has items of")
 

@@ -17,11 +17,10 @@ from msgspec.structs import replace
 from singletable.errors import InvalidRequest
 from singletable.flow.meter import Meter
 from singletable.flow.port import Port
-from singletable.foundation import Finding, Move, Table, fill_parts_of, model_for
+from singletable.foundation import Finding, Move, Table, fill_parts_of, model_for, type_in
 from singletable.migrations import fill
 from singletable.migrations.needed import Unknown, needed
-from singletable.operations import Item, Scan, Selection, UpdateItem
-from singletable.operations.answers import RAW
+from singletable.operations import Item, UpdateItem
 from singletable.tables.write_units import Projected, size_units, write_units
 
 _MOST_SAMPLED_SEGMENTS: Final = 256
@@ -70,7 +69,7 @@ async def count_fill(
     while positions:
         some = list(positions)[: fill.MOST_SEGMENTS]
         with Meter() as meter:
-            pages = await port.send_all([_scan(table, segment, total, positions[segment]) for segment in some])
+            pages = await port.send_all([fill.page_of(table, segment, total, positions[segment]) for segment in some])
         counted = replace(counted, pages=counted.pages + len(pages), read_units=counted.read_units + meter.read_units)
         for segment, page in zip(some, pages, strict=True):
             for item in page.items:
@@ -115,7 +114,7 @@ def _move_units(indexes: Sequence[Projected], item: Item, move: Move) -> float:
 
 
 def _is_own(table: Table, item: Item) -> bool:
-    return table.model_of_type(str(item.get(table.definition.type_attribute, {}).get("S", ""))) is not None
+    return table.model_of_type(type_in(table, item)) is not None
 
 
 def _with_parts(counted: FillCount, table: Table, segments: int, *, sampled: bool) -> FillCount:
@@ -137,11 +136,6 @@ def requests_of(counted: FillCount, segments: int) -> int:
 def read_units_of(counted: FillCount) -> float:
     """With the two reads of the parts."""
     return counted.read_units + 2.0
-
-
-def _scan(table: Table, segment: int, segments: int, after_key: Any) -> Scan[Item]:
-    selection = Selection(limit=fill.PAGE, after=after_key, consistent=True)
-    return Scan(table.name, selection, RAW, segment, segments)
 
 
 def _sampled_segments(sample: float, size_bytes: int) -> int:

@@ -14,10 +14,13 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
+from singletable.errors import TransactionCancelled
 from singletable.flow.port import Port
-from singletable.operations import MAX_BATCH_GET, BatchGetItem, Item, Key, Scan, Selection
+from singletable.operations import MAX_BATCH_GET, BatchGetItem, Item, Key, Query, Scan, Selection
 from singletable.operations.answers import RAW
 from singletable.records.findings import Finding
+from singletable.records.guarded_write import GuardedWrite
+from singletable.records.transactions import commit
 from singletable.schema.table import Table
 
 Place = tuple[str, str]
@@ -56,6 +59,15 @@ class Repair:
     """What is written, without values."""
     apply: Callable[[Port], Awaitable[bool]]
     """Sends it; False where an item is no longer as it was read."""
+
+
+async def commit_repair(port: Port, writes: Sequence[GuardedWrite]) -> bool:
+    """Send the writes of a repair as one transaction; False where an item is no longer as it was read."""
+    try:
+        await commit(port, writes, needed_by="a repair")
+    except TransactionCancelled:
+        return False
+    return True
 
 
 class Found(Struct, frozen=True):
@@ -164,6 +176,14 @@ async def items_at(port: Port, table: Table, places: Iterable[Place]) -> dict[Pl
         found |= {place_in(table, item): item for answer in answers for item in answer.items}
         keys = [key for answer in answers for key in answer.rest]
     return found
+
+
+def row_query(table: Table, index: str, item: Item) -> Query[Item]:
+    """The request for the rows of an index at the place where an item's row lies."""
+    keys = table.definition.index_keys(index)
+    values = {f":{n}": item[name] for n, name in enumerate(keys)}
+    selection = Selection(index, names={f"#{n}": name for n, name in enumerate(keys)}, values=values)
+    return Query(table.name, "#0 = :0 AND #1 = :1", selection, RAW)
 
 
 def place_in(table: Table, item: Item | Key) -> Place:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from random import Random
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from singletable.errors import InvalidRequest, Throttled
+from singletable.errors import InvalidRequest
+from singletable.flow.patience import patiently
 from singletable.flow.port import FAN_OUT, Port
 from singletable.records.check_passes import ItemPass, Lane, Pass
 from singletable.records.findings import Finding, Repaired
@@ -24,8 +26,6 @@ from singletable.schema.table import Table
 MOST_SEGMENTS = 16
 MOST_PARTS = 1_000_000
 """DynamoDB's own limit of the parts of a scan."""
-_TRIES = 20
-_LONGEST_WAIT_SECONDS = 30.0
 
 
 class CheckState(Struct, frozen=True):
@@ -110,7 +110,7 @@ async def run_check(
     for table in {each.table.name: each.table for each in passes[state.over :]}.values():
         await ready(port, table)
     while state.over < len(passes):
-        made = await _patiently(port, passes, options, state)
+        made = await patiently(port, partial(_round, port, passes, options, state))
         if repairs is not None:
             made = await _repaired(port, passes[state.over], made, repairs)
         state = made.state
@@ -125,17 +125,6 @@ async def _repaired(port: Port, current: Pass, made: CheckRound, mode: RepairMod
         done = await repair(port, current, made.findings, dry_run=mode == "list")
     mended = sum(each.outcome in ("mended", "gone") for each in done)
     return replace(made, repaired=done, state=replace(made.state, left=made.state.left - mended))
-
-
-async def _patiently(port: Port, passes: Sequence[Pass], options: CheckOptions, state: CheckState) -> CheckRound:
-    for tried in range(_TRIES):
-        try:
-            return await _round(port, passes, options, state)
-        except Throttled:
-            if tried == _TRIES - 1:
-                raise
-            await port.sleep(min(_LONGEST_WAIT_SECONDS, 2.0**tried) * port.random())
-    raise AssertionError
 
 
 async def _round(port: Port, passes: Sequence[Pass], options: CheckOptions, state: CheckState) -> CheckRound:

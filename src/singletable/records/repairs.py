@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
-from singletable.errors import Conflict, SingletableError, Throttled, TransactionCancelled
+from singletable.errors import Conflict, SingletableError
+from singletable.flow.patience import patiently
 from singletable.flow.port import Port
 from singletable.operations import Item, Refused
-from singletable.records.check_passes import ItemPass, Place, Repair, items_at, place_in, type_in
+from singletable.records.check_passes import ItemPass, Place, Repair, commit_repair, items_at, place_in, type_in
 from singletable.records.conditions import is_absent, is_schema, is_type
 from singletable.records.copies import CopyWriter, copies_of, key_from
 from singletable.records.findings import Finding, Repaired
 from singletable.records.guarded_write import GuardedWrite, check_if, delete_if
-from singletable.records.transactions import commit
 from singletable.records.unique_guards import Claim, guard_actions
 from singletable.records.upgrade import refresh_keys, value_as_read
 from singletable.schema.guard_items import guard_key, guards_of
@@ -29,7 +30,6 @@ from singletable.schema.patterns import KeyOf
 from singletable.schema.table import OWNER, OWNER_SORT, Table
 
 _TRIES = 20
-_LONGEST_WAIT_SECONDS = 30.0
 
 
 async def repair(port: Port, items: ItemPass, findings: Sequence[Finding], *, dry_run: bool = False) -> list[Repaired]:
@@ -41,25 +41,13 @@ async def repair(port: Port, items: ItemPass, findings: Sequence[Finding], *, dr
     written: dict[Place, str] = {}
     for finding in findings:
         if (finding.code, finding.key) not in done:
-            made = await _patiently(port, items, finding, dry_run)
+            made = await patiently(port, partial(_one, port, items, finding, dry_run))
             if made.outcome == "mended":
                 written[finding.key] = made.what
             elif made.outcome == "gone" and finding.key in written:  # with another finding of the same item
                 made = Repaired(finding, "mended", written[finding.key])
             done[finding.code, finding.key] = made
     return [replace(done[finding.code, finding.key], finding=finding) for finding in findings]
-
-
-async def _patiently(port: Port, items: ItemPass, finding: Finding, dry_run: bool) -> Repaired:
-    """Also in a table that is throttled for a while: every one of these writes may be sent again."""
-    for tried in range(_TRIES):
-        try:
-            return await _one(port, items, finding, dry_run)
-        except Throttled:
-            if tried == _TRIES - 1:
-                raise
-            await port.sleep(min(_LONGEST_WAIT_SECONDS, 2.0**tried) * port.random())
-    raise AssertionError
 
 
 async def _one(port: Port, items: ItemPass, finding: Finding, dry_run: bool) -> Repaired:
@@ -134,7 +122,7 @@ async def _with_guard(port: Port, model: Model[Any], item: Item) -> Repair | Non
     if model.expires is not None:
         held = held & value_as_read(model.table.ttl_name, item)
     writes = [_part(owner, check_if(owner, held)), _part(keys[unique], put)]
-    return Repair(f"put the guard of {unique.stored}, which no item has", _transaction(writes))
+    return Repair(f"put the guard of {unique.stored}, which no item has", partial(commit_repair, writes=writes))
 
 
 async def _without_guard(port: Port, table: Table, item: Item) -> Repair | None:
@@ -158,7 +146,10 @@ async def _without_guard(port: Port, table: Table, item: Item) -> Repair | None:
     key, as_read = guards.key_of(guard), value_as_read(OWNER, item) & value_as_read(OWNER_SORT, item)
     owner_key = _key_at(model, place)
     writes = [_part(owner_key, check_if(owner_key, held)), _part(key, delete_if(key, as_read))]
-    return Repair(f"delete the guard, whose {model.type} is gone or has another {unique.stored}", _transaction(writes))
+    return Repair(
+        f"delete the guard, whose {model.type} is gone or has another {unique.stored}",
+        partial(commit_repair, writes=writes),
+    )
 
 
 async def _with_copies(port: Port, model: Model[Any], item: Item) -> Repair | None:
@@ -183,17 +174,6 @@ async def _source_of(port: Port, writer: CopyWriter, holder: Any) -> Any:
     place = (key.partition, key.low)
     stored = (await items_at(port, model.table, [place])).get(place)
     return None if stored is None else model.load(stored)
-
-
-def _transaction(writes: Sequence[GuardedWrite]) -> Any:
-    async def apply(port: Port) -> bool:
-        try:
-            await commit(port, writes, needed_by="a repair")
-        except TransactionCancelled:
-            return False
-        return True
-
-    return apply
 
 
 def _part(key: KeyOf[Any], action: Any) -> GuardedWrite:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any, ClassVar
 
 from msgspec import Struct
@@ -57,15 +58,6 @@ class Needs:
 NEEDS = Needs()
 
 
-class _ModelOfKey:
-    """The model of a write's key, found at its first use: a plan reads it ten times, through two other objects."""
-
-    def __get__(self, write: Write, owner: type[Write] | None = None) -> Model[Any]:
-        model = write.key.model
-        vars(write)["model"] = model
-        return model
-
-
 class Write(ABC):
     """One write of one item."""
 
@@ -78,8 +70,10 @@ class Write(ABC):
     number: int = 1
     """Its position among the caller's operations in a transaction, from 1. A merged write has the first one's."""
 
-    model = _ModelOfKey()
-    """The model of the item's class."""
+    @cached_property
+    def model(self) -> Model[Any]:
+        """The model of the item's class: a plan reads it ten times."""
+        return self.key.model
 
     @abstractmethod
     def main(self, current: Any, moment: Moment) -> Part | Needs:

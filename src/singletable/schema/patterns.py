@@ -175,6 +175,11 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
         return f"{self.owner.__name__}.{self.name}"
 
     @property
+    def shown_with_was(self) -> str:
+        """With the key that it was, as the code says it: `Order.of_customer(was=order_by_number)`."""
+        return self.shown if self.was is None else f"{self.shown}(was={self.was.name})"
+
+    @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
         return self.signature.parameters
 

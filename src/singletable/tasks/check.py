@@ -28,9 +28,11 @@ from singletable.foundation import (
     items_at,
     model_for,
     model_of,
+    place_in,
+    row_query,
+    type_in,
 )
-from singletable.operations import Item, Query, Selection
-from singletable.operations.answers import RAW
+from singletable.operations import Item
 from singletable.tasks.calls import TaskFunction
 from singletable.tasks.due import rows_query
 from singletable.tasks.items import (
@@ -120,16 +122,16 @@ class TaskRows(Pass):
         alone = await self._alone(port, items)
         if alone and port.traits.index_lag_seconds:
             await port.sleep(port.traits.index_lag_seconds)
-        gone = {_place(self.tasks, row) for row in await _missing_rows(port, self.tasks, alone)}
-        still = await self._alone(port, [row for row in alone if _place(self.tasks, row) not in gone])
+        gone = {place_in(self.table, row) for row in await _missing_rows(port, self.tasks, alone)}
+        still = await self._alone(port, [row for row in alone if place_in(self.table, row) not in gone])
         what = f"{self.tasks.index} has a row, and there is no such task"
-        return [Finding("task.ghost", what, "", _place(self.tasks, row)) for row in still]
+        return [Finding("task.ghost", what, "", place_in(self.table, row)) for row in still]
 
     async def _alone(self, port: Port, rows: Sequence[Item]) -> list[Item]:
-        own = [row for row in rows if self.tasks.model_of_type(_type(self.tasks, row)) is not None]
-        items = await items_at(port, self.table, [_place(self.tasks, row) for row in own])
+        own = [row for row in rows if self.tasks.model_of_type(type_in(self.table, row)) is not None]
+        items = await items_at(port, self.table, [place_in(self.table, row) for row in own])
         there = {place for place, item in items.items() if entity_in(self.tasks, item) is not None}
-        return [row for row in own if _place(self.tasks, row) not in there]
+        return [row for row in own if place_in(self.table, row) not in there]
 
 
 def entity_in(tasks: TaskEntities, item: Item) -> Any:
@@ -146,17 +148,9 @@ async def _missing_rows(port: Port, tasks: TaskEntities, items: Sequence[Item]) 
     partition, sort = tasks.table.definition.index_keys(tasks.index)
     seen = {tasks.by_wake(state, shard).partition for state in _LISTED for shard in range(SHARDS)}
     listed = [item for item in items if sort in item and item.get(partition, {}).get("S") in seen]
-    pages = await port.send_all([_row_query(tasks, item[partition], item[sort]) for item in listed])
-    there = {_place(tasks, row) for page in pages for row in page.items}
-    return [item for item in items if _place(tasks, item) not in there]
-
-
-def _row_query(tasks: TaskEntities, partition: Any, sort: Any) -> Query[Item]:
-    """The rows of a shard that wake at one time."""
-    of_partition, of_sort = tasks.table.definition.index_keys(tasks.index)
-    names = {"#0": of_partition, "#1": of_sort}
-    selection = Selection(tasks.index, names=names, values={":0": partition, ":1": sort})
-    return Query(tasks.table.name, "#0 = :0 AND #1 = :1", selection, RAW)
+    pages = await port.send_all([row_query(tasks.table, tasks.index, item) for item in listed])
+    there = {place_in(tasks.table, row) for page in pages for row in page.items}
+    return [item for item in items if place_in(tasks.table, item) not in there]
 
 
 def _partner(tasks: TaskEntities, entity: TaskItem | OrderLane) -> _Place | None:
@@ -210,12 +204,3 @@ def _of_lane(tasks: TaskEntities, lane: OrderLane, places: set[_Place]) -> Itera
 def _finding(entity: TaskItem | OrderLane, code: str, what: str) -> Finding:
     model = model_for(entity)
     return Finding(code, what, model.type, model.place_of(entity))
-
-
-def _place(tasks: TaskEntities, item: Item) -> _Place:
-    partition, sort = tasks.table.definition.key
-    return item[partition]["S"], item[sort]["S"]
-
-
-def _type(tasks: TaskEntities, item: Item) -> str:
-    return str(item.get(tasks.table.definition.type_attribute, {}).get("S", ""))
