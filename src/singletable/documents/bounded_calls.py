@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import os
 import threading  # noqa: TID251 a function that must be ended runs in a thread that can be abandoned
 import time
 from collections.abc import Callable, Generator
@@ -84,81 +85,116 @@ class Watch:
         return time.monotonic() - self.began - self._paused
 
 
+def _taken_lock() -> threading.Lock:
+    lock = threading.Lock()
+    lock.acquire()
+    return lock
+
+
 @dataclass(eq=False)
 class _Call:
     function: Callable[[Watch], Any]
     watch: Watch
     context: Context = field(default_factory=copy_context)
-    done: threading.Event = field(default_factory=threading.Event)
+    is_done: bool = False
     result: Any = None
     error: BaseException | None = None
+    _running: threading.Lock = field(default_factory=_taken_lock)  # an Event costs ten times as much
 
     def run(self) -> None:
         try:
             self.result = self.context.run(self.function, self.watch)
         except BaseException as error:
             self.error = error
-        self.done.set()
+        self.is_done = True
+        self._running.release()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it is done; for the one thread that waits for it, until it returns True."""
+        return self._running.acquire(timeout=seconds)
 
 
 class Runner:
     """Runs functions, each for a bounded time. Use it in a `with` block, from one thread."""
 
     def __init__(self) -> None:
-        self._calls: SimpleQueue[_Call | None] | None = None
-        self._thread: threading.Thread | None = None
+        self._worker: _Worker | None = None
 
     def __enter__(self) -> Runner:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._leave()
+        if self._worker is not None:
+            _give_back(self._worker)
+            self._worker = None
 
     def run(self, function: Callable[[Watch], T], seconds: float) -> T:
         """Returns the function's result or raises its error; raises TimeLimitExceeded after `seconds`."""
-        thread, calls = self._open()
+        worker = self._worker = self._worker or _idle_worker()
         call = _Call(function, Watch(seconds))
-        calls.put(call)
+        worker.calls.put(call)
         try:
-            while not call.done.wait(max(_SLICE_SECONDS, call.watch.left())):
+            while not call.wait(max(_SLICE_SECONDS, call.watch.left())):
                 if call.watch.end():
-                    self._end(call, thread)
+                    _end(call, worker.thread)
                     raise TimeLimitExceeded
         except BaseException:
-            self._leave()
-            if not call.done.is_set():
-                _raise_in(thread)
+            self._worker = None
+            worker.calls.put(None)
+            if not call.is_done:
+                _raise_in(worker.thread)
             raise
         if call.error is not None:
             raise call.error
         return cast("T", call.result)
 
-    def _open(self) -> tuple[threading.Thread, SimpleQueue[_Call | None]]:
-        if self._thread is None or self._calls is None:
-            self._calls = SimpleQueue()
-            self._thread = threading.Thread(target=_work, args=(self._calls,), name="mutations", daemon=True)
-            self._thread.start()
-        return self._thread, self._calls
 
-    def _leave(self) -> None:
-        """Let the thread end after its current call."""
-        if self._calls is not None:
-            self._calls.put(None)
-        self._calls = self._thread = None
+@dataclass(eq=False)
+class _Worker:
+    """A thread and what it is to run, one call after the other. It ends with the call in which Overrun was raised."""
 
-    def _end(self, call: _Call, thread: threading.Thread) -> None:
-        until = time.monotonic() + GRACE_SECONDS
-        while not call.done.is_set() and time.monotonic() < until:
-            _raise_in(thread)
-            call.done.wait(_SLICE_SECONDS)
-        if not call.done.is_set():
-            log.error("a mutation does not end, and is left to itself: its thread takes time until the process ends")
+    calls: SimpleQueue[_Call | None] = field(default_factory=SimpleQueue[_Call | None])
+    thread: threading.Thread = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.thread = threading.Thread(target=_work, args=(self.calls,), name="mutations", daemon=True)
+        self.thread.start()
+
+
+_MOST_IDLE = 4
+_idle: list[_Worker] = []
+"""Threads between two uses: starting one for each edit is a tenth of the edit's time. A forked child has none."""
+os.register_at_fork(after_in_child=_idle.clear)
+
+
+def _idle_worker() -> _Worker:
+    try:
+        return _idle.pop()
+    except IndexError:
+        return _Worker()
+
+
+def _give_back(worker: _Worker) -> None:
+    if len(_idle) < _MOST_IDLE:
+        _idle.append(worker)
+    else:
+        worker.calls.put(None)
+
+
+def _end(call: _Call, thread: threading.Thread) -> None:
+    until = time.monotonic() + GRACE_SECONDS
+    while not call.is_done and time.monotonic() < until:
+        _raise_in(thread)
+        call.wait(_SLICE_SECONDS)
+    if not call.is_done:
+        log.error("a mutation does not end, and is left to itself: its thread takes time until the process ends")
 
 
 def _work(calls: SimpleQueue[_Call | None]) -> None:
     try:
         while (call := calls.get()) is not None:
             call.run()
+            del call  # what the function referred to is freed while the thread is idle
     except Overrun:
         return  # the exception arrived when the call had just ended
 
