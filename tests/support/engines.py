@@ -4,7 +4,8 @@
     async with fresh_async() as db: ...
     with fresh_url() as url: ...             # the address of an engine with nothing in it
 
-Every layer takes its databases from here. On an emulator, an empty one is leased to each of them, and emptied when the
+Every layer takes its databases from here. An embedded engine is had by one database after another
+(`tests/support/engine_pool.py`). On an emulator, an empty one is leased to each of them, and emptied when the
 database is closed; emulators start when they are needed and end with the test session. At an address, or on AWS, a
 database has tables of its own: their names begin with a prefix that no other has (`tests/support/prefixes.py`), and
 they are deleted when it is closed. `engine().place()` is the one place that knows target, traits and prefix.
@@ -28,6 +29,7 @@ from singletable.connection import Options, find_target
 from singletable.flow import Traits
 from singletable.operations import TableCall
 from tests.support.emulators import DYNALITE_SERVER, MINISTACK, MOTO
+from tests.support.engine_pool import Pool
 from tests.support.prefixes import add_prefix
 
 LOCAL = "local"
@@ -110,6 +112,8 @@ class Engine:
         self._idle.append(url)
 
 
+POOL = Pool()
+"""Of embedded engines."""
 _engines: dict[str, Engine] = {}
 _current = LOCAL
 
@@ -130,6 +134,7 @@ def use_engine(name: str) -> Engine:
 
 def end_engines() -> None:
     """End every process that was started for an engine."""
+    POOL.close()
     while _engines:
         _engines.popitem()[1].close()
 
@@ -137,7 +142,10 @@ def end_engines() -> None:
 def fresh(**options: Any) -> Database:
     """A blocking database with nothing in it, with the options of `connect`."""
     if engine().is_embedded:
-        return connect(LOCAL, **options)
+        if not POOL.takes(options):
+            return connect(LOCAL, **options)
+        given = Options(**options)
+        return Database.at(POOL.target(given), given)
     lease = engine().lease()
     return open_place(lease.place, lease, **options)
 
@@ -153,7 +161,10 @@ def again(db: Database, **options: Any) -> Database:
 def fresh_async(**options: Any) -> AsyncDatabase:
     """An awaiting database with nothing in it, with the options of `connect_async`."""
     if engine().is_embedded:
-        return connect_async(LOCAL, **options)
+        if not POOL.takes(options):
+            return connect_async(LOCAL, **options)
+        given = Options(**options)
+        return AsyncDatabase.at(POOL.target(given), given)
     lease = engine().lease()
     given, environ = _options(options)
     target = find_target(lease.place.target, given, environ)
@@ -173,7 +184,7 @@ def open_place(place: Place, lease: Lease | None = None, **options: Any) -> Data
 def fresh_url() -> Iterator[str]:
     """The address of an engine with nothing in it, for proxies and for other processes."""
     if engine().is_embedded:
-        with connect(LOCAL, environ=dict(os.environ)) as db:
+        with fresh() as db:
             yield db.target.endpoint.url
         return
     lease = engine().lease()
