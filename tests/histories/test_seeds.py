@@ -48,6 +48,7 @@ def in_order(value: Any) -> Any:
     return [in_order(each) for each in value] if isinstance(value, (list, tuple)) else repr(value)
 
 
+@pytest.mark.embedded("each process starts its own")
 @pytest.mark.parametrize("name", HISTORIES)
 def test_a_seed_gives_the_same_history_in_every_process(name: str) -> None:
     said = list[str]()

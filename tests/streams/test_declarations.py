@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import threading  # noqa: TID251
 from typing import Any, Literal
 
@@ -13,7 +14,9 @@ from singletable import Database, Entity, Key, Table, connect
 from singletable.errors import DeclarationError, InvalidRequest, NotConfigured
 from singletable.streams import Changes, ChangeWorker, Inserted
 from tests.streams.models import Note, Seen, Ticket, noted
-from tests.support.engines import fresh
+from tests.support.engines import again, fresh
+
+NUMBERS = itertools.count()
 
 
 def table_with(view: Any) -> tuple[Table, Any]:
@@ -121,7 +124,7 @@ def test_async_handlers_need_an_awaiting_database(engine: Database, function: An
 
 
 def a_dead_letter(engine: Database) -> list[Any]:
-    changes = Changes(noted, name="set-aside")
+    changes = Changes(noted, name=f"set-aside-{next(NUMBERS)}")
 
     @changes.on(Note).inserted
     def fail(change: Inserted[Note]) -> None:
@@ -169,5 +172,5 @@ def test_a_table_whose_stream_is_off_is_refused(engine: Database) -> None:
     changes = Changes(streaming)
     changes.on(thing).inserted(Seen())
     engine.create_table(plain)
-    with connect(engine.target.endpoint.url, environ={}) as db, pytest.raises(NotConfigured, match="no stream"):
+    with again(engine) as db, pytest.raises(NotConfigured, match="no stream"):
         ChangeWorker(db, changes).drain()

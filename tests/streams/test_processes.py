@@ -23,6 +23,7 @@ from tests.streams import processes
 from tests.streams.models import Note, Seen, noted
 from tests.support.children import start_child
 
+pytestmark = pytest.mark.embedded("its processes share one engine's file")
 ROOT = Path(__file__).parents[2]
 
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
+import pytest
 
 from singletable.documents import LocalBlobs
 from tests.support.children import child
@@ -100,6 +101,7 @@ def send(http: httpx.Client, client: Client, path: str) -> bool:
     return True
 
 
+@pytest.mark.embedded("the server goes on with the engine's file")
 def test_what_was_acknowledged_outlives_a_kill(tmp_path: Path) -> None:
     """`kill -9`, at any moment, again and again; the server goes on with the files as they are."""
     chance, server = random.Random(11), Server(tmp_path)
