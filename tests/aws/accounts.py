@@ -54,6 +54,13 @@ def run(url: str, *options: str, folder: Path, said: str = "", only: Sequence[st
     return finish(start(url, "--only", *only, *options, folder=folder), said)
 
 
+def count_apart(file: str) -> tuple[int, str]:
+    """The status of a process that counts what a test file uses on AWS, and what it says."""
+    words = [sys.executable, "-c", f"from tools.aws.counts import count_on; print(count_on('aws', ['{file}']))"]
+    done = subprocess.run(words, cwd=ROOT, env=_environ(), capture_output=True, text=True, timeout=100, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
 def replay(cassettes: Path, tests: Sequence[str]) -> str:
     """What pytest says of tests on cassettes."""
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--engine", f"replay={cassettes}", *tests]

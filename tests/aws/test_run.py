@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from singletable.flow import DYNAMODB, SQS
-from tests.aws.accounts import QUICK, account_at, finish, left_at, replay, run, start
+from tests.aws.accounts import QUICK, account_at, count_apart, finish, left_at, replay, run, start
 from tools.aws.cleaning import Cleaner, NotDeleted
 from tools.aws.journal import Journal, Made, Run, left_journals
 from tools.aws.names import FAMILY, TAG
@@ -102,6 +102,18 @@ def test_what_a_kill_left_is_cleaned(aws_emulator: str, tmp_path: Path) -> None:
     assert status == 0, said
     assert left_at(aws_emulator) == []
     assert not [*tmp_path.iterdir()]
+
+
+def test_what_streams_use_on_aws_is_counted_on_the_embedded_engine() -> None:
+    status, said = count_apart("tests/streams/test_stream_answers.py")
+    assert status == 0, said
+    assert "stream_reads=2" in said
+
+
+def test_tests_that_end_early_are_not_counted() -> None:
+    status, said = count_apart("tests/streams/no_such_file.py")
+    assert status != 0
+    assert "NotCounted: pytest ended with status 4 at its start" in said
 
 
 def test_only_what_has_the_name_and_the_tag_is_deleted(aws_emulator: str) -> None:

@@ -98,7 +98,7 @@ class Engine:
         if self.name in EMULATORS:
             url = self._idle.pop() if self._idle else self._running.enter_context(EMULATORS[self.name].running())
             return Lease(Place(url, _AT_ONCE), lambda: self._take_back(url))
-        traits = _AT_ONCE if self.name.partition("=")[0] in (*EMULATORS, REPLAY) else _LIKE_AWS
+        traits = _AT_ONCE if self.name.partition("=")[0] in (LOCAL, *EMULATORS, REPLAY) else _LIKE_AWS
         place = Place(self.address, traits, f"test-{secrets.token_hex(5)}-")
         return Lease(place, lambda: delete_tables(place))
 

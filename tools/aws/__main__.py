@@ -11,7 +11,7 @@ from pathlib import Path
 from tools.aws.cassettes import FOLDER
 from tools.aws.cleaning import Cleaner
 from tools.aws.connecting import connect_account
-from tools.aws.counts import write_counts
+from tools.aws.counts import NotCounted, write_counts
 from tools.aws.leftovers import clean
 from tools.aws.run import Wanted, run
 from tools.aws.scanner import secrets_in_folder
@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Returns the status of the process: 0 where all was well."""
     given = _parser().parse_args(arguments)
     if given.command == "count":
-        return write_counts(given.only, all_changed=given.changed)
+        return count(given.only, all_changed=given.changed)
     if given.command == "scan":
         return scan(given.folder)
     account = connect_account(given.endpoint, given.region, os.environ)
@@ -29,6 +29,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return clean(account, Cleaner(account, print), runs=given.run, yes=given.yes)
     wanted = Wanted(tuple(given.only), given.cap, given.cap_money, given.yes, given.record)
     return run(account, wanted)
+
+
+def count(only: Sequence[str], *, all_changed: bool) -> int:
+    """Count; says why where the tests ended early."""
+    try:
+        return write_counts(only, all_changed=all_changed)
+    except NotCounted as error:
+        print(error)
+        return 1
 
 
 def scan(folder: Path) -> int:

@@ -13,19 +13,30 @@ from pathlib import Path
 from singletable import connect
 from singletable.wire import Credentials
 from tests.support.emulators import running_emulator
-from tools.aws.account import Account
 from tools.aws.child import run_tests
 from tools.aws.counting import Count
+from tools.aws.embedded import EmbeddedTables
 from tools.aws.gateway import Gateway, Server
 from tools.aws.names import Names
 from tools.aws.prediction import COUNTS, LIKES, Counted, Like, changed, file_fingerprint, saved_counts
 from tools.aws.suites import files_of_suites
 
 _RUN = "0000000000"
+_NAMES: Mapping[Like, str] = {"aws": "local", "ministack": "ministack"}
+"""What `--engine` calls what is counted on: it says what is expected to fail there."""
+_RAN = (0, 1)
+"""What pytest returns when all tests passed, or some failed. Anything else ended it early."""
+
+
+class NotCounted(Exception):
+    """The tests ended before the last of them: what they used is not known."""
 
 
 def write_counts(only: Sequence[str] = (), path: Path = COUNTS, *, all_changed: bool = False) -> int:
-    """Write the counts of the chosen test files beside those that are there; returns the process's status."""
+    """Write the counts of the chosen test files beside those that are there; returns the process's status.
+
+    Raises NotCounted, and writes nothing of a service, where its tests ended early.
+    """
     files = files_of_suites(only)
     saved: dict[str, Mapping[str, Counted]] = {like: saved_counts(like, path) for like in LIKES}
     for like in LIKES:
@@ -40,13 +51,15 @@ def write_counts(only: Sequence[str] = (), path: Path = COUNTS, *, all_changed: 
 
 
 def count_on(like: Like, files: Sequence[str], *, quiet: bool = False) -> Mapping[str, Count]:
-    """What each test file used. A test that fails is counted as far as it came."""
+    """What each test file used. A test that fails is counted as far as it came. Raises NotCounted."""
     with connect("local") as db, running_emulator() as emulator:
         tables = db.target.endpoint.url if like == "aws" else ""
-        account = Account(emulator, "us-east-1", lambda: Credentials("counting", "counting"), tables)
+        account = EmbeddedTables(emulator, "us-east-1", lambda: Credentials("counting", "counting"), tables)
         gateway = Gateway(account, Names(_RUN, lambda: server.url))
         with Server(gateway) as server:
-            run_tests(f"ministack={server.url}", server.url, files, threading.Event(), quiet=quiet)
+            status = run_tests(f"{_NAMES[like]}={server.url}", server.url, files, threading.Event(), quiet=quiet)
+        if status not in _RAN:
+            raise NotCounted(f"pytest ended with status {status} at {gateway.test or 'its start'}: nothing is counted")
         return gateway.spent
 
 

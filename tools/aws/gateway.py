@@ -90,14 +90,15 @@ class Gateway:
         self._under_way = 0
         self._note = note
         self._is_over = is_over
-        self._test = ""
+        self.test = ""
+        """The one that runs, or ran last."""
 
     @property
     def seed(self) -> str:
         return self.names.run
 
     def begin(self, test: str) -> str:
-        self._test = test
+        self.test = test
         self.names.turn += 1
         return self.stopped
 
@@ -117,7 +118,7 @@ class Gateway:
             if self.stopped:
                 return refusal(self.stopped)
             self._under_way += 1
-        test = self._test
+        test = self.test
         try:
             prefix, _, operation = headers.get("x-amz-target", "").partition(".")
             if prefix in JSON_SERVICES:

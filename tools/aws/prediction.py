@@ -30,6 +30,8 @@ SAMPLE = (
     "tests/engine/test_versions.py",
     "tests/graph/test_keys.py",
     "tests/queues/test_clocks.py",
+    "tests/streams/test_events.py",
+    "tests/sync/test_http.py",
     "tests/tasks/test_leases.py",
 )
 """A file of each layer that takes a second or two."""
