@@ -160,7 +160,7 @@ class Database:
         whatever it finds: for exports and repairs, not for requests. It holds one page of each part, up to 1 MB.
         """
         port = at_rate(self.port, rate)
-        positions = flows.scan_positions(segment, segments)
+        positions = flows.scan_positions(kind, segment, segments)
         while positions:
             for page in drive(flows.read_scan_pages(port, kind, positions, segments, consistent)):
                 yield from page

@@ -47,7 +47,8 @@ class Pattern:
 
 
 def tables_of(spec: str) -> list[Table]:
-    """The tables of MODULE[:NAME]: its variables that are tables, and the tables of its entities."""
+    """The tables of MODULE[:NAME]: its variables that are tables, and the tables of its entities. Those that items move
+    to come before those that items leave."""
     where, name = _split(spec)
     module = load(where)
     found: dict[int, tuple[str, Table]] = {}
@@ -62,7 +63,7 @@ def tables_of(spec: str) -> list[Table]:
     chosen = [table for variable, table in found.values() if name in (None, variable, table.name)]
     if not chosen:
         _unknown("table", name or "", [variable for variable, _ in found.values()], where)
-    return chosen
+    return sorted(chosen, key=lambda table: bool(table.leaving))
 
 
 def module_of(spec: str) -> ModuleType:

@@ -65,7 +65,7 @@ def at(
     """Actions on the partitions that one pattern of an entity names."""
     shown = f"{model.kind.__qualname__.rpartition('<locals>.')[2]}.{captured.name}"
     return Access(
-        table_resource(model.table, captured.index),
+        table_resource(captured.model.table, captured.index),
         frozenset(actions),
         key_patterns(captured.templates[0], where, shown),
         None if attributes is None else tuple(sorted(attributes)),

@@ -15,6 +15,7 @@ from singletable.tasks import Tasks
 _DESCRIBES = ("DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups", "ListTagsOfResource")
 _READS = ("GetItem", "BatchGetItem", "Query", "Scan")
 _ITEMS = ("PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem", "BatchWriteItem")
+_MOVES = ("PutItem", "DeleteItem", "GetItem", "ConditionCheckItem")
 _SETTINGS = ("UpdateTable", "UpdateTimeToLive", "UpdateContinuousBackups", "TagResource", "UntagResource")
 
 
@@ -32,16 +33,26 @@ def reads_all(*tables: Table) -> Grant:
 def migrates(*tables: Table) -> Grant:
     """Change the settings and indexes of tables, and bring their items to what the classes declare.
 
-    Items are rewritten under conditions; none is deleted but those that hold how far it has come.
+    Items are rewritten under conditions; none is deleted but those that hold how far it has come, and those that move
+    to another key or table.
     """
 
     def accesses(where: Where) -> Iterator[Access]:
         for table in tables:
             yield from anywhere(table, (*_READS, *_DESCRIBES, "UpdateItem", *_SETTINGS))
+            for changed in _tables_of_moves(table):
+                yield from anywhere(changed, _MOVES)
             own = held_at(model_of(fill_parts_of(table)).key.templates[0], {})
             yield Access(table_resource(table), frozenset({"PutItem", "DeleteItem", "BatchWriteItem"}), (own,))
 
     return Grant(f"migrates({_names(tables)})", tables, accesses)
+
+
+def _tables_of_moves(table: Table) -> Iterator[Table]:
+    """The tables in which a fill of this one puts and deletes items of applications."""
+    moving = [model for model in table.models if model.key.was is not None]
+    moving += [model_of(model.kind) for model in table.leaving]
+    return iter(dict.fromkeys(each for model in moving for each in (model.table, model.before.table)))
 
 
 def administers(*tables: Table) -> Grant:

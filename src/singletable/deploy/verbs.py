@@ -71,7 +71,7 @@ def reads(*patterns: Pattern, only: Sequence[Any] = ()) -> Grant:
             if captured.was is not None:
                 yield at(model, captured.was, actions, where, attributes)
 
-    return Grant(f"reads({shown})", tuple(dict.fromkeys(model.table for model, _, _ in found)), accesses)
+    return Grant(f"reads({shown})", _tables_of(model for model, _, _ in found), accesses)
 
 
 def creates(*kinds: type[Entity]) -> Grant:
@@ -137,7 +137,12 @@ def _writes(verb: str, kinds: Sequence[type[Entity]]) -> Grant:
         for model in models:
             yield from _write(verb, model, where)
 
-    return Grant(_shown(verb, kinds), tuple(dict.fromkeys(m.table for m in models)), accesses)
+    return Grant(_shown(verb, kinds), _tables_of(models), accesses)
+
+
+def _tables_of(models: Iterable[Model[Any]]) -> tuple[Table, ...]:
+    """The tables of classes, and those where their items may lie still."""
+    return tuple(dict.fromkeys(table for model in models for table in (model.table, model.before.table)))
 
 
 def _write(verb: str, model: Model[Any], where: Where) -> Iterator[Access]:
@@ -149,9 +154,10 @@ def _write(verb: str, model: Model[Any], where: Where) -> Iterator[Access]:
         yield at(model, model.key, _MOVED_TO, where)
         yield at(model, model.key.was, _MOVED_FROM, where)
         guards = _TAKES_GUARDS
-    if guards and model.uniques:
-        held = tuple(literal(guard_prefix(model, unique.name)) + ANY_KEY for unique in model.uniques)
-        yield Access(table_resource(model.table), frozenset(guards), held)
+    for each in dict.fromkeys((model, model.before)) if guards else ():
+        if each.uniques:
+            held = tuple(literal(guard_prefix(each, unique.name)) + ANY_KEY for unique in each.uniques)
+            yield Access(table_resource(each.table), frozenset(guards), held)
 
 
 def _actions(model: Model[Any], captured: Captured, is_whole: bool) -> Iterable[str]:

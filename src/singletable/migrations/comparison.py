@@ -18,6 +18,7 @@ from typing import Any
 from msgspec import Struct
 
 from singletable.foundation import Table
+from singletable.migrations.fill import moving_keys
 from singletable.migrations.model_document import ModelDocument
 from singletable.migrations.refusals import PlanRefused
 from singletable.migrations.steps import Step
@@ -54,7 +55,7 @@ def compare(table: Table, declared: ModelDocument, record: ModelDocument | None,
     if steps or record != declared:
         steps.append(record_step(table))
     if record is not None:
-        gone = sorted(record.entities.keys() - declared.entities.keys())
+        gone = sorted(record.entities.keys() - declared.entities.keys() - declared.leaving.keys())
         left = [*left, *moved_types(table, declared, record)]
         left = [*left, *(f"items of type {name}, which no class has any more: they stay" for name in gone)]
     return Comparison(tuple(steps), tuple(left), tuple(unsupported))
@@ -74,7 +75,8 @@ def record_step(table: Table) -> Step:
 def stale_types(declared: ModelDocument, record: ModelDocument) -> list[str]:
     """The types whose stored items may not be as declared. A type that is new since the record has none."""
     both = declared.entities.keys() & record.entities.keys()
-    return sorted(name for name in both if not declared.is_stored_as(name, record))
+    stale = {name for name in both if not declared.is_stored_as(name, record)}
+    return sorted(stale | (declared.leaving.keys() & record.entities.keys()))
 
 
 # --- refusals ---------------------------------------------------------------------------------------------------------
@@ -91,11 +93,12 @@ def check_key(table: Table, found: Description) -> None:
 
 
 def _check_record(declared: ModelDocument, record: ModelDocument) -> None:
-    both = declared.entities.keys() & record.entities.keys()
+    forms = {**declared.leaving, **declared.entities}
+    both = forms.keys() & record.entities.keys()
     if record.entities and not both:
         raise foreign_table(declared.table, sorted(record.entities), "was brought to a model with")
     for name in sorted(both):
-        mine, before = declared.entities[name], record.entities[name]
+        mine, before = forms[name], record.entities[name]
         if mine.version < before.version:
             raise PlanRefused(
                 f"type {name} was brought to schema version {before.version}; this program has {mine.version}",
@@ -241,6 +244,8 @@ def _fill(table: Table, declared: ModelDocument, record: ModelDocument | None) -
 
 def _change(name: str, declared: ModelDocument, record: ModelDocument) -> str:
     """What is written of a type's items."""
+    if name in declared.leaving:
+        return f"{name} moves to table {declared.leaving[name].other_table}"
     mine, before = declared.entities[name], record.entities[name]
     if not mine.has_key_of(before):
         return f"{name} moves from {' / '.join(before.key)} to {' / '.join(mine.key)}"
@@ -254,9 +259,11 @@ def _change(name: str, declared: ModelDocument, record: ModelDocument) -> str:
 def moved_types(table: Table, declared: ModelDocument, record: ModelDocument) -> list[str]:
     """What can go from the code: the keys that classes had before, where an apply has moved their items."""
     return [
-        f"{model.key.shown_with_was}: an apply has moved all items; it can go, once no program writes under the old key"
-        for model in table.models
-        if model.key.was is not None
-        and (form := record.entities.get(model.type)) is not None
-        and declared.entities[model.type].has_key_of(form)
+        f"{key.shown_with_was}: an apply has moved all items; it can go, once no program writes under the old key"
+        for name, key in moving_keys(table)
+        if name in declared.leaving.keys() & record.leaving.keys() - record.entities.keys()
+        or (
+            (name in declared.entities.keys() & record.entities.keys())
+            and declared.entities[name].has_key_of(record.entities[name])
+        )
     ]

@@ -13,7 +13,7 @@ from singletable.flow.port import Port
 from singletable.flow.rate import Rate, at_rate
 from singletable.foundation import Table, ready
 from singletable.migrations.apply_lease import release, take, write_record
-from singletable.migrations.fill import Filled, fill
+from singletable.migrations.fill import Filled, fill, targets_of
 from singletable.migrations.leased_port import LeasedPort
 from singletable.migrations.model_document import document_of
 from singletable.migrations.plans import outline
@@ -171,6 +171,7 @@ class _Run:
 
     async def _fill(self) -> None:
         await ready(self.bare, self.table)
+        await self._check_targets()
         for _ in range(_FILLS):
             port = at_rate(self.port, self.rate)
             self.filled = await fill(port, self.table, segments=self.segments, progress=self._tell_filled)
@@ -182,6 +183,18 @@ class _Run:
             table=self.table.name,
             hint="Apply again when fewer programs write them; it goes on.",
         )
+
+    async def _check_targets(self) -> None:
+        """ApplyRefused where a table that items move to is missing."""
+        for target in targets_of(self.table):
+            await ready(self.bare, target)
+            if await describe(self.port, target.definition) is None:
+                raise ApplyRefused(
+                    f"items of {self.table.name} move to table {target.name}, which is missing",
+                    reason="missing table",
+                    table=self.table.name,
+                    hint=f"Apply {target.name} first: it makes the table.",
+                )
 
     def _check_moved(self) -> None:
         """ApplyRefused where items stay under an old key: the record must not say that they were moved."""

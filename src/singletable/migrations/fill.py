@@ -8,7 +8,7 @@ segment has come, so that a fill that was killed goes on from there. A second fi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -21,6 +21,7 @@ from singletable.flow.patience import patiently
 from singletable.flow.port import Consumed, Port
 from singletable.flow.request import Request, Response
 from singletable.foundation import (
+    Captured,
     Finding,
     Move,
     Outcome,
@@ -31,6 +32,7 @@ from singletable.foundation import (
     flows,
     is_same_item,
     model_for,
+    model_of,
     place_in,
     ready,
     type_in,
@@ -90,7 +92,8 @@ async def fill(
     again, it goes on.
     """
     parts = segments_of(port, table, segments)
-    await ready(port, table)
+    for each in (table, *targets_of(table)):
+        await ready(port, each)
     run = _Run(port, table, dry_run)
     await run.begin(parts, anew or dry_run)
     while run.parts:
@@ -106,9 +109,14 @@ def segments_of(port: Port, table: Table, segments: int | None) -> int:
     is one, unless more are asked for; and always one where the fill itself moves items to other keys."""
     if segments is not None and not 1 <= segments <= MOST_SEGMENTS:
         raise InvalidRequest(f"a fill has 1 to {MOST_SEGMENTS} segments, not {segments}", table=table.name)
-    if port.traits.segments_shift and any(model.key.was is not None for model in table.models):
+    if port.traits.segments_shift and (table.leaving or any(model.key.was is not None for model in table.models)):
         return 1
     return usual_segments(port) if segments is None else segments
+
+
+def targets_of(table: Table) -> list[Table]:
+    """The tables that a fill of this one moves items to."""
+    return list(dict.fromkeys(model_of(model.kind).table for model in table.leaving))
 
 
 def page_of(table: Table, segment: int, segments: int, after: Key | None) -> Scan[Item]:
@@ -164,10 +172,8 @@ class _Run:
             await self._patiently([delete_if(model_for(part).key_of(part), None) for part in await self._stored()])
         if not self.filled.contended:
             left = {*self.old_keys, *(finding.type for finding in (*self.filled.unreadable, *self.filled.twice))}
-            keys = [model.key for model in self.table.models if model.type not in left]
-            self.filled = replace(
-                self.filled, obsolete=tuple(key.shown_with_was for key in keys if key.was is not None)
-            )
+            keys = tuple(key.shown_with_was for type_name, key in moving_keys(self.table) if type_name not in left)
+            self.filled = replace(self.filled, obsolete=keys)
 
     def _part(self, segment: int, segments: int) -> Any:
         return self.kind(declaration=self.digest, segment=segment, segments=segments)
@@ -206,7 +212,7 @@ class _Run:
 
     async def _compare(self, moves: Sequence[Move]) -> None:
         """Items under both keys: where they are equal, the one under the old key is deleted; else they are told."""
-        gets = [GetItem(self.table.name, _new_key(move), RAW, consistent=True) for move in moves]
+        gets = [GetItem(move.put.table, _new_key(move), RAW, consistent=True) for move in moves]
         there = await self._patiently(gets)
         write_id = self.table.definition.write_id_attribute
         for move, item in zip(moves, there, strict=True):
@@ -272,6 +278,15 @@ def _key(write: Write) -> Key:
 
 def _new_key(move: Move) -> Key:
     return move.key.model.key_item(move.key)
+
+
+def moving_keys(table: Table) -> Iterator[tuple[str, Captured]]:
+    """By type, the keys that classes have now, of those whose items may lie in a table under the key that they had."""
+    for model in table.models:
+        if model.key.was is not None and model.before is model:
+            yield model.type, model.key
+    for model in table.leaving:
+        yield model.type, model_of(model.kind).key
 
 
 def _shown(table: Table, item: Item) -> str:

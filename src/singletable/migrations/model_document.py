@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from singletable.foundation import Model, Table
+from singletable.foundation import Model, Table, model_of
 from singletable.tables import Provisioned
 
 _SLOT = re.compile(r"\{([^{}]*)\}")
@@ -32,6 +32,8 @@ class EntityForm(Struct, frozen=True, omit_defaults=True):
     """The key that items had before, where the class says so."""
     stored_as: int | None = None
     """The older version in whose form items are stored too."""
+    other_table: str | None = None
+    """The table where items had the key that they had before; or, of what is leaving, that it moves to."""
 
     @property
     def shape(self) -> tuple[str, ...]:
@@ -53,8 +55,8 @@ class EntityForm(Struct, frozen=True, omit_defaults=True):
 
     @property
     def before(self) -> EntityForm | None:
-        """The form with the key that it was."""
-        return None if self.was is None else replace(self, key=self.was, was=None)
+        """The form with the key that it was in the same table."""
+        return None if self.was is None or self.other_table else replace(self, key=self.was, was=None)
 
     def _typed(self, text: str) -> str:
         return _SLOT.sub(lambda found: "{" + self.attributes.get(found[1], "").partition(" as ")[0] + "}", text)
@@ -67,7 +69,7 @@ class IndexForm(Struct, frozen=True):
     projection: str | tuple[str, ...]
 
 
-class ModelDocument(Struct, frozen=True):
+class ModelDocument(Struct, frozen=True, omit_defaults=True):
     """A table's declaration."""
 
     table: str
@@ -76,6 +78,8 @@ class ModelDocument(Struct, frozen=True):
     settings: Mapping[str, Any]
     """The declared ones only."""
     entities: Mapping[str, EntityForm]
+    leaving: Mapping[str, EntityForm] = msgspec.field(default_factory=dict[str, EntityForm])
+    """What moves to another table, as it lies here."""
 
     @property
     def text(self) -> str:
@@ -99,7 +103,8 @@ def document_of(table: Table) -> ModelDocument:
     definition = table.definition
     indexes = {name: IndexForm((i.partition, i.sort), i.projection) for name, i in definition.indexes.items()}
     entities = {model.type: _form(model) for model in table.models}
-    return ModelDocument(table.name, definition.key, indexes, _settings(table), entities)
+    leaving = {m.type: replace(_form(m), other_table=model_of(m.kind).table.name) for m in table.leaving}
+    return ModelDocument(table.name, definition.key, indexes, _settings(table), entities, leaving)
 
 
 def read_document(text: str | bytes) -> ModelDocument:
@@ -117,7 +122,8 @@ def _form(model: Model[Any]) -> EntityForm:
     partition, sort = model.key.templates
     was = None if model.key.was is None else (model.key.was.templates[0].shown, model.key.was.templates[1].shown)
     stored_as = model.stored_as if model.is_in_two_forms else None
-    return EntityForm(model.version, (partition.shown, sort.shown), shown, attributes, was, stored_as)
+    other = None if model.before is model else model.before.table.name
+    return EntityForm(model.version, (partition.shown, sort.shown), shown, attributes, was, stored_as, other)
 
 
 def _settings(table: Table) -> dict[str, Any]:

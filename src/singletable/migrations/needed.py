@@ -13,6 +13,7 @@ from singletable.foundation import (
     Finding,
     Move,
     Table,
+    model_of,
     move_of,
     place_in,
     refresh_keys,
@@ -36,14 +37,14 @@ def needed(table: Table, item: Item, now: float = 0.0) -> UpdateItem[Any] | Move
     version as well. `now` is the time by which what lies under the new key has expired.
     """
     type_name = type_in(table, item)
-    model = table.model_of_type(type_name)
+    model = table.model_here(type_name)
     if model is None:
         return None if type_name == GUARD_TYPE or type_name in MIGRATION_TYPES else Unknown(type_name)
     try:
         version = model.version_of(item)
         if model.load(item) is None:  # it is being deleted
             return None
-        if model.key.was is not None and (move := move_of(model, item, now)) is not None:
+        if (model.is_leaving or model.key.was is not None) and (move := move_of(model, item, now)) is not None:
             return move
         if model.is_in_two_forms:
             return upgrade_if_needed(model, item, version)
@@ -60,6 +61,7 @@ def declaration_of(table: Table) -> dict[str, Any]:
             **({"stored_as": model.stored_as} if model.is_in_two_forms else {}),
             "indexes": {name: [t.shown for t in captured.templates] for name, captured in model.indexes.items()},
             **({} if model.key.was is None else {"was": [t.shown for t in model.key.was.templates]}),
+            **({"to": model_of(model.kind).table.name} if model.is_leaving else {}),
         }
-        for model in table.models
+        for model in (*table.models, *table.leaving)
     }

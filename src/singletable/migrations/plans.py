@@ -94,7 +94,7 @@ async def _refuse_foreign(port: Port, table: Table) -> None:
     """PlanRefused where the first items are all of types that the program doesn't declare. One request."""
     page = await port.send(Scan(table.name, Selection(limit=_FIRST_LOOK, consistent=True), RAW))
     types = {type_in(table, item) for item in page.items} - MIGRATION_TYPES
-    if types and not any(table.model_of_type(kind) for kind in types):
+    if types and not any(table.model_here(kind) for kind in types):
         raise foreign_table(table.name, sorted(types), "has items of")
 
 

@@ -21,7 +21,7 @@ from singletable.foundation import Finding, Move, Table, fill_parts_of, model_fo
 from singletable.migrations import fill
 from singletable.migrations.needed import Unknown, needed
 from singletable.operations import Item, UpdateItem
-from singletable.tables.write_units import Projected, size_units, write_units
+from singletable.tables.write_units import Projected, projected_in, size_units, write_units
 
 _MOST_SAMPLED_SEGMENTS: Final = 256
 _SAMPLED_BYTES: Final = 100_000
@@ -109,12 +109,14 @@ def _with(counted: FillCount, table: Table, item: Item, indexes: Sequence[Projec
 
 def _move_units(indexes: Sequence[Projected], item: Item, move: Move) -> float:
     """A transaction: the put, the deletion, and the change of each guard of a unique value."""
-    put = write_units(indexes, None, move.put.item, transaction=True)
+    target = move.key.model.table
+    its = indexes if move.old.model.table is target else projected_in(target.definition)
+    put = write_units(its, None, move.put.item, transaction=True)
     return put + write_units(indexes, item, None, transaction=True) + 2.0 * len(move.claims)
 
 
 def _is_own(table: Table, item: Item) -> bool:
-    return table.model_of_type(type_in(table, item)) is not None
+    return table.model_here(type_in(table, item)) is not None
 
 
 def _with_parts(counted: FillCount, table: Table, segments: int, *, sampled: bool) -> FillCount:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from singletable.errors import Conflict, Mistake
 
 Refusal = Literal["foreign table", "older program", "changed key"]
-Loss = Literal["another apply", "lease lost", "table changed", "items not moved"]
+Loss = Literal["another apply", "lease lost", "table changed", "items not moved", "missing table"]
 
 
 class PlanRefused(Mistake):
@@ -21,8 +21,8 @@ class PlanRefused(Mistake):
 
 
 class ApplyRefused(Conflict):
-    """Another apply has the table, it changed since the plan was made, or items can't be moved to their new key.
-    `reason` names which."""
+    """Another apply has the table, it changed since the plan was made, items can't be moved to their new key, or the
+    table that they move to is missing. `reason` names which."""
 
     code = "conflict.apply-refused"
 

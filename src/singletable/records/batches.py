@@ -66,19 +66,23 @@ async def _add_unmoved(
     missing = {place: key for place, key in places.items() if place not in found and key.model.key.was is not None}
     if not missing:
         return
-    by_old: dict[Place, list[tuple[Place, KeyOf[Any]]]] = {}
+    by_old: dict[Table, dict[Place, list[tuple[Place, KeyOf[Any]]]]] = {}
     for place, key in missing.items():
         old = key.model.old_key(key)
-        by_old.setdefault((old.partition, old.low), []).append((place, key))
-    items = await get_at(port, table, by_old, RAW, lambda at: by_old[at][0][1], consistent=True)
-    for item in items:
-        for place, key in by_old[_place_of(table, item)]:
-            entity = own(key.model, key, item)
-            if entity is not None:
-                found[place] = entity
+        by_old.setdefault(old.model.table, {}).setdefault((old.partition, old.low), []).append((place, key))
+    for lain_in, keys in by_old.items():
+        for item in await get_at(port, lain_in, keys, RAW, _first_of(keys), consistent=True):
+            for place, key in keys[_place_of(table, item)]:
+                entity = own(key.model.before, key, item)
+                if entity is not None:
+                    found[place] = entity
     again = [place for place in missing if place not in found]
     if again:
         found |= dict(await get_at(port, table, again, reader, places.__getitem__, consistent=True))
+
+
+def _first_of(keys: Mapping[Place, Sequence[tuple[Place, KeyOf[Any]]]]) -> Callable[[Place], KeyOf[Any]]:
+    return lambda place: keys[place][0][1]
 
 
 async def get_at(
@@ -206,7 +210,7 @@ def _requests(
 def _refuse_guarded(model: Model[Any]) -> None:
     check_verb(model, "write_many")
     why = 'overlap="guard"' if model.table.guards_overlap else next(iter({*model.roles.values()} - {"expires"}), "")
-    why = why or ("" if model.key.was is None else f"was={model.key.was.name}")
+    why = why or ("" if model.key.was is None else f"was={model.key.was.declared}")
     if why:
         raise InvalidRequest(
             f"a batch has no conditions, and {model.kind.__name__} needs them: it is declared with {why}",

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from singletable.flow.port import Port
 from singletable.operations import Found, Item, Key
 from singletable.operations.answers import RAW
+from singletable.records.old_keys import at_new_key
 from singletable.records.query_request import PreparedQuery, prepare_query
 from singletable.records.readers import reader_of
 from singletable.schema.models import Model
@@ -79,14 +80,16 @@ def _rows(query: Query[Any], items: list[Item], *, is_old: bool) -> Iterator[_Ro
     """The items of the query that lie under one of the two keys. The other's may lie in the same partition."""
     model, was = query.model, query.model.key.was
     assert was is not None
+    lies_in = model.before if is_old else model
     low, high = query.low.encode(), query.high.encode()
     for item in items:
-        entity = model.load(item)
-        if entity is None or model.is_moved(entity, item) is is_old:
+        entity = lies_in.load(item)
+        if entity is None or lies_in.is_moved(entity, item) is is_old:
             continue
         partition, sort = model.place_of(entity)
         if partition == query.partition and low <= sort.encode() <= high:
-            yield _Row(sort, was.templates[1].write_of(entity), item)
+            made = at_new_key(lies_in, _key_at(query, sort), item)
+            yield _Row(sort, was.templates[1].write_of(entity), made)
 
 
 def _is_before(query: Query[Any], sort: str, end: str | None) -> bool:

@@ -93,7 +93,7 @@ def _key_findings(model: Model[Any], entity: Any, item: Item, place: tuple[str, 
     for name in definition.key if _is_at_its_key(model, entity, item) else ():
         if made[name] != item.get(name):
             yield Finding("key.wrong", f"{name} is not what its attributes make", model.type, place)
-    for index in definition.indexes:
+    for index in () if model.is_leaving else definition.indexes:
         for name in definition.index_keys(index):
             if made.get(name) != item.get(name):
                 yield Finding("index-key.stale", f"{name} is not what its attributes make", model.type, place)
@@ -102,29 +102,30 @@ def _key_findings(model: Model[Any], entity: Any, item: Item, place: tuple[str, 
 def _is_at_its_key(model: Model[Any], entity: Any, item: Item) -> bool:
     """Whether an item lies under the key of its class, or wrongly: not under the key that its class had before."""
     was = model.stored_key.was
-    return was is None or was.wrong_in(entity, item) is not None
+    return not model.is_leaving and (was is None or was.wrong_in(entity, item) is not None)
 
 
 async def _twice(port: Port, table: Table, items: Sequence[Item]) -> list[Finding]:
     """Items under the key that their class had before, where another lies under the new one."""
-    keys: list[tuple[Item, Key]] = []
+    keys: dict[Table, list[tuple[Item, Key]]] = {}
     for item in items:
-        model = table.model_of_type(type_in(table, item))
-        if model is None or model.key.was is None:
+        model = table.model_here(type_in(table, item))
+        if model is None or (model.key.was is None and not model.is_leaving):
             continue
         try:
             entity = model.load(item)
         except SingletableError:
             continue  # reported as item.unreadable
         if entity is not None and not _is_at_its_key(model, entity, item):
-            keys.append((item, model.key_item(model.key_of(entity))))
-    there = await items_at(port, table, [place_in(table, key) for _, key in keys])
+            own_model: Model[Any] = model_of(model.kind)
+            keys.setdefault(own_model.table, []).append((item, model.key_item(own_model.key_of(entity))))
     what = "it lies under the key that its class had before, and another one under the key that it has now"
-    return [
-        Finding("key.twice", what, type_in(table, item), place_in(table, item))
-        for item, key in keys
-        if place_in(table, key) in there
-    ]
+    found: list[Finding] = []
+    for new, pairs in keys.items():
+        there = await items_at(port, new, [place_in(new, key) for _, key in pairs])
+        twice = [item for item, key in pairs if place_in(new, key) in there]
+        found += [Finding("key.twice", what, type_in(table, item), place_in(table, item)) for item in twice]
+    return found
 
 
 def _partners(table: Table, item: Item) -> Iterator[Key]:
@@ -134,7 +135,7 @@ def _partners(table: Table, item: Item) -> Iterator[Key]:
         if OWNER in item and OWNER_SORT in item:  # else the item itself is reported, as item.unreadable
             yield {partition: item[OWNER], sort: item[OWNER_SORT]}
         return
-    model = table.model_of_type(type_in(table, item))
+    model = table.model_here(type_in(table, item))
     if model is None:
         return
     for unique in model.uniques:
@@ -189,7 +190,7 @@ async def _differing(port: Port, table: Table, items: Sequence[Item]) -> dict[Pl
 
 def _copies(table: Table, item: Item) -> Iterator[tuple[Any, CopyWriter, Place]]:
     """An item's copies, with the places of their sources."""
-    model = table.model_of_type(type_in(table, item))
+    model = table.model_here(type_in(table, item))
     writers = () if model is None else copies_of(model)
     if model is None or not writers:
         return
@@ -212,7 +213,7 @@ def _same(table: Table, key: Key, item: Item) -> bool:
 def _model(table: Table, type_name: str) -> Model[Any] | None:
     if type_name == GUARD_TYPE:
         return model_of(guards_of(table))
-    return migration_models(table).get(type_name) or table.model_of_type(type_name)
+    return migration_models(table).get(type_name) or table.model_here(type_name)
 
 
 def _is_guard(table: Table, item: Item) -> bool:

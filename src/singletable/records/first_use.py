@@ -14,10 +14,13 @@ from singletable.tables import add_index, create, describe, differences, set_str
 async def ready(port: Port, table: Table) -> None:
     """Make a table ready for requests: on a local engine, create it at its first use. Every flow calls this first.
 
-    Sends nothing on AWS, nor from the second use on. Concurrent first uses are one. No meter counts it.
+    Sends nothing on AWS, nor from the second use on. Concurrent first uses are one. No meter counts it. The tables that
+    its classes move from are made ready with it.
     """
     if port.traits.creates_tables and table.name not in port.ready:
-        await port.ready.prepare(table.name, partial(_set_up, port, table))
+        for each in (*table.sources, table):
+            if each.name not in port.ready:
+                await port.ready.prepare(each.name, partial(_set_up, port, each))
 
 
 async def _set_up(port: Port, table: Table) -> None:

@@ -40,14 +40,14 @@ from singletable.operations import (
 )
 from singletable.operations.answers import RAW, is_too_large
 from singletable.operations.limits import check_item
-from singletable.records.conditions import already_exists, guard, is_absent, is_gone
-from singletable.records.guarded_write import delete_if, put_if
+from singletable.records.conditions import already_exists, is_absent, is_gone
+from singletable.records.guarded_write import check_if, delete_if, put_if
 from singletable.records.old_keys import NEEDED_BY, own
 from singletable.records.unique_guards import Claim, guard_actions
 from singletable.records.upgrade import as_read
 from singletable.records.verbs import CreateWrite, DeleteWrite, EntityWrite, PutWrite
 from singletable.records.write import UNREAD, Part, Write
-from singletable.schema.models import Model
+from singletable.schema.models import Model, model_of
 from singletable.schema.patterns import KeyOf
 
 TRIES = 20
@@ -76,7 +76,8 @@ class Move(Struct, frozen=True):
 
 
 def move_of(model: Model[Any], stored: Item, now: float) -> Move | None:
-    """What moves an item to the key of its class, in the current schema version; None if it lies there.
+    """What moves an item to the key of its class, in the current schema version; None if it lies there. `model` is that
+    of the table where the item lies.
 
     Raises Corrupt where the item can't be read, InvalidValue where it has no place under the new key, TooLarge, and
     InvalidRequest for more attributes than a condition can compare.
@@ -84,14 +85,15 @@ def move_of(model: Model[Any], stored: Item, now: float) -> Move | None:
     entity = model.load(stored)
     if entity is None or model.is_moved(entity, stored):
         return None
-    key = model.key_of(entity)
-    old = model.old_key(key)
+    own_model: Model[Any] = model_of(model.kind)
+    key = own_model.key_of(entity)
+    old = own_model.old_key(key)
     item = moved(model, entity, stored)
-    check_item(item, "move", model.table.name)
+    check_item(item, "move", own_model.table.name)
     return Move(
         key,
         old,
-        put_if(key, item, is_gone(model, now)),
+        put_if(key, item, is_gone(own_model, now)),
         delete_if(old, as_read(model, stored)),
         tuple(_claims(model, entity, key, old, item, now)),
     )
@@ -101,8 +103,9 @@ def moved(model: Model[Any], entity: Any, stored: Item) -> Item:
     """The item as it lies under its new key: all that it held, what no program declares as well."""
     version = model.version_of(stored)
     current = model.upcast(stored, version) if version < model.version else stored
-    reserved = model.table.definition.reserved
-    return {**{name: value for name, value in current.items() if name not in reserved}, **model.item(entity)}
+    own_model: Model[Any] = model_of(model.kind)
+    reserved = {*model.table.definition.reserved, *own_model.table.definition.reserved}
+    return {**{name: value for name, value in current.items() if name not in reserved}, **own_model.item(entity)}
 
 
 def _claims(
@@ -113,7 +116,7 @@ def _claims(
     for unique in model.uniques:
         value = getattr(entity, unique.name)
         claims.append(Claim(model, unique, old, value, None))
-        claims.append(Claim(model, unique, key, None, value, ends))
+        claims.append(Claim(key.model, unique, key, None, value, ends))
     for claim, action, _ in guard_actions(claims, now):
         yield claim, action
 
@@ -159,7 +162,7 @@ class TryMove(Struct, frozen=True):
 async def read_old(port: Port, key: KeyOf[Any]) -> Item | None:
     """What lies under the key that an item of this key had before. One request; a unit for each 4 KB."""
     model = key.model
-    return await port.send(GetItem(model.table.name, model.key_item(model.old_key(key)), RAW, consistent=True))
+    return await port.send(GetItem(model.before.table.name, model.key_item(model.old_key(key)), RAW, consistent=True))
 
 
 async def settle(port: Port, key: KeyOf[Any], stored: Item | None = None) -> Item | None:
@@ -172,10 +175,10 @@ async def settle(port: Port, key: KeyOf[Any], stored: Item | None = None) -> Ite
     port.traits.check("transactions", NEEDED_BY)
     for _ in range(TRIES):
         stored = stored or await read_old(port, key)
-        entity = None if stored is None else own(model, key, stored)
+        entity = None if stored is None else own(model.before, key, stored)
         if stored is None or entity is None or model.is_expired(entity, port.now()):
             return None
-        move = move_of(model, stored, port.now())
+        move = move_of(model.before, stored, port.now())
         if move is None:
             return None
         outcome = await port.send(TryMove(move, port.token()))
@@ -194,7 +197,7 @@ async def remove_old(port: Port, key: KeyOf[Any]) -> None:
         if twice is None:
             return
         try:
-            await port.send(delete_if(key.model.old_key(key), as_read(key.model, twice)))
+            await port.send(delete_if(key.model.old_key(key), as_read(key.model.before, twice)))
         except Refused:
             continue
         return
@@ -210,11 +213,11 @@ def companion(write: Write, stored: Any) -> Part | None:
     old = model.old_key(write.key)
     action: CheckItem | DeleteItem[Any]
     if stored is UNREAD or stored is None:
-        action = CheckItem(model.table.name, model.key_item(old), guard(model, is_absent(model)))
-    elif own(model, write.key, stored) is None:
-        action = CheckItem(model.table.name, model.key_item(old), guard(model, as_read(model, stored)))
+        action = check_if(old, is_absent(model))
+    elif own(model.before, write.key, stored) is None:
+        action = check_if(old, as_read(model.before, stored))
     else:
-        action = delete_if(old, as_read(model, stored))
+        action = delete_if(old, as_read(model.before, stored))
     return Part(action, lambda stored: already_exists(model, write.key, stored))
 
 
@@ -225,7 +228,7 @@ async def known_after_refusal(port: Port, write: Write, stored: Item | None, now
     """
     model = write.model
     stored = stored or await read_old(port, write.key)
-    entity = None if stored is None else own(model, write.key, stored)
+    entity = None if stored is None else own(model.before, write.key, stored)
     if stored is None or entity is None or model.is_expired(entity, now):
         return stored
     if isinstance(write, CreateWrite):

@@ -25,11 +25,15 @@ async def find(port: Port, key: KeyOf[T]) -> T | None:
     """The entity of a key, under that key or under the one that it was. One request; four units for each 4 KB."""
     model: Model[Any] = key.model
     port.traits.check("transactions", NEEDED_BY)
-    for item in await port.send(both_keys(key)):
-        if item is not None and (entity := own(model, key, item)) is not None:
+    there, old = await port.send(both_keys(key))
+    for lies_in, item in ((model, there), (model.before, old)):
+        if item is not None and (entity := own(lies_in, key, item)) is not None:
             if model.is_expired(entity, port.now()):
                 continue
-            return entity if not key.attributes else reader_of(key.kinds, key.attributes).load(item)
+            if not key.attributes:
+                return entity  # type: ignore[no-any-return]
+            part: T | None = reader_of(key.kinds, key.attributes).load(at_new_key(lies_in, key, item))
+            return part
     return None
 
 
@@ -37,13 +41,19 @@ def both_keys(key: KeyOf[Any]) -> TransactGetItems[Item]:
     """The request for what lies under a key and under the one that it was."""
     model = key.model
     names = (key, model.old_key(key))
-    return TransactGetItems([GetItem(model.table.name, model.key_item(name), RAW) for name in names])
+    return TransactGetItems([GetItem(each.model.table.name, model.key_item(each), RAW) for each in names])
 
 
-def own(model: Model[Any], key: KeyOf[Any], item: Item) -> Any:
+def own(lies_in: Model[Any], key: KeyOf[Any], item: Item) -> Any:
     """The entity of an item if it is the one of a key, under whichever of its two keys it lies; None for another's.
+    `lies_in` is the model of the table where the item lies: that of the key, or the one `before`.
 
     Raises Corrupt where the item can't be read.
     """
-    entity = model.load(item)
-    return entity if entity is not None and model.place_of(entity) == (key.partition, key.low) else None
+    entity = lies_in.load(item)
+    return entity if entity is not None and key.model.place_of(entity) == (key.partition, key.low) else None
+
+
+def at_new_key(lies_in: Model[Any], key: KeyOf[Any], item: Item) -> Item:
+    """An item of another table as the class's readers take it: with the key that it is to have."""
+    return {**item, **key.model.key_item(key)} if lies_in.is_leaving else item

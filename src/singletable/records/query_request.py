@@ -53,7 +53,7 @@ class PreparedQuery(Struct, frozen=True):
 
 def prepare_query(query: PatternQuery[Any], now: float) -> PreparedQuery:
     """Prepare a query as of a time, by which items expire. InvalidRequest for a condition on an unread attribute."""
-    table, models = query.model.table, tuple(map(model_of, query.kinds))
+    table, models = query.model.table, _models(query)
     for model in models:
         if model.table is not table:
             raise InvalidRequest("a query reads the entities of one table", operation=query.captured.shown)
@@ -75,13 +75,18 @@ def prepare_query(query: PatternQuery[Any], now: float) -> PreparedQuery:
     )
 
 
+def _models(query: PatternQuery[Any]) -> Models:
+    """The models of what is read. Under the key that a class had in another table, it is that of what lies there."""
+    return tuple(query.model if kind is query.captured.owner else model_of(kind) for kind in query.kinds)
+
+
 def _check_moving(query: PatternQuery[Any], models: Models) -> None:
     """Raises InvalidRequest for a partition of several classes of which one's items may lie under another key still."""
     moving = next((model for model in models if model.key.was is not None), None)
     if moving is not None and query.index is None:
         raise InvalidRequest(
             f"{moving.kind.__name__} can't be read with the rest of a partition while items of it lie under "
-            f"{moving.key.was.name if moving.key.was else ''}",
+            f"{moving.key.was.declared if moving.key.was else ''}",
             operation=query.captured.shown,
             hint="Read it by itself until all items have moved.",
         )

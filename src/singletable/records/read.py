@@ -185,8 +185,11 @@ async def read_all(port: Port, query: Query[T], max_pages: int = DEFAULT_MAX_PAG
     )
 
 
-def scan_positions(segment: int | None, segments: int) -> dict[int, Key | None]:
-    """Where each part of a scan begins: of all `segments` parts, or of one. InvalidRequest for a part that is none."""
+def scan_positions(kind: type[Any], segment: int | None, segments: int) -> dict[int, Key | None]:
+    """Where each part of a scan begins: of all `segments` parts, or of one. InvalidRequest for a part that is none.
+
+    Part n of the table that a class's items move from is ~n.
+    """
     if not (1 <= segments <= _MOST_SEGMENTS and (segment is None or 0 <= segment < segments)):
         raise InvalidRequest(f"segment {segment} of {segments}: segments are numbered from 0")
     if segment is None and segments > _MOST_SEGMENTS_OF_ONE_READER:
@@ -194,21 +197,29 @@ def scan_positions(segment: int | None, segments: int) -> dict[int, Key | None]:
             f"a scan of {segments} parts holds a page of each; one reader takes {_MOST_SEGMENTS_OF_ONE_READER} at most",
             hint="Give each process its part: segment=, segments=.",
         )
-    return dict.fromkeys(range(segments) if segment is None else (segment,))
+    parts = range(segments) if segment is None else (segment,)
+    model: Model[Any] = model_of(kind)
+    return dict.fromkeys(parts if model.before is model else (*(~n for n in parts), *parts))
 
 
 async def read_scan_pages(
     port: Port, kind: type[T], positions: dict[int, Key | None], segments: int, consistent: bool
 ) -> Iterator[Sequence[T]]:
     """The next page of each segment in `positions`, which it moves on; segments that end leave it. One round trip for
-    16 of them."""
+    16 of them. A table that items move from is read to its end first: none is missed, and one that moves meanwhile
+    comes twice."""
     model: Model[Any] = model_of(kind)
     await ready(port, model.table)
     limit = port.traits.scan_page_limit
     if limit is not None:
         note_estimate("Scan", f"pages of {limit} items are rounded up one by one; AWS rounds up pages of 1 MB")
-    read = list(positions)
-    operations = [scan_operation(model, n, segments, positions[n], consistent, limit, port.now()) for n in read]
+    read = [n for n in positions if n < 0] or list(positions)
+    consistent = consistent or model.before is not model
+    parts = [(model, n, n) if n >= 0 else (model.before, ~n, n) for n in read]
+    operations = [
+        scan_operation(lies_in, part, segments, positions[n], consistent, limit, port.now())
+        for lies_in, part, n in parts
+    ]
     pages: list[Found[T]] = await port.send_all(operations)
     for segment, page in zip(read, pages, strict=True):
         positions[segment] = page.after

@@ -71,7 +71,7 @@ async def _one(port: Port, items: ItemPass, finding: Finding, dry_run: bool) -> 
 
 # --- the repairs of records -------------------------------------------------------------------------------------------
 async def repair_of_record(port: Port, table: Table, item: Item, finding: Finding) -> Repair | None:
-    model = table.model_of_type(type_in(table, item))
+    model = table.model_here(type_in(table, item))
     if finding.code == "guard.orphan":
         return await _without_guard(port, table, item)
     if model is None:
@@ -131,7 +131,7 @@ async def _without_guard(port: Port, table: Table, item: Item) -> Repair | None:
     guard: Any = guards.load(item)
     if guard is None:
         return None
-    model = table.model_of_type(guard.type)
+    model = table.model_here(guard.type)
     unique = None if model is None else next((each for each in model.uniques if each.name == guard.attribute), None)
     if model is None or unique is None:
         return None

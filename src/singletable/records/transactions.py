@@ -236,7 +236,7 @@ def _companions(writes: Sequence[Write], old: Mapping[int, Any]) -> Iterator[Pla
         part = None if write.model.key.was is None else companion(write, old.get(i, UNREAD))
         if part is not None:
             place = write.model.old_key(write.key)
-            at = write.model.table.name, place.partition, place.low
+            at = place.model.table.name, place.partition, place.low
             if at not in found or isinstance(part.action, DeleteItem):
                 found[at] = Planned(i, part, False, is_old_key=True)
     return iter(found.values())

@@ -73,6 +73,9 @@ def guard_actions(
     for place, (claim, key) in taken.items():
         before = given_up.pop(place, None)
         yield claim, _put(claim, key, before[0].owner if before else None, now), None
+        before_move = claim.model.before
+        if before_move is not claim.model and (before_move.table.name, key.partition) not in given_up:
+            yield claim, _check_free(claim, guard_key(before_move, claim.field.name, claim.new), now), None
     for place, (claim, key) in given_up.items():
         yield claim, _check(claim, key) if place in foreign else _delete(claim, key), place
 
@@ -87,6 +90,12 @@ def _check(claim: Claim, key: KeyOf[Any]) -> CheckItem:
     return CheckItem(claim.model.table.name, key.model.key_item(key), guard(claim.model, another))
 
 
+def _check_free(claim: Claim, key: KeyOf[Any], now: float) -> CheckItem:
+    """No item that has not moved to the claim's table yet has the value."""
+    free = _is_free(claim) | _has_ended(claim, now) if claim.model.expires is not None else _is_free(claim)
+    return CheckItem(key.model.table.name, key.model.key_item(key), guard(claim.model, free))
+
+
 def _put(claim: Claim, key: KeyOf[Any], given_up_by: KeyOf[Any] | None, now: float) -> PutItem:
     made = key.model.kind(**key.model.key_values(key), owner=claim.owner.partition, owner_sort=claim.owner.low)
     item = key.model.item(made)
@@ -96,12 +105,16 @@ def _put(claim: Claim, key: KeyOf[Any], given_up_by: KeyOf[Any] | None, now: flo
     if given_up_by is not None:
         free = free | _is_owner(given_up_by)
     if claim.model.expires is not None:
-        free = free | Condition("<=", (Stored(claim.model.table.ttl_name), Given({"N": str(int(now))})))
+        free = free | _has_ended(claim, now)
     return PutItem(claim.model.table.name, item, guard(claim.model, free))
 
 
 def _is_free(claim: Claim) -> Condition:
     return Condition("attribute_not_exists", (Stored(claim.model.key_attributes[0]),))
+
+
+def _has_ended(claim: Claim, now: float) -> Condition:
+    return Condition("<=", (Stored(claim.model.table.ttl_name), Given({"N": str(int(now))})))
 
 
 def _is_owner(owner: KeyOf[Any]) -> Condition:

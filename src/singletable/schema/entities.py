@@ -291,6 +291,8 @@ def _make_model(cls: type[Entity], table: Table, type: str, versions: tuple[int,
     cls.__patterns__ = {name: _declared(cls, name).bound(captured) for name, captured in found.items()}
     if special.is_admitted:
         table.admit(model)
+        if model.before is not model:
+            model.before.table.let_go(model.before)
 
 
 def _check_stored_as(cls: type[Any], version: int, stored_as: int, special: Special) -> None:
@@ -342,7 +344,7 @@ def _captured(cls: type[Entity], table: Table, types: Mapping[str, Any]) -> list
             _check_types(declared.function, types, where)
             was = old_key(cls, declared, templates, types, table) if isinstance(declared, DeclaredKey) else None
             if was is not None:
-                _check_types(was.function, types, f"{where}(was={was.name})")
+                _check_types(was.function, types, f"{where}(was={was.declared})")
             made = Captured if was is None else MovingPattern
             found.append((name, made(cls, name, declared.function, declared.index, templates, signature, was)))
     return found

@@ -84,5 +84,5 @@ def guard_prefix(model: Model[Any], attribute: str) -> str:
 
 def models_of(table: Table) -> tuple[Model[Any], ...]:
     """The models of all items of a table: its entities and, if one has unique values, their guards."""
-    has_guards = any(model.unique_types for model in table.models)
+    has_guards = any(model.unique_types for model in (*table.models, *table.leaving))
     return (*table.models, model_of(guards_of(table))) if has_guards else table.models

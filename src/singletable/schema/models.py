@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
@@ -62,10 +62,26 @@ class Model(Generic[T]):
         self.stored_as = self.stored_as or self.version
 
     @cached_property
+    def before(self) -> Model[T]:
+        """The model of the items that have not moved: this one, or in another table that of the same class there.
+
+        Its index keys there are not declared any more, so it has none.
+        """
+        was = self.key.was
+        if was is None or was.table is None:
+            return self
+        return replace(self, table=was.table, key=was, indexes={})
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether it is the model of items that are to move to their class's table."""
+        return self.key.table is not None
+
+    @cached_property
     def fields(self) -> tuple[Field, ...]:
         """Computed at first use, when classes that the module defines later exist."""
         fields = tuple(self.make_fields())
-        reserved = {*self.table.definition.reserved, self.table.ttl_name}
+        reserved = {*self.table.definition.reserved, self.table.ttl_name, *self.before.table.definition.reserved}
         stored = [f.stored for f in fields]
         for f in fields:
             taken = f.stored in reserved and f.role != "expires" and f.is_written
@@ -125,7 +141,9 @@ class Model(Generic[T]):
     def stored_key(self) -> StoredKey:
         """Checks that an item is stored under the key that its attributes make."""
         place = self.kind, self.table.name, self.key_attributes
-        was = None if self.key.was is None else StoredKey(*place, self.key.was.templates, self.by_name)
+        was = None
+        if self.key.was is not None and self.key.was.table is None:
+            was = StoredKey(*place, self.key.was.templates, self.by_name)
         return StoredKey(*place, self.key.templates, self.by_name, was)
 
     @cached_property
@@ -275,7 +293,9 @@ class Model(Generic[T]):
         return KeyOf((self.kind,), was, text, whole, whole, len(sort.parts))
 
     def is_moved(self, entity: T, item: Item) -> bool:
-        """Whether an item lies under the key of its class, not under the one that it was."""
+        """Whether an item of the table lies under the key of its class, not under the one that it was."""
+        if self.is_leaving:
+            return False
         return self.stored_key.was is None or self.stored_key.wrong_in(entity, item) is None
 
     def key_item(self, key: KeyOf[Any]) -> Key:

@@ -9,6 +9,9 @@
         def of_customer(customer: str, number: int) -> Key:
             return f"customer#{customer}", f"order#{number}"
 
+Where the items lay in another table, the old key says so: `@orders.key(was=shop.key(order_by_number))`. The two keys
+may be the same then.
+
 An item is found under its old key from its new one, so the new key has every attribute of the old one. No text may be a
 key of both forms. A key that lists a partition lists what lies in the old form too, merged in order; so both forms
 have to order the same attributes.
@@ -46,7 +49,7 @@ class MovingPattern(Captured, frozen=True, eq=False, dict=True):
         assert self.was is not None
         if not is_listed_alike(self.templates, self.was.templates):
             raise InvalidRequest(
-                f"{self.shown} can't list a partition while items lie under {self.was.name}, which orders them in "
+                f"{self.shown} can't list a partition while items lie under {self.was.declared}, which orders them in "
                 "another way",
                 hint="Give every argument one value, or list by an index until all items have moved.",
             )
@@ -59,12 +62,17 @@ def old_key(
     cls: type[Any], declared: DeclaredKey[Any], new: Templates, types: Mapping[str, Any], table: Table
 ) -> Captured | None:
     """The key that a class's items had before, as it is declared; None for a class whose key never changed."""
-    function = declared.was
-    if function is None:
+    was = declared.was
+    if was is None:
         return None
-    where = f"{cls.__name__}.{declared.name}(was={function.__name__})"
+    home, function = (was.table, was.function) if isinstance(was, DeclaredKey) else (table, was)
+    elsewhere = None if home is table else home
+    said = function.__name__ if elsewhere is None else f"{home.name}.key({function.__name__})"
+    where = f"{cls.__name__}.{declared.name}(was={said})"
+    if elsewhere is not None:
+        _check_tables(where, table, elsewhere)
     old = capture(function, types, table.separator, where, primary=True)
-    _check(where, table, new, old)
+    _check(where, table, new, old, elsewhere)
     unlike = None if is_listed_alike(new, old) else _listing_parameter(declared)
     if unlike is not None:
         raise DeclarationError(
@@ -74,7 +82,7 @@ def old_key(
             hint=f"Give {unlike} no default until all items have moved, and list by an index meanwhile. Keys that have "
             "the same attributes in the sort key, in one order, list together.",
         )
-    return Captured(cls, function.__name__, function, None, old, inspect.signature(function))
+    return Captured(cls, function.__name__, function, None, old, inspect.signature(function), table=elsewhere)
 
 
 def is_listed_alike(new: Templates, old: Templates) -> bool:
@@ -87,7 +95,37 @@ def is_listed_alike(new: Templates, old: Templates) -> bool:
     return ordered and {*old[0].names} <= {*new[0].names} and old[1].names == new[1].names
 
 
-def _check(where: str, table: Table, new: Templates, old: Templates) -> None:
+def _check_tables(where: str, table: Table, old: Table) -> None:
+    """DeclarationError for two tables whose items can't be told to be the same."""
+    if old.name == table.name:
+        raise DeclarationError(
+            f"{where}: both are table {table.name}, declared twice",
+            table=table.name,
+            hint="Where the table stays, was= takes the function of the old key alone.",
+        )
+    for what in ("key", "type_attribute", "version_attribute", "write_id_attribute"):
+        mine, theirs = getattr(table.definition, what), getattr(old.definition, what)
+        if mine != theirs:
+            raise _unlike(where, table, f"{what}={mine!r}", f"{theirs!r} in {old.name}")
+    for what in ("separator", "ttl_name"):
+        if getattr(table, what) != getattr(old, what):
+            said = "ttl_attribute" if what == "ttl_name" else what
+            raise _unlike(where, table, f"{said}={getattr(table, what)!r}", f"{getattr(old, what)!r} in {old.name}")
+    if old.guards_overlap:
+        raise DeclarationError(
+            f'{where}: a table with overlap="guard" can\'t say which item lies under an old key', table=old.name
+        )
+
+
+def _unlike(where: str, table: Table, mine: str, theirs: str) -> DeclarationError:
+    return DeclarationError(
+        f"{where}: items move between tables of one form, and this one has {mine}, which is {theirs}",
+        table=table.name,
+        hint="Declare both tables alike in this.",
+    )
+
+
+def _check(where: str, table: Table, new: Templates, old: Templates, elsewhere: Table | None) -> None:
     known = {name for template in new for name in template.names}
     lost = next((name for template in old for name in template.names if name not in known), None)
     if lost is not None:
@@ -97,7 +135,7 @@ def _check(where: str, table: Table, new: Templates, old: Templates) -> None:
             table=table.name,
             hint=f"Put {{{lost}}} into the new key as well.",
         )
-    example = common_key(new, old)
+    example = common_key(new, old) if elsewhere is None else None
     if example is not None:
         raise DeclarationError(
             f"{where}: the old key and the new one could be equal, as in {example}; an item there could be of either",

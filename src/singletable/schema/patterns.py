@@ -163,21 +163,29 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
     signature: inspect.Signature
     was: Captured | None = None
     """The key under which items lie that have not moved to this one yet."""
+    table: Any = None
+    """Of a key that the class had before: the `Table` where it had it, if that is another."""
 
     @cached_property
     def model(self) -> Model[Any]:
-        """The model of the owner class. It is made after the patterns."""
+        """The model of the items under this key: that of the owner class, which is made after the patterns; or, in
+        another table, of those that have not moved."""
         found: Model[Any] = self.owner.__model__
-        return found
+        return found if self.table is None else found.before
 
     @property
     def shown(self) -> str:
         return f"{self.owner.__name__}.{self.name}"
 
     @property
+    def declared(self) -> str:
+        """A key that the class had before, as `was=` says it."""
+        return self.name if self.table is None else f"{self.table.name}.key({self.name})"
+
+    @property
     def shown_with_was(self) -> str:
         """With the key that it was, as the code says it: `Order.of_customer(was=order_by_number)`."""
-        return self.shown if self.was is None else f"{self.shown}(was={self.was.name})"
+        return self.shown if self.was is None else f"{self.shown}(was={self.was.declared})"
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -342,9 +350,11 @@ class Declared(Generic[P]):
 class DeclaredKey(Declared[P]):
     bound = BoundKey
 
-    def __init__(self, function: Callable[P, Any], was: Callable[..., Key] | None = None) -> None:
+    def __init__(
+        self, function: Callable[P, Any], table: Any, was: Callable[..., Key] | DeclaredKey[...] | None = None
+    ) -> None:
         super().__init__(function, None)
-        self.was = was
+        self.table, self.was = table, was
 
     def __get__(self, instance: object, owner: type[E]) -> BoundKey[P, E]:
         found: Any = owner.__patterns__.get(self.name) or owner.__pattern__(self.name)

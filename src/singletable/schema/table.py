@@ -44,11 +44,12 @@ class IndexDecorator:
 class KeyDecorator:
     """`@app.key(was=old_key)`, above `@staticmethod`."""
 
-    def __init__(self, was: Callable[..., Key]) -> None:
-        self._was = was
+    def __init__(self, table: Table, was: Callable[..., Key] | DeclaredKey[...]) -> None:
+        self._table, self._was = table, was
 
     def __call__(self, function: Callable[P, Key]) -> DeclaredKey[P]:
-        return DeclaredKey(plain(function), plain(self._was))
+        was = self._was if isinstance(self._was, DeclaredKey) else plain(self._was)
+        return DeclaredKey(plain(function), self._table, was)
 
 
 class Table:
@@ -105,6 +106,7 @@ class Table:
         self.separator = separator
         self.guards_overlap = overlap == "guard"
         self._models: dict[str, Model[Any]] = {}
+        self._leaving: dict[str, Model[Any]] = {}
 
     def __repr__(self) -> str:
         return f"<Table {self.name}: {', '.join(m.kind.__name__ for m in self.models) or 'no entities'}>"
@@ -114,25 +116,40 @@ class Table:
         """The table's entities, in declaration order."""
         return tuple(self._models.values())
 
+    @property
+    def leaving(self) -> tuple[Model[Any], ...]:
+        """Of each class that moves from here to another table: the model of the items that have not moved."""
+        return tuple(self._leaving.values())
+
+    @property
+    def sources(self) -> tuple[Table, ...]:
+        """The tables where items of its classes may lie still."""
+        return tuple(dict.fromkeys(m.before.table for m in self.models if m.before.table is not self))
+
     def model_of_type(self, type_name: str) -> Model[Any] | None:
         return self._models.get(type_name)
+
+    def model_here(self, type_name: str) -> Model[Any] | None:
+        """The model of a type's items in this table, those that are to leave it among them."""
+        return self._models.get(type_name) or self._leaving.get(type_name)
 
     @overload
     def key(self, function: Callable[P, Key], /) -> DeclaredKey[P]: ...
     @overload
-    def key(self, /, *, was: Callable[..., Key]) -> KeyDecorator: ...
+    def key(self, /, *, was: Callable[..., Key] | DeclaredKey[...]) -> KeyDecorator: ...
     def key(
-        self, function: Callable[P, Key] | None = None, /, *, was: Callable[..., Key] | None = None
+        self, function: Callable[P, Key] | None = None, /, *, was: Callable[..., Key] | DeclaredKey[...] | None = None
     ) -> DeclaredKey[P] | KeyDecorator:
         """The primary key of an entity: `@app.key` above `@staticmethod`.
 
         `@app.key(was=old_key)` where items still lie under an older key, whose function stands above: reads find them
-        there, and writes and `Migrations.fill` move them. docs/how-to/migrate.md has what holds meanwhile.
+        there, and writes and `Migrations.fill` move them. `was=old_table.key(old_key)` where they lie in another table.
+        docs/how-to/migrate.md has what holds meanwhile.
         """
         if was is not None:
-            return KeyDecorator(was)
+            return KeyDecorator(self, was)
         assert function is not None
-        return DeclaredKey(plain(function))
+        return DeclaredKey(plain(function), self)
 
     def index(self, name: str) -> IndexDecorator:
         """The key of an entity in one of the table's indexes: `@app.index("gsi1")` above `@staticmethod`."""
@@ -146,8 +163,21 @@ class Table:
 
     def admit(self, model: Model[Any]) -> None:
         """Register an entity. Refused if its type is in use, or its keys could be those of another, or of a guard."""
+        self._refuse_taken(model)
+        if "expires" in model.roles.values():
+            self.definition = replace(self.definition, ttl_attribute=self.ttl_name)
+        self._models[model.type] = model
+
+    def let_go(self, model: Model[Any]) -> None:
+        """Register what a class of another table has here still. Refused as in `admit`."""
+        self._refuse_taken(model)
+        if "expires" in model.roles.values():
+            self.definition = replace(self.definition, ttl_attribute=self.ttl_name)
+        self._leaving[model.type] = model
+
+    def _refuse_taken(self, model: Model[Any]) -> None:
         self._refuse_reserved(model)
-        for other in self.models:
+        for other in (*self.models, *self.leaving):
             if (other.kind.__module__, other.kind.__qualname__) == (model.kind.__module__, model.kind.__qualname__):
                 continue  # the same class, declared again: a reload, a notebook's cell
             if other.type == model.type:
@@ -158,9 +188,6 @@ class Table:
                 )
             if not self.guards_overlap:
                 self._refuse_overlap(model, other)
-        if "expires" in model.roles.values():
-            self.definition = replace(self.definition, ttl_attribute=self.ttl_name)
-        self._models[model.type] = model
 
     def _refuse_reserved(self, model: Model[Any]) -> None:
         rest = Part("", Slot("rest", str, rest=True))
@@ -209,8 +236,9 @@ class Table:
 
 
 def _forms(model: Model[Any]) -> tuple[Captured, ...]:
-    """The keys that an item may have: that of its class, and the one it was."""
-    return (model.key,) if model.key.was is None else (model.key, model.key.was)
+    """The keys that an item may have in the model's table: that of its class, and the one it was."""
+    was = model.key.was
+    return (model.key,) if was is None or was.table is not None else (model.key, was)
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,7 +14,9 @@ from singletable.schema.patterns import Captured, Query
 def needs_type_filter(query: Query[Any]) -> bool:
     """Whether items of other classes could be in the range. Then, and only then, a filter is needed."""
     table = query.model.table
-    return _shared(query.captured, query.bound, query.kinds, table.models)
+    if query.index is not None and table.leaving:
+        return True  # what has not left has keys of an index that no class declares any more
+    return _shared(query.captured, query.bound, query.kinds, (*table.models, *table.leaving))
 
 
 @cache
@@ -36,4 +38,4 @@ def _keys_of(model: Model[Any], index: str | None) -> Iterator[Captured]:
     found = model.key if index is None else model.indexes.get(index)
     while found is not None:
         yield found
-        found = found.was
+        found = found.was if found.was is not None and found.was.table is None else None
