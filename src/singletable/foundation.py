@@ -10,6 +10,7 @@ Grouped by what a layer does with it:
 * delete items of its own that it has read (`delete_rows`), bring any item into its current form (`upgrade`,
   `refresh_keys`), and to the key that its class has now (`move_of`)
 * take part in the check of a table (`ItemCheck`, `Pass`, `LayerChecks`, `Finding`, `Repair`; `items_at`, `scan_pages`)
+* take part in an erasure (`LayerBelongings`, `Subject`, `Belonging`; `references_of`)
 * write under a condition: a request (`put_if`, `update_if`, `delete_if`, `check_if`), and the same as a part of a
   transaction (`GuardedWrite`; `Write`, `Part` and `Moment` for what has rules of its own; `commit`, `send_alone`)
 
@@ -22,6 +23,15 @@ from typing import Protocol
 from singletable.flow.shells import Awaiting, Blocking
 from singletable.records import flows
 from singletable.records.batches import delete_rows, get_at, get_many
+from singletable.records.belongings import (
+    Belonging,
+    HasBelongings,
+    Kept,
+    LayerBelongings,
+    Subject,
+    Together,
+    belongings_of,
+)
 from singletable.records.check_passes import (
     ItemCheck,
     Lane,
@@ -61,7 +71,7 @@ from singletable.records.read import (
 from singletable.records.readers import placed_reader_of
 from singletable.records.send import send_alone
 from singletable.records.transactions import HasWrites, Transaction, commit
-from singletable.records.unique_guards import Claim
+from singletable.records.unique_guards import Claim, guard_actions
 from singletable.records.upgrade import is_same_item, refresh_keys, upgrade, upgrade_if_needed, value_as_read
 from singletable.records.verbs import CreateWrite, DeleteWrite, UpdateWrite
 from singletable.records.write import UNREAD, Moment, Part, Write
@@ -73,9 +83,17 @@ from singletable.schema.guard_items import guard_key, guard_prefix, models_of
 from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Template
 from singletable.schema.key_text import Part as KeyPart
 from singletable.schema.key_values import TOP, Slot, Verbatim, enum_text
-from singletable.schema.migration_items import ApplyLease, ModelRecord, apply_lease_of, fill_parts_of, record_of
+from singletable.schema.migration_items import (
+    ApplyLease,
+    ModelRecord,
+    apply_lease_of,
+    erasures_of,
+    fill_parts_of,
+    record_of,
+)
 from singletable.schema.models import Model, model_for, model_of
 from singletable.schema.patterns import Bound, BoundKey, Captured, Declared, Key, KeyOf, Query, after
+from singletable.schema.references import Reference, cleared, complete_patterns, empty, mentions, references_of
 from singletable.schema.system_items import KeyParts, system_index, system_key
 from singletable.schema.table import GUARD_TYPE, MIGRATION_TYPES, IndexDecorator, Table, plain
 
@@ -91,6 +109,7 @@ __all__ = [
     "AccessPattern",
     "ApplyLease",
     "AwaitingDatabase",
+    "Belonging",
     "BlockingDatabase",
     "Bound",
     "BoundKey",
@@ -104,15 +123,18 @@ __all__ = [
     "Entity",
     "Finding",
     "GuardedWrite",
+    "HasBelongings",
     "HasWrites",
     "IndexDecorator",
     "ItemCheck",
+    "Kept",
     "Key",
     "KeyOf",
     "KeyPart",
     "KeyParts",
     "Lane",
     "Layer",
+    "LayerBelongings",
     "LayerChecks",
     "Model",
     "ModelRecord",
@@ -126,12 +148,15 @@ __all__ = [
     "Position",
     "PreparedQuery",
     "Query",
+    "Reference",
     "Repair",
     "Repaired",
     "Slot",
     "Special",
+    "Subject",
     "Table",
     "Template",
+    "Together",
     "Transaction",
     "TryMove",
     "UpdateWrite",
@@ -141,20 +166,25 @@ __all__ = [
     "after",
     "applied",
     "apply_lease_of",
+    "belongings_of",
     "both",
     "capture_sort",
     "captured_of",
     "carries",
     "catalogue",
     "check_if",
+    "cleared",
     "collections_of",
     "commit",
     "commit_repair",
+    "complete_patterns",
     "copies_in",
     "delete_if",
     "delete_rows",
+    "empty",
     "entity_name",
     "enum_text",
+    "erasures_of",
     "field",
     "fill_parts_of",
     "flows",
@@ -163,6 +193,7 @@ __all__ = [
     "get_many",
     "get_operation",
     "guard",
+    "guard_actions",
     "guard_key",
     "guard_prefix",
     "is_absent",
@@ -172,6 +203,7 @@ __all__ = [
     "items_at",
     "key_from",
     "key_type",
+    "mentions",
     "model_for",
     "model_of",
     "models_of",
@@ -190,6 +222,7 @@ __all__ = [
     "read_page",
     "ready",
     "record_of",
+    "references_of",
     "refresh_keys",
     "row_query",
     "scan_pages",

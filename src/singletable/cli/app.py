@@ -13,6 +13,7 @@ from singletable.cli.backup import backup
 from singletable.cli.check_command import check
 from singletable.cli.demo import demo
 from singletable.cli.deploy import deploy
+from singletable.cli.erase import erase
 from singletable.cli.fill import fill
 from singletable.cli.local import local
 from singletable.cli.pattern_commands import explain, get, query
@@ -59,5 +60,21 @@ def app() -> None:
 
 
 app.epilog = f"The database is {DEFAULT_DB} unless --db or {DB_VARIABLE} names another."
-for command in (demo, local, table, plan, apply, check, fill, backup, patterns, get, query, explain, stream, deploy):
+for command in (
+    demo,
+    local,
+    table,
+    plan,
+    apply,
+    check,
+    fill,
+    erase,
+    backup,
+    patterns,
+    get,
+    query,
+    explain,
+    stream,
+    deploy,
+):
     app.add_command(command)

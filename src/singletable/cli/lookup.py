@@ -20,6 +20,7 @@ from singletable.foundation import (
     Bound,
     Captured,
     Entity,
+    HasBelongings,
     LayerChecks,
     Query,
     Table,
@@ -118,6 +119,11 @@ def layers_of(table: Table, seal: Any, blobs: Any = None) -> list[LayerChecks]:
     if kinds and has_items(table):
         found.append(sync_checks(table, [document_model(kind) for kind in kinds]))
     return found
+
+
+def belongings_of_layers(db: Any, table: Table, blobs: str | None = None) -> list[HasBelongings]:
+    """What the layers that this program binds to a table add to an erasure."""
+    return []
 
 
 def _patterns(table: Table) -> Iterator[Pattern]:

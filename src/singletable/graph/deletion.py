@@ -51,7 +51,7 @@ async def _delete(port: Port, node: HoldTombstone, item: Item) -> None:
     model, key, mark = node.model, node.key, node.mark
     owner = claimed_by(model, item)
     is_retained = RETAINED in item
-    types = _incoming_types(model)
+    types = incoming_types(model)
     lag = port.traits.index_lag_seconds if types else 0.0
     left = await _remove_found(port, node, types, 0.0 if is_retained else lag)
     if not lag and not left:
@@ -60,7 +60,8 @@ async def _delete(port: Port, node: HoldTombstone, item: Item) -> None:
         await commit(port, [RetainTombstone(key, mark)], {0: owner})
 
 
-def _incoming_types(model: Model[Any]) -> list[type[Edge[Any, Any]]]:
+def incoming_types(model: Model[Any]) -> list[type[Edge[Any, Any]]]:
+    """The types of edges that can point to a class of nodes."""
     return [edge for edge in edge_types(model.table) if model.kind in edge.__targets__]
 
 

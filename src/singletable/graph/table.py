@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, overload
 
 from singletable.flow.port import Port
-from singletable.foundation import Declared, IndexDecorator, Key, LayerChecks, Table, plain
+from singletable.foundation import Declared, IndexDecorator, Key, LayerBelongings, LayerChecks, Table, plain
+from singletable.graph.belongings import GraphBelongings
 from singletable.graph.check import graph_checks
 from singletable.graph.edges import EdgeIndex
 from singletable.graph.sweep import sweep_graph
@@ -62,6 +63,9 @@ class GraphTable(Table):
 
     def checks(self) -> LayerChecks:
         return graph_checks(self)
+
+    def belongings(self) -> LayerBelongings:
+        return GraphBelongings(self)
 
     async def sweep_layer(self, port: Port, *, orphans: bool) -> int:
         return await sweep_graph(port, self, orphans=orphans)

@@ -29,12 +29,36 @@ E = TypeVar("E", bound="Entity")
 
 @overload
 def field(
-    *, default: T, unique: bool = False, expires: bool = False, version: bool = False, name: str | None = None
+    *,
+    default: T,
+    unique: bool = False,
+    expires: bool = False,
+    version: bool = False,
+    personal: bool = False,
+    belongs_to: Any = None,
+    mentions: Any = None,
+    name: str | None = None,
 ) -> T: ...
 @overload
-def field(*, default_factory: Callable[[], T], name: str | None = None) -> T: ...
+def field(
+    *,
+    default_factory: Callable[[], T],
+    personal: bool = False,
+    belongs_to: Any = None,
+    mentions: Any = None,
+    name: str | None = None,
+) -> T: ...
 @overload
-def field(*, unique: bool = False, expires: bool = False, version: bool = False, name: str | None = None) -> Any: ...
+def field(
+    *,
+    unique: bool = False,
+    expires: bool = False,
+    version: bool = False,
+    personal: bool = False,
+    belongs_to: Any = None,
+    mentions: Any = None,
+    name: str | None = None,
+) -> Any: ...
 def field(
     *,
     default: Any = dataclasses.MISSING,
@@ -42,6 +66,9 @@ def field(
     unique: bool = False,
     expires: bool = False,
     version: bool = False,
+    personal: bool = False,
+    belongs_to: Any = None,
+    mentions: Any = None,
     name: str | None = None,
 ) -> Any:
     """An attribute with options.
@@ -49,6 +76,9 @@ def field(
     `unique`: no other item of its type may have its value; a guard item, written in the same transaction, reserves it.
     `expires`: the datetime, kept to the second, at which the item expires; reads skip it, DynamoDB deletes it later.
     `version`: an int that counts the item's writes; a write of an outdated entity is refused.
+    `personal`: its value is covered in the entity's repr and in what the program `singletable` prints.
+    `belongs_to`: an attribute of another class, as in `User.email`: an item with its value is erased with that one.
+    `mentions`: the same, but an erasure clears this attribute, and the item stays.
     `name`: the name under which DynamoDB stores it.
     """
     given: dict[Role, bool] = {"unique": unique, "expires": expires, "version": version}
@@ -59,7 +89,11 @@ def field(
         raise DeclarationError(
             "an attribute that expires is stored under the table's TTL attribute", hint="Table(..., ttl_attribute=...)."
         )
-    options = {METADATA: {"name": name, "role": roles[0] if roles else ""}}
+    if belongs_to is not None and mentions is not None:
+        raise DeclarationError("an item belongs to somebody or mentions them: say belongs_to= or mentions=")
+    said = {"name": name, "role": roles[0] if roles else ""}
+    more = {"personal": personal or None, "belongs_to": belongs_to, "mentions": mentions}
+    options = {METADATA: said | {option: value for option, value in more.items() if value is not None}}
     if default_factory is not dataclasses.MISSING:
         return dataclasses.field(default_factory=default_factory, metadata=options)
     return dataclasses.field(default=default, metadata=options)

@@ -1,9 +1,10 @@
 """What the tools that change a table keep in it: the model that it was last brought to, who changes it now, and how
-far each part of a fill has come.
+far each part of a fill has come; and the records of erasures.
 
     pk  _migration      sk  apply#model                     _type "_model"
                             apply#lease                     _type "_apply"
                             fill#<declaration>#<segment>    _type "_migration"
+                            erasure#<random id>             _type "_erasure"
 
 No query of another class returns one: no other class may have such a key or type.
 """
@@ -21,7 +22,7 @@ from singletable.schema.capture import ANY
 from singletable.schema.entities import Entity, Special, field
 from singletable.schema.models import Model, model_of
 from singletable.schema.system_items import KeyParts, system_key
-from singletable.schema.table import APPLY_TYPE, MIGRATION_TYPE, RECORD_TYPE, Table
+from singletable.schema.table import APPLY_TYPE, ERASURE_TYPE, MIGRATION_TYPE, RECORD_TYPE, Table
 
 _NONE: Mapping[str, int] = {}
 
@@ -100,6 +101,47 @@ class ApplyLease(Entity):
         return Special(is_admitted=False)
 
 
+class ErasureRecord(Entity):
+    """An erasure that goes on, or what is left of one that has ended: counts and times, and nothing of the subject."""
+
+    erasure: str
+    """Random: no key of the table says whose erasure it was."""
+    pattern: str
+    """The access pattern that named the subject, without its arguments."""
+    by: str = ""
+    started_at: datetime
+    ended_at: datetime | None = None
+    salt: bytes | None = None
+    digest: bytes | None = None
+    """Of the subject's key, with the salt: how a second call knows what to go on with. None once it has ended."""
+    writes: int = 0
+    """Raised by each write of the record, on condition of the count before."""
+    runs: int = 0
+    """How often it was begun: more than once where it was killed."""
+    deleted: dict[str, int] = field(default_factory=dict[str, int])
+    cleared: dict[str, int] = field(default_factory=dict[str, int])
+    doing: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """What is being deleted now, by class, as salted digests: after a crash, those that are gone are counted."""
+
+    @classmethod
+    def __special__(cls, table: Table, type: str) -> Special:
+        return Special(is_admitted=False)
+
+
+@cache
+def erasures_of(table: Table) -> type[Any]:
+    """The entity of a table's erasures."""
+
+    class TableErasure(ErasureRecord, table=table, type=ERASURE_TYPE):
+        @system_key(table)
+        @staticmethod
+        def by_id(erasure: str = ANY) -> KeyParts:
+            """The erasures of a table."""
+            return (MIGRATION_TYPE,), ("erasure", f"{erasure}")
+
+    return TableErasure
+
+
 @cache
 def record_of(table: Table) -> type[Any]:
     """The entity of a table's record of its model."""
@@ -135,7 +177,7 @@ def migration_models(table: Table) -> Mapping[str, Model[Any]]:
 
 
 def _kinds(table: Table) -> tuple[type[Any], ...]:
-    return fill_parts_of(table), record_of(table), apply_lease_of(table)
+    return fill_parts_of(table), record_of(table), apply_lease_of(table), erasures_of(table)
 
 
 @cache

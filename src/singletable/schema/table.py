@@ -23,9 +23,9 @@ GUARD_TYPE = "_unique"
 """The type of the items that reserve unique values, the first part of their key, and their whole sort key."""
 MIGRATION_TYPE = "_migration"
 """The type of the parts of a fill, and the whole partition key of all that migrations keep."""
-RECORD_TYPE, APPLY_TYPE = "_model", "_apply"
-"""The types of the record of a table's model, and of the lease of its applies."""
-MIGRATION_TYPES = frozenset({MIGRATION_TYPE, RECORD_TYPE, APPLY_TYPE})
+RECORD_TYPE, APPLY_TYPE, ERASURE_TYPE = "_model", "_apply", "_erasure"
+"""The types of the record of a table's model, of the lease of its applies, and of the records of erasures."""
+MIGRATION_TYPES = frozenset({MIGRATION_TYPE, RECORD_TYPE, APPLY_TYPE, ERASURE_TYPE})
 OWNER, OWNER_SORT = "owner", "owner_sort"
 """Where such an item has the key of the item that holds the value."""
 _GUARD_SORT = Template((Part(GUARD_TYPE),))
@@ -193,12 +193,13 @@ class Table:
         rest = Part("", Slot("rest", str, rest=True))
         guards = Template((Part(GUARD_TYPE), rest), self.separator), _GUARD_SORT
         migrations = Template((Part(MIGRATION_TYPE),))
-        fills, applies = (Template((Part(of), rest), self.separator) for of in ("fill", "apply"))
+        fills, applies, erasures = (Template((Part(of), rest), self.separator) for of in ("fill", "apply", "erasure"))
         for type_name, keys, what in (
             (GUARD_TYPE, guards, "a guard of unique values"),
             (MIGRATION_TYPE, (migrations, fills), "what migrations keep"),
             (RECORD_TYPE, (migrations, applies), "what migrations keep"),
             (APPLY_TYPE, (migrations, applies), "what migrations keep"),
+            (ERASURE_TYPE, (migrations, erasures), "what erasures keep"),
         ):
             if model.type == type_name or any(all(map(could_meet, form.templates, keys)) for form in _forms(model)):
                 raise DeclarationError(
@@ -228,6 +229,10 @@ class Table:
 
     def checks(self) -> Any:
         """What `db.check(table)` looks for besides records: the invariants of the table's own layer. None here."""
+        return None
+
+    def belongings(self) -> Any:
+        """What `Erasure(db, table)` finds and deletes besides records: that of the table's own layer. None here."""
         return None
 
     async def sweep_layer(self, port: Any, *, orphans: bool) -> int:

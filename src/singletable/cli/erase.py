@@ -1,0 +1,170 @@
+"""`erase`: delete all that belongs to a person or a tenant, and say what was deleted."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from rich.progress import BarColumn, Progress, TextColumn
+
+from singletable.cli import output
+from singletable.cli.arguments import arguments_of
+from singletable.cli.lookup import belongings_of_layers, pattern_of
+from singletable.cli.session import options_anywhere, session_of
+from singletable.database import Database
+from singletable.erasure import Belonging, Erasing, Erasure, ErasurePlan, Kept, Receipt
+from singletable.flow import Rate
+
+
+@click.command()
+@click.argument("module", metavar="MODULE[:NAME]")
+@click.argument("pattern", metavar="ENTITY.PATTERN")
+@click.argument("words", nargs=-1, metavar="[ARG | NAME=VALUE]...")
+@click.option("--dry-run", is_flag=True, help="List what would be deleted, and write nothing.")
+@click.option("--personal", is_flag=True, help="Show the keys of what is listed, which may name a person.")
+@click.option("--rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Write units a second.")
+@click.option("--read-rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Read units a second.")
+@click.option("--blobs", type=click.Path(exists=True, file_okay=False), help="The directory of documents' contents.")
+@click.option(
+    "--to", type=click.Path(dir_okay=False, path_type=Path), help="Write the receipt, as JSON, into this file too."
+)
+@click.option("--by", default="", metavar="NAME", help="Who does it: stored with the record, and told to others.")
+@click.option("--yes", is_flag=True, help="Don't ask.")
+@options_anywhere("json", "db")
+@click.pass_context
+def erase(
+    ctx: click.Context, /, module: str, pattern: str, words: tuple[str, ...], as_json: bool, **options: Any
+) -> None:
+    """Delete all that belongs to a person or a tenant.
+
+    \b
+    singletable erase shop.model Customer.by_email ada@example.org --dry-run
+    singletable erase shop.model Customer.by_email ada@example.org --to receipt.json
+
+    It lists what belongs to the subject: the rest of its key's partition, what refers to it by `belongs_to=`, edges,
+    and what the layers that MODULE binds keep of it. Then it asks. The subject is deleted last. An erasure that was
+    killed goes on when it is called again. The receipt says what was deleted, and where copies still are.
+
+    The exit code is 1 where nothing is found, and where something stays that needs a person.
+    """
+    bound = pattern_of(module, pattern)
+    asked: Any = bound.call(**arguments_of(bound, words))
+    with session_of(ctx).connect_to_read() as db:
+        table = bound.captured.model.table
+        erasure = Erasure(db, table, *belongings_of_layers(db, table, options["blobs"]))
+        rate = _rate(options)
+        started = time.perf_counter()
+        with db.meter() as meter:
+            kept: tuple[Kept, ...] = ()
+            if options["dry_run"] or not options["yes"]:
+                found = erasure.plan(asked, rate=rate)
+                _show(found, as_json and options["dry_run"], personal=options["personal"])
+                kept = found.kept
+                if not options["dry_run"]:
+                    _confirm(db, found)
+            if not options["dry_run"]:
+                receipt = _erased(erasure, asked, table.name, options["by"], rate)
+                _tell(receipt, as_json, options["to"])
+                kept = receipt.kept
+        seconds = time.perf_counter() - started
+    output.print_cost(meter, seconds)
+    if kept:
+        ctx.exit(1)
+
+
+def _rate(options: Mapping[str, Any]) -> Rate | None:
+    bounds = {"write_units": options["rate"], "read_units": options["read_rate"]}
+    return Rate(**bounds) if any(bounds.values()) else None
+
+
+def _confirm(db: Database, found: ErasurePlan) -> None:
+    """Ask on a terminal. Elsewhere --yes is needed: what is erased can't be brought back."""
+    if not sys.stdin.isatty():
+        raise click.UsageError(
+            f"This deletes {_counted(found.deleted)} of {found.table} for good. Add --yes to do it, or --dry-run."
+        )
+    click.confirm(f"Delete this at {db.target.endpoint.url} for good?", abort=True)
+
+
+def _erased(erasure: Erasure, asked: Any, table: str, by: str, rate: Rate | None) -> Receipt:
+    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:g} deleted")
+    with Progress(*columns, console=output.console(stderr=True), transient=True) as bars:
+        task = bars.add_task(table, total=None)
+
+        def tell(at: Erasing) -> None:
+            bars.update(task, completed=at.done, total=at.total)
+
+        return erasure.apply(asked, by=by, rate=rate, progress=tell)
+
+
+# --- what is shown ----------------------------------------------------------------------------------------------------
+def _show(found: ErasurePlan, as_json: bool, *, personal: bool) -> None:
+    lines = [_line(each, personal=personal) for each in found.belongings]
+    if as_json:
+        output.print_json(
+            {
+                "table": found.table,
+                "pattern": found.pattern,
+                "deleted": found.deleted,
+                "cleared": found.cleared,
+                "write_units": found.write_units,
+                "kept": msgspec.to_builtins(found.kept),
+                "left_out": found.left_out,
+                "items": lines,
+            }
+        )
+        return
+    click.echo(
+        f"{found.table}: {_counted(found.deleted) or 'nothing'} to delete, for {found.write_units:g} write units"
+    )
+    if found.cleared:
+        click.echo(f"  mentions to clear in {_counted(found.cleared)}")
+    titles = ("Class", "", "What", "Key") if personal else ("Class", "", "What")
+    output.print_table(
+        titles,
+        [
+            (line["class"], line["does"], line["what"], *([" / ".join(line["key"])] if personal else []))
+            for line in lines
+        ],
+    )
+    _tell_kept(found.kept, found.left_out)
+
+
+def _line(each: Belonging, *, personal: bool) -> dict[str, Any]:
+    said: dict[str, Any] = {"class": each.kind, "does": each.does, "what": each.what}
+    return said | ({"key": list(each.place)} if personal else {})
+
+
+def _tell(receipt: Receipt, as_json: bool, to: Path | None) -> None:
+    said = msgspec.to_builtins(receipt)
+    if to is not None:
+        to.write_bytes(msgspec.json.format(msgspec.json.encode(said), indent=2) + b"\n")
+    if as_json:
+        output.print_json(said)
+        return
+    click.echo(f"{receipt.table}: deleted {_counted(receipt.deleted) or 'nothing'} ({receipt.erasure})")
+    if receipt.cleared:
+        click.echo(f"  mentions cleared in {_counted(receipt.cleared)}")
+    click.echo(f"  ended {receipt.ended_at:%Y-%m-%d %H:%M:%S} UTC; nothing more was found after that search began")
+    click.echo("What is still elsewhere:")
+    for place in receipt.remaining:
+        until = f" Until {place.until:%Y-%m-%d %H:%M} UTC." if place.until is not None else ""
+        click.echo(f"  {output.clean(place.where)}: {output.clean(place.what)}{until}")
+    _tell_kept(receipt.kept, receipt.left_out)
+
+
+def _tell_kept(kept: tuple[Kept, ...], left_out: tuple[str, ...]) -> None:
+    for each in kept:
+        click.echo(f"  stays: {output.counted(each.count, 'item')} of {output.clean(each.kind)}: {each.why}")
+    for text in left_out:
+        click.echo(f"  not looked for: {text}")
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    """`3 Order, 1 Customer`."""
+    return ", ".join(f"{number} {output.clean(kind)}" for kind, number in sorted(counts.items()))

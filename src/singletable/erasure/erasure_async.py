@@ -1,0 +1,59 @@
+"""Erasures bound to a database."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from singletable.erasure import execution
+from singletable.erasure.execution import Progress
+from singletable.erasure.receipt import ErasurePlan, Receipt
+from singletable.flow.rate import Rate, at_rate
+from singletable.flow.shells import check_awaiting
+from singletable.foundation import AwaitingDatabase, HasBelongings, Query, Table
+from singletable.schema import Whole
+
+
+class AsyncErasure:
+    """Deletes all that belongs to a person or a tenant from one table.
+
+        AsyncErasure(db, shop, tasks, changes).plan(Customer.by_email("ada@example.org"))
+
+    What belongs to the subject is what its key's partition holds, what `field(belongs_to=...)` says, edges of what is
+    deleted, and what the layers that are given keep: `Tasks`, `Changes`, `Documents(db, Kind)`, `Sync`. What
+    `field(mentions=...)` says, and a copy of its attributes, is cleared in items that stay.
+    """
+
+    def __init__(self, db: AwaitingDatabase, table: Table, *layers: HasBelongings) -> None:
+        check_awaiting(db, "AsyncErasure")
+        self.db, self.table, self.layers = db, table, layers
+
+    def __repr__(self) -> str:
+        return f"<AsyncErasure of {self.table.name}>"
+
+    async def plan(self, subject: Query[Any] | Whole[Any], *, rate: Rate | None = None) -> ErasurePlan:
+        """What `apply` would delete, item by item, and what would stay. Writes nothing.
+
+        A query for each reference whose values make a partition, and a consistent scan of the table for each level of
+        those that don't. InvalidRequest for a pattern of another table, NotFound where nothing belongs to the subject.
+        """
+        port = at_rate(self.db.port, rate)
+        return await self.db.run(execution.plan(port, self.table, subject, self.layers))
+
+    async def apply(
+        self,
+        subject: Query[Any] | Whole[Any],
+        *,
+        by: str = "",
+        rate: Rate | None = None,
+        progress: Progress | None = None,
+    ) -> Receipt:
+        """Delete all of it, the subject last. Programs may read and write meanwhile: it looks again until nothing is
+        left. Returns what was deleted, and where copies still are.
+
+        Each item goes under the condition that it still belongs to the subject. Killed, the same call goes on, and
+        counts each item once. It searches as `plan` does, three times or more, and writes each item, and a record for
+        each 48. One erasure or `Migrations.apply` runs on a table at a time: ApplyRefused. InvalidRequest, NotFound, as
+        `plan`. `by` is stored with the record: who does it.
+        """
+        flow = execution.apply(self.db.port, self.table, subject, self.layers, by=by, rate=rate, progress=progress)
+        return await self.db.run(flow)

@@ -1,0 +1,175 @@
+"""Carries an erasure out: search, delete the deepest first, and search again until only the subject is left; then it.
+
+Killed anywhere, the same call goes on: the subject goes last, so all that is left is found by it. One erasure or apply
+works on a table at a time, under the lease of applies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from singletable.erasure.journal import BATCH, Journal, at, open_journal
+from singletable.erasure.receipt import Erasing, ErasurePlan, Receipt, remaining
+from singletable.erasure.search import Found, Root, Search, root_of
+from singletable.errors import NotFound, SingletableError
+from singletable.flow.meter import Meter
+from singletable.flow.port import Port
+from singletable.flow.rate import Rate, at_rate
+from singletable.foundation import Belonging, HasBelongings, Kept, Query, Subject, Table, belongings_of
+from singletable.migrations.apply_lease import release, take
+from singletable.migrations.leased_port import LeasedPort
+from singletable.schema import Whole
+
+Progress = Callable[[Erasing], object]
+SEARCHES = 10
+"""How often it looks again while writers add to the subject."""
+
+
+async def plan(
+    port: Port, table: Table, asked: Query[Any] | Whole[Any], layers: Sequence[HasBelongings]
+) -> ErasurePlan:
+    """What an erasure would delete. NotFound where there is nothing. Writes nothing."""
+    root, parts = root_of(table, asked), belongings_of(table, layers)
+    with Meter() as meter:
+        found = await Search(port, table, parts).run(root)
+    left_out = tuple(text for part in parts for text in part.left_out)
+    if found.is_empty and not found.kept:
+        raise nothing(table, root)
+    return ErasurePlan(table.name, root.name, tuple(found.all), tuple(found.kept), left_out, meter.read_units)
+
+
+async def apply(
+    port: Port,
+    table: Table,
+    asked: Query[Any] | Whole[Any],
+    layers: Sequence[HasBelongings],
+    *,
+    by: str = "",
+    rate: Rate | None = None,
+    progress: Progress | None = None,
+) -> Receipt:
+    """Erase, or go on with an erasure of the same subject that was ended. ApplyRefused, NotFound."""
+    root = root_of(table, asked)
+    with Meter() as meter:
+        held = await take(port, table, by)
+        try:
+            leased = LeasedPort(at_rate(port, rate), table, held)
+            leased.doing = f"erase {root.name}"
+            run = _Run(leased, table, layers, root, by, progress)
+            await run.all()
+        finally:
+            with suppress(SingletableError):
+                await release(port, table, held)
+        left = await remaining(port, table, run.journal.record.ended_at)
+    return run.receipt(left, meter)
+
+
+def nothing(table: Table, root: Root) -> NotFound:
+    return NotFound(
+        f"nothing belongs to what {root.name} names",
+        table=table.name,
+        operation="erase",
+        hint="Look at the arguments. What was erased before is in no table any more.",
+    )
+
+
+class _Run:
+    """One run of an erasure."""
+
+    journal: Journal
+
+    def __init__(
+        self,
+        port: LeasedPort,
+        table: Table,
+        layers: Sequence[HasBelongings],
+        root: Root,
+        by: str,
+        progress: Progress | None,
+    ) -> None:
+        self.port, self.table, self.root, self.by = port, table, root, by
+        self.parts = belongings_of(table, layers)
+        self.progress = progress
+        self.known: dict[tuple[str, str], Subject] = {}
+        self.searches, self.done, self.total = 0, 0, 0
+        self.looked = at(port.now())
+
+    async def all(self) -> None:
+        """Everything but the subject, until there is nothing more of it; then the subject, and what came meanwhile."""
+        found = await self._search()
+        self.journal = await open_journal(self.port, self.table, self.root.name, self.root.text, self.by)
+        if self.journal.is_stored:
+            await self.journal.resumed(found.all)
+        elif found.is_empty:
+            raise nothing(self.table, self.root)
+        while self.searches < SEARCHES and any(below := _below(found)):
+            await self._delete(below)
+            found = await self._search()
+        await self._delete(found.in_order)
+        while self.searches <= SEARCHES and not (found := await self._search()).is_empty:
+            await self._delete(found.in_order)
+        self.found = found
+        await self.journal.close()
+
+    async def _search(self) -> Found:
+        self.searches += 1
+        self.looked = at(self.port.now())
+        found = await Search(self.port, self.table, self.parts).run(self.root, list(self.known.values()))
+        for belonging in found.levels[0] if found.levels else ():
+            if belonging.subject is not None:
+                self.known[belonging.place] = belonging.subject
+        self.total = self.done + len(found.all)
+        return found
+
+    async def _delete(self, groups: Sequence[Sequence[Belonging]]) -> None:
+        for group in groups:
+            for i in range(0, len(group), BATCH):
+                await self._batch(group[i : i + BATCH])
+
+    async def _batch(self, batch: Sequence[Belonging]) -> None:
+        await self.journal.begin(batch)
+        results: dict[int, bool] = {}
+        alone = [each for each in batch if each.together is None]
+        calls: list[Callable[[], Any]] = [partial(each.erase, self.port) for each in alone]
+        for each, done in zip(alone, await self.port.call_all(calls), strict=True):
+            results[id(each)] = done
+        for together in dict.fromkeys(each.together for each in batch if each.together is not None):
+            some = [each for each in batch if each.together is together]
+            for each, done in zip(some, await together(self.port, some), strict=True):
+                results[id(each)] = done
+        self.journal.end(batch, [results[id(each)] for each in batch])
+        self.done += len(batch)
+        if self.progress is not None:
+            self.progress(Erasing(self.done, self.total, self.searches))
+
+    def receipt(self, left: Any, meter: Meter) -> Receipt:
+        record, found = self.journal.record, self.found
+        kept = [*found.kept]
+        if not found.is_empty:
+            kept.append(Kept(self.root.name, "writers go on adding to it: end them, and erase again", len(found.all)))
+        return Receipt(
+            self.table.name,
+            self.root.name,
+            record.erasure,
+            record.by,
+            record.started_at,
+            record.ended_at,
+            self.looked,
+            record.deleted,
+            record.cleared,
+            tuple(kept),
+            tuple(text for part in self.parts for text in part.left_out),
+            left,
+            record.runs,
+            meter.requests,
+            meter.read_units,
+            meter.write_units,
+        )
+
+
+def _below(found: Found) -> list[list[Belonging]]:
+    """All but the subject's own items."""
+    return [group for group in (found.clears, *reversed(found.levels[1:])) if group]

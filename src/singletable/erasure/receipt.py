@@ -1,0 +1,134 @@
+"""What an erasure will delete, what it has deleted, and where copies of that still are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from msgspec import Struct
+
+from singletable.errors import NotConfigured, NotSupported
+from singletable.flow.port import Port
+from singletable.foundation import Belonging, Kept, Table
+from singletable.tables.backups import list_backups, recovery
+
+RECOVERY_DAYS: Final = 35
+"""How long a table that recovers to a point in time keeps what was deleted."""
+STREAM_HOURS: Final = 24
+
+
+class ErasurePlan(Struct, frozen=True):
+    """What an erasure would delete and clear. It holds keys, which may name a person."""
+
+    table: str
+    pattern: str
+    """The access pattern that names the subject, without its arguments."""
+    belongings: tuple[Belonging, ...]
+    kept: tuple[Kept, ...] = ()
+    """What stays and needs a person."""
+    left_out: tuple[str, ...] = ()
+    """What is not looked for, in words."""
+    read_units: float = 0.0
+    """That the search took; the erasure searches at least twice more."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.belongings
+
+    @property
+    def deleted(self) -> dict[str, int]:
+        """How many would be deleted, by class."""
+        return count(self.belongings, "delete")
+
+    @property
+    def cleared(self) -> dict[str, int]:
+        """In how many items a mention would be cleared, by class."""
+        return count(self.belongings, "clear")
+
+    @property
+    def write_units(self) -> float:
+        """Of what is deleted and cleared, without the record of the erasure."""
+        return sum(each.write_units for each in self.belongings)
+
+
+class Remaining(Struct, frozen=True):
+    """A place where copies of what was deleted still are."""
+
+    where: str
+    what: str
+    """What to do there, as a sentence."""
+    until: datetime | None = None
+    """When it goes by itself; None where somebody has to delete it."""
+
+
+class Receipt(Struct, frozen=True):
+    """What an erasure has done, without anything of its subject."""
+
+    table: str
+    pattern: str
+    erasure: str
+    """The name of its record in the table."""
+    by: str
+    started_at: datetime
+    ended_at: datetime
+    looked_until: datetime
+    """When the last search began, which found nothing more. What is written later is in no erasure."""
+    deleted: Mapping[str, int]
+    """By class; of all its runs."""
+    cleared: Mapping[str, int]
+    kept: tuple[Kept, ...] = ()
+    left_out: tuple[str, ...] = ()
+    remaining: tuple[Remaining, ...] = ()
+    runs: int = 1
+    """How often it was begun: more than once where it was killed."""
+    requests: int = 0
+    """Of this run, as the units."""
+    read_units: float = 0.0
+    write_units: float = 0.0
+
+
+class Erasing(Struct, frozen=True):
+    """Where an erasure is."""
+
+    done: int
+    total: int
+    """That were found so far."""
+    search: int
+    """From 1: after what was found is gone, it looks again."""
+
+
+def count(belongings: Any, does: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for belonging in belongings:
+        if belonging.does == does:
+            found[belonging.kind] = found.get(belonging.kind, 0) + 1
+    return found
+
+
+async def remaining(port: Port, table: Table, ended: datetime) -> tuple[Remaining, ...]:
+    """Where copies still are, by the live settings of a table: two requests, and one for each hundred backups."""
+    found = [*await _backups(port, table, ended)]
+    if table.definition.stream is not None:
+        until = ended + timedelta(hours=STREAM_HOURS)
+        found.append(Remaining("stream records", "They go by themselves, and their consumers must read them.", until))
+    found.append(
+        Remaining("exports and other systems", "Delete what was exported, logged, mailed or copied from the table.")
+    )
+    return tuple(found)
+
+
+async def _backups(port: Port, table: Table, ended: datetime) -> list[Remaining]:
+    try:
+        state, backups = await recovery(port, table.name), await list_backups(port, table.name)
+    except (NotSupported, NotConfigured):
+        return [Remaining("copies of the data file", "Delete those that were made before; this engine has no backups.")]
+    found: list[Remaining] = []
+    if state.is_on:
+        until = ended + timedelta(days=RECOVERY_DAYS)
+        said = "A table that is restored to a time before the end of the erasure has it all: erase there again."
+        found.append(Remaining("point-in-time recovery", said, until))
+    for backup in backups:
+        if backup.made_at is None or backup.made_at <= ended:
+            found.append(Remaining(f"backup {backup.name}", f"Delete it: singletable backup delete {backup.arn}"))
+    return found

@@ -1,0 +1,111 @@
+"""How an item of an entity class goes, and how a mention is cleared in one that stays.
+
+A deletion holds as long as the item is of its class, belongs to the same subject, and has the same unique values, whose
+guards go in the same transaction. A clearing holds as long as the attributes are as they were read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from singletable.errors import ConditionFailed, NotFound
+from singletable.expressions import attr
+from singletable.flow.port import Port
+from singletable.foundation import (
+    Belonging,
+    Claim,
+    KeyOf,
+    Model,
+    Reference,
+    Subject,
+    delete_if,
+    entity_name,
+    flows,
+    guard_actions,
+    is_type,
+    value_as_read,
+)
+from singletable.operations import Cancelled, Item, Refused, TransactWriteItems
+from singletable.tables.write_units import Projected, write_units
+
+
+def deletion(
+    model: Model[Any], item: Item, entity: Any, indexes: Sequence[Projected], by: Reference | None = None
+) -> Belonging:
+    """The deletion of an item with the guards of its unique values."""
+    key = key_at(model, item)
+    held = is_type(model)
+    names: list[str] = [] if by is None else list(by.names)
+    for name in dict.fromkeys([*names, *(unique.name for unique in model.uniques)]):
+        if name not in model.identity:
+            held = held & value_as_read(model.by_name[name].stored, item)
+    claims = [Claim(model, unique, key, getattr(entity, unique.name), None) for unique in model.uniques]
+    guards = sum(1 for claim in claims if claim.old is not None)
+    units = write_units(indexes, item, None, transaction=guards > 0) + 2.0 * guards
+    return Belonging(
+        entity_name(model.kind),
+        (key.partition, key.low),
+        partial(_delete, delete_if(key, held), claims),
+        write_units=units,
+        what=f"with {guards} unique values" if guards > 1 else "with its unique value" if guards else "",
+        subject=subject_of(model, entity, item),
+    )
+
+
+def clearing(
+    model: Model[Any], item: Item, entity: Any, indexes: Sequence[Projected], wanted: Mapping[str, Any]
+) -> Belonging:
+    """An update of the attributes that mention somebody."""
+    after = model.item(replace(entity, **wanted))
+    updates = [attr(getattr(model.kind, name)).set(value) for name, value in wanted.items()]
+    where = None
+    for name in wanted:
+        same = value_as_read(model.by_name[name].stored, item)
+        where = same if where is None else where & same
+    key = model.key_of(entity)
+    return Belonging(
+        entity_name(model.kind),
+        (key.partition, key.low),
+        partial(_clear, key, tuple(updates), where),
+        does="clear",
+        write_units=write_units(indexes, item, after),
+        what=", ".join(wanted),
+    )
+
+
+def key_at(model: Model[Any], item: Item) -> KeyOf[Any]:
+    """The key that an item lies under, also where its class has another by now."""
+    partition, sort = (str(item[name]["S"]) for name in model.key_attributes)
+    return KeyOf((model.kind,), model.key, partition, sort, sort, len(model.key.templates[1].parts))
+
+
+def subject_of(model: Model[Any], entity: Any, item: Item) -> Subject:
+    """An item as one that others may belong to."""
+    key = key_at(model, item)
+    values = {name: getattr(entity, name) for name in model.by_name if hasattr(entity, name)}
+    return Subject(model.kind, values, (key.partition, key.low))
+
+
+async def _delete(action: Any, claims: Sequence[Claim], port: Port) -> bool:
+    guards = [guard for _, guard, _ in guard_actions(claims, port.now())]
+    try:
+        if guards:
+            await port.send(TransactWriteItems((action, *guards), port.token()))
+        else:
+            await port.send(action)
+    except Cancelled:
+        return False
+    except Refused as refused:
+        return refused.unsettled and refused.stored is None  # an earlier try of this request deleted it
+    return True
+
+
+async def _clear(key: KeyOf[Any], updates: tuple[Any, ...], where: Any, port: Port) -> bool:
+    try:
+        await flows.update(port, key, updates, where=where)
+    except (ConditionFailed, NotFound):
+        return False
+    return True

@@ -1,0 +1,340 @@
+"""Finds what is erased with a subject: what lies in its partition, what refers to it, and what belongs to that in turn.
+
+    level 0    the subject: the item of its key, or the items of the pattern
+    level 1    the rest of its partition, and what belongs to it by references and by the layers of the table
+    level n    what belongs to an item of level n - 1
+
+What a reference's values make the partition of is queried; the rest is found by one consistent scan for each level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from singletable.erasure.records import clearing, deletion, subject_of
+from singletable.errors import InvalidRequest, InvalidValue, SingletableError
+from singletable.flow.port import Port
+from singletable.foundation import (
+    GUARD_TYPE,
+    MIGRATION_TYPES,
+    Belonging,
+    Captured,
+    Kept,
+    Lane,
+    LayerBelongings,
+    Model,
+    Query,
+    Reference,
+    Subject,
+    Table,
+    cleared,
+    complete_patterns,
+    empty,
+    items_at,
+    model_for,
+    model_of,
+    open_query,
+    read_page,
+    ready,
+    references_of,
+    scan_pages,
+)
+from singletable.operations import Item, Key, Selection
+from singletable.operations import Query as QueryOperation
+from singletable.operations.answers import RAW
+from singletable.records import usual_segments
+from singletable.schema import Whole
+from singletable.tables.write_units import projected_in
+
+_AT_ONCE = 16
+
+
+class Root(Struct, frozen=True):
+    """What a call names: a subject's partition, or the items of a pattern."""
+
+    query: Query[Any]
+    is_partition: bool
+    subject: Subject | None
+    """By the arguments of a key: it is known where its item is gone already."""
+
+    @property
+    def name(self) -> str:
+        """The pattern, without its arguments."""
+        return self.query.captured.shown
+
+    @property
+    def text(self) -> str:
+        """What tells it from others. It holds personal data."""
+        query = self.query
+        place = ("", "") if self.is_partition else (query.low, query.high)
+        return "\0".join((query.index or "", query.partition, *place))
+
+
+class Found(Struct):
+    """What is erased, by level: the subject's own items are at level 0, what belongs to them at 1, and so on."""
+
+    levels: list[list[Belonging]]
+    clears: list[Belonging]
+    kept: list[Kept]
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.clears and not any(self.levels)
+
+    @property
+    def in_order(self) -> list[list[Belonging]]:
+        """As it is deleted: mentions first, then the deepest level, and the subject last. So what is left after a crash
+        is found by the same subject again."""
+        return [group for group in (self.clears, *reversed(self.levels)) if group]
+
+    @property
+    def all(self) -> list[Belonging]:
+        """As a person reads it: the subject first."""
+        return [*(each for level in self.levels for each in level), *self.clears]
+
+
+def root_of(table: Table, asked: Query[Any] | Whole[Any]) -> Root:
+    """What a call names. InvalidRequest for a pattern of another table."""
+    whole = isinstance(asked, Whole)
+    query = asked.query if isinstance(asked, Whole) else asked
+    if query.model.table is not table:
+        raise InvalidRequest(
+            f"{query.captured.shown} reads table {query.model.table.name}",
+            table=table.name,
+            operation="erase",
+            hint=f"Erase there: Erasure(db, {query.model.table.name}).",
+        )
+    query = replace(query, attributes=())
+    if query.index is not None:
+        return Root(query, False, None)
+    partition, sort = query.captured.templates
+    owns = whole or (query.is_one_key and {*sort.names} <= {*partition.names})
+    if not owns and not query.is_one_key:
+        return Root(query, False, None)
+    values = partition.read(query.partition) or {}
+    low = query.low
+    if whole:
+        low = sort.write(values) if {*sort.names} <= values.keys() else ""
+    else:
+        values = {**values, **(sort.read(low) or {})}
+    return Root(query, owns, Subject(query.model.kind, values, (query.partition, low)))
+
+
+class Search:
+    """One look for all that is erased with a subject."""
+
+    def __init__(self, port: Port, table: Table, layers: Sequence[LayerBelongings]) -> None:
+        self.port, self.table, self.layers = port, table, layers
+        self.indexes = projected_in(table.definition)
+        self.references = references_of(table)
+        self.levels: list[list[Belonging]] = []
+        self.taken: set[tuple[str, tuple[str, str]]] = set()
+        self.mentioned: dict[tuple[str, str], tuple[Model[Any], Item, Any, dict[str, Any]]] = {}
+        self.kept: dict[tuple[str, str], int] = {}
+        self.new: list[Belonging] = []
+
+    async def run(self, root: Root, known: Sequence[Subject] = ()) -> Found:
+        """Everything, from a root; `known` are its subjects as an earlier search knew them."""
+        await ready(self.port, self.table)
+        items = await self._roots(root)
+        rest = [item for item in items if root.is_partition and not self._is_at(item, root.subject)]
+        for item in items:
+            if item not in rest:
+                await self._take(item)
+        named = [subject for subject in (root.subject, *known) if subject is not None]
+        frontier = _missing(named, {belonging.place for belonging in self.new})
+        while self.new or frontier or rest:
+            level, self.new = self.new, []
+            self.levels.append(level)
+            await self._follow([*frontier, *(each.subject for each in level if each.subject is not None)])
+            for item in rest:  # after what a layer finds, as it deletes its own better together
+                await self._take(item)
+            frontier, rest = [], []
+        kept = [Kept(kind, why, count) for (kind, why), count in self.kept.items()]
+        return Found(self.levels, self._clears(), kept)
+
+    # --- roots --------------------------------------------------------------------------------------------------------
+    async def _roots(self, root: Root) -> list[Item]:
+        query = root.query
+        if root.is_partition:
+            return await self._partition(None, query.partition)
+        if query.index is None and query.is_one_key:
+            return list((await items_at(self.port, self.table, [(query.partition, query.low)])).values())
+        places: list[tuple[str, str]] = []
+        prepared, after = await open_query(self.port, query), None
+        while True:
+            page = await read_page(self.port, prepared, after)
+            entities: list[Any] = list(page.items)
+            places += [model_for(entity).place_of(entity) for entity in entities]
+            after = page.after
+            if after is None:
+                return list((await items_at(self.port, self.table, places)).values())
+
+    def _is_at(self, item: Item, subject: Subject | None) -> bool:
+        partition, sort = self.table.definition.key
+        return subject is not None and subject.place == (item[partition]["S"], item[sort]["S"])
+
+    async def _partition(self, index: str | None, text: str) -> list[Item]:
+        """The items of a partition; of an index, as they are in the table now."""
+        definition = self.table.definition
+        partition, _ = definition.key if index is None else definition.index_keys(index)
+        found: list[Item] = []
+        after: Key | None = None
+        while True:
+            selection = Selection(
+                index, names={"#0": partition}, values={":0": {"S": text}}, after=after, consistent=index is None
+            )
+            page = await self.port.send(QueryOperation(self.table.name, "#0 = :0", selection, RAW))
+            found += page.items
+            after = page.after
+            if after is None:
+                break
+        if index is None:
+            return found
+        first, second = definition.key
+        return list((await items_at(self.port, self.table, [(i[first]["S"], i[second]["S"]) for i in found])).values())
+
+    # --- one item -----------------------------------------------------------------------------------------------------
+    async def _take(self, item: Item, by: Reference | None = None) -> None:
+        """An item that is deleted, in its layer's way where it is one of a layer's."""
+        type_name = str(item.get(self.table.definition.type_attribute, {}).get("S", ""))
+        model = self.table.model_of_type(type_name)
+        if model is None:
+            if type_name != GUARD_TYPE and type_name not in MIGRATION_TYPES:
+                self._keep(type_name or "(no type)", "no class of this program has the type")
+            return None
+        for layer in self.layers:
+            if layer.is_left(model, item):
+                return None
+            found = await layer.at(self.port, model, item)
+            if found is not None:
+                return self._add(found)
+        if model.is_system:
+            return self._keep(model.kind.__name__, "an item of a layer that the erasure was not given")
+        entity = self._loaded(model, item)
+        if entity is not None:
+            self._add(deletion(model, item, entity, self.indexes, by))
+        return None
+
+    def _add(self, belonging: Belonging) -> None:
+        name = belonging.kind, belonging.place
+        if name not in self.taken:
+            self.taken.add(name)
+            self.new.append(belonging)
+
+    def _keep(self, kind: str, why: str) -> None:
+        self.kept[kind, why] = self.kept.get((kind, why), 0) + 1
+
+    def _loaded(self, model: Model[Any], item: Item) -> Any:
+        try:
+            return model.load_anywhere(item)
+        except SingletableError:
+            self._keep(model.kind.__name__, "its class can't read it: db.check(table) says why")
+            return None
+
+    # --- references ---------------------------------------------------------------------------------------------------
+    async def _follow(self, subjects: Sequence[Subject]) -> None:
+        """What refers to subjects, and what the layers keep of them."""
+        if not subjects:
+            return
+        asked, scanned = self._asked(subjects)
+        for i in range(0, len(asked), _AT_ONCE):
+            part = asked[i : i + _AT_ONCE]
+            calls: list[Callable[[], Any]] = [partial(self._read, captured, wanted) for captured, _, wanted in part]
+            found = await self.port.call_all(calls)
+            for (_, reference, wanted), items in zip(part, found, strict=True):
+                for item in items:
+                    await self._meet(item, [(reference, wanted)])
+        if scanned:
+            await self._scan(scanned)
+        for layer in self.layers:
+            for belonging in await layer.of(self.port, subjects):
+                self._add(belonging)
+
+    def _asked(
+        self, subjects: Sequence[Subject]
+    ) -> tuple[
+        list[tuple[Captured, Reference, Mapping[str, Any]]], dict[str, list[tuple[Reference, Mapping[str, Any]]]]
+    ]:
+        """What is queried; and by type, what a scan looks for."""
+        asked: list[tuple[Captured, Reference, Mapping[str, Any]]] = []
+        scanned: dict[str, list[tuple[Reference, Mapping[str, Any]]]] = {}
+        for reference in self.references:
+            model = model_of(reference.holder)
+            captured = None if model.key.was is not None else next(complete_patterns(model, reference), None)
+            for subject in subjects:
+                if not issubclass(subject.kind, reference.subject):
+                    continue
+                wanted = reference.values_of(subject.values)
+                if wanted is None:
+                    continue
+                if captured is not None:
+                    asked.append((captured, reference, wanted))
+                else:
+                    scanned.setdefault(model.type, []).append((reference, wanted))
+        return asked, scanned
+
+    async def _read(self, captured: Captured, wanted: Mapping[str, Any]) -> list[Item]:
+        try:
+            text = captured.templates[0].write(wanted)
+        except InvalidValue:
+            return []  # no item has a key with that value
+        return await self._partition(captured.index, text)
+
+    async def _scan(self, wanted: Mapping[str, Sequence[tuple[Reference, Mapping[str, Any]]]]) -> None:
+        name, segments = self.table.definition.type_attribute, usual_segments(self.port)
+        lanes = [Lane(number, segments) for number in range(segments)]
+        while lanes:
+            pages = await scan_pages(self.port, self.table, lanes)
+            for page in pages:
+                for item in page.items:
+                    if met := wanted.get(str(item.get(name, {}).get("S", ""))):
+                        await self._meet(item, met)
+            lanes = [lane.moved(page.after) for lane, page in zip(lanes, pages, strict=True) if page.after is not None]
+
+    async def _meet(self, item: Item, wanted: Iterable[tuple[Reference, Mapping[str, Any]]]) -> None:
+        """Take what a reference finds, if it is of the class and has the values."""
+        name = self.table.definition.type_attribute
+        entity: Any = None
+        for reference, values in wanted:
+            model = model_of(reference.holder)
+            if item.get(name) != {"S": model.type}:
+                continue
+            entity = self._loaded(model, item) if entity is None else entity
+            if entity is None or not reference.is_met(entity, values):
+                continue
+            if reference.bond == "belongs_to":
+                return await self._take(item, reference)
+            self._mention(model, item, entity, reference, values)
+        return None
+
+    def _mention(
+        self, model: Model[Any], item: Item, entity: Any, reference: Reference, values: Mapping[str, Any]
+    ) -> None:
+        place = subject_of(model, entity, item).place
+        _, _, _, wanted = self.mentioned.setdefault(place, (model, item, entity, {}))
+        for name in reference.clears:
+            held = wanted.get(name, getattr(entity, name))
+            one = values.get(name) if reference.bond == "mentions" else None
+            after = empty(model, name) if reference.bond == "copy" else cleared(model, name, held, one)
+            if after != getattr(entity, name):
+                wanted[name] = after
+
+    def _clears(self) -> list[Belonging]:
+        """What is cleared in items that stay."""
+        gone = {place for _, place in self.taken}
+        return [
+            clearing(model, item, entity, self.indexes, wanted)
+            for place, (model, item, entity, wanted) in self.mentioned.items()
+            if place not in gone and wanted
+        ]
+
+
+def _missing(named: Sequence[Subject], there: set[tuple[str, str]]) -> list[Subject]:
+    """The subjects whose item is gone: the latest that is known of each."""
+    return list({subject.place: subject for subject in named if subject.place not in there}.values())
