@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 Context = Mapping[str, tuple[str, ...]]
@@ -44,9 +45,12 @@ def applies(statement: Mapping[str, Any], attempt: Attempt) -> bool:
         raise NotImplementedError(f"{sorted(unknown)} of a statement")
     if statement["Effect"] not in ("Allow", "Deny"):
         raise ValueError(f"no effect: {statement['Effect']!r}")
-    acts = any(like(pattern.lower(), attempt.action.lower(), {}) for pattern in _listed(statement["Action"]))
-    reaches = any(like(pattern, attempt.resource, attempt.context) for pattern in _listed(statement["Resource"]))
-    return acts and reaches and holds(statement.get("Condition", {}), attempt.context)
+    action = attempt.action.lower()
+    return (
+        any(like(pattern.lower(), action, {}) for pattern in _listed(statement["Action"]))
+        and any(like(pattern, attempt.resource, attempt.context) for pattern in _listed(statement["Resource"]))
+        and holds(statement.get("Condition", {}), attempt.context)
+    )
 
 
 def holds(condition: Mapping[str, Mapping[str, Any]], context: Context) -> bool:
@@ -106,6 +110,8 @@ _OPERATORS = {
 
 def like(pattern: str, value: str, context: Context) -> bool:
     """Whether a text matches: `*` is any text, `?` one character, `${...}` a variable or one of these as it is."""
+    if "${" not in pattern:
+        return _wild_pattern(pattern).fullmatch(value) is not None
     regex, end = "", 0
     for variable in _VARIABLE.finditer(pattern):
         regex += _wild(pattern[end : variable.start()])
@@ -117,6 +123,12 @@ def like(pattern: str, value: str, context: Context) -> bool:
     return re.fullmatch(regex + _wild(pattern[end:]), value, re.DOTALL) is not None
 
 
+@cache
+def _wild_pattern(text: str) -> re.Pattern[str]:
+    return re.compile(_wild(text), re.DOTALL)
+
+
+@cache
 def _wild(text: str) -> str:
     return "".join(".*" if c == "*" else "." if c == "?" else re.escape(c) for c in text)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from types import FrameType
 from typing import Any
 
@@ -67,6 +68,43 @@ def _has(names: list[str], parts: tuple[str, ...]) -> bool:
     return any(part in name for name in names for part in parts)
 
 
+class Judge:
+    """Says what a deployment allows. It judges each attempt once: the tests of a suite ask for the same many times."""
+
+    def __init__(self, deployment: Deployment, *, holds_keys: bool) -> None:
+        self._template = template(deployment)
+        self._holds_keys = holds_keys
+        self._statements: dict[str, list[dict[str, Any]]] = {}
+        self._allowed: dict[Asked, bool] = {}
+        self._outside: dict[Asked, tuple[int, list[tuple[str, Attempt]]]] = {}
+
+    def statements(self, role: str) -> list[dict[str, Any]]:
+        if role not in self._statements:
+            self._statements[role] = statements_of(self._template, role)
+        return self._statements[role]
+
+    def allows(self, role: str, attempt: Attempt) -> bool:
+        asked = _asked(role, attempt)
+        if asked not in self._allowed:
+            self._allowed[asked] = is_allowed(self.statements(role), attempt)
+        return self._allowed[asked]
+
+    def outside(self, role: str, attempt: Attempt) -> tuple[int, list[tuple[str, Attempt]]]:
+        """How many requests a step outside of this one were judged, and those of them that are allowed."""
+        asked = _asked(role, attempt)
+        if asked not in self._outside:
+            judged = [o for o in outside(attempt) if role != ADMIN and (self._holds_keys or "key" not in o[0])]
+            self._outside[asked] = len(judged), [o for o in judged if is_allowed(self.statements(role), o[1])]
+        return self._outside[asked]
+
+
+Asked = tuple[str, str, str, tuple[tuple[str, tuple[str, ...]], ...]]
+
+
+def _asked(role: str, attempt: Attempt) -> Asked:
+    return role, attempt.action, attempt.resource, tuple(attempt.context.items())
+
+
 @dataclass
 class Recorded:
     """What was asked for, by role, and what of it is not allowed."""
@@ -75,17 +113,14 @@ class Recorded:
     program: Program
     attempts: list[tuple[str, Attempt]] = field(default_factory=list["tuple[str, Attempt]"])
     refused: list[str] = field(default_factory=list[str])
+    judge: Judge | None = None
 
     def __post_init__(self) -> None:
-        made = template(self.deployment)
+        self._judge = self.judge or Judge(self.deployment, holds_keys=self.program.holds_keys)
         self._tables = {t.name: t.definition for t in self.deployment.tables}
-        self._statements: dict[str, list[dict[str, Any]]] = {}
-        self._made = made
 
     def statements(self, role: str) -> list[dict[str, Any]]:
-        if role not in self._statements:
-            self._statements[role] = statements_of(self._made, role)
-        return self._statements[role]
+        return self._judge.statements(role)
 
     def take(self, prefix: str, operation: str, body: bytes, frame: FrameType | None) -> None:
         role = self.program.role(frame)
@@ -93,20 +128,16 @@ class Recorded:
             return
         for attempt in self._attempts(prefix, operation, msgspec.json.decode(body)):
             self.attempts.append((role, attempt))
-            if not is_allowed(self.statements(role), attempt):
+            if not self._judge.allows(role, attempt):
                 self.refused.append(f"{role} may not {attempt}")
 
     def escaped(self) -> tuple[int, list[tuple[str, str, Attempt]]]:
         """How many requests a step outside were judged, and those of them that are allowed: [] if policies hold."""
         judged, found = 0, list[tuple[str, str, Attempt]]()
-        distinct = {(role, attempt.action, attempt.resource, repr(attempt)): attempt for role, attempt in self.attempts}
-        for (role, *_), attempt in distinct.items():
-            for what, other in outside(attempt):
-                if role == ADMIN or ("key" in what and not self.program.holds_keys):
-                    continue
-                judged += 1
-                if is_allowed(self.statements(role), other):
-                    found.append((role, what, other))
+        for (role, *_), attempt in {_asked(role, attempt): attempt for role, attempt in self.attempts}.items():
+            count, allowed = self._judge.outside(role, attempt)
+            judged += count
+            found += [(role, what, other) for what, other in allowed]
         return judged, found
 
     def _attempts(self, prefix: str, operation: str, body: Any) -> list[Attempt]:
@@ -134,9 +165,13 @@ def recording(monkeypatch: pytest.MonkeyPatch, recorded: Recorded) -> None:
 def held_to_roles(deployment: Deployment, program: Program) -> Callable[..., Iterator[None]]:
     """The fixture of a suite."""
 
+    @cache
+    def judge() -> Judge:
+        return Judge(deployment, holds_keys=program.holds_keys)
+
     @pytest.fixture(autouse=True)
     def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-        recorded = Recorded(deployment, program)
+        recorded = Recorded(deployment, program, judge=judge())
         recording(monkeypatch, recorded)
         yield
         if recorded.refused:
