@@ -8,6 +8,7 @@ from singletable import Entity, Key, Table, attr, field
 from singletable.deploy import Deployment, Role, creates, deletes, migration, puts, updates
 from singletable.migrations import Migrations
 from tests.migrations.splitting import Card, OldCard, OldOrder, Order, orders, shop, together
+from tests.migrations.test_gaps import accounts, old_account
 from tests.support.engines import fresh
 from tests.support.roles import Program, Recorded, recording
 
@@ -103,4 +104,15 @@ def test_the_role_of_a_migration_may_move_items(monkeypatch: pytest.MonkeyPatch,
         recorded = Recorded(deployment, PROGRAM)
         recording(monkeypatch, recorded)
         assert Migrations(db, moving[0]).fill().moved == 3
+    assert recorded.refused == []
+
+
+def test_the_role_of_a_migration_may_put_guards(monkeypatch: pytest.MonkeyPatch) -> None:
+    with fresh() as db:
+        db.create_table(accounts)
+        db.write_many(puts=[old_account(n) for n in range(3)])
+        deployment = Deployment("accounts", [accounts], [migration(accounts, name="web")], alarms=False)
+        recorded = Recorded(deployment, PROGRAM)
+        recording(monkeypatch, recorded)
+        assert Migrations(db, accounts).fill().completed == 3
     assert recorded.refused == []

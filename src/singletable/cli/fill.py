@@ -53,7 +53,10 @@ def fill(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> N
         for table, filled in found:
             _tell(table, filled, is_dry=options["dry_run"])
     output.print_cost(meter, seconds)
-    if any(filled.unknown or filled.unreadable or filled.contended or filled.twice for _, filled in found):
+    if any(
+        filled.unknown or filled.unreadable or filled.contended or filled.twice or filled.unfilled
+        for _, filled in found
+    ):
         ctx.exit(1)
 
 
@@ -81,9 +84,11 @@ def _tell(table: Table, filled: Filled, *, is_dry: bool) -> None:
         click.echo(
             f"  {filled.moved} of them {'lie under' if is_dry else 'were moved from'} the key that their class had"
         )
+    if filled.completed:
+        click.echo(f"  {filled.completed} {'lack' if is_dry else 'lacked'} a guard, a copy or a part of their edge set")
     for key in filled.obsolete:
         click.echo(f"  {key}: nothing lies under the old key; was= can go once no program writes there any more")
-    for finding in filled.twice:
+    for finding in (*filled.twice, *filled.unfilled):
         click.echo(f"  {output.clean(str(finding))}: {output.clean(' / '.join(finding.key))}")
     if filled.unknown:
         click.echo(f"  {filled.unknown} of a type that no class here has; they were left as they are")

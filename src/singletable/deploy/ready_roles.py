@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from singletable.deploy.access import Access, Grant, Where, anywhere, table_resource
+from singletable.deploy.key_patterns import ANY_KEY, literal
 from singletable.deploy.layer_verbs import handles, held_at, runs
 from singletable.deploy.role import Role
 from singletable.deploy.verbs import Pattern
-from singletable.foundation import Table, fill_parts_of, model_of
+from singletable.foundation import Table, fill_parts_of, guard_prefix, model_of
 from singletable.streams import Changes
 from singletable.tasks import Tasks
 
@@ -42,6 +43,12 @@ def migrates(*tables: Table) -> Grant:
             yield from anywhere(table, (*_READS, *_DESCRIBES, "UpdateItem", *_SETTINGS))
             for changed in _tables_of_moves(table):
                 yield from anywhere(changed, _MOVES)
+            guards = tuple(
+                literal(guard_prefix(m, unique.name)) + ANY_KEY for m in table.models for unique in m.uniques
+            )
+            if guards:
+                yield from anywhere(table, ("ConditionCheckItem",))
+                yield Access(table_resource(table), frozenset({"PutItem"}), guards)
             own = held_at(model_of(fill_parts_of(table)).key.templates[0], {})
             yield Access(table_resource(table), frozenset({"PutItem", "DeleteItem", "BatchWriteItem"}), (own,))
 

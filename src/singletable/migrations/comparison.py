@@ -253,7 +253,8 @@ def _change(name: str, declared: ModelDocument, record: ModelDocument) -> str:
         return f"{name} to version {mine.version}"
     if mine.stored_as != before.stored_as:
         return f"{name} in the form of version {mine.stored_as or mine.version}"
-    return f"{name} with its index keys"
+    added = [each for each in mine.outside if each not in before.outside]
+    return f"{name} with {', '.join(added) or 'its index keys'}"
 
 
 def moved_types(table: Table, declared: ModelDocument, record: ModelDocument) -> list[str]:

@@ -175,7 +175,7 @@ class _Run:
         for _ in range(_FILLS):
             port = at_rate(self.port, self.rate)
             self.filled = await fill(port, self.table, segments=self.segments, progress=self._tell_filled)
-            self._check_moved()
+            self._check_filled()
             if not self.filled.contended:
                 return
         raise Unavailable(
@@ -196,9 +196,17 @@ class _Run:
                     hint=f"Apply {target.name} first: it makes the table.",
                 )
 
-    def _check_moved(self) -> None:
-        """ApplyRefused where items stay under an old key: the record must not say that they were moved."""
+    def _check_filled(self) -> None:
+        """ApplyRefused where items stay under an old key, or unique values have no guard: the record would deny it."""
         stay = [f for f in (*self.filled.twice, *self.filled.unreadable) if f.code in ("key.twice", "key.immovable")]
+        taken = [finding for finding in self.filled.unfilled if finding.code == "guard.taken"]
+        if taken:
+            raise ApplyRefused(
+                f"{len(taken)} items have a unique value that another item has, as of type {taken[0].type}",
+                reason="values not unique",
+                table=self.table.name,
+                hint="`singletable fill` names both of each. Change or delete one, and apply again.",
+            )
         if stay:
             raise ApplyRefused(
                 f"{len(stay)} items can't be moved to their new key, as of type {stay[0].type}: {stay[0].what}",

@@ -31,13 +31,14 @@ from singletable.foundation import (
     fill_parts_of,
     flows,
     is_same_item,
+    items_at,
     model_for,
     model_of,
     place_in,
     ready,
     type_in,
 )
-from singletable.migrations.needed import Unknown, declaration_of, needed
+from singletable.migrations.needed import Unknown, after, declaration_of, needed
 from singletable.operations import DeleteItem, GetItem, Item, Key, PutItem, Refused, Scan, Selection, UpdateItem
 from singletable.operations.answers import RAW
 from singletable.records import usual_segments
@@ -67,6 +68,10 @@ class Filled(Struct, frozen=True):
     """Items under the key that their class had before, in all runs; part of those that were written."""
     twice: tuple[Finding, ...] = ()
     """Items under both keys of their class, which differ. Nothing was written: `put` or `delete` the right one."""
+    completed: int = 0
+    """Items that lacked a guard of a unique value, a copy or a part of their edge set, and have it now. Of this run."""
+    unfilled: tuple[Finding, ...] = ()
+    """What items lack still: `guard.taken` where another item has the unique value; or what needs a decision."""
     obsolete: tuple[str, ...] = ()
     """The keys whose `was=` can go from the code: a whole fill found nothing under the old one."""
 
@@ -134,6 +139,7 @@ class _Run:
         self.parts: list[Any] = []
         self.old_keys = Counter[str]()
         self.filled = Filled()
+        self.gaps = flows.gaps_of(table)
 
     async def begin(self, segments: int, anew: bool) -> None:
         """Go on where an earlier run of the same declaration stopped, or begin."""
@@ -160,9 +166,13 @@ class _Run:
             self.old_keys += old_keys
             moved.append(part.moved(page.after, len(page.items), len(own), old_keys))
         moves = sum(isinstance(write, Move) for write in writes)
-        self._count(sum(len(page.items) for page in pages), len(writes), moves)
-        if not self.dry_run:
+        items = [item for page in pages for item in page.items]
+        self._count(len(items), len(writes), moves)
+        if self.dry_run:
+            await self._count_gaps(items, writes)
+        else:
             await self._write(writes)
+            await self._fill_gaps(items, writes)
             await self._patiently([PutItem(self.table.name, model_for(part).item(part)) for part in moved])
         self.parts = [part for part in moved if not part.is_over]
 
@@ -209,6 +219,28 @@ class _Run:
             again = [needed(self.table, item, self.port.now()) for item in items if item is not None]
             writes = [write for write in again if isinstance(write, (UpdateItem, Move))]
         self.filled = replace(self.filled, contended=self.filled.contended + len(writes))
+
+    async def _fill_gaps(self, items: Sequence[Item], writes: Sequence[Write]) -> None:
+        """What the items lack outside of themselves. What was updated is read again; what has moved lacks nothing."""
+        if self.gaps is None:
+            return
+        written = {place_in(self.table, _key(write)) for write in writes}
+        updated = [place_in(self.table, write.key) for write in writes if isinstance(write, UpdateItem)]
+        again = await patiently(self.port, lambda: items_at(self.port, self.table, updated))
+        left = [item for item in items if place_in(self.table, item) not in written]
+        done = await flows.fill_gaps(self.port, self.gaps, [*left, *again.values()])
+        f = self.filled
+        self.filled = replace(
+            f,
+            completed=f.completed + done.written,
+            contended=f.contended + done.contended,
+            unfilled=(*f.unfilled, *done.left),
+        )
+
+    async def _count_gaps(self, items: Sequence[Item], writes: Sequence[Write]) -> None:
+        if self.gaps is not None:
+            found = await flows.find_gaps(self.port, self.gaps, whole_after(self.table, items, writes))
+            self.filled = replace(self.filled, completed=self.filled.completed + len({each.key for each in found}))
 
     async def _compare(self, moves: Sequence[Move]) -> None:
         """Items under both keys: where they are equal, the one under the old key is deleted; else they are told."""
@@ -265,6 +297,13 @@ class _TryMove(Struct, frozen=True):
         except (NotUnique, TooLarge, InvalidRequest) as error:
             old = self.move.old
             return Finding("key.immovable", error.what, old.model.type, (old.partition, old.low)), Consumed()
+
+
+def whole_after(table: Table, items: Sequence[Item], writes: Sequence[Write]) -> list[Item]:
+    """The items as updates leave them, without those that move, which take with them what is outside of them."""
+    by_place = {place_in(table, _key(write)): write for write in writes}
+    found = [(item, by_place.get(place_in(table, item))) for item in items]
+    return [after(item, w) if isinstance(w, UpdateItem) else item for item, w in found if not isinstance(w, Move)]
 
 
 def _without(item: Item, attribute: str) -> Item:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.foundation import Model, Table, model_of
+from singletable.migrations.needed import outside_of
 from singletable.tables import Provisioned
 
 _SLOT = re.compile(r"\{([^{}]*)\}")
@@ -32,6 +33,8 @@ class EntityForm(Struct, frozen=True, omit_defaults=True):
     """The key that items had before, where the class says so."""
     stored_as: int | None = None
     """The older version in whose form items are stored too."""
+    outside: tuple[str, ...] = ()
+    """What its items have outside of themselves: guards, copies, edge sets."""
     other_table: str | None = None
     """The table where items had the key that they had before; or, of what is leaving, that it moves to."""
 
@@ -92,7 +95,7 @@ class ModelDocument(Struct, frozen=True, omit_defaults=True):
         had = other._index_keys(its)
         has_keys = all(had.get(name) == keys for name, keys in self._index_keys(mine).items())
         forms = (mine.version, mine.stored_as) == (its.version, its.stored_as)
-        return forms and has_keys and mine.has_key_of(its)
+        return forms and has_keys and mine.has_key_of(its) and {*mine.outside} <= {*its.outside}
 
     def _index_keys(self, entity: EntityForm) -> dict[str, Any]:
         return {name: (self.indexes[name].key, texts) for name, texts in entity.indexes.items()}
@@ -123,7 +126,9 @@ def _form(model: Model[Any]) -> EntityForm:
     was = None if model.key.was is None else (model.key.was.templates[0].shown, model.key.was.templates[1].shown)
     stored_as = model.stored_as if model.is_in_two_forms else None
     other = None if model.before is model else model.before.table.name
-    return EntityForm(model.version, (partition.shown, sort.shown), shown, attributes, was, stored_as, other)
+    return EntityForm(
+        model.version, (partition.shown, sort.shown), shown, attributes, was, stored_as, outside_of(model), other
+    )
 
 
 def _settings(table: Table) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from msgspec import Struct
@@ -11,8 +12,10 @@ from singletable.foundation import (
     GUARD_TYPE,
     MIGRATION_TYPES,
     Finding,
+    Model,
     Move,
     Table,
+    copies_in,
     model_of,
     move_of,
     place_in,
@@ -22,6 +25,9 @@ from singletable.foundation import (
     upgrade_if_needed,
 )
 from singletable.operations import Item, UpdateItem
+
+_SETS = re.compile(r"(#\d+) = (:\d+)")
+_REMOVES = re.compile(r"REMOVE ((?:#\d+(?:, )?)+)")
 
 
 class Unknown(Struct, frozen=True):
@@ -53,6 +59,16 @@ def needed(table: Table, item: Item, now: float = 0.0) -> UpdateItem[Any] | Move
         return Finding("item.unreadable", error.what, type_name, place_in(table, item))
 
 
+def after(item: Item, write: UpdateItem[Any]) -> Item:
+    """An item as one of the library's updates leaves it: they set attributes to values, and remove attributes."""
+    names, values = write.guard.names, write.guard.values
+    made = {**item, **{names[name]: values[value] for name, value in _SETS.findall(write.update)}}
+    for removed in _REMOVES.findall(write.update):
+        for name in removed.split(", "):
+            made.pop(names[name], None)
+    return made
+
+
 def declaration_of(table: Table) -> dict[str, Any]:
     """What decides how items are stored: each class's version, the templates of its index keys, and its older key."""
     return {
@@ -61,7 +77,16 @@ def declaration_of(table: Table) -> dict[str, Any]:
             **({"stored_as": model.stored_as} if model.is_in_two_forms else {}),
             "indexes": {name: [t.shown for t in captured.templates] for name, captured in model.indexes.items()},
             **({} if model.key.was is None else {"was": [t.shown for t in model.key.was.templates]}),
+            **({"outside": list(outside_of(model))} if outside_of(model) else {}),
             **({"to": model_of(model.kind).table.name} if model.is_leaving else {}),
         }
         for model in (*table.models, *table.leaving)
     }
+
+
+def outside_of(model: Model[Any]) -> tuple[str, ...]:
+    """What a class keeps outside of its items: guards of unique values, copies of others' attributes, edge sets."""
+    copies = (f"copy of {copy.source.__name__}.{copy.source_name}" for copy in copies_in(model.kind))
+    mirrors: Any = getattr(model.kind, "__mirrors__", None)
+    sets = [] if mirrors is None else [f"edge set of {', '.join(map(str, mirrors)) or 'edges'}"]
+    return (*(f"unique {each.name}" for each in model.uniques), *copies, *sets)

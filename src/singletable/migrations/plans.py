@@ -46,7 +46,7 @@ async def plan(
         counted = await count_fill(port, table, _indexes(table, live), parts, sample, live.description.bytes)
         if record is None and (foreign := sorted(shown_types(counted))):
             raise foreign_table(table.name, foreign, "has items of")
-        if sample is None and not counted.writes:
+        if sample is None and not counted.writes and not counted.gaps:
             compared = replace(compared, steps=tuple(s for s in compared.steps if s.kind != "fill"))
     steps = [_with_takes(step, table, declared, record, counted, parts) for step in compared.steps]
     settings = table.definition.settings
@@ -125,7 +125,9 @@ def _with_takes(
 
 
 def _of_fill(counted: FillCount, segments: int) -> Estimate:
-    return Estimate(counted.writes, requests_of(counted, segments), read_units_of(counted), counted.write_units)
+    return Estimate(
+        counted.writes + counted.gaps, requests_of(counted, segments), read_units_of(counted), counted.write_units
+    )
 
 
 def _of_record(table: Table, declared: ModelDocument, record: Any) -> Estimate:

@@ -6,7 +6,6 @@ item before and after it. With a sample it reads some of many small segments, an
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import Any, Final
@@ -17,17 +16,16 @@ from msgspec.structs import replace
 from singletable.errors import InvalidRequest
 from singletable.flow.meter import Meter
 from singletable.flow.port import Port
-from singletable.foundation import Finding, Move, Table, fill_parts_of, model_for, type_in
+from singletable.foundation import Finding, Move, Table, fill_parts_of, flows, model_for, place_in, type_in
 from singletable.migrations import fill
-from singletable.migrations.needed import Unknown, needed
-from singletable.operations import Item, UpdateItem
+from singletable.migrations.needed import Unknown, after, needed
+from singletable.operations import Item, PutItem, UpdateItem
 from singletable.tables.write_units import Projected, projected_in, size_units, write_units
+from singletable.values import item_size
 
 _MOST_SAMPLED_SEGMENTS: Final = 256
 _SAMPLED_BYTES: Final = 100_000
 """The least size of a sampled segment: each is read for itself, and rounded up."""
-_SETS = re.compile(r"(#\d+) = (:\d+)")
-_REMOVES = re.compile(r"REMOVE ((?:#\d+(?:, )?)+)")
 
 
 class FillCount(Struct, frozen=True):
@@ -38,6 +36,10 @@ class FillCount(Struct, frozen=True):
     pages: int = 0
     read_units: float = 0.0
     write_units: float = 0.0
+    gaps: int = 0
+    """Items that lack something outside of themselves."""
+    gap_requests: int = 0
+    """What finding and filling those takes."""
     unreadable: int = 0
     unknown: int = 0
     known: int = 0
@@ -51,9 +53,10 @@ class FillCount(Struct, frozen=True):
         """For the whole table, from a part of it."""
         if self.share == 1.0:
             return self
-        numbers = {n: round(getattr(self, n) / self.share) for n in ("seen", "writes", "pages", "unreadable")}
+        numbers = {n: round(getattr(self, n) / self.share) for n in ("seen", "writes", "pages", "gaps", "gap_requests")}
         units = {n: round(getattr(self, n) / self.share, 1) for n in ("read_units", "write_units")}
-        return replace(self, **numbers, **units, unknown=round(self.unknown / self.share), share=1.0)
+        others = {n: round(getattr(self, n) / self.share) for n in ("unreadable", "unknown")}
+        return replace(self, **numbers, **units, **others, share=1.0)
 
 
 async def count_fill(
@@ -66,11 +69,14 @@ async def count_fill(
     chosen = range(segments) if sample is None else _spread(max(1, round(sample * total)), total)
     counted = FillCount(share=len(chosen) / total)
     positions: dict[int, Any] = dict.fromkeys(chosen)
+    gaps = flows.gaps_of(table)
     while positions:
         some = list(positions)[: fill.MOST_SEGMENTS]
         with Meter() as meter:
             pages = await port.send_all([fill.page_of(table, segment, total, positions[segment]) for segment in some])
         counted = replace(counted, pages=counted.pages + len(pages), read_units=counted.read_units + meter.read_units)
+        if gaps is not None:
+            counted = await _with_gaps(port, counted, gaps, indexes, [item for page in pages for item in page.items])
         for segment, page in zip(some, pages, strict=True):
             for item in page.items:
                 counted = _with(counted, table, item, indexes, port.now())
@@ -80,14 +86,38 @@ async def count_fill(
     return _with_parts(counted, table, segments, sampled=sample is not None)
 
 
-def after(item: Item, write: UpdateItem[Any]) -> Item:
-    """An item as one of the library's updates leaves it: they set attributes to values, and remove attributes."""
-    names, values = write.guard.names, write.guard.values
-    made = {**item, **{names[name]: values[value] for name, value in _SETS.findall(write.update)}}
-    for removed in _REMOVES.findall(write.update):
-        for name in removed.split(", "):
-            made.pop(names[name], None)
-    return made
+async def _with_gaps(
+    port: Port, counted: FillCount, gaps: Any, indexes: Sequence[Projected], items: Sequence[Item]
+) -> FillCount:
+    """What finding and filling the gaps of these items takes. Of copies and edge sets it is an estimate."""
+    table: Table = gaps.table
+    writes = [write for item in items if isinstance(write := needed(table, item, port.now()), (UpdateItem, Move))]
+    whole = fill.whole_after(table, items, writes)
+    by_place = {place_in(table, item): item for item in whole}
+    updated = [place_in(table, write.key) for write in writes if isinstance(write, UpdateItem)]
+    with Meter() as meter:
+        found = await flows.find_gaps(port, gaps, whole)
+    reread = sum(ceil(item_size(by_place[place]) / 4096) for place in updated)
+    requests, read = meter.requests + ceil(len(updated) / 100), meter.read_units + reread
+    units = 0.0
+    for finding in dict.fromkeys((each.code == "guard.missing", each.key) for each in found):
+        is_guard, place = finding
+        item = by_place[place]
+        if is_guard:
+            actions = flows.guards_sent(table, item, port.now())
+            puts = [action.item for action in actions if isinstance(action, PutItem)]
+            units += 2.0 * sum(map(size_units, (item, *puts))) if puts else 0.0
+            requests += bool(puts)
+        else:
+            units += write_units(indexes, item, item)
+            requests, read = requests + 4, read + 3.0
+    return replace(
+        counted,
+        gaps=counted.gaps + len({each.key for each in found}),
+        gap_requests=counted.gap_requests + requests,
+        read_units=counted.read_units + read,
+        write_units=counted.write_units + units,
+    )
 
 
 def _with(counted: FillCount, table: Table, item: Item, indexes: Sequence[Projected], now: float) -> FillCount:
@@ -132,7 +162,7 @@ def _with_parts(counted: FillCount, table: Table, segments: int, *, sampled: boo
 
 def requests_of(counted: FillCount, segments: int) -> int:
     """The requests of the fill: each page and its part, each write; the parts are read twice and deleted."""
-    return 2 * counted.pages + counted.writes + 2 + segments
+    return 2 * counted.pages + counted.writes + counted.gap_requests + 2 + segments
 
 
 def read_units_of(counted: FillCount) -> float:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from singletable.errors import Conflict, Mistake
 
 Refusal = Literal["foreign table", "older program", "changed key"]
-Loss = Literal["another apply", "lease lost", "table changed", "items not moved", "missing table"]
+Loss = Literal["another apply", "lease lost", "table changed", "items not moved", "missing table", "values not unique"]
 
 
 class PlanRefused(Mistake):

@@ -61,7 +61,7 @@ class RecordCheck(ItemCheck):
         found = [finding for item in items for finding in _findings(table, item)]
         found += await _twice(port, table, items)
         alive = [item for item in items if not _is_expired(table, item, port.now())]
-        found += await _unmatched(port, table, [(item, key) for item in alive for key in _partners(table, item)])
+        found += await _unmatched(port, table, [(item, key) for item in alive for key in partners(table, item)])
         return found + await _behind(port, table, alive)
 
     async def repair(self, port: Port, item: Item, finding: Finding) -> Repair | None:
@@ -128,7 +128,7 @@ async def _twice(port: Port, table: Table, items: Sequence[Item]) -> list[Findin
     return found
 
 
-def _partners(table: Table, item: Item) -> Iterator[Key]:
+def partners(table: Table, item: Item) -> Iterator[Key]:
     """The keys of the items that must exist with an item: the guards of its unique values, or a guard's owner."""
     partition, sort = table.definition.key
     if _is_guard(table, item):
@@ -155,7 +155,7 @@ async def _unmatched(port: Port, table: Table, pairs: list[tuple[Item, Key]]) ->
     for item, key in pairs:
         partner = there.get(place_in(table, key))
         if _is_guard(table, item):
-            if partner is None or not any(_same(table, k, item) for k in _partners(table, partner)):
+            if partner is None or not any(_same(table, k, item) for k in partners(table, partner)):
                 what = "its owner is gone or has another value"
                 found.append(Finding("guard.orphan", what, GUARD_TYPE, place_in(table, item)))
         elif partner is None or not _owns(table, partner, item):

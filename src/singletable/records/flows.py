@@ -32,10 +32,12 @@ from singletable.tables import describe as _describe
 from singletable.tables import sweep as _sweep
 
 if TYPE_CHECKING:
-    from singletable.records.check_passes import Layer, Pass
+    from singletable.operations import Action, Item
+    from singletable.records.check_passes import ItemPass, Layer, Pass
     from singletable.records.check_run import CheckOptions, CheckState, OnRound, RepairMode
     from singletable.records.explain import Explainable, Explained
     from singletable.records.findings import Finding, Repaired
+    from singletable.records.gaps import GapsFilled
 
 __all__ = [
     "check",
@@ -50,10 +52,14 @@ __all__ = [
     "describe_table",
     "diff_table",
     "explain",
+    "fill_gaps",
     "find_capabilities",
+    "find_gaps",
+    "gaps_of",
     "get",
     "get_any",
     "get_many",
+    "guards_sent",
     "open_query",
     "page",
     "put",
@@ -131,6 +137,34 @@ async def repair(port: Port, table: Table, findings: Sequence[Finding], *, dry_r
 
     await ready(port, table)
     return await repairs.repair(port, records.items_of(table), findings, dry_run=dry_run)
+
+
+def gaps_of(table: Table) -> ItemPass | None:
+    """What finds the gaps of a table's items; None where they can have none."""
+    from singletable.records import gaps  # noqa: PLC0415  as above
+
+    return gaps.finder_of(table) if gaps.has_gaps(table) else None
+
+
+async def find_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> list[Finding]:
+    """What these items lack outside of themselves: guards, copies, edge sets."""
+    from singletable.records import gaps  # noqa: PLC0415  as above
+
+    return await gaps.find_gaps(port, checks, items)
+
+
+async def fill_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> GapsFilled:
+    """Write what these items lack."""
+    from singletable.records import gaps  # noqa: PLC0415  as above
+
+    return await gaps.fill_gaps(port, checks, items)
+
+
+def guards_sent(table: Table, item: Item, now: float) -> Sequence[Action]:
+    """The transaction that puts the guards of an item's unique values."""
+    from singletable.records import gaps  # noqa: PLC0415  as above
+
+    return gaps.guards_sent(table, item, now)
 
 
 def explain(read: Explainable) -> list[Explained]:

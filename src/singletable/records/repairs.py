@@ -28,6 +28,7 @@ from singletable.schema.guard_items import guard_key, guards_of
 from singletable.schema.models import Model, model_of
 from singletable.schema.patterns import KeyOf
 from singletable.schema.table import OWNER, OWNER_SORT, Table
+from singletable.values import Field
 
 _TRIES = 20
 
@@ -104,9 +105,7 @@ def _with_keys(model: Model[Any], item: Item) -> Repair | None:
 async def _with_guard(port: Port, model: Model[Any], item: Item) -> Repair | None:
     """Of the first unique value without a guard. A guard that another item holds stays its."""
     entity: Any = model.load(item)
-    if entity is None or model.version_of(item) != model.version:
-        return None
-    if model.place_of(entity) != place_in(model.table, item):  # it moves to another key, and its guard with it
+    if not guard_writes(model, item, model.uniques, port.now()):
         return None
     values = {each: value for each in model.uniques if (value := getattr(entity, each.name)) is not None}
     keys = {each: guard_key(model, each.name, value) for each, value in values.items()}
@@ -114,15 +113,27 @@ async def _with_guard(port: Port, model: Model[Any], item: Item) -> Repair | Non
     missing = [each for each, key in keys.items() if (key.partition, key.low) not in guards]
     if not missing:
         return None
-    unique, owner = missing[0], model.key_of(entity)
+    writes = guard_writes(model, item, missing[:1], port.now())
+    return Repair(f"put the guard of {missing[0].stored}, which no item has", partial(commit_repair, writes=writes))
+
+
+def guard_writes(model: Model[Any], item: Item, uniques: Sequence[Field], now: float) -> list[GuardedWrite]:
+    """The condition that an item has its unique values still, and the puts of their guards. [] for an item that has
+    none, that is of another schema version, or that lies under the key of before."""
+    entity: Any = model.load(item)
+    if entity is None or model.version_of(item) != model.version:
+        return []
+    if model.place_of(entity) != place_in(model.table, item):  # it moves to another key, and its guard with it
+        return []
+    owner = model.key_of(entity)
     expires = item.get(model.table.ttl_name) if model.expires is not None else None
-    claim = Claim(model, unique, owner, None, values[unique], expires)
-    ((_, put, _),) = guard_actions([claim], port.now())
-    held = is_type(model) & is_schema(model) & value_as_read(unique.stored, item)
-    if model.expires is not None:
-        held = held & value_as_read(model.table.ttl_name, item)
-    writes = [_part(owner, check_if(owner, held)), _part(keys[unique], put)]
-    return Repair(f"put the guard of {unique.stored}, which no item has", partial(commit_repair, writes=writes))
+    values = {each: value for each in uniques if (value := getattr(entity, each.name)) is not None}
+    claims = [Claim(model, each, owner, None, value, expires) for each, value in values.items()]
+    held = is_type(model) & is_schema(model)
+    for name in (*(each.stored for each in values), *((model.table.ttl_name,) if model.expires is not None else ())):
+        held = held & value_as_read(name, item)
+    puts = [_part(guard_key(model, claim.field.name, claim.new), put) for claim, put, _ in guard_actions(claims, now)]
+    return [_part(owner, check_if(owner, held)), *puts] if puts else []
 
 
 async def _without_guard(port: Port, table: Table, item: Item) -> Repair | None:

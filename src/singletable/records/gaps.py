@@ -1,0 +1,157 @@
+"""Gaps: what a class declares and its items lack outside of themselves, because they were written before it did.
+
+A guard of each unique value, the copies of another entity's attributes, and a layer's sets and counters. They are found
+by the functions of `check`, and written by those of its repairs: each on condition of everything that it was decided
+from. Guards are the exception in form: those of all items of a page are sent together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+
+from singletable.flow.patience import patiently
+from singletable.flow.port import Consumed, Port
+from singletable.flow.request import Request, Response
+from singletable.operations import Action, Cancelled, Item, TransactWriteItems
+from singletable.records.check import items_of, partners
+from singletable.records.check_passes import ItemCheck, ItemPass, Place, items_at, place_in, type_in
+from singletable.records.copies import copies_of
+from singletable.records.findings import Finding
+from singletable.records.repairs import guard_writes
+from singletable.schema.table import OWNER, OWNER_SORT, Table
+
+_SETS = frozenset({"edge-set.wrong", "edge-set.twice", "edge-set.incomplete", "edge-set.count"})
+GUARD, TAKEN = "guard.missing", "guard.taken"
+FILLED = frozenset({GUARD, "copy.behind"}) | _SETS
+_TRIES = 20
+
+
+class GapsFilled(Struct, frozen=True):
+    """What became of the gaps of some items."""
+
+    written: int = 0
+    """Items that lack nothing any more."""
+    contended: int = 0
+    """Items that other writers changed each of 20 times."""
+    left: tuple[Finding, ...] = ()
+    """What can't be written: `guard.taken`, where another item has the value; and what takes a decision of a person."""
+
+
+def has_gaps(table: Table) -> bool:
+    """Whether items of the table may lack something outside of themselves."""
+    return table.checks() is not None or any(model.uniques or copies_of(model) for model in table.models)
+
+
+def finder_of(table: Table) -> ItemPass:
+    return items_of(table)
+
+
+async def find_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> list[Finding]:
+    """What these items lack. Reads the guards of their unique values, the sources of their copies, a node's edges."""
+    found: list[Finding] = []
+    for check in checks.checks:
+        if FILLED & check.repairs and (own := _with_gaps(checks.table, check, items)):
+            found += [each for each in await check.findings(port, own) if each.code in FILLED]
+    return list(dict.fromkeys(found))
+
+
+async def fill_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> GapsFilled:
+    """Write what these items lack. Takes what `find_gaps` takes, and for each item with a gap a transaction, or what
+    its repair takes. Every request may be repeated, so a table that is throttled is waited for."""
+    table, left = checks.table, dict[Place, Finding]()
+    written, again = set[Place](), list(items)
+    for _ in range(_TRIES):
+        if not again:
+            break
+        by_place = {place_in(table, item): item for item in again}
+        gaps = await patiently(port, partial(find_gaps, port, checks, again))
+        gaps = [each for each in gaps if each.key in by_place and each.key not in left]
+        outcomes = await _put_guards(port, table, [by_place[each.key] for each in gaps if each.code == GUARD])
+        for finding in gaps:
+            if finding.code != GUARD:
+                mend = partial(_mend, port, checks, by_place[finding.key], finding)
+                outcomes[finding.key] = await patiently(port, mend)
+        left |= {place: outcome for place, outcome in outcomes.items() if isinstance(outcome, Finding)}
+        written |= outcomes.keys() - left.keys()
+        seen_again = [place for place, outcome in outcomes.items() if outcome is False]
+        again = list((await patiently(port, partial(items_at, port, table, seen_again))).values())
+    contended = {place_in(table, item) for item in again}
+    return GapsFilled(len(written - contended), len(contended), tuple(left.values()))
+
+
+def guards_sent(table: Table, item: Item, now: float) -> Sequence[Action]:
+    """The transaction that puts the guards of an item: a condition on it, and a put for each of its unique values."""
+    model = table.model_of_type(type_in(table, item))
+    return [] if model is None else [write.action for write in guard_writes(model, item, model.uniques, now)]
+
+
+async def _put_guards(port: Port, table: Table, items: Sequence[Item]) -> dict[Place, bool | Finding]:
+    """By item: True where it has its guards, False where it is to be looked at again, or why it can't have them."""
+    sent = [(item, guards_sent(table, item, port.now())) for item in items]
+    tried = [_TryGuards(table, item, actions, port.token()) for item, actions in sent if actions]
+    outcomes = await patiently(port, partial(port.send_all, tried))
+    return {place_in(table, each.item): outcome for each, outcome in zip(tried, outcomes, strict=True)}
+
+
+async def _mend(port: Port, checks: ItemPass, item: Item, finding: Finding) -> bool | Finding:
+    """False where a repair was written, so that the item is looked at again; the finding where there is no repair."""
+    for check in checks.checks:
+        if finding.code in check.repairs and (mend := await check.repair(port, item, finding)) is not None:
+            await mend.apply(port)
+            return False
+    return finding
+
+
+def _with_gaps(table: Table, check: ItemCheck, items: Iterable[Item]) -> list[Item]:
+    """The items that the check may find a gap in."""
+    if _SETS & check.repairs:
+        return list(items)
+    found: list[Item] = []
+    for item in items:
+        model = table.model_of_type(type_in(table, item))
+        if model is not None and (copies_of(model) or any(True for _ in partners(table, item))):
+            found.append(item)
+    return found
+
+
+class _TryGuards(Struct, frozen=True):
+    """The guards of one item: True where they are put, False where the item has changed, else who has the value."""
+
+    table: Table
+    item: Item
+    actions: Sequence[Action]
+    token: str
+
+    def request(self) -> Request:
+        return self._transaction.request()
+
+    def answer(self, response: Response) -> tuple[bool | Finding, Consumed]:
+        try:
+            _, consumed = self._transaction.answer(response)
+        except Cancelled as cancelled:
+            return self._outcome(cancelled), Consumed()
+        return True, consumed
+
+    @property
+    def _transaction(self) -> TransactWriteItems:
+        return TransactWriteItems(self.actions, self.token)
+
+    def _outcome(self, cancelled: Cancelled) -> bool | Finding:
+        own, *guards = cancelled.reasons
+        if own.code == "ConditionalCheckFailed":
+            return False
+        for reason in guards:
+            if reason.code == "ConditionalCheckFailed":
+                return Finding(
+                    TAKEN, _taken_by(reason.stored), type_in(self.table, self.item), place_in(self.table, self.item)
+                )
+        return False
+
+
+def _taken_by(guard: Any) -> str:
+    owner = [guard.get(name, {}).get("S", "") for name in (OWNER, OWNER_SORT)] if guard else []
+    return "another item has one of its unique values" + (f": {' / '.join(owner)}" if owner else "")

@@ -1,0 +1,194 @@
+"""A fill of what a class declares anew, and its items lack outside of themselves: guards, copies, edge sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from singletable import Database, Entity, Key, NotUnique, Table, attr, connect, field
+from singletable.graph import Graph
+from singletable.migrations import ApplyRefused, Migrations
+from tests.graph.models import Goal, GoalMembership, User, records
+from tests.migrations.watching import Killed, before_each
+from tests.oracle.planting import edit
+from tests.oracle.test_records import Member, Team, app
+
+before = Table("accounts", ttl_attribute="ends")
+accounts = Table("accounts", ttl_attribute="ends")
+
+
+class OldAccount(Entity, table=before, type="account"):
+    id: int
+    email: str | None = None
+    nick: str = ""
+    ends: datetime | None = field(expires=True, default=None)
+
+    @before.key
+    @staticmethod
+    def by_id(id: int) -> Key:
+        return f"account#{id}", "account"
+
+
+class Account(Entity, table=accounts, type="account"):
+    """Two of its attributes are unique from now on."""
+
+    id: int
+    email: str | None = field(unique=True, default=None)
+    nick: str = field(unique=True, default="")
+    ends: datetime | None = field(expires=True, default=None)
+
+    @accounts.key
+    @staticmethod
+    def by_id(id: int) -> Key:
+        """One."""
+        return f"account#{id}", "account"
+
+
+def old_account(id: int, **more: Any) -> OldAccount:
+    return OldAccount(**{"id": id, "email": f"{id}@example.org" if id % 3 else None, "nick": f"nick {id}", **more})
+
+
+@pytest.fixture
+def db() -> Iterator[Database]:
+    with connect("local") as db:
+        db.create_table(before)
+        Migrations(db, before).apply()
+        db.write_many(puts=[old_account(n) for n in range(30)])
+        yield db
+
+
+def test_a_plan_says_what_guards_take(db: Database) -> None:
+    db.create(old_account(30, nick="n" * 1500, email="30@example.org"))
+    plan = Migrations(db, accounts).plan()
+    assert [step.name for step in plan.steps] == ["fill accounts", "record accounts"]
+    assert plan.steps[0].what == "write items anew: account with unique email, unique nick"
+    assert plan.steps[0].takes.items == 31
+    filled, _ = Migrations(db, accounts).apply(plan).done
+    takes = filled.step.takes
+    assert (filled.requests, filled.read_units, filled.write_units) == (
+        takes.requests,
+        takes.read_units,
+        takes.write_units,
+    )
+    assert db.check(accounts) == []
+    with pytest.raises(NotUnique):
+        db.create(Account(id=99, nick="nick 7"))
+    with db.meter() as meter:
+        assert Migrations(db, accounts).apply().done == ()
+        filled_again = Migrations(db, accounts).fill()
+    assert (filled_again.completed, filled_again.written) == (0, 0)
+    assert meter.by_operation.keys().isdisjoint({"TransactWriteItems", "UpdateItem"})
+
+
+def test_two_items_with_one_value_are_told(db: Database) -> None:
+    db.create(old_account(40, email="1@example.org"))
+    with pytest.raises(ApplyRefused) as refused:
+        Migrations(db, accounts).apply()
+    assert refused.value.reason == "values not unique"
+    filled = Migrations(db, accounts).fill()
+    (finding,) = filled.unfilled
+    assert (finding.code, finding.type) == ("guard.taken", "account")
+    pair = {("account#b40", "account"), ("account#a1", "account")}
+    assert finding.key in pair
+    (other,) = pair - {finding.key}
+    assert finding.what == f"another item has one of its unique values: {' / '.join(other)}"
+    taken = 40 if finding.key[0].endswith("40") else 1
+    db.update(OldAccount.by_id(taken), attr(OldAccount.email).set("other@example.org"))
+    assert [done.step.name for done in Migrations(db, accounts).apply().done] == ["fill accounts", "record accounts"]
+    assert db.check(accounts) == []
+
+
+def test_what_has_expired_holds_no_value(db: Database) -> None:
+    ends = datetime.now(timezone.utc).replace(microsecond=0) - timedelta(hours=1)
+    db.create(old_account(50, nick="nick 7", ends=ends))
+    db.create(old_account(51, ends=ends + timedelta(hours=2)))
+    assert Migrations(db, accounts).fill().completed == 31
+    assert db.check(accounts) == []
+
+
+@pytest.mark.parametrize("dies_at", range(1, 50, 6))
+def test_killed_it_goes_on(db: Database, monkeypatch: pytest.MonkeyPatch, dies_at: int) -> None:
+    monkeypatch.setattr("singletable.migrations.fill.PAGE", 10)
+    left = dies_at
+
+    def happens(operation: Any) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise Killed
+
+    with db.meter() as meter:
+        with monkeypatch.context() as patched, suppress(Killed):
+            before_each(db, patched, happens)
+            Migrations(db, accounts).fill()
+        Migrations(db, accounts).fill()
+    assert meter.by_operation["TransactWriteItems"].requests <= 33  # 1.1 for each item
+    assert db.check(accounts) == []
+
+
+def test_a_value_that_changes_meanwhile_is_guarded(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    changed: list[int] = []
+
+    def happens(operation: Any) -> None:
+        if "TryGuards" in type(operation).__name__ and len(changed) < 5:
+            changed.append(len(changed))
+            with connect(db.target.endpoint.url) as other:
+                other.update(OldAccount.by_id(changed[-1]), attr(OldAccount.nick).set(f"new {changed[-1]}"))
+
+    before_each(db, monkeypatch, happens)
+    filled = Migrations(db, accounts).fill()
+    assert (filled.completed, filled.contended, filled.unfilled) == (30, 0, ())
+    assert [db.get(Account.by_id(n)).nick for n in changed] == [f"new {n}" for n in range(5)]  # type: ignore[union-attr]
+    assert db.check(accounts) == []
+
+
+# --- copies and edge sets ---------------------------------------------------------------------------------------------
+def test_copies_are_brought_up_to_date() -> None:
+    with connect("local") as db:
+        db.create(Team(id="t", name="Blue"))
+        for n in range(12):
+            db.create(Member(id="t", person=f"p{n}", team_name="" if n % 2 else "Blue"))
+        assert Migrations(db, app).fill(dry_run=True).completed == 6
+        assert Migrations(db, app).fill().completed == 6
+        assert {member.team_name for member in db.scan(Member)} == {"Blue"}
+        assert Migrations(db, app).fill().completed == 0
+        assert db.check(app) == []
+
+
+def test_edge_sets_and_counters_are_made_from_edges() -> None:
+    with connect("local") as db:
+        for node in (Goal(id="g1"), Goal(id="g2"), *(User(id=f"u{n}") for n in range(4))):
+            db.create(node)
+        for n in range(4):
+            for goal in ("g1", "g2")[: 1 + n % 2]:
+                Graph(db).link(GoalMembership(source=Goal.by_id(goal), target=User.by_id(f"u{n}")))
+        edit(db, Goal.by_id("g1"), edges0=None, edges1=None, n_GOALMEMBERSHIP=None)
+        edit(db, Goal.by_id("g2"), n_GOALMEMBERSHIP={"N": "7"})
+        assert Migrations(db, records).fill().completed == 2
+        assert db.check(records) == []
+        assert Migrations(db, records).fill().completed == 0
+
+
+def test_a_throttled_table_is_waited_for(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    from singletable.errors import Throttled
+
+    waited: list[float] = []
+    left = 3
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    def refuse(operation: Any) -> None:
+        nonlocal left
+        if left and "TryGuards" in type(operation).__name__:
+            left -= 1
+            raise Throttled("slow down")
+
+    monkeypatch.setattr(db.port, "sleep", sleep)
+    before_each(db, monkeypatch, refuse)
+    assert Migrations(db, accounts).fill().completed == 30
+    assert len(waited) == 3
