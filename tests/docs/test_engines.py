@@ -6,6 +6,7 @@ import pytest
 
 from tests.docs.pages import ROOT
 from tests.engines import page
+from tests.engines.__main__ import ENGINES, LAYERS, layers_of
 from tests.engines.differences import names, read_differences
 
 
@@ -18,3 +19,22 @@ def test_a_list_names_files_that_are_there_and_nothing_twice(name: str) -> None:
     listed = [test for difference in read_differences(name).all for test in difference.tests]
     assert len(set(listed)) == len(listed)
     assert [test for test in listed if not (ROOT / test.partition("::")[0]).is_file()] == []
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_layer_that_is_left_out_is_one_and_has_a_reason(name: str) -> None:
+    left_out = read_differences(name).left_out
+    layers = [layer for each in left_out for layer in each.layers]
+    assert len(set(layers)) == len(layers)
+    assert set(layers) <= set(LAYERS)
+    assert all(each.why for each in left_out)
+    assert not [d for d in read_differences(name).all if any(_layer(t) in layers for t in d.tests)]
+
+
+def test_every_layer_runs_on_an_engine_other_than_the_embedded_one() -> None:
+    assert layers_of("ministack") == list(LAYERS)
+    assert set(ENGINES) == set(names())
+
+
+def _layer(test: str) -> str:
+    return "/".join(test.split("/")[:2])

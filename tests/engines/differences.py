@@ -5,6 +5,10 @@ cause = "why the tests fail there, in one sentence"
 seen = "what a user of the library sees"
 tests = ["tests/engine/test_capacity.py::test_a_read[*]"]      # `*` stands for any text
 sometimes = true    # left out: they always fail there, and one that passes fails the run
+
+[[left_out]]
+layers = ["tests/graph"]
+why = "why these layers don't run there at all"
 """
 
 from __future__ import annotations
@@ -31,12 +35,21 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """Layers that don't run on the engine, and why."""
+
+    layers: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True)
 class Differences:
     """Of one engine."""
 
     all: tuple[Difference, ...] = ()
     about: str = ""
     """The version that the list is of, and what the engine is."""
+    left_out: tuple[LeftOut, ...] = ()
 
     @cached_property
     def patterns(self) -> list[tuple[str, re.Pattern[str], Difference]]:
@@ -70,7 +83,8 @@ def read_differences(engine: str) -> Differences:
     if "/" in engine.partition("=")[0] or not path.exists():
         return Differences()
     said = tomllib.loads(path.read_text())
-    return Differences(tuple(_read(each, path) for each in said["difference"]), said["about"])
+    left_out = tuple(LeftOut(tuple(each["layers"]), str(each["why"])) for each in said.get("left_out", ()))
+    return Differences(tuple(_read(each, path) for each in said["difference"]), said["about"], left_out)
 
 
 def _read(said: dict[str, object], path: Path) -> Difference:

@@ -25,6 +25,8 @@ def _sections() -> Iterator[str]:
         found = read_differences(name)
         yield f"## What the tests find on {name}\n"
         yield f"{found.about}\n"
+        for left in found.left_out:
+            yield f"Not run there: {', '.join(f'`{layer}`' for layer in left.layers)}. {left.why}\n"
         for difference in found.all:
             yield _entry(difference)
 
