@@ -93,12 +93,22 @@ from singletable.schema.migration_items import (
 )
 from singletable.schema.models import Model, model_for, model_of
 from singletable.schema.patterns import Bound, BoundKey, Captured, Declared, Key, KeyOf, Query, after
-from singletable.schema.references import Reference, cleared, complete_patterns, empty, mentions, references_of
+from singletable.schema.personal import COVERED, covered_body, covered_place, personal_names
+from singletable.schema.references import (
+    Reference,
+    cleared,
+    complete_patterns,
+    empty,
+    mentions,
+    references_of,
+    target_of,
+)
 from singletable.schema.system_items import KeyParts, system_index, system_key
 from singletable.schema.table import GUARD_TYPE, MIGRATION_TYPES, IndexDecorator, Table, plain
 
 __all__ = [
     "ANY",
+    "COVERED",
     "DEFAULT_LIMIT",
     "GUARD_TYPE",
     "MAX_PARTITION_BYTES",
@@ -179,6 +189,8 @@ __all__ = [
     "commit_repair",
     "complete_patterns",
     "copies_in",
+    "covered_body",
+    "covered_place",
     "delete_if",
     "delete_rows",
     "empty",
@@ -212,6 +224,7 @@ __all__ = [
     "names_around",
     "open_query",
     "page",
+    "personal_names",
     "place_in",
     "placed_reader_of",
     "plain",
@@ -229,6 +242,7 @@ __all__ = [
     "send_alone",
     "system_index",
     "system_key",
+    "target_of",
     "type_in",
     "update_if",
     "upgrade",

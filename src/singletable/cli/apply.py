@@ -48,10 +48,10 @@ def apply(ctx: click.Context, /, module: str, as_json: bool, by: str, yes: bool,
             done = [_applied(db, t, p, by, options) for t, p in zip(tables, plans, strict=True)]
         seconds = time.perf_counter() - started
     if as_json:
-        output.print_json([msgspec.to_builtins(outcome) for outcome in done])
+        output.print_json([_facts(table, outcome) for table, outcome in zip(tables, done, strict=True)])
     else:
-        for outcome in done:
-            _tell(outcome)
+        for table, outcome in zip(tables, done, strict=True):
+            _tell(table, outcome)
     output.print_cost(meter, seconds)
     if any(outcome.unreadable for outcome in done):
         ctx.exit(1)
@@ -85,7 +85,12 @@ def _applied(db: Database, table: Table, plan: Plan, by: str, options: dict[str,
         )
 
 
-def _tell(outcome: Outcome) -> None:
+def _facts(table: Table, outcome: Outcome) -> dict[str, Any]:
+    unreadable = [output.facts_of(table, finding) for finding in outcome.unreadable]
+    return {**msgspec.to_builtins(outcome), "unreadable": unreadable}
+
+
+def _tell(table: Table, outcome: Outcome) -> None:
     if not outcome.done:
         click.echo(f"{outcome.table}: nothing to do")
         return
@@ -98,4 +103,4 @@ def _tell(outcome: Outcome) -> None:
     if outcome.unknown:
         click.echo(f"  {outcome.unknown} items of a type that no class here has; they were left as they are")
     for finding in outcome.unreadable:
-        click.echo(f"  {output.clean(str(finding))}: {output.clean(' / '.join(finding.key))}")
+        click.echo(f"  {output.finding_line(table, finding)}")

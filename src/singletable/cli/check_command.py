@@ -18,7 +18,7 @@ from singletable.cli.lookup import layers_of, tables_of
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.flow import Rate, at_rate
-from singletable.foundation import Finding, Pass, Repaired, Table, flows
+from singletable.foundation import Finding, Pass, Repaired, Table, covered_place, flows
 from singletable.records import MOST_SEGMENTS, CheckOptions, CheckRound, RepairMode, usual_segments
 
 _SAID = {
@@ -60,7 +60,7 @@ class Part(click.ParamType):  # type: ignore[type-arg]  # not generic in every r
 @click.option("--blobs", type=click.Path(exists=True, file_okay=False), help="The directory of documents' contents.")
 @click.option("--repair", is_flag=True, help="Say how each finding can be mended; with --yes, mend it.")
 @click.option("--yes", is_flag=True, help="Write the repairs.")
-@options_anywhere("json", "db")
+@options_anywhere("personal", "json", "db")
 @click.pass_context
 def check(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> None:
     """Find what is wrong in the tables, in every layer.
@@ -101,6 +101,7 @@ class _Run:
         self, db: Database, at: str, tables: Sequence[Table], as_json: bool, options: Mapping[str, Any]
     ) -> None:
         self.db, self.at, self.as_json, self.path = db, at, as_json, options["to"]
+        self.personal: bool = options["personal"]
         self.repairs: RepairMode | None = None if not options["repair"] else "mend" if options["yes"] else "list"
         self.options = CheckOptions(options["segments"] or usual_segments(db.port), options["sample"], options["seed"])
         self.rate = Rate(read_units=options["rate"]) if options["rate"] else None
@@ -124,7 +125,7 @@ class _Run:
                 output.note(f"{self.path}: {ended} after {output.counted(state.seen, 'item')}")
 
             def keep(made: CheckRound) -> None:
-                lines = [_as_data(made, finding, repaired) for finding, repaired in made.told()]
+                lines = [_as_data(made, finding, repaired, personal=self.personal) for finding, repaired in made.told()]
                 if file is not None:
                     file.write(lines, made.state)
                 for line in lines:
@@ -159,13 +160,14 @@ def _passes(db: Database, tables: Sequence[Table], options: Mapping[str, Any]) -
     return passes, left_out
 
 
-def _as_data(made: CheckRound, finding: Finding, repaired: Repaired | None) -> dict[str, Any]:
+def _as_data(made: CheckRound, finding: Finding, repaired: Repaired | None, *, personal: bool) -> dict[str, Any]:
+    place = finding.key if personal else covered_place(made.table, finding.type, finding.key)
     said: dict[str, Any] = {
         "table": made.table.name,
         "code": finding.code,
         "type": finding.type,
         "what": finding.what,
-        "key": list(finding.key),
+        "key": list(place),
     }
     if repaired is not None:
         said |= {"repair": repaired.outcome, "write": repaired.what}

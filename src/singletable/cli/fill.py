@@ -48,7 +48,7 @@ def fill(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> N
             found = [(table, _filled(db, table, options)) for table in tables]
         seconds = time.perf_counter() - started
     if as_json:
-        output.print_json([{"table": t.name, **msgspec.to_builtins(filled)} for t, filled in found])
+        output.print_json([_facts(table, filled) for table, filled in found])
     else:
         for table, filled in found:
             _tell(table, filled, is_dry=options["dry_run"])
@@ -75,6 +75,13 @@ def _filled(db: Database, table: Table, options: dict[str, Any]) -> Filled:
         )
 
 
+def _facts(table: Table, filled: Filled) -> dict[str, Any]:
+    findings = {
+        name: [output.facts_of(table, each) for each in getattr(filled, name)] for name in ("unreadable", "twice")
+    }
+    return {"table": table.name, **msgspec.to_builtins(filled), **findings}
+
+
 def _tell(table: Table, filled: Filled, *, is_dry: bool) -> None:
     click.echo(f"{table.name}: {filled.seen} items read, {filled.written} {'to write' if is_dry else 'written'}")
     if is_dry:
@@ -89,10 +96,10 @@ def _tell(table: Table, filled: Filled, *, is_dry: bool) -> None:
     for key in filled.obsolete:
         click.echo(f"  {key}: nothing lies under the old key; was= can go once no program writes there any more")
     for finding in (*filled.twice, *filled.unfilled):
-        click.echo(f"  {output.clean(str(finding))}: {output.clean(' / '.join(finding.key))}")
+        click.echo(f"  {output.finding_line(table, finding)}")
     if filled.unknown:
         click.echo(f"  {filled.unknown} of a type that no class here has; they were left as they are")
     if filled.contended:
         click.echo(f"  {filled.contended} changed between each read and write; fill again")
     for finding in filled.unreadable:
-        click.echo(f"  {output.clean(str(finding))}: {output.clean(' / '.join(finding.key))}")
+        click.echo(f"  {output.finding_line(table, finding)}")

@@ -16,11 +16,12 @@ import click
 import msgspec
 from rich import box
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
 
 from singletable.flow import Meter
-from singletable.foundation import Entity, KeyOf
+from singletable.foundation import COVERED, Entity, Finding, KeyOf, Table, covered_place, personal_names
+from singletable.schema import Collection
 
 _SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
 _TURNING = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff"
@@ -59,9 +60,9 @@ def _text(value: Any) -> str:
     return text[1:-1] if text.startswith('"') else text
 
 
-def rows(titles: Sequence[str], lines: Iterable[Sequence[Any]], *, between: bool = False) -> Table:
+def rows(titles: Sequence[str], lines: Iterable[Sequence[Any]], *, between: bool = False) -> Grid:
     """A table of text; with `between`, with lines between its rows."""
-    made = Table(box=box.HORIZONTALS if between else box.SIMPLE_HEAD, show_lines=between, pad_edge=False)
+    made = Grid(box=box.HORIZONTALS if between else box.SIMPLE_HEAD, show_lines=between, pad_edge=False)
     for title in titles:
         made.add_column(title, overflow="fold")
     for line in lines:
@@ -79,15 +80,46 @@ def print_table(titles: Sequence[str], lines: Sequence[Sequence[Any]], *, betwee
         out.print(rows(("", ""), zip(titles, line, strict=True)))
 
 
-def print_items(items: Sequence[Any]) -> None:
+def print_items(items: Sequence[Any], *, personal: bool = False) -> None:
     """Print entities of one class as a table; a single one as a block."""
     if not items:
         return
-    names = [f.name for f in dataclasses.fields(items[0])]
+    lines = [values_of(item, personal=personal) for item in items]
+    names = list(lines[0])
     if len(items) == 1:
-        print_table((type(items[0]).__name__, ""), [(name, getattr(items[0], name)) for name in names])
+        print_table((type(items[0]).__name__, ""), [(name, lines[0][name]) for name in names])
         return
-    print_table(names, [[getattr(item, name) for name in names] for item in items])
+    print_table(names, [[line[name] for name in names] for line in lines])
+
+
+def values_of(entity: Any, *, personal: bool) -> dict[str, Any]:
+    """An entity's attributes, as they may be shown."""
+    kind: Any = entity.__class__
+    covered = frozenset[str]() if personal else personal_names(kind)
+    return {
+        f.name: COVERED if f.name in covered else _shown_key(getattr(entity, f.name), personal=personal)
+        for f in dataclasses.fields(entity)
+    }
+
+
+def _shown_key(value: Any, *, personal: bool) -> Any:
+    """A value, or of the end of an edge the key of its node, without what is personal in it."""
+    if not isinstance(value, KeyOf):
+        return value
+    model = value.model
+    place = value.partition, value.low
+    return place[0] if personal else covered_place(model.table, model.type, place)[0]
+
+
+def facts_of(table: Table, finding: Finding) -> dict[str, Any]:
+    """A finding as JSON, without what is personal in its key: `singletable check --personal` shows that."""
+    key = covered_place(table, finding.type, finding.key)
+    return {"code": finding.code, "what": finding.what, "type": finding.type, "key": list(key)}
+
+
+def finding_line(table: Table, finding: Finding) -> str:
+    """A finding and its key, in one line."""
+    return f"{clean(str(finding))}: {clean(' / '.join(covered_place(table, finding.type, finding.key)))}"
 
 
 def print_json_line(value: Any) -> None:
@@ -95,9 +127,9 @@ def print_json_line(value: Any) -> None:
     click.echo(_harmless(_encoded(value).decode()))
 
 
-def print_json(value: Any) -> None:
+def print_json(value: Any, *, personal: bool = False) -> None:
     """Print any value of the library as JSON: numbers exact, sets sorted, bytes as base64, instants as ISO text."""
-    click.echo(_harmless(msgspec.json.format(_encoded(_plain(value)), indent=2).decode()))
+    click.echo(_harmless(msgspec.json.format(_encoded(_plain(value, personal=personal)), indent=2).decode()))
 
 
 def _harmless(text: str) -> str:
@@ -105,17 +137,16 @@ def _harmless(text: str) -> str:
     return _LEFT_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def _plain(value: Any) -> Any:
-    """With the ends of edges as the keys of their nodes: GOAL-g1."""
+def _plain(value: Any, *, personal: bool) -> Any:
+    """With the ends of edges as the keys of their nodes, GOAL-g1, and marks in the place of what is personal."""
+    if isinstance(value, (Entity, Collection)):
+        given = values_of(value, personal=personal) if isinstance(value, Entity) else vars(value)
+        return {name: _plain(one, personal=personal) for name, one in given.items()}
     if isinstance(value, KeyOf):
-        return value.partition
-    if isinstance(value, Entity):
-        given = {f.name: getattr(value, f.name) for f in dataclasses.fields(cast("Any", value))}
-        has_ends = any(isinstance(one, KeyOf) for one in given.values())
-        return {name: _plain(one) for name, one in given.items()} if has_ends else value
+        return _shown_key(value, personal=personal)
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in cast("Any", value).items()}
-    return [_plain(one) for one in cast("Any", value)] if isinstance(value, list) else value
+        return {name: _plain(one, personal=personal) for name, one in cast("Any", value).items()}
+    return [_plain(one, personal=personal) for one in cast("Any", value)] if isinstance(value, list) else value
 
 
 def _encoded(value: Any) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
@@ -15,7 +16,7 @@ from singletable.cli.arguments import arguments_of, usage
 from singletable.cli.lookup import Pattern, pattern_of
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
-from singletable.foundation import KeyOf, Page, Query, flows, ready
+from singletable.foundation import KeyOf, Page, Query, covered_body, flows, ready
 from singletable.schema import Collection, Whole
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -37,9 +38,17 @@ _newest_first = click.option("--newest-first", is_flag=True, help="In descending
 @click.command()
 @_pattern_arguments
 @_consistent
-@options_anywhere("json", "db")
+@options_anywhere("personal", "json", "db")
 @click.pass_context
-def get(ctx: click.Context, module: str, pattern: str, words: tuple[str, ...], consistent: bool, as_json: bool) -> None:
+def get(
+    ctx: click.Context,
+    module: str,
+    pattern: str,
+    words: tuple[str, ...],
+    consistent: bool,
+    personal: bool,
+    as_json: bool,
+) -> None:
     """Read an entity by its key, or a whole collection.
 
     \b
@@ -56,9 +65,9 @@ def get(ctx: click.Context, module: str, pattern: str, words: tuple[str, ...], c
     with session_of(ctx).connect_to_read() as db:
         found = _metered(db, bound, lambda _: db.get(asked))
     if as_json:
-        output.print_json(found)
+        output.print_json(found, personal=personal)
     elif found is not None:
-        _print_found(found)
+        _print_found(found, personal=personal)
     if found is None:
         output.error(f"nothing is found under {bound.shown} with these arguments")
         ctx.exit(1)
@@ -71,7 +80,7 @@ def get(ctx: click.Context, module: str, pattern: str, words: tuple[str, ...], c
 @click.option("--all", "everything", is_flag=True, help="Read every item, at any cost.")
 @_newest_first
 @_consistent
-@options_anywhere("json", "db")
+@options_anywhere("personal", "json", "db")
 @click.pass_context
 def query(
     ctx: click.Context,
@@ -83,6 +92,7 @@ def query(
     everything: bool,
     newest_first: bool,
     consistent: bool,
+    personal: bool,
     as_json: bool,
 ) -> None:
     """Read a page of an access pattern, in key order.
@@ -107,29 +117,39 @@ def query(
         def read(status: Status) -> Page[Any]:
             return _everything(db, asked, status) if everything else db.page(asked, limit=limit, after=after)
 
-        _print_page(_metered(db, bound, read), as_json)
+        _print_page(_metered(db, bound, read), as_json, personal=personal)
 
 
 @click.command()
 @_pattern_arguments
 @_newest_first
 @_consistent
-@options_anywhere("json")
+@options_anywhere("personal", "json")
 def explain(
-    module: str, pattern: str, words: tuple[str, ...], newest_first: bool, consistent: bool, as_json: bool
+    module: str,
+    pattern: str,
+    words: tuple[str, ...],
+    newest_first: bool,
+    consistent: bool,
+    personal: bool,
+    as_json: bool,
 ) -> None:
     """Show the requests of a pattern without sending them.
 
     \b
     singletable explain shop.model Contact.by_domain d1 name=starting-with:A
     """
-    requests = flows.explain(_asked(pattern_of(module, pattern), words, newest_first, consistent))
+    asked = _asked(pattern_of(module, pattern), words, newest_first, consistent)
+    requests = flows.explain(asked)
+    if not personal:
+        query = asked.query if isinstance(asked, Whole) else asked
+        requests = [replace(each, body=covered_body(query, each.body)) for each in requests]
     if as_json:
         output.print_json(requests)
         return
     for request in requests:
         click.echo(output.clean(str(request)))
-        click.echo(json.dumps(request.body, indent=2))
+        click.echo(json.dumps(request.body, indent=2, ensure_ascii=False))
 
 
 def _asked(
@@ -164,24 +184,24 @@ def _everything(db: Database, asked: Query[Any], status: Status) -> Page[Any]:
     return Page(items)
 
 
-def _print_page(page: Page[Any], as_json: bool) -> None:
+def _print_page(page: Page[Any], as_json: bool, *, personal: bool) -> None:
     if as_json:
-        output.print_json({"items": page.items, "cursor": page.cursor})
+        output.print_json({"items": page.items, "cursor": page.cursor}, personal=personal)
         return
-    output.print_items(page.items)
+    output.print_items(page.items, personal=personal)
     if not page.items:
         output.note("no items")
     if page.cursor is not None:
         output.note(f"There may be more: --after {page.cursor}")
 
 
-def _print_found(found: Any) -> None:
+def _print_found(found: Any, *, personal: bool) -> None:
     """An entity, or a collection part by part."""
     if not isinstance(found, Collection):
-        output.print_items([found])
+        output.print_items([found], personal=personal)
         return
     for name, place in type(found).__collection_fields__.items():
         part: Any = getattr(found, name)
         items: list[Any] = part if place.many else [] if part is None else [part]
         click.echo(f"{name} ({len(items)})")
-        output.print_items(items)
+        output.print_items(items, personal=personal)

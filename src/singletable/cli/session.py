@@ -80,5 +80,6 @@ _OPTIONS: dict[str, Callable[[Any], Any]] = {
         callback=_name_target,
         help=f"local (memory), local:FILE, aws, or http://HOST:PORT. [env: {DB_VARIABLE}; default: {DEFAULT_DB}]",
     ),
+    "personal": click.option("--personal", is_flag=True, help="Show the values of attributes that are personal."),
     "json": click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table."),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from singletable.cli.lookup import tables_of
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.errors import PASSING
-from singletable.foundation import Table
+from singletable.foundation import Table, covered_place
 
 if TYPE_CHECKING:
     from singletable.streams.consumer import Start
@@ -34,9 +33,17 @@ def stream() -> None:
 @click.option("--from", "start", type=click.Choice(["now", "horizon"]), default="now", show_default=True)
 @click.option("--once", is_flag=True, help="End when no further change is found.")
 @click.option("--type", "types", multiple=True, metavar="TYPE", help="Only changes of this type; may be repeated.")
-@options_anywhere("json", "db")
+@options_anywhere("personal", "json", "db")
 @click.pass_context
-def tail(ctx: click.Context, module: str, start: Start, once: bool, types: tuple[str, ...], as_json: bool) -> None:
+def tail(
+    ctx: click.Context,
+    module: str,
+    start: Start,
+    once: bool,
+    types: tuple[str, ...],
+    personal: bool,
+    as_json: bool,
+) -> None:
     """Show changes as they happen, until Ctrl-C.
 
     \b
@@ -58,7 +65,7 @@ def tail(ctx: click.Context, module: str, start: Start, once: bool, types: tuple
                 if not isinstance(one, TailedChange):
                     click.echo(output.clean(_gap_as_data(one)) if as_json else _gap_line(one))
                 elif not types or one.type in types:
-                    click.echo(output.clean(_as_data(one)) if as_json else _line(one, table))
+                    click.echo(output.clean(_as_data(one, personal)) if as_json else _line(one, table, personal))
             if once and not found:
                 return
             if not found:
@@ -97,10 +104,10 @@ def _table_with_stream(module: str) -> Table:
     return tables[0]
 
 
-def _line(seen: TailedChange, table: Table) -> str:
+def _line(seen: TailedChange, table: Table, personal: bool) -> str:
     """`12:30:01  modified  contact  name: Ada -> Ada Lovelace`."""
     at = datetime.fromtimestamp(seen.record.dynamodb.approximate_creation_date_time, timezone.utc)
-    words = [f"{at:%H:%M:%S}", seen.what, seen.type or "(no type)", seen.error or _what_changed(seen, table)]
+    words = [f"{at:%H:%M:%S}", seen.what, seen.type or "(no type)", seen.error or _what_changed(seen, table, personal)]
     return "  ".join(output.clean(word) for word in words)
 
 
@@ -115,36 +122,35 @@ def _gap_as_data(gap: TailedGap) -> Mapping[str, Any]:
     return {"time": at, "what": "gap", "shard": gap.shard, "after": gap.after}
 
 
-def _what_changed(seen: TailedChange, table: Table) -> str:
+def _what_changed(seen: TailedChange, table: Table, personal: bool) -> str:
     old, new = _sides(seen)
     if old is None or new is None:
         one: Any = old if new is None else new
         return (
-            _key(seen, table)
+            _key(seen, table, personal)
             if one is None
-            else ", ".join(f"{n}: {output.clean(v)}" for n, v in _values(one).items() if v)
+            else ", ".join(f"{n}: {output.clean(v)}" for n, v in output.values_of(one, personal=personal).items() if v)
         )
-    pairs = zip(_values(old).items(), _values(new).values(), strict=True)
-    changed = [f"{name}: {output.clean(was)} -> {output.clean(now)}" for (name, was), now in pairs if was != now]
-    return f"{_key(seen, table)}  {', '.join(changed) or 'no attribute that its class declares'}"
+    befores, afters = (output.values_of(one, personal=personal) for one in (old, new))
+    names = [name for name in befores if getattr(old, name) != getattr(new, name)]
+    changed = [f"{name}: {output.clean(befores[name])} -> {output.clean(afters[name])}" for name in names]
+    return f"{_key(seen, table, personal)}  {', '.join(changed) or 'no attribute that its class declares'}"
 
 
-def _key(seen: TailedChange, table: Table) -> str:
-    keys = seen.record.dynamodb.keys
-    return " / ".join(output.clean(keys[name]["S"]) for name in table.definition.key)
+def _key(seen: TailedChange, table: Table, personal: bool) -> str:
+    partition, sort = (str(seen.record.dynamodb.keys[name]["S"]) for name in table.definition.key)
+    place = (partition, sort) if personal else covered_place(table, seen.type, (partition, sort))
+    return " / ".join(output.clean(text) for text in place)
 
 
 def _sides(seen: TailedChange) -> tuple[Any, Any]:
     return getattr(seen.change, "old", None), getattr(seen.change, "new", None)
 
 
-def _values(entity: Any) -> Mapping[str, Any]:
-    return {f.name: getattr(entity, f.name) for f in dataclasses.fields(entity)}
-
-
-def _as_data(seen: TailedChange) -> Mapping[str, Any]:
+def _as_data(seen: TailedChange, personal: bool) -> Mapping[str, Any]:
     old, new = _sides(seen)
-    sides = {name: _values(one) for name, one in (("old", old), ("new", new)) if one is not None}
+    given = (("old", old), ("new", new))
+    sides = {name: output.values_of(one, personal=personal) for name, one in given if one is not None}
     at = datetime.fromtimestamp(seen.record.dynamodb.approximate_creation_date_time, timezone.utc)
     facts = {"time": at, "what": seen.what, "type": seen.type, "sequence": seen.record.sequence}
     return {**facts, **sides, **({"error": seen.error} if seen.error else {})}

@@ -79,7 +79,7 @@ class Version(Row):
     parent: str = field(name="organisation")
     number: int
     time: datetime
-    scalars: dict[str, Any]
+    scalars: dict[str, Any] = field(personal=True)
     collections: dict[str, int]
     """By collection: the version in which it was last written. Collections that were never written are left out."""
     mutations: list[Applied]
@@ -117,12 +117,12 @@ class MutationRecord(Row):
     client: str
     id: int
     name: str
-    arguments: str | None = None
+    arguments: str | None = field(default=None, personal=True)
     """Canonical JSON; None if it is stored in a blob."""
     arguments_blob: bytes | None = None
     refers: bool | None = None
     """Whether arguments in a blob refer to contents."""
-    principal: str | None = None
+    principal: str | None = field(default=None, personal=True)
     version: int
     error: str | None = None
     """Why it was rejected; None for one that was applied."""
@@ -147,10 +147,10 @@ class InboxRow(Row):
     client: str
     id: int
     name: str
-    arguments: str | None = None
+    arguments: str | None = field(default=None, personal=True)
     arguments_blob: bytes | None = None
     refers: bool | None = None
-    principal: str | None = None
+    principal: str | None = field(default=None, personal=True)
     own: bool | None = None
     """Whether the library submitted it. Only then may it be one of the library's own mutations."""
     at: datetime | None = None

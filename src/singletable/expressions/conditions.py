@@ -27,6 +27,11 @@ class Condition(Struct, frozen=True):
     how: str
     operands: tuple[Any, ...]
 
+    def __repr__(self) -> str:
+        """Without the values that it compares with, as it may be shown in a traceback."""
+        shown = (repr(each) if isinstance(each, (Condition, Handle)) else "..." for each in self.operands)
+        return f"<{self.how}({', '.join(shown)})>"
+
     def __and__(self, other: Condition) -> Condition:
         return self._with("AND", other)
 
@@ -73,6 +78,10 @@ class Update(Struct, frozen=True):
     verb: str
     path: Handle
     value: Any = None
+
+    def __repr__(self) -> str:
+        """Without the value, as it may be shown in a traceback."""
+        return f"<{self.verb} {self.path!r}>"
 
     @property
     def is_of_members(self) -> bool:

@@ -49,6 +49,9 @@ class Given(Struct, frozen=True):
 
     value: AttributeValue
 
+    def __repr__(self) -> str:
+        return "<Given>"
+
 
 class Expressions:
     """Collects the placeholders of one request and renders its texts."""
@@ -270,6 +273,9 @@ class AttributeChange(Struct, frozen=True):
     """Only where the attribute is not there yet."""
     clause: Literal["SET", "ADD", "DELETE"] = "SET"
     """ADD: to the stored number or set. DELETE: from the stored set."""
+
+    def __repr__(self) -> str:
+        return f"<{self.clause} {self.name}>"
 
     def text(self, expressions: Expressions) -> str:
         assert self.value is not None

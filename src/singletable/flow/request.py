@@ -24,6 +24,10 @@ class Request(Struct, frozen=True, gc=False):
     answers_nothing: bool = False
     """The action has no output: a success may have an empty body."""
 
+    def __repr__(self) -> str:
+        """Without the body, as logs show it."""
+        return f"<Request {self.operation} of {self.table}>"
+
 
 class Response(Struct, frozen=True, gc=False):
     """A definite answer: success (status 200), or an error that a retry would not change."""
@@ -33,3 +37,7 @@ class Response(Struct, frozen=True, gc=False):
     unsettled: bool = False
     """The answer to an earlier try was lost: that try may have been applied."""
     request_id: str = ""
+
+    def __repr__(self) -> str:
+        """Without the body, as logs show it."""
+        return f"<Response {self.status}>"

@@ -27,6 +27,7 @@ from singletable.foundation import (
     Outcome,
     Table,
     TryMove,
+    covered_place,
     delete_if,
     fill_parts_of,
     flows,
@@ -329,5 +330,6 @@ def moving_keys(table: Table) -> Iterator[tuple[str, Captured]]:
 
 
 def _shown(table: Table, item: Item) -> str:
-    """An item's type and key, as an example."""
-    return f"{type_in(table, item)} {' / '.join(place_in(table, item))}"
+    """An item's type and key, without what is personal in it, as an example."""
+    type_name = type_in(table, item)
+    return f"{type_name} {' / '.join(covered_place(table, type_name, place_in(table, item)))}"

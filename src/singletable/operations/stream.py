@@ -72,6 +72,10 @@ class Images(Struct, frozen=True, gc=False, rename="pascal", omit_defaults=True)
     approximate_creation_date_time: float = 0.0
     """Seconds since 1970; some engines return whole ones."""
 
+    def __repr__(self) -> str:
+        """Without the images and keys, as logs show it."""
+        return f"<Images of {self.sequence_number}>"
+
 
 class StreamRecord(Struct, frozen=True, gc=False, rename={"event": "eventName", "author": "userIdentity"}):
     """One change of one item, as GetRecords and Lambda deliver it. A missing image is empty."""

@@ -30,6 +30,10 @@ class Explained:
     body: dict[str, Any]
     cost: str
 
+    def __repr__(self) -> str:
+        """Without the body, which has the values of keys."""
+        return f"<Explained {self}>"
+
     def __str__(self) -> str:
         place = f"{self.table}/{self.index}" if self.index else self.table
         return f"{self.operation} {place}: {self.cost}"

@@ -17,6 +17,10 @@ class Finding:
     type: str
     key: tuple[str, str]
 
+    def __repr__(self) -> str:
+        """Without the key, which may be made of personal values."""
+        return f"<Finding {self}>"
+
     def __str__(self) -> str:
         return f"{self.code}: {self.type or 'an item'}: {self.what}"
 

@@ -20,6 +20,7 @@ from singletable.schema.copies import check_copies, copy_of, version_fields
 from singletable.schema.models import Model, Upcaster, model_for, model_of
 from singletable.schema.old_keys import MovingPattern, old_key
 from singletable.schema.patterns import Bound, Captured, Declared, DeclaredKey, KeyOf
+from singletable.schema.personal import COVERED, personal_names
 from singletable.schema.table import Table
 from singletable.values import METADATA, Field, Role, make_field
 
@@ -188,8 +189,11 @@ class Entity(metaclass=EntityType):
         _make_model(cls, cls.__table__, type, (version, version if stored_as is None else stored_as), names_around(cls))
 
     def __repr__(self) -> str:
+        personal = personal_names(builtins.type(self))
         shown = (
-            f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(cast(Any, self)) if f.name in vars(self)
+            f"{f.name}={COVERED if f.name in personal else repr(getattr(self, f.name))}"
+            for f in dataclasses.fields(cast(Any, self))
+            if f.name in vars(self)
         )
         return f"{builtins.type(self).__qualname__}({', '.join(shown)})"
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, ClassVar
 
-from singletable.schema.entities import Entity, Special
+from singletable.schema.entities import Entity, Special, field
 from singletable.schema.key_values import Verbatim
 from singletable.schema.models import Model, model_of
 from singletable.schema.patterns import KeyOf
@@ -44,7 +44,7 @@ class Guard(Entity):
 
     type: str
     attribute: str
-    value: ValueText
+    value: ValueText = field(personal=True)
     owner: str
     owner_sort: str
 

@@ -183,6 +183,9 @@ class Range(Struct, frozen=True):
     low: Any = None
     high: Any = None
 
+    def __repr__(self) -> str:
+        return f"<{self.how}(...)>"
+
 
 def bounds(template: Template, known: Mapping[str, Any], slot: Slot, range: Range) -> tuple[str, str]:
     """The bounds, both inclusive, of exactly the wanted keys."""

@@ -52,12 +52,12 @@ class Reference:
         return all(getattr(item, name) == value for name, value in wanted.items())
 
 
-def target_of(kind: type[Any], name: str, bond: str, said: Any) -> Handle:
+def target_of(where: str, bond: str, said: Any) -> Handle:
     """The attribute that `belongs_to=` or `mentions=` names. DeclarationError where it names none."""
     found = said if isinstance(said, Handle) or not callable(said) else said()
     if not isinstance(found, Handle) or not is_whole(found):
         raise DeclarationError(
-            f"{kind.__name__}.{name}: {bond}= takes an attribute of an entity class",
+            f"{where}: {bond}= takes an attribute of an entity class",
             hint=f"As in field({bond}=User.email); of a class that comes later, field({bond}=lambda: User.email).",
         )
     return found
@@ -135,7 +135,7 @@ def empty(model: Model[Any], name: str) -> Any:
 
 
 def _reference(model: Model[Any], name: str, bond: Bond, said: Any) -> Reference:
-    handle = target_of(model.kind, name, bond, said)
+    handle = target_of(f"{model.kind.__name__}.{name}", bond, said)
     owner, other = owner_of(handle), first_name(handle)
     if model_of(owner).table is not model.table:
         raise DeclarationError(

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from singletable.errors import NotConfigured
 from singletable.flow.port import Port
-from singletable.foundation import ANY, Entity, KeyParts, Table, system_key
+from singletable.foundation import ANY, Entity, KeyParts, Table, field, system_key
 
 LeasesIn = Literal["own", "same"]
 
@@ -71,11 +71,11 @@ class DeadLetterItem(Entity):
     shard: str
     sequence: str
     part: int
-    payload: bytes
+    payload: bytes = field(personal=True)
     parts: int = 1
     kind: str = ""
     event: str = ""
-    error: str = ""
+    error: str = field(default="", personal=True)
     tries: int = 0
     at: datetime | None = None
 

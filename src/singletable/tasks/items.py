@@ -58,7 +58,7 @@ class TaskItem(Entity):
 
     id: str
     function: str
-    arguments: dict[str, Any]
+    arguments: dict[str, Any] = field(personal=True)
     state: State
     shard: int | None
     """None keeps it out of the index."""
@@ -67,7 +67,7 @@ class TaskItem(Entity):
     fence: int
     """Raised by each claim. It starts at a random number, so that no earlier task of the same key had it."""
     tries: int = 0
-    error: str | None = None
+    error: str | None = field(default=None, personal=True)
     sent: bool = False
     """It was sent to a queue, or a worker has claimed it."""
 

@@ -1,0 +1,113 @@
+"""Personal attributes: `field(personal=True)`. What is shown has a mark in their place, also within keys.
+
+An entity's repr covers them always. The program `singletable` covers them in all that it prints, unless it is called
+with `--personal`. The values themselves, which a program reads, are as they are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from singletable.expressions import Handle, first_name, owner_of
+from singletable.schema.key_text import Template
+from singletable.schema.models import Model
+from singletable.schema.patterns import Captured, Query
+from singletable.schema.table import GUARD_TYPE, Table
+from singletable.values import METADATA
+
+COVERED: Final = "‹personal›"
+_NAMES: Final = "__personal__"
+
+
+def personal_names(kind: type[Any]) -> frozenset[str]:
+    """The attributes of a class that are personal: those that say so, and those that have the value of such a one, as
+    copies and what `belongs_to=` and `mentions=` name. Found at first use, when the module's later classes exist."""
+    found: frozenset[str] | None = vars(kind).get(_NAMES)
+    if found is None:
+        declared = dataclasses.fields(cast(Any, kind))
+        found = frozenset(each.name for each in declared if _is_personal(each))
+        setattr(kind, _NAMES, found)
+    return found
+
+
+def covered_place(table: Table, type_name: str, place: tuple[str, str]) -> tuple[str, str]:
+    """The key of an item, without the personal values that it is made of.
+
+    The key of a class that this program doesn't know is covered whole, where the table has personal attributes at all.
+    """
+    model = table.model_of_type(type_name)
+    if model is not None and _forms(model):
+        return _covered_texts(model, place)
+    if not any(personal_names(each.kind) for each in table.models):
+        return place
+    own = type_name.startswith("_") and type_name != GUARD_TYPE
+    return place if own else (COVERED, COVERED)
+
+
+def covered_body(query: Query[Any], body: Mapping[str, Any]) -> dict[str, Any]:
+    """The body of a query's request, without the personal values in its keys."""
+    model = query.model
+    personal = personal_names(model.kind)
+    texts: dict[str, str] = {}
+    partition, sort = query.captured.templates
+    if personal.intersection(partition.names):
+        texts[query.partition] = _covered_text(partition, query.partition, personal)
+    if personal.intersection(sort.names):
+        texts |= {text: COVERED for text in (query.low, query.high) if text}
+    covered: dict[str, Any] = _replaced(body, texts)
+    return covered
+
+
+def _forms(model: Model[Any]) -> list[Captured]:
+    return [model.key] if model.key.was is None else [model.key, model.key.was]
+
+
+def _covered_texts(model: Model[Any], place: tuple[str, str]) -> tuple[str, str]:
+    personal = personal_names(model.kind)
+    for captured in _forms(model):
+        pairs = list(zip(captured.templates, place, strict=True))
+        if all(template.read(text) is not None for template, text in pairs):
+            first, second = (_covered_text(template, text, personal) for template, text in pairs)
+            return first, second
+    return (COVERED, COVERED) if personal.intersection(model.identity) else place
+
+
+def _covered_text(template: Template, text: str, personal: frozenset[str]) -> str:
+    """A key's text with the mark in the place of each personal value."""
+    if not personal.intersection(template.names):
+        return text
+    values = template.read(text)
+    if values is None:
+        return COVERED
+    parts: list[str] = []
+    for part in template.parts:
+        if part.slot is None:
+            parts.append(part.literal)
+        elif part.slot.name in personal:
+            parts.append(part.literal + COVERED)
+        else:
+            parts.append(part.literal + template.writer_of(part.slot)(values[part.slot.name]))
+    return template.separator.join(parts)
+
+
+def _replaced(value: Any, texts: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return texts.get(value, value)
+    if isinstance(value, dict):
+        return {name: _replaced(each, texts) for name, each in cast("dict[str, Any]", value).items()}
+    return [_replaced(each, texts) for each in cast("Any", value)] if isinstance(value, list) else value
+
+
+def _is_personal(declared: dataclasses.Field[Any]) -> bool:
+    options: Mapping[str, Any] = declared.metadata.get(METADATA, {})
+    if options.get("personal"):
+        return True
+    for bond in ("copy_of", "belongs_to", "mentions"):
+        if (said := options.get(bond)) is not None:
+            source = said if isinstance(said, Handle) else said()
+            fields = {each.name: each for each in dataclasses.fields(cast(Any, owner_of(source)))}
+            if _is_personal(fields[first_name(source)]):
+                return True
+    return False
