@@ -56,7 +56,8 @@ def erase(
     asked: Any = bound.call(**arguments_of(bound, words))
     with session_of(ctx).connect_to_read() as db:
         table = bound.captured.model.table
-        erasure = Erasure(db, table, *belongings_of_layers(db, table, options["blobs"]))
+        blobs = _store(options["blobs"])
+        erasure = Erasure(db, table, *belongings_of_layers(db.target.seal, table, blobs))
         rate = _rate(options)
         started = time.perf_counter()
         with db.meter() as meter:
@@ -75,6 +76,12 @@ def erase(
     output.print_cost(meter, seconds)
     if kept:
         ctx.exit(1)
+
+
+def _store(directory: str | None) -> Any:
+    from singletable.documents import LocalBlobs
+
+    return LocalBlobs(directory) if directory is not None else None
 
 
 def _rate(options: Mapping[str, Any]) -> Rate | None:

@@ -121,9 +121,27 @@ def layers_of(table: Table, seal: Any, blobs: Any = None) -> list[LayerChecks]:
     return found
 
 
-def belongings_of_layers(db: Any, table: Table, blobs: str | None = None) -> list[HasBelongings]:
-    """What the layers that this program binds to a table add to an erasure."""
-    return []
+def belongings_of_layers(seal: Any, table: Table, blobs: Any = None) -> list[HasBelongings]:
+    """What the layers that this program binds to a table add to an erasure. `blobs` is the store of those documents
+    whose class has none."""
+    from singletable.documents.belongings import DocumentBelongings
+    from singletable.documents.blobs import NoBlobs
+    from singletable.documents.context import context_of
+    from singletable.documents.document import document_model, documents_of
+    from singletable.streams.changes import changes_of
+    from singletable.sync.belongings import SyncBelongings
+    from singletable.sync.client_groups import has_items
+    from singletable.tasks.tasks import tasks_of
+
+    found: list[HasBelongings] = [*changes_of(table)]
+    if (tasks := tasks_of(table)) is not None:
+        found.append(tasks)
+    for kind in documents_of(table):
+        store = document_model(kind).blobs or blobs or NoBlobs()
+        found.append(DocumentBelongings(context_of(kind, store, seal)))
+    if has_items(table):
+        found.append(SyncBelongings(table))
+    return found
 
 
 def _patterns(table: Table) -> Iterator[Pattern]:

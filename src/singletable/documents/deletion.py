@@ -45,14 +45,14 @@ async def delete(port: Port, context: Context[Any], document_id: str) -> None:
         raise not_found(context, document_id)
     if not epoch.deleted:
         epoch = await _hide(port, context, epoch)
-    elif await _is_gone(port, context, document_id):
+    elif await is_deleted(port, context, document_id):
         raise not_found(context, document_id)
     await _clear(port, context, document_id)
     await _sweep(port, context, epoch)
     await _take_versions(port, context, document_id)
 
 
-async def _is_gone(port: Port, context: Context[Any], document_id: str) -> bool:
+async def is_deleted(port: Port, context: Context[Any], document_id: str) -> bool:
     """Whether its deletion has ended: its last version goes last."""
     versions: Query[Version] = context.model.rows.version.by_number(document_id, ANY)
     found = await port.send(prepare_query(versions.consistent(), port.now()).operation(None, 1))

@@ -145,7 +145,9 @@ class DocumentModel:
         make_scalars: Callable[[], tuple[Field, ...]],
         blobs: BlobStore | None,
         bounds: Bounds,
+        belongs_to: Any = None,
     ) -> None:
+        self.belongs_to = belongs_to
         self.kind, self.table, self.index, self.words = kind, table, index, words
         self.collections, self.blobs, self.bounds = collections, blobs, bounds
         self.rows: Rows = make_rows(kind, table, index, words, {n: c.words for n, c in collections.items()})
@@ -172,7 +174,8 @@ class Document:
     begins the document's keys, `prefix` precedes the number of a version, `parent` is the word of the parent by which
     documents are listed, `plural` is the folder of blobs. The defaults are `Project`, `pv_`, `Organisation` and
     `documents`. `blobs` is the store of contents, unless `Documents` is given another. `bounds` are the limits of one
-    mutation and of the mutations that wait.
+    mutation and of the mutations that wait. `belongs_to` is the attribute of an entity that parents are named by, as in
+    `User.id`: an erasure of the user deletes the user's documents.
 
     Reading returns an immutable snapshot: the document's attributes, `id`, `parent`, `version` and `time`.
     """
@@ -200,6 +203,7 @@ class Document:
         plural: str | None = None,
         blobs: BlobStore | None = None,
         bounds: Bounds = Bounds(),  # noqa: B008 frozen
+        belongs_to: Any = None,
     ) -> None:
         super().__init_subclass__()
         if table is None:
@@ -213,7 +217,7 @@ class Document:
         def make_scalars() -> tuple[Field, ...]:
             return tuple(_scalar(cls, name, around) for name in scalars)
 
-        model = DocumentModel(cls, table, index, words, found, make_scalars, blobs, bounds)
+        model = DocumentModel(cls, table, index, words, found, make_scalars, blobs, bounds, belongs_to)
         cls.__document__ = model
         _KINDS_OF.setdefault(table, WeakSet()).add(cls)
         cls.Inbox, cls.Version = model.rows.inbox, model.rows.version

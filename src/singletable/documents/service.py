@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from singletable.documents import flows
+from singletable.documents.belongings import DocumentBelongings
 from singletable.documents.blobs import BlobStore
 from singletable.documents.check import document_checks
 from singletable.documents.contents import MAX_CONTENT_BYTES
@@ -23,7 +24,7 @@ from singletable.documents.replay import Replay
 from singletable.documents.rows import Listing, Tag, Version
 from singletable.documents.snapshots import collection_model, names_of
 from singletable.flow.shells import check_blocking
-from singletable.foundation import DEFAULT_LIMIT, BlockingDatabase, Finding, LayerChecks, Page
+from singletable.foundation import DEFAULT_LIMIT, BlockingDatabase, Finding, LayerBelongings, LayerChecks, Page
 
 T = TypeVar("T")
 D = TypeVar("D", bound=Document)
@@ -252,6 +253,10 @@ class Documents(Generic[D]):
     def outcomes(self, document_id: str, mutations: Sequence[tuple[str, int]]) -> list[Outcome | None]:
         """The outcomes of mutations, by client and id; None for those not processed. One round trip."""
         return self.db.run(flows.outcomes(self.db.port, self.context, document_id, mutations))
+
+    def belongings(self) -> LayerBelongings:
+        """What `Erasure(db, table, documents)` finds besides records: documents of the subject, whole."""
+        return DocumentBelongings(self.context)
 
     def checks(self) -> LayerChecks:
         """What `db.check(table, documents)` looks for besides records: all documents of the class."""

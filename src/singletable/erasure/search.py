@@ -131,15 +131,17 @@ class Search:
     def __init__(self, port: Port, table: Table, layers: Sequence[LayerBelongings]) -> None:
         self.port, self.table, self.layers = port, table, layers
         self.indexes = projected_in(table.definition)
-        self.references = references_of(table)
+        self.references = [*references_of(table), *(each for layer in layers for each in layer.references)]
+        self.plain = frozenset(kind for layer in layers for kind in layer.kinds)
         self.levels: list[list[Belonging]] = []
         self.taken: set[tuple[str, tuple[str, str]]] = set()
         self.mentioned: dict[tuple[str, str], tuple[Model[Any], Item, Any, dict[str, Any]]] = {}
         self.kept: dict[tuple[str, str], int] = {}
         self.new: list[Belonging] = []
 
-    async def run(self, root: Root, known: Sequence[Subject] = ()) -> Found:
-        """Everything, from a root; `known` are its subjects as an earlier search knew them."""
+    async def run(self, root: Root, known: Sequence[Subject] = (), again: Sequence[str] = ()) -> Found:
+        """Everything, from a root; `known` are its subjects as an earlier search knew them, `again` what a run that was
+        killed had begun to delete."""
         await ready(self.port, self.table)
         items = await self._roots(root)
         rest = [item for item in items if root.is_partition and not self._is_at(item, root.subject)]
@@ -148,13 +150,17 @@ class Search:
                 await self._take(item)
         named = [subject for subject in (root.subject, *known) if subject is not None]
         frontier = _missing(named, {belonging.place for belonging in self.new})
-        while self.new or frontier or rest:
+        while self.new or frontier or rest or again:
             level, self.new = self.new, []
             self.levels.append(level)
             await self._follow([*frontier, *(each.subject for each in level if each.subject is not None)])
+            for text in again:
+                for layer in self.layers:
+                    if (half := await layer.again(self.port, text)) is not None:
+                        self._add(half)
             for item in rest:  # after what a layer finds, as it deletes its own better together
                 await self._take(item)
-            frontier, rest = [], []
+            frontier, rest, again = [], [], ()
         kept = [Kept(kind, why, count) for (kind, why), count in self.kept.items()]
         return Found(self.levels, self._clears(), kept)
 
@@ -214,7 +220,7 @@ class Search:
             found = await layer.at(self.port, model, item)
             if found is not None:
                 return self._add(found)
-        if model.is_system:
+        if model.is_system and model.kind not in self.plain:
             return self._keep(model.kind.__name__, "an item of a layer that the erasure was not given")
         entity = self._loaded(model, item)
         if entity is not None:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from singletable.flow.port import Port
 from singletable.operations import Item
 from singletable.schema.models import Model
+from singletable.schema.references import Reference
 from singletable.schema.table import Table
 
 Place = tuple[str, str]
@@ -55,6 +56,8 @@ class Belonging(Struct, frozen=True):
     """Where given, it is deleted with others that have the same one, by one call."""
     of: Any = None
     """What the layer that found it knows it by."""
+    again: str = ""
+    """By what its layer finds it again where it was half deleted, and nothing refers to it any more."""
 
     def __repr__(self) -> str:
         """Without the place, which may name a person."""
@@ -74,6 +77,13 @@ class LayerBelongings:
 
     left_out: tuple[str, ...] = ()
     """What is not looked for here, in words."""
+    references: tuple[Reference, ...] = ()
+    """That items of the layer's own have, besides what their classes declare."""
+    kinds: frozenset[type[Any]] = frozenset()
+    """The layer's own classes whose items go as any other."""
+
+    def belongings(self) -> LayerBelongings:
+        return self
 
     async def of(self, port: Port, subjects: Sequence[Subject]) -> list[Belonging]:
         """What belongs to subjects, besides the items of records."""
@@ -81,6 +91,10 @@ class LayerBelongings:
 
     async def at(self, port: Port, model: Model[Any], item: Item) -> Belonging | None:
         """How an item of one of the layer's classes goes; None for an item that is none of the layer's."""
+        return None
+
+    async def again(self, port: Port, text: str) -> Belonging | None:
+        """What was half deleted, by its `again`; None where it is gone, or another layer's."""
         return None
 
     def is_left(self, model: Model[Any], item: Item) -> bool:

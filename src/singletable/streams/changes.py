@@ -21,7 +21,8 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from singletable.errors import DeclarationError
 from singletable.expressions import Handle, first_name, is_whole
-from singletable.foundation import Entity, LayerChecks, Table, WholePass, model_of
+from singletable.foundation import Entity, LayerBelongings, LayerChecks, Table, WholePass, model_of
+from singletable.streams.belongings import ChangeBelongings
 from singletable.streams.check import check
 from singletable.streams.consumer import Consumer
 from singletable.streams.copies import copy_updater
@@ -162,6 +163,10 @@ class Changes:
         """What `db.check(table, changes)` looks for besides records: the state of this consumer."""
         whole = WholePass(self.table, f"changes of {self.name}", partial(check, consumer=self.consumer))
         return LayerChecks(self.table, (), (whole,))
+
+    def belongings(self) -> LayerBelongings:
+        """What `Erasure(db, table, changes)` finds besides records: dead letters of the subject's items."""
+        return ChangeBelongings(self.consumer)
 
     @cached_property
     def leases(self) -> Table:

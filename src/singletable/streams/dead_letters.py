@@ -33,7 +33,7 @@ class DeadLetter:
     sequence: str
     type: str
     event: EventName
-    error: str
+    error: str = field(repr=False)
     """The last one: its class and text, which may hold the item's values, as `payload` does."""
     tries: int
     at: datetime
@@ -129,12 +129,13 @@ async def forget(port: Port, state: StateEntities, dead_letter: DeadLetter) -> N
         state.dead_letter.by_sequence(
             dead_letter.consumer, dead_letter.stream, dead_letter.shard, dead_letter.sequence, part
         )
-        for part in range(_count(dead_letter))
+        for part in range(parts_of(dead_letter))
     ]
     await flows.write_many(port, (), parts)
 
 
-def _count(dead_letter: DeadLetter) -> int:
+def parts_of(dead_letter: DeadLetter) -> int:
+    """The number of its items."""
     return -(-len(dead_letter.packed) // _PART_BYTES)
 
 

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from singletable.errors import AlreadyExists, NotUnique
@@ -35,7 +35,7 @@ class Group(Entity):
     """A client group and its owner."""
 
     group: str
-    user: str
+    user: str = field(personal=True)
     document: str
     """The word of the document class: two classes of one table may have documents with the same id."""
     project: str
@@ -60,6 +60,7 @@ class GroupKeys:
 
 
 _declared: WeakKeyDictionary[Table, GroupKeys] = WeakKeyDictionary()
+_users: WeakKeyDictionary[Table, Any] = WeakKeyDictionary()
 
 
 def group_keys(table: Table) -> GroupKeys:
@@ -70,9 +71,19 @@ def group_keys(table: Table) -> GroupKeys:
     return found
 
 
-def declare_items(table: Table) -> None:
-    """Declare the items of `Sync` in a table, in a program without a `Sync`: for `db.check(table)`."""
+def declare_items(table: Table, *, belongs_to: Any = None) -> None:
+    """Declare the items of `Sync` in a table, in a program without a `Sync`: for `db.check(table)`, and for erasures.
+
+    `belongs_to` is the attribute of an entity that its users are named by, as in `User.id`.
+    """
     group_keys(table)
+    if belongs_to is not None:
+        _users[table] = belongs_to
+
+
+def users_of(table: Table) -> Any:
+    """The attribute that the users of a table's groups are named by; None where no program says so."""
+    return _users.get(table)
 
 
 def has_items(table: Table) -> bool:

@@ -39,7 +39,7 @@ from singletable.sync.access import READ, Access, Authenticator, Authoriser, Cre
 from singletable.sync.apply import Applier, OnUnknown
 from singletable.sync.asgi import Afterwards, Gap, Missing, SyncApp
 from singletable.sync.check import check, sync_checks
-from singletable.sync.client_groups import Bindings, Owner, bind_group, group_keys, known_clients
+from singletable.sync.client_groups import Bindings, Owner, bind_group, declare_items, group_keys, known_clients
 from singletable.sync.event_loop import DocumentLocks, waiter_for_threads
 from singletable.sync.limits import Limits, Rates
 from singletable.sync.notifications import Arrival, Pointer, follow, follow_message, wake
@@ -83,6 +83,8 @@ class Sync:
     document, or None for everything; by default everybody sees everything. `schema_versions` are the versions of the
     clients' code that are served, by default all; other clients reload the application. While a document has listeners
     for pokes, its head is read every `poll_seconds`, for one or two units, to find commits of other processes.
+    `belongs_to` is the attribute of an entity that users are named by, as in `User.id`: an erasure of the user deletes
+    what is bound to them.
     """
 
     def __init__(
@@ -98,6 +100,7 @@ class Sync:
         limits: Limits = Limits(),  # noqa: B008 frozen
         poll_seconds: float = 1.0,
         monotonic: Callable[[], float] = time.monotonic,
+        belongs_to: Any = None,
     ) -> None:
         _check_wiring(documents, processor)
         self.limits, self.schema_versions = limits, schema_versions
@@ -109,6 +112,7 @@ class Sync:
         self._db, self._context = documents.db, documents.context
         self._authenticate, self._authorise, self._create, self._view = authenticate, authorise, create, view
         self._processor: Processor = processor
+        declare_items(self._context.model.table, belongs_to=belongs_to)
         self._keys, self._seen = group_keys(self._context.model.table), Bindings()
         self._pusher = Pusher(self._context, self._keys, self._seen)
         self._puller = Puller(self._context, self._keys, self._seen, limits.versions)

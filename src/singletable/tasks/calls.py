@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Generic, ParamSpec, get_type_hints
 
@@ -49,6 +49,8 @@ class TaskFunction(Generic[P]):
     name: str
     tries: int
     backoff: Backoff
+    belongs_to: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """By parameter, the attribute of the entity whose erasure takes the task with it."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Call:
         """The call as a value. Raises InvalidValue for an argument that is not of its parameter's type."""
@@ -104,6 +106,10 @@ class TaskFunction(Generic[P]):
         except DeclarationError as error:
             raise DeclarationError(error.what, hint=error.hint, attribute=f"{self.name}.{name}") from None
 
+    def stored_value(self, name: str, value: Any) -> Any:
+        """A parameter's value as it is stored. InvalidValue."""
+        return self._stored({name: value})[name]
+
     def _stored(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         stored: dict[str, Any] = {}
         for name, value in arguments.items():
@@ -148,7 +154,9 @@ class Call:
         return f"<Call of {self.task.name}({', '.join(self.arguments)})>"
 
 
-def task_function(function: Callable[P, Any], name: str, tries: int, backoff: Backoff) -> TaskFunction[P]:
+def task_function(
+    function: Callable[P, Any], name: str, tries: int, backoff: Backoff, belongs_to: Mapping[str, Any]
+) -> TaskFunction[P]:
     """Declare a function. Raises DeclarationError where calls of it could not be stored."""
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in _POSITIONAL or parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
@@ -158,4 +166,7 @@ def task_function(function: Callable[P, Any], name: str, tries: int, backoff: Ba
             )
     if tries < 1:
         raise DeclarationError(f"the task {name} has {tries} tries; it needs one")
-    return TaskFunction(function, name, tries, backoff)
+    unknown = [parameter for parameter in belongs_to if parameter not in inspect.signature(function).parameters]
+    if unknown:
+        raise DeclarationError(f"the task {name} has no parameter {unknown[0]}, as belongs_to= says")
+    return TaskFunction(function, name, tries, backoff, belongs_to)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, ParamSpec, overload
 from weakref import WeakKeyDictionary, ref
 
 from singletable.errors import DeclarationError, InvalidRequest, InvalidValue
-from singletable.foundation import LayerChecks, Table, Write
+from singletable.foundation import LayerBelongings, LayerChecks, Table, Write
+from singletable.tasks.belongings import TaskBelongings
 from singletable.tasks.calls import DEFAULT_TRIES, Backoff, Call, TaskFunction, task_function
 from singletable.tasks.check import task_checks
 from singletable.tasks.context import Done, Running, claimed_now
@@ -91,6 +92,10 @@ class Tasks:
         """What `db.check(table, tasks)` looks for besides records."""
         return task_checks(self.entities, self.functions)
 
+    def belongings(self) -> LayerBelongings:
+        """What `Erasure(db, table, tasks)` finds besides records: tasks whose arguments name the subject."""
+        return TaskBelongings(self.entities, self.functions)
+
     @property
     def entity(self) -> type[PlainTask]:
         """The entity that tasks are stored as."""
@@ -106,6 +111,7 @@ class Tasks:
         name: str | None = None,
         tries: int = DEFAULT_TRIES,
         backoff: Backoff = Backoff(),  # noqa: B008 frozen
+        belongs_to: Mapping[str, Any] | None = None,
     ) -> Callable[[Callable[P, Any]], TaskFunction[P]]: ...
     def task(
         self,
@@ -114,15 +120,18 @@ class Tasks:
         name: str | None = None,
         tries: int = DEFAULT_TRIES,
         backoff: Backoff = Backoff(),  # noqa: B008 frozen
+        belongs_to: Mapping[str, Any] | None = None,
     ) -> Any:
         """Declare a function whose calls can be scheduled: `@tasks.task`, or `tasks.task(service.step)` for a method.
 
         Its calls are stored under `name`, by default the function's own: if it changes, stored tasks have no function.
-        `tries` includes the first. Raises DeclarationError for a name that is taken, and for parameters without names.
+        `tries` includes the first. `belongs_to={"email": User.email}` says whose a task is: an erasure of the user
+        deletes those that have the user's value as that argument. Raises DeclarationError for a name that is taken, and
+        for parameters without names.
         """
 
         def register(function: Callable[P, Any]) -> TaskFunction[P]:
-            found = task_function(function, name or _name_of(function), tries, backoff)
+            found = task_function(function, name or _name_of(function), tries, backoff, belongs_to or {})
             self._admit(found)
             return found
 

@@ -1,0 +1,98 @@
+"""What is erased of tasks: those whose arguments name the subject, waiting, running or dead.
+
+    @tasks.task(belongs_to={"email": User.email})
+    def remind(email: str) -> None: ...
+
+A task that runs goes on, and its end is refused, as after a cancellation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from singletable.errors import InvalidValue, TransactionCancelled
+from singletable.expressions import first_name, owner_of
+from singletable.flow.port import Port
+from singletable.foundation import Belonging, LayerBelongings, Subject, Write, commit, get, model_for, target_of
+from singletable.tables.write_units import projected_in, write_units
+from singletable.tasks.calls import TaskFunction
+from singletable.tasks.due import all_of
+from singletable.tasks.items import OrderedTask, PlainTask, State, TaskEntities, TaskItem
+from singletable.tasks.ordered import FinishName, LaneOf, check_name
+from singletable.tasks.writes import Finish
+
+
+class TaskBelongings(LayerBelongings):
+    """The tasks of a table."""
+
+    def __init__(self, tasks: TaskEntities, functions: Mapping[str, TaskFunction[...]]) -> None:
+        self.tasks, self.functions = tasks, functions
+        self.indexes = projected_in(tasks.table.definition)
+
+    async def of(self, port: Port, subjects: Sequence[Subject]) -> list[Belonging]:
+        """Sixteen queries of the index, two round trips, and a read of each task that it shows."""
+        wanted = self._wanted(subjects)
+        if not wanted:
+            return []
+        found: dict[tuple[str, str], TaskItem] = {}
+        for state in (State.DUE, State.DEAD):
+            for item in await all_of(port, self.tasks, state):
+                found[model_for(item).place_of(item)] = item
+        return [self._task(item) for item in found.values() if _is_of(item, wanted)]
+
+    def _wanted(self, subjects: Sequence[Subject]) -> dict[str, list[tuple[str, Any]]]:
+        """By function: the parameters that name a subject, each with its value as it is stored."""
+        wanted: dict[str, list[tuple[str, Any]]] = {}
+        for function in self.functions.values():
+            for name, said in function.belongs_to.items():
+                handle = target_of(f"{function.name}.{name}", "belongs_to", said)
+                for subject in subjects:
+                    value = subject.values.get(first_name(handle))
+                    if value is None or not issubclass(subject.kind, owner_of(handle)):
+                        continue
+                    try:
+                        wanted.setdefault(function.name, []).append((name, function.stored_value(name, value)))
+                    except InvalidValue:
+                        continue  # no task has an argument of that value
+        return wanted
+
+    def _task(self, item: TaskItem) -> Belonging:
+        model = model_for(item)
+        units = write_units(self.indexes, model.item(item), None, transaction=isinstance(item, OrderedTask))
+        return Belonging(
+            "task",
+            model.place_of(item),
+            partial(_delete, self.tasks, item),
+            write_units=units + (2.0 if isinstance(item, OrderedTask) else 0.0),
+            what=f"{item.function}, {'dead' if item.state is State.DEAD else 'due'}",
+        )
+
+
+def _is_of(item: TaskItem, wanted: Mapping[str, Sequence[tuple[str, Any]]]) -> bool:
+    return any(item.arguments.get(name) == value for name, value in wanted.get(item.function, ()))
+
+
+async def _delete(tasks: TaskEntities, item: TaskItem, port: Port) -> bool:
+    """Whether it is deleted: not where a worker has claimed it since, or it has ended."""
+    writes: list[Write] = [Finish(item)]
+    if isinstance(item, OrderedTask):
+        writes += await _with_order(port, tasks, item)
+    try:
+        await commit(port, writes)
+    except TransactionCancelled:
+        return False
+    return True
+
+
+async def _with_order(port: Port, tasks: TaskEntities, item: OrderedTask) -> list[Write]:
+    """Its name, which a cancellation has deleted already, and its lane, if it holds that."""
+    place = model_for(item).key_of(item).low
+    name: PlainTask | None = await get(port, tasks.by_id(item.id).consistent())
+    lane = await get(port, tasks.by_order(item.order).consistent())
+    is_named = name is not None and name.state is State.ORDERED and name.turn == place
+    writes: list[Write] = [FinishName(tasks, item) if is_named else check_name(tasks, item, gone=True)]
+    if lane is not None and (lane.turn, lane.fence) == (place, item.fence):
+        writes.append(LaneOf(tasks, item).drop())
+    return writes

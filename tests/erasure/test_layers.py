@@ -1,0 +1,209 @@
+"""Erasing where layers keep what is somebody's: tasks, dead letters of changes, documents with contents, sync."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from singletable import Database, Entity, Key, Table, connect, field
+from singletable.documents import Document, Documents, Draft, Items, LocalBlobs, Submission
+from singletable.erasure import Erasure
+from singletable.errors import NotFound
+from singletable.foundation import erasures_of
+from singletable.streams import Changes, ChangeWorker, Inserted
+from singletable.sync.belongings import SyncBelongings
+from singletable.sync.client_groups import declare_items, group_keys
+from singletable.tasks import Tasks, TaskWorker
+from tests.migrations.test_apply_lease import Pace
+from tests.migrations.test_fill import Killed, before_each
+from tests.support.raw import all_items
+
+app = Table("workshop", indexes=["gsi1"], stream="new_and_old")
+tasks, changes = Tasks(app, index="gsi1"), Changes(app, name="copies")
+LATER = datetime(2030, 1, 1, tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True)
+class Shape:
+    text: str
+
+
+class User(Entity, table=app, type="user"):
+    email: str
+    id: str
+
+    @app.key
+    @staticmethod
+    def by_email(email: str) -> Key:
+        """One user."""
+        return f"user#{email}", "user"
+
+
+class Remark(Entity, table=app, type="remark"):
+    number: int
+    by: str = field(belongs_to=User.email)
+
+    @app.key
+    @staticmethod
+    def by_number(number: int) -> Key:
+        """One remark."""
+        return f"remark#{number}", "remark"
+
+
+class Project(Document, table=app, index="gsi1", parent="User", belongs_to=User.id):
+    name: str = ""
+    shapes: Items[Shape]
+
+
+@Project.mutation
+def put_shape(draft: Draft[Project], *, id: str, text: str) -> None:
+    draft.shapes[id] = Shape(text)
+
+
+@tasks.task(belongs_to={"email": User.email}, tries=1)
+def remind(email: str) -> None:
+    raise RuntimeError("never reached anybody")
+
+
+@tasks.task
+def tidy(email: str) -> None:
+    """It has the same argument, and is nobody's."""
+
+
+@changes.on(Remark).inserted
+def told(change: Inserted[Remark]) -> None:
+    if change.new.number < 10:
+        raise RuntimeError("nobody listens")
+
+
+declare_items(app, belongs_to=User.id)
+ADA = User.by_email("ada@example.org")
+
+
+@pytest.fixture
+def db() -> Iterator[Database]:
+    with connect("local") as made:
+        yield made
+
+
+@pytest.fixture
+def documents(db: Database, tmp_path: Path) -> Documents[Project]:
+    return Documents(db, Project, blobs=LocalBlobs(tmp_path))
+
+
+def erasure(db: Database, documents: Documents[Project]) -> Erasure:
+    return Erasure(db, app, tasks, changes, documents, SyncBelongings(app))
+
+
+def fill(db: Database, documents: Documents[Project]) -> None:
+    db.create_table(app)
+    keys = group_keys(app)
+    for id, number in (("ada", 1), ("bob", 2)):
+        email = f"{id}@example.org"
+        db.create(User(email=email, id=id))
+        db.create(Remark(number=number, by=email))
+        with db.transaction() as tx:
+            tx.add(tasks.at(LATER, remind(email)))
+            tx.add(tasks.at(LATER, tidy(email)))
+            tx.add(tasks.at(LATER, remind(email), order=f"mail-{id}", key=f"first-{id}"))
+            tx.add(tasks.at(LATER + timedelta(days=1), remind(email), order=f"mail-{id}", key=f"second-{id}"))
+        for name in ("one", "two"):
+            documents.create(id, f"{id}-{name}", name=name)
+            for n in range(3):
+                said = Submission(put_shape(id="s", text=f"{id} drew {n}"), client="c", id=n + 1)
+                documents.apply(f"{id}-{name}", [said])
+        db.create(keys.group(group=f"g-{id}", user=id, document="Project", project=f"{id}-one"))
+        db.create(keys.client(group=f"g-{id}", client=f"tab-{id}"))
+
+
+def contents(path: Path) -> str:
+    import gzip
+
+    return "".join(gzip.decompress(file.read_bytes()).decode() for file in sorted(path.rglob("*.gz")))
+
+
+def everything(db: Database, path: Path) -> str:
+    """All that is stored of anybody: items, and contents."""
+    tables = [*db.run(all_items(db.port, "workshop")), *db.run(all_items(db.port, changes.leases.name))]
+    return repr([item for item in tables if item.get("_type", {}).get("S") not in ("_apply",)]) + contents(path)
+
+
+def test_tasks_documents_dead_letters_and_bindings(db: Database, documents: Documents[Project], tmp_path: Path) -> None:
+    fill(db, documents)
+    ChangeWorker(db, changes).drain(tries=1)
+    assert len(ChangeWorker(db, changes).dead_letters()) == 2
+    db.create(Remark(number=11, by="ada@example.org"))
+    with db.transaction() as tx:
+        tx.add(tasks.after(timedelta(0), remind("ada@example.org"), key="dead"))
+    TaskWorker(db, tasks).drain()
+    assert [letter.key for letter in TaskWorker(db, tasks).dead_letters()] == ["dead"]
+    plan = erasure(db, documents).plan(ADA)
+    expected = {"User": 1, "Remark": 2, "task": 4, "dead letter": 1, "Project": 2, "SyncGroup": 1, "SyncClient": 1}
+    assert plan.deleted == expected
+    assert plan.left_out == ()
+    receipt = erasure(db, documents).apply(ADA)
+    assert (receipt.deleted, receipt.kept) == (expected, ())
+    with pytest.raises(NotFound):
+        documents.head("ada-one")
+    assert documents.head("bob-one").shapes["s"] == Shape("bob drew 2")
+    assert "ada drew" not in contents(tmp_path)
+    assert contents(tmp_path).count("bob drew") == 6
+    assert [letter.record.dynamodb.keys["pk"]["S"] for letter in ChangeWorker(db, changes).dead_letters()] == [
+        "remark#a2"
+    ]
+    left = everything(db, tmp_path).replace("ada-one", "").replace("ada-two", "")
+    assert left.count("ada@") == 1, "the argument of a task that is declared to be nobody's"
+    assert TaskWorker(db, tasks).check() == []
+    assert [finding.code for finding in db.check(app, documents, tasks)] == []
+
+
+def test_a_branch_of_somebody_else_keeps_what_it_shares(
+    db: Database, documents: Documents[Project], tmp_path: Path
+) -> None:
+    fill(db, documents)
+    documents.branch("ada-one", "copy", parent="bob")
+    plan = erasure(db, documents).plan(ADA)
+    assert [each.what.partition("; ")[2] for each in plan.belongings if each.kind == "Project"] == [
+        "contents that its branches share stay",
+        "",
+    ]
+    erasure(db, documents).apply(ADA)
+    assert documents.head("copy").shapes["s"] == Shape("ada drew 2")
+    assert db.check(app, documents, tasks) == []
+
+
+def test_a_document_that_is_half_deleted_is_found_again(
+    db: Database, documents: Documents[Project], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(db, documents)
+    expected = erasure(db, documents).plan(ADA).deleted
+
+    def kill(operation: Any) -> None:
+        if type(operation).__name__ == "BatchWriteItem":  # the first of its items, after it was hidden
+            raise Killed
+
+    with monkeypatch.context() as patched:
+        before_each(db, patched, kill)
+        with pytest.raises(Killed):
+            erasure(db, documents).apply(ADA)
+    (record,) = db.all(erasures_of(app).by_id())
+    assert set(record.again) == {"Project#ada-one", "Project#ada-two"}
+    assert erasure(db, documents).plan(ADA).deleted != expected, "no list has it any more"
+    with monkeypatch.context() as patched:
+        Pace(db, patched)
+        receipt = erasure(db, documents).apply(ADA)
+    assert (receipt.deleted, receipt.runs) == (expected, 2)
+    (record,) = db.all(erasures_of(app).by_id())
+    assert record.again == []
+    assert "ada drew" not in contents(tmp_path)
+    assert db.check(app, documents, tasks) == []
+
+
+def test_without_its_layer_nothing_of_it_is_touched(db: Database, documents: Documents[Project]) -> None:
+    fill(db, documents)
+    assert Erasure(db, app).plan(ADA).deleted == {"User": 1, "Remark": 1}
