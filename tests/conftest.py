@@ -1,13 +1,16 @@
 """Hypothesis: the same examples in every run, no deadline (this machine is shared), and more of them on request.
 
-Signals as in a terminal, wherever the tests run. And every request that a test sends is held to the service's models.
+Signals as in a terminal, files in memory, wherever the tests run. And every request that a test sends is held to the
+service's models.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +25,18 @@ settings.register_profile(
 settings.register_profile("more", settings.get_profile("default"), derandomize=False, max_examples=2000)
 settings.register_profile("quick", settings.get_profile("default"), max_examples=25)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+_IN_MEMORY = Path("/dev/shm")
+_MIN_FREE_BYTES = 4 << 30
+_TEMPORARY = "PYTEST_DEBUG_TEMPROOT"
+"""Where pytest makes the folders of `tmp_path`."""
+
+
+def pytest_configure() -> None:
+    """Data files lie in memory where there is room: on a disk, each commit of an engine waits for it."""
+    if _IN_MEMORY.is_dir() and shutil.disk_usage(_IN_MEMORY).free >= _MIN_FREE_BYTES:
+        os.environ.setdefault(_TEMPORARY, str(_IN_MEMORY))
 
 
 def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
