@@ -77,7 +77,9 @@ def _of_dynamodb(operation: str, body: Body, tables: Definitions) -> Iterator[At
     elif operation == "Scan":
         yield _attempt(operation, body["TableName"], [], body, _index(body))
     else:
-        yield Attempt(f"dynamodb:{operation}", table_arn(body["TableName"]))
+        # An engine's ARNs are of an account of its own.
+        name = body["TableName"] if "TableName" in body else body["ResourceArn"].rpartition("/")[2]
+        yield Attempt(f"dynamodb:{operation}", table_arn(name))
 
 
 def _of_transaction(actions: list[Body], tables: Definitions) -> Iterator[Attempt]:

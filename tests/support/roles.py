@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import pytest
@@ -50,11 +50,8 @@ class Program:
 
     def role(self, frame: FrameType | None) -> str | None:
         """The role of the program that makes a request; None for a test."""
-        names: list[str] = []
-        while frame is not None:
-            names.append(frame.f_code.co_filename)
-            frame = frame.f_back
-        if _has(names, _LOCAL_ONLY):
+        names = files_of(frame)
+        if is_of_local_set_up(names):
             return None
         own = [name.rpartition("/")[2] for name in names if f"/{self.folder}/" in name]
         if _has(names, _FUNCTIONS) or "lambda_functions.py" in own:
@@ -62,6 +59,20 @@ class Program:
         if _has(names, _WORKERS):
             return self.worker
         return self.roles.get(own[-1], self.default) if own else None
+
+
+def files_of(frame: FrameType | None) -> list[str]:
+    """The files of a frame and of those that called it, in this order."""
+    names: list[str] = []
+    while frame is not None:
+        names.append(frame.f_code.co_filename)
+        frame = frame.f_back
+    return names
+
+
+def is_of_local_set_up(names: list[str]) -> bool:
+    """Whether a local table is set up at its first use, which no program on AWS does."""
+    return _has(names, _LOCAL_ONLY)
 
 
 def _has(names: list[str], parts: tuple[str, ...]) -> bool:
@@ -151,7 +162,13 @@ class Recorded:
         return attempts_of(prefix, operation, body, self._tables)
 
 
-def recording(monkeypatch: pytest.MonkeyPatch, recorded: Recorded) -> None:
+class Recorder(Protocol):
+    """What each request is shown to before it is sent, with the frame that sends it."""
+
+    def take(self, prefix: str, operation: str, body: bytes, frame: FrameType | None) -> None: ...
+
+
+def recording(monkeypatch: pytest.MonkeyPatch, recorded: Recorder) -> None:
     """Record every request of this process from now on."""
     before = Delivery.deliver
 

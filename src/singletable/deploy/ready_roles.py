@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from singletable.deploy.access import Access, Grant, Where, anywhere, table_resource
-from singletable.deploy.key_patterns import ANY_KEY, literal
 from singletable.deploy.layer_verbs import handles, held_at, runs
 from singletable.deploy.role import Role
 from singletable.deploy.verbs import Pattern
-from singletable.foundation import Table, fill_parts_of, guard_prefix, model_of
+from singletable.foundation import Table, fill_parts_of, model_of
 from singletable.streams import Changes
 from singletable.tasks import Tasks
 
 _DESCRIBES = ("DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups", "ListTagsOfResource")
 _READS = ("GetItem", "BatchGetItem", "Query", "Scan")
-_ITEMS = ("PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem", "BatchWriteItem")
-_MOVES = ("PutItem", "DeleteItem", "GetItem", "ConditionCheckItem")
+_SINGLE_ITEMS = ("PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem")
+_ITEMS = (*_SINGLE_ITEMS, "BatchWriteItem")
 _SETTINGS = ("UpdateTable", "UpdateTimeToLive", "UpdateContinuousBackups", "TagResource", "UntagResource")
 
 
@@ -32,34 +31,26 @@ def reads_all(*tables: Table) -> Grant:
 
 
 def migrates(*tables: Table) -> Grant:
-    """Change the settings and indexes of tables, and bring their items to what the classes declare.
-
-    Items are rewritten under conditions; none is deleted but those that hold how far it has come, and those that move
-    to another key or table.
-    """
+    """Change the settings and indexes of tables, and bring their items to what the classes declare: a move and a repair
+    put and delete items too, one by one. Tables are neither created nor deleted."""
 
     def accesses(where: Where) -> Iterator[Access]:
         for table in tables:
-            yield from anywhere(table, (*_READS, *_DESCRIBES, "UpdateItem", *_SETTINGS))
+            yield from anywhere(table, (*_READS, *_DESCRIBES, *_SINGLE_ITEMS, *_SETTINGS))
             for changed in _tables_of_moves(table):
-                yield from anywhere(changed, _MOVES)
-            guards = tuple(
-                literal(guard_prefix(m, unique.name)) + ANY_KEY for m in table.models for unique in m.uniques
-            )
-            if guards:
-                yield from anywhere(table, ("ConditionCheckItem",))
-                yield Access(table_resource(table), frozenset({"PutItem"}), guards)
+                yield from anywhere(changed, (*_READS, *_SINGLE_ITEMS))
             own = held_at(model_of(fill_parts_of(table)).key.templates[0], {})
-            yield Access(table_resource(table), frozenset({"PutItem", "DeleteItem", "BatchWriteItem"}), (own,))
+            yield Access(table_resource(table), frozenset({"BatchWriteItem"}), (own,))
 
     return Grant(f"migrates({_names(tables)})", tables, accesses)
 
 
 def _tables_of_moves(table: Table) -> Iterator[Table]:
-    """The tables in which a fill of this one puts and deletes items of applications."""
+    """The other tables that items come from or go to."""
     moving = [model for model in table.models if model.key.was is not None]
     moving += [model_of(model.kind) for model in table.leaving]
-    return iter(dict.fromkeys(each for model in moving for each in (model.table, model.before.table)))
+    found = dict.fromkeys(each for model in moving for each in (model.table, model.before.table))
+    return (each for each in found if each is not table)
 
 
 def administers(*tables: Table) -> Grant:

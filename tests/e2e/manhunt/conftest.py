@@ -8,12 +8,30 @@ import pytest
 
 from examples.manhunt import Service, manhunt
 from examples.manhunt.check import check
+from examples.manhunt.deployment import deployment
 from examples.manhunt.model import tasks
 from singletable import Database
 from singletable.streams import ChangeWorker
 from singletable.tasks import TaskWorker
 from tests.e2e.manhunt.support import Clock, Outbox, World, make_world
 from tests.support.engines import fresh
+from tests.support.roles import Program, held_to_roles
+
+OPERATOR = (
+    "actions.py",
+    "actions_incidents.py",
+    "audit.py",
+    "check.py",
+    "check_incidents.py",
+    "cli.py",
+    "picture.py",
+    "simulate.py",
+    "storm.py",
+    "tour.py",
+)
+ROLES = {**dict.fromkeys(OPERATOR, "Admin"), "escalation.py": "Worker", "worker.py": "Worker"}
+PROGRAM = Program("examples/manhunt", ROLES, "Web", function="Functions", holds_keys=False)
+held = held_to_roles(deployment, PROGRAM)
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from examples.manhunt.errors import BadLink, Invalid
 from examples.manhunt.links import Links
 from examples.manhunt.model import Kind, Search, Status
 from tests.e2e.manhunt.http import Client
-from tests.e2e.manhunt.judged import held as held
 from tests.e2e.manhunt.support import BASE, LINKS, SECRET, World
 
 NUMBER = "+15551234567"

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.e2e.manhunt.http import Client
-from tests.e2e.manhunt.judged import held as held
 from tests.e2e.manhunt.support import DOMAIN, OTHER, USUAL, World, contact_with
 
 

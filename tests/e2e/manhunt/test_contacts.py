@@ -11,7 +11,6 @@ from examples.manhunt.check import check
 from examples.manhunt.errors import Contended, Missing
 from examples.manhunt.model import Kind, Search
 from singletable import AlreadyExists, Database, TransactionCancelled
-from tests.e2e.manhunt.judged import held as held
 from tests.e2e.manhunt.support import DOMAIN, OTHER, USUAL, contact_with
 
 

@@ -9,7 +9,6 @@ import pytest
 from examples.manhunt.errors import AlreadyEnded, Invalid, Missing, NotNow
 from examples.manhunt.incident_changes import NOBODY
 from examples.manhunt.model import Delivery, IncidentStatus, Kind, Status, tasks
-from tests.e2e.manhunt.judged import held as held
 from tests.e2e.manhunt.oncall import (
     DAY,
     alarm,

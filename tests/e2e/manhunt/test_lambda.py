@@ -16,7 +16,6 @@ from singletable.operations import TableCall
 from singletable.operations.queue import ReceiveMessage
 from singletable.queues import Queue
 from singletable.streams import ChangeWorker
-from tests.e2e.manhunt.judged import held as held
 from tests.e2e.manhunt.oncall import alarm, at, incident_now, person, policy_of, searches_of
 from tests.e2e.manhunt.support import SECRET, USUAL, World
 from tests.support.emulators import aws_emulator

@@ -17,7 +17,6 @@ from singletable import Database, InvalidCursor
 from singletable.operations import BatchWriteItem
 from singletable.schema.catalogue import catalogue
 from singletable.schema.models import model_for
-from tests.e2e.manhunt.judged import held as held
 from tests.e2e.manhunt.support import DOMAIN, OTHER, USUAL, Clock, Outbox, World, contact_with, make_world
 from tests.support.engines import fresh
 

@@ -14,7 +14,6 @@ from examples.manhunt.errors import Contended, Invalid, Missing, Refused
 from examples.manhunt.model import Kind, Override, QuietHours, Rota, Status
 from examples.manhunt.rotas import KEPT, MAX_OVERRIDES
 from examples.manhunt.zones import on_call, on_call_between, quiet_until, turn_number, turn_start
-from tests.e2e.manhunt.judged import held as held
 from tests.e2e.manhunt.oncall import DAY, HOUR, person, rota_of
 from tests.e2e.manhunt.support import DOMAIN, OTHER, World, contact_with
 

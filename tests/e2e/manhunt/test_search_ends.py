@@ -9,7 +9,6 @@ import pytest
 
 from examples.manhunt.errors import AlreadyEnded, NoSuchAttempt
 from examples.manhunt.model import Delivery, Kind, Search, Status
-from tests.e2e.manhunt.judged import held as held
 from tests.e2e.manhunt.support import DOMAIN, USUAL, World
 
 
