@@ -10,6 +10,7 @@ import pytest
 
 from tests.e2e.cli.conftest import Folder
 from tests.e2e.cli.conftest import folder as folder
+from tests.e2e.cli.conftest import program as program
 from tests.e2e.cli.many_items import EVERY, begin_check, make_many, run_and_kill
 
 PARTITIONS, EACH = 10_000, 100

@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from singletable.local import ENGINE_VARIABLE, control, find_engine
+from tests.support.forked_program import ForkedProgram
 
 ROOT = Path(__file__).parents[3]
+DEFAULT_FILE = "data/singletable.db"
 SHOP = Path(__file__).parent / "shop"
 
 
@@ -33,9 +35,15 @@ class Folder:
 
     path: Path
     environ: dict[str, str]
+    program: ForkedProgram
 
     def run(self, *arguments: str, stdin: str = "", **environ: str) -> Ran:
-        """`singletable ...`"""
+        """`singletable ...`, in a process that has imported it already."""
+        ran = self.program.run(arguments, cwd=self.path, environ={**self.environ, **environ}, stdin=stdin)
+        return Ran(*ran)
+
+    def run_installed(self, *arguments: str, stdin: str = "", **environ: str) -> Ran:
+        """`singletable ...`, from the start of Python."""
         program = Path(sys.executable).with_name("singletable")
         return self._ran(str(program), *arguments, stdin=stdin, environ=environ)
 
@@ -59,19 +67,37 @@ class Folder:
         return Ran(ran.stdout, ran.stderr, ran.returncode)
 
 
+@pytest.fixture(scope="session")
+def program() -> Iterator[ForkedProgram]:
+    forked = ForkedProgram()
+    yield forked
+    forked.close()
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Folder]:
+def folder(tmp_path: Path, program: ForkedProgram) -> Iterator[Folder]:
     """Nothing but the declaration; an engine that a test leaves running is ended."""
     shutil.copytree(SHOP, tmp_path / "shop", ignore=shutil.ignore_patterns("__pycache__"))
     kept = {n: v for n, v in os.environ.items() if not n.startswith(("AWS_", "SINGLETABLE_"))}
     engine = {ENGINE_VARIABLE: str(find_engine(os.environ, ROOT))}
-    yield Folder(tmp_path, {**kept, **engine, "COLUMNS": "120"})
-    control.stop(tmp_path / "data" / "singletable.db")
+    yield Folder(tmp_path, {**kept, **engine, "COLUMNS": "120"}, program)
+    control.stop(tmp_path / DEFAULT_FILE)
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a data file of the sample, which no engine has open."""
+    place = tmp_path_factory.mktemp("sample")
+    shutil.copytree(SHOP, place / "shop", ignore=shutil.ignore_patterns("__pycache__"))
+    command = [sys.executable, "shop/sample.py", f"local:{DEFAULT_FILE}"]
+    path = os.pathsep.join((".", os.environ.get("PYTHONPATH", "")))
+    environ = {**os.environ, ENGINE_VARIABLE: str(find_engine(os.environ, ROOT)), "PYTHONPATH": path}
+    subprocess.run(command, cwd=place, env=environ, timeout=60, check=True)
+    return (place / DEFAULT_FILE).parent
 
 
 @pytest.fixture
-def shop(folder: Folder) -> Folder:
-    """The folder, with a sample in its default data file."""
-    ran = folder.python("shop/sample.py", "local:data/singletable.db")
-    assert ran.code == 0, ran.err
+def shop(folder: Folder, sample: Path) -> Folder:
+    """The folder, with the sample in its default data file."""
+    shutil.copytree(sample, folder.path / sample.name, ignore=shutil.ignore_patterns("*.lock"))
     return folder

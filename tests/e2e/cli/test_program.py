@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from singletable import __version__
@@ -9,7 +11,7 @@ from tests.e2e.cli.conftest import ROOT, Folder
 
 
 def test_version(folder: Folder) -> None:
-    assert folder.run("--version").out == f"singletable {__version__}\n"
+    assert folder.run_installed("--version").out == f"singletable {__version__}\n"
 
 
 def test_without_the_extra_it_says_what_to_install(folder: Folder) -> None:
@@ -21,14 +23,14 @@ def test_without_the_extra_it_says_what_to_install(folder: Folder) -> None:
 
 def test_the_option_before_the_command_the_option_after_it_and_the_environment(folder: Folder) -> None:
     module = ("table", "create", "shop.model")
-    assert folder.run("--db", "local:a.db", *module).out == "shop: created\n"
-    assert folder.run(*module, "--db", "local:b.db", SINGLETABLE_DB="local:c.db").out == "shop: created\n"
-    assert folder.run(*module, SINGLETABLE_DB="local:d.db").out == "shop: created\n"
+    assert folder.run_installed("--db", "local:a.db", *module).out == "shop: created\n"
+    assert folder.run_installed(*module, "--db", "local:b.db", SINGLETABLE_DB="local:c.db").out == "shop: created\n"
+    assert folder.run_installed(*module, SINGLETABLE_DB="local:d.db").out == "shop: created\n"
     assert sorted(path.name for path in folder.path.glob("*.db")) == ["a.db", "b.db", "d.db"]
 
 
 def test_an_error_of_the_library_is_one_message(folder: Folder) -> None:
-    ran = folder.run("table", "create", "shop.model", "--db", "nonsense")
+    ran = folder.run_installed("table", "create", "shop.model", "--db", "nonsense")
     assert ran.code == 1
     assert ran.err.startswith("Error: the target is none that is known.")
     assert ran.err.endswith("[mistake.request]\n")
@@ -50,18 +52,18 @@ def test_an_error_of_the_library_is_one_message(folder: Folder) -> None:
 def test_a_module_that_can_not_be_used(folder: Folder, module: str, said: str, code: int) -> None:
     (folder.path / "broken.py").write_text("1 / 0\n")
     (folder.path / "undeclared.py").write_text("from singletable import Table\napp = Table('x')\n")
-    ran = folder.run("patterns", module)
+    ran = folder.run_installed("patterns", module)
     assert (ran.code, said in ran.err) == (code, True), ran.err
 
 
 def test_the_demo_outside_a_checkout_says_how_to_run_it(folder: Folder) -> None:
-    ran = folder.run("demo")
+    ran = folder.run_installed("demo")
     assert ran.code == 1
     assert "Run `make demo` in a checkout" in ran.err
 
 
 def test_the_demo_shows_three_calls_of_each_application(folder: Folder) -> None:
-    ran = Folder(ROOT, folder.environ).run("demo")
+    ran = replace(folder, path=ROOT).run_installed("demo")
     assert ran.code == 0, ran.err
     shown, _, opened = ran.out.partition("To look at each in a browser:")
     for application in ("organisations", "goals", "projects", "manhunt"):
