@@ -90,6 +90,7 @@ from singletable.schema.migration_items import (
     erasures_of,
     fill_parts_of,
     record_of,
+    shared_rates_of,
 )
 from singletable.schema.models import Model, model_for, model_of
 from singletable.schema.patterns import Bound, BoundKey, Captured, Declared, Key, KeyOf, Query, after
@@ -240,6 +241,7 @@ __all__ = [
     "row_query",
     "scan_pages",
     "send_alone",
+    "shared_rates_of",
     "system_index",
     "system_key",
     "target_of",

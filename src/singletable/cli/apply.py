@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
-from singletable.cli.plan import plan_of, plan_options, prices_for, rate_of, show
+from singletable.cli.plan import plan_of, plan_options, prices_for, rate_of, share_rate_option, show
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.foundation import Table
@@ -22,6 +22,7 @@ from singletable.migrations import Doing, Migrations, Outcome, Plan
 @click.command()
 @click.argument("module", metavar="MODULE[:NAME]")
 @plan_options
+@share_rate_option
 @click.option("--by", default="", metavar="NAME", help="Who does it: stored with the model, and told to others.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @options_anywhere("json", "db")
@@ -81,7 +82,7 @@ def _applied(db: Database, table: Table, plan: Plan, by: str, options: dict[str,
             )
 
         return Migrations(db, table).apply(
-            plan, by=by, rate=rate_of(options), segments=options["segments"], progress=tell
+            plan, by=by, rate=rate_of(options, table), segments=options["segments"], progress=tell
         )
 
 

@@ -11,7 +11,7 @@ from rich.status import Status
 
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
-from singletable.cli.plan import rate_of
+from singletable.cli.plan import rate_of, share_rate_option
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.foundation import Table
@@ -28,6 +28,7 @@ from singletable.migrations.fill import MOST_SEGMENTS
 @click.option(
     "--segments", type=click.IntRange(1, MOST_SEGMENTS), help="Parts at once: 4, or 1 on the embedded engine."
 )
+@share_rate_option
 @click.option("--yes", is_flag=True, help="Write on AWS, or at any other address than this machine's.")
 @options_anywhere("json", "db")
 @click.pass_context
@@ -70,7 +71,7 @@ def _filled(db: Database, table: Table, options: dict[str, Any]) -> Filled:
             segments=options["segments"],
             dry_run=options["dry_run"],
             anew=options["anew"],
-            rate=rate_of(options),
+            rate=rate_of(options, table),
             progress=show,
         )
 

@@ -15,7 +15,7 @@ from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.flow import Rate
 from singletable.foundation import Table
-from singletable.migrations import Estimate, Migrations, Plan, Prices, prices_of, read_prices
+from singletable.migrations import Estimate, Migrations, Plan, Prices, SharedRate, prices_of, read_prices
 from singletable.migrations.fill import MOST_SEGMENTS
 from singletable.migrations.model_document import document_of
 
@@ -84,9 +84,21 @@ def plan_of(db: Database, table: Table, options: dict[str, Any], prices: Prices 
     )
 
 
-def rate_of(options: dict[str, Any]) -> Rate | None:
+def rate_of(options: dict[str, Any], table: Table | None = None) -> Rate | None:
+    """The rate that the options ask for; with a table, one that processes share where they say so."""
     bounds = {"write_units": options["rate"], "read_units": options["read_rate"]}
-    return Rate(**bounds) if any(bounds.values()) else None
+    name = options.get("share_rate")
+    if not any(bounds.values()):
+        if name:
+            raise click.UsageError("--share-rate names a rate that processes share. Say --rate or --read-rate too.")
+        return None
+    return SharedRate(table, name, **bounds) if name and table is not None else Rate(**bounds)
+
+
+def share_rate_option(function: Any) -> Any:
+    """For commands that several processes may run at once."""
+    said = "Share the rate, through the table, with processes that give the same name."
+    return click.option("--share-rate", metavar="NAME", help=said)(function)
 
 
 def as_facts(plan: Plan) -> dict[str, Any]:

@@ -31,6 +31,9 @@ _SHORTEST_WAIT_SECONDS: Final = 0.001
 _LEARNED: Final = 0.3
 """The weight of the newest answer in what a kind of request is expected to take."""
 _FIRST_GUESS: Final = {"Scan": 128.0, "Query": 16.0, "BatchGetItem": 50.0, "BatchWriteItem": 25.0}
+_LONGEST_SLEEP_SECONDS: Final = 1.0
+"""Then it is looked again: the part of a shared rate may have become larger, and is lost where nobody renews it."""
+_LEAST_PART: Final = 0.001
 _SLOWEST: Final = 1 / 64
 _RECOVERY: Final = 0.1
 """How much of the bound comes back each second after the service throttled."""
@@ -75,6 +78,11 @@ class Rate:
         self._expected: dict[str, Consumed] = {}
         self._guard = ForkSafeLock()
         self._share, self._slowed_at = 1.0, 0.0
+        self.part = 1.0
+        """Of the bound, what this process may take."""
+
+    async def renew(self, port: Port) -> None:
+        """Before a request: what a rate that processes share does to have its part."""
 
     def __repr__(self) -> str:
         return f"Rate(read_units={self.read_units}, write_units={self.write_units})"
@@ -104,14 +112,14 @@ class Rate:
     def slow_down(self, now: float) -> None:
         """The service throttled: half of the rate, which comes back by a tenth of the bound each second."""
         with self._guard.lock:
-            share = self._share_at(now)
+            share = self._share_at(now) / max(self.part, _LEAST_PART)
             self._share, self._slowed_at = max(_SLOWEST, share / 2), now
 
     def width(self, operation: str) -> int:
         """How many requests of a kind may go out together."""
         expected = self._expected.get(operation) or _first_guess(operation)
         widths = [
-            bucket.per_second * _WAVE_SECONDS / units
+            bucket.per_second * self.part * _WAVE_SECONDS / units
             for bucket, units in ((self._read, expected.read_units), (self._write, expected.write_units))
             if bucket is not None and units > 0
         ]
@@ -119,7 +127,7 @@ class Rate:
 
     def _share_at(self, now: float) -> float:
         """The part of the bound that is used: less than all for a while after the service throttled."""
-        return min(1.0, self._share + max(0.0, now - self._slowed_at) * _RECOVERY)
+        return max(self.part, _LEAST_PART) * min(1.0, self._share + max(0.0, now - self._slowed_at) * _RECOVERY)
 
     def _take(self, read_units: float, write_units: float) -> None:
         if self._read is not None:
@@ -179,10 +187,11 @@ class RatedPort(WrappedPort):
     async def _counted(self, operation: Operation[T]) -> Operation[T]:
         name = type(operation).__name__
         while True:
+            await self._rate.renew(self._port)
             wait, advanced = self._rate.advance(name, self.monotonic())
             if wait <= 0:
                 break
-            await self.sleep(wait)
+            await self.sleep(min(wait, _LONGEST_SLEEP_SECONDS))
         counted: Operation[T] = _Counted(operation, self._rate, name, advanced)  # type: ignore[assignment]
         return counted
 

@@ -20,6 +20,7 @@ from singletable.migrations.fill import Filled
 from singletable.migrations.migrations import Migrations
 from singletable.migrations.prices import Prices, prices_of, read_prices
 from singletable.migrations.refusals import ApplyRefused, PlanRefused
+from singletable.migrations.shared_rate import SharedRate
 from singletable.migrations.steps import Doing, Done, Estimate, Outcome, Plan, Step
 from singletable.tables.backups import Backup, Recovery
 
@@ -44,6 +45,7 @@ __all__ = [
     "Prices",
     "Recovery",
     "Repaired",
+    "SharedRate",
     "Step",
     "prices_of",
     "read_prices",

@@ -1,10 +1,11 @@
 """What the tools that change a table keep in it: the model that it was last brought to, who changes it now, and how
-far each part of a fill has come; and the records of erasures.
+far each part of a fill has come; the records of erasures; and who shares a rate.
 
     pk  _migration      sk  apply#model                     _type "_model"
                             apply#lease                     _type "_apply"
                             fill#<declaration>#<segment>    _type "_migration"
                             erasure#<random id>             _type "_erasure"
+                            rate#<name>                     _type "_rate"
 
 No query of another class returns one: no other class may have such a key or type.
 """
@@ -22,7 +23,7 @@ from singletable.schema.capture import ANY
 from singletable.schema.entities import Entity, Special, field
 from singletable.schema.models import Model, model_of
 from singletable.schema.system_items import KeyParts, system_key
-from singletable.schema.table import APPLY_TYPE, ERASURE_TYPE, MIGRATION_TYPE, RECORD_TYPE, Table
+from singletable.schema.table import APPLY_TYPE, ERASURE_TYPE, MIGRATION_TYPE, RATE_TYPE, RECORD_TYPE, Table
 
 _NONE: Mapping[str, int] = {}
 
@@ -144,6 +145,30 @@ def erasures_of(table: Table) -> type[Any]:
     return TableErasure
 
 
+class SharedBudget(Entity):
+    """Who shares a rate. Each process has an attribute `m_<random id>` besides, a number that it raises."""
+
+    name: str
+
+    @classmethod
+    def __special__(cls, table: Table, type: str) -> Special:
+        return Special(is_admitted=False)
+
+
+@cache
+def shared_rates_of(table: Table) -> type[Any]:
+    """The entity of the rates that processes share."""
+
+    class TableSharedBudget(SharedBudget, table=table, type=RATE_TYPE):
+        @system_key(table)
+        @staticmethod
+        def by_name(name: str = ANY) -> KeyParts:
+            """Who shares a rate."""
+            return (MIGRATION_TYPE,), ("rate", f"{name}")
+
+    return TableSharedBudget
+
+
 @cache
 def record_of(table: Table) -> type[Any]:
     """The entity of a table's record of its model."""
@@ -179,7 +204,7 @@ def migration_models(table: Table) -> Mapping[str, Model[Any]]:
 
 
 def _kinds(table: Table) -> tuple[type[Any], ...]:
-    return fill_parts_of(table), record_of(table), apply_lease_of(table), erasures_of(table)
+    return fill_parts_of(table), record_of(table), apply_lease_of(table), erasures_of(table), shared_rates_of(table)
 
 
 @cache

@@ -23,9 +23,10 @@ GUARD_TYPE = "_unique"
 """The type of the items that reserve unique values, the first part of their key, and their whole sort key."""
 MIGRATION_TYPE = "_migration"
 """The type of the parts of a fill, and the whole partition key of all that migrations keep."""
-RECORD_TYPE, APPLY_TYPE, ERASURE_TYPE = "_model", "_apply", "_erasure"
-"""The types of the record of a table's model, of the lease of its applies, and of the records of erasures."""
-MIGRATION_TYPES = frozenset({MIGRATION_TYPE, RECORD_TYPE, APPLY_TYPE, ERASURE_TYPE})
+RECORD_TYPE, APPLY_TYPE, ERASURE_TYPE, RATE_TYPE = "_model", "_apply", "_erasure", "_rate"
+"""The types of the record of a table's model, of the lease of its applies, of the records of erasures, and of the rates
+that processes share."""
+MIGRATION_TYPES = frozenset({MIGRATION_TYPE, RECORD_TYPE, APPLY_TYPE, ERASURE_TYPE, RATE_TYPE})
 OWNER, OWNER_SORT = "owner", "owner_sort"
 """Where such an item has the key of the item that holds the value."""
 _GUARD_SORT = Template((Part(GUARD_TYPE),))
@@ -193,13 +194,15 @@ class Table:
         rest = Part("", Slot("rest", str, rest=True))
         guards = Template((Part(GUARD_TYPE), rest), self.separator), _GUARD_SORT
         migrations = Template((Part(MIGRATION_TYPE),))
-        fills, applies, erasures = (Template((Part(of), rest), self.separator) for of in ("fill", "apply", "erasure"))
+        words = "fill", "apply", "erasure", "rate"
+        fills, applies, erasures, rates = (Template((Part(word), rest), self.separator) for word in words)
         for type_name, keys, what in (
             (GUARD_TYPE, guards, "a guard of unique values"),
             (MIGRATION_TYPE, (migrations, fills), "what migrations keep"),
             (RECORD_TYPE, (migrations, applies), "what migrations keep"),
             (APPLY_TYPE, (migrations, applies), "what migrations keep"),
             (ERASURE_TYPE, (migrations, erasures), "what erasures keep"),
+            (RATE_TYPE, (migrations, rates), "what migrations keep"),
         ):
             if model.type == type_name or any(all(map(could_meet, form.templates, keys)) for form in _forms(model)):
                 raise DeclarationError(
