@@ -46,9 +46,12 @@ def child(work: Callable[..., Any], *arguments: str) -> Iterator[subprocess.Pope
             process.kill()
 
 
-def start_child(work: Callable[..., Any], *arguments: str) -> subprocess.Popen[bytes]:
+def start_child(
+    work: Callable[..., Any], *arguments: str, dies_at: str | None = None, takes_input: bool = False
+) -> subprocess.Popen[bytes]:
     """A process that runs a function; the caller ends it. What it prints is to be read."""
-    return subprocess.Popen(_command(work, arguments), env=_environ(None), stdout=subprocess.PIPE)
+    given = subprocess.PIPE if takes_input else None
+    return subprocess.Popen(_command(work, arguments), env=_environ(dies_at), stdin=given, stdout=subprocess.PIPE)
 
 
 @contextmanager
