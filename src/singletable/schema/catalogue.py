@@ -168,7 +168,7 @@ def _type_name(slot: Slot) -> str:
 
 def _requests(may_be_open: bool, was: Captured | None) -> str:
     if was is not None:
-        one = f"1 request, 2 of what lies under {was.name}"
+        one = f"1 request, 2 of what lies under {was.declared}"
         return f"{one}; left open, 2 a page" if may_be_open else one
     return "1 request; left open, 1 a page" if may_be_open else "1 request"
 

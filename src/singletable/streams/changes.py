@@ -190,7 +190,7 @@ def _check_key(table: Table, handler: Handler) -> None:
     model = table.model_of_type(handler.type)
     if model is not None and model.key.was is not None and handler.what != "modified":
         raise DeclarationError(
-            f"{model.key.shown} has was={model.key.was.name}, and an item that moves would be told as {handler.what}",
+            f"{model.key.shown_with_was}: an item that moves would be told as {handler.what}",
             table=table.name,
             hint="Handle `modified` alone until all items have moved, or declare was= in a program without handlers.",
         )
