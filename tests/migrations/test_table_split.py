@@ -11,7 +11,7 @@ import pytest
 
 from singletable import AlreadyExists, Database, Entity, Key, NotFound, Table, at_least, attr, connect
 from singletable.errors import DeclarationError, NotUnique, SingletableError
-from singletable.migrations import Migrations
+from singletable.migrations import ApplyRefused, Migrations
 from tests.migrations.splitting import (
     Card,
     Customer,
@@ -20,6 +20,7 @@ from tests.migrations.splitting import (
     OldOrder,
     Order,
     as_new,
+    order_of_customer,
     orders,
     shop,
     together,
@@ -186,6 +187,40 @@ def test_an_apply_moves_the_rest_and_says_so(db: Database) -> None:
         "Order.of_customer(was=together.key(order_of_customer))",
         "Card.of_tenant(was=together.key(card_by_id))",
     )
+
+
+def test_an_apply_without_the_new_table_is_refused(db: Database) -> None:
+    db.create(old_order(1))
+    with connect(db.target.endpoint.url) as other:  # which makes no tables by itself
+        with pytest.raises(ApplyRefused) as refused:
+            Migrations(other, shop).apply()
+        assert refused.value.reason == "missing table"
+        Migrations(other, orders).apply()
+        assert [done.step.name for done in Migrations(other, shop).apply().done] == ["fill together", "record together"]
+    assert db.check(shop) == db.check(orders) == []
+
+
+def test_a_table_of_nothing_else_is_still_its_own(db: Database) -> None:
+    """The record has only types that leave: it is not somebody else's table."""
+    db.create(old_order(1))
+    alone = Table("together", indexes=["gsi1"], ttl_attribute="ends")
+    moving_in = Table("apart", ttl_attribute="ends")
+
+    class Alone(Entity, table=moving_in, type="order"):
+        customer: str
+        number: int
+        state: str = "open"
+        total: int = 0
+
+        @moving_in.key(was=alone.key(order_of_customer))
+        @staticmethod
+        def of_customer(customer: str, number: int) -> Key:
+            return f"customer#{customer}", f"order#{number}"
+
+    Migrations(db, together).apply()
+    Migrations(db, moving_in).apply()
+    Migrations(db, alone).apply()
+    assert [order.number for order in db.scan(Alone)] == [1]
 
 
 def test_twice_the_same_is_one_and_what_differs_is_told(db: Database) -> None:

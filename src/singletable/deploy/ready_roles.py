@@ -38,7 +38,7 @@ def migrates(*tables: Table) -> Grant:
         for table in tables:
             yield from anywhere(table, (*_READS, *_DESCRIBES, *_SINGLE_ITEMS, *_SETTINGS))
             for changed in _tables_of_moves(table):
-                yield from anywhere(changed, (*_READS, *_SINGLE_ITEMS))
+                yield from anywhere(changed, (*_READS, *_DESCRIBES, *_SINGLE_ITEMS))
             own = held_at(model_of(fill_parts_of(table)).key.templates[0], {})
             yield Access(table_resource(table), frozenset({"BatchWriteItem"}), (own,))
 
