@@ -38,7 +38,7 @@ class Goal(Node, table=records, type="GOAL"):
 
 
 class User(Node, table=records, type="USER"):
-    name: str
+    name: str = field(personal=True)
 
 
 class Team(Node, table=records, type="TEAM"):
@@ -260,10 +260,10 @@ class Entry(Entity, table=records, type="ENTRY"):
     id: str
     """Begins with the time, so that they sort by it."""
     kind: EntryKind
-    by: str
+    by: str = field(mentions=User.id)
     """The id of the user who wrote it."""
     at: datetime
-    text: str
+    text: str = field(personal=True)
     progress: int | None = None
     """What a check-in set."""
     before: int | None = None

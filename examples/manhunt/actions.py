@@ -9,6 +9,7 @@ from functools import update_wrapper
 from typing import Any
 
 import click
+import msgspec
 
 from examples.manhunt.base import WEEK_SECONDS
 from examples.manhunt.errors import Invalid
@@ -134,6 +135,17 @@ def quiet(op: Operator, contact_id: str, hours: tuple[str, ...], zone: str) -> N
 def delete_contact(op: Operator, contact_id: str) -> None:
     """With its methods; searches that are open go on."""
     op.service.delete_contact(op.domain, contact_id)
+
+
+@contact.command("erase")
+@click.argument("contact_id")
+@click.option("--yes", is_flag=True, help="Don't ask.")
+@pass_opened
+def erase_contact(op: Operator, contact_id: str, yes: bool) -> None:
+    """With all searches for them, for good; prints the receipt, which doesn't name them."""
+    if not yes:
+        click.confirm("Delete the contact and every search for them?", abort=True, err=True)
+    print_json(msgspec.to_builtins(op.service.erase_contact(op.domain, contact_id, by="operator")))
 
 
 # --- methods ----------------------------------------------------------------------------------------------------------

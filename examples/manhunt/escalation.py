@@ -52,6 +52,9 @@ WAKE_TRIES = 1000
 IS_ACTIVE = attr(Search.status) == Status.ACTIVE
 IN_DOUBT = attr(SearchAttempt.in_doubt) == True  # noqa: E712 an expression, not a comparison
 
+OF_SEARCH = {"search_id": Search.search_id}
+"""Whose its tasks are: an erasure of the contact deletes them with the search."""
+
 
 class Escalation:
     """The handlers of a worker. `worker` names it in the attempts that it makes."""
@@ -62,9 +65,13 @@ class Escalation:
         self.changes = Changes(manhunt, name="escalation")
         self.changes.on(Search).inserted(lambda change: self.begin(change.new))
         self.changes.on_gap(self.begin_all)
-        self.wake = tasks.task(name="wake", tries=WAKE_TRIES, backoff=Backoff(longest_seconds=30.0))(self._wake)
+        self.wake = tasks.task(
+            name="wake", tries=WAKE_TRIES, backoff=Backoff(longest_seconds=30.0), belongs_to=OF_SEARCH
+        )(self._wake)
         self.of_incidents = service.task_functions()
-        self.send = tasks.task(name="send", tries=MESSAGE_RUNS, backoff=MESSAGE_BACKOFF)(self._send)
+        self.send = tasks.task(name="send", tries=MESSAGE_RUNS, backoff=MESSAGE_BACKOFF, belongs_to=OF_SEARCH)(
+            self._send
+        )
 
     def begin_all(self, gap: Gap) -> None:
         """Changes were lost: look for every search that waits for its beginning. It reads the whole table."""

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 from examples.manhunt.answers import Answers
 from examples.manhunt.contacts import Contacts
+from examples.manhunt.erasure import Erasures
 from examples.manhunt.queries import Queries
 from examples.manhunt.rotas import Rotas
 from examples.manhunt.searches import Searches
 
 
 @dataclass(frozen=True)
-class Service(Queries, Contacts, Searches, Answers, Rotas):
+class Service(Queries, Contacts, Searches, Answers, Rotas, Erasures):
     """All of them over one database."""

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import click
+import msgspec
 
 from examples.organisations.groups import Group
 from examples.organisations.output import (
@@ -117,6 +118,22 @@ def get_user(app: Service, email: str) -> None:
     names = "first_name", "last_name", "phone"
     shown = {"email": found.shown_as or found.email, **{name: getattr(found, name) for name in names}}
     print_json({**shown, "created_at": found.created_at.isoformat(), "cost": vars(took.cost)})
+
+
+@click.command("erase-user")
+@click.argument("email")
+@click.option("--dry-run", is_flag=True, help="Say what would be deleted.")
+@click.option("--yes", is_flag=True, help="Don't ask.")
+@pass_opened
+def erase_user(app: Service, email: str, dry_run: bool, yes: bool) -> None:
+    """Delete all of a user, for good; prints the receipt, which doesn't name them. Let `work --once` end before."""
+    if dry_run or not yes:
+        found = app.plan_erasure(email)
+        print_json({"deleted": found.deleted, "cleared": found.cleared})
+    if not dry_run:
+        if not yes:
+            click.confirm("Delete this for good?", abort=True, err=True)
+        print_json(msgspec.to_builtins(app.erase_user(email, by="operator")))
 
 
 # --- permissions ------------------------------------------------------------------------------------------------------
@@ -299,6 +316,7 @@ def message(app: Service, /, organisation_id: str, text: str | None, **groups: A
 actions: tuple[click.Command, ...] = (
     register,
     get_user,
+    erase_user,
     may,
     who_may,
     reach,

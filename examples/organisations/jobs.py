@@ -8,13 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from examples.organisations.copies import refresh_names
 from examples.organisations.deletion import finish_deletion
 from examples.organisations.groups import parse
 from examples.organisations.mail import Post, send_invitation, send_message
-from examples.organisations.model import GroupMember, Job, OrganisationMember, UserOrganisation, tasks
+from examples.organisations.model import (
+    GroupMember,
+    Job,
+    Organisation,
+    OrganisationMember,
+    User,
+    UserOrganisation,
+    tasks,
+)
 from singletable import Database, TransactionCancelled, after, attr
 from singletable.tasks import Backoff
 
@@ -34,14 +42,16 @@ class Later:
         self, db: Database | None = None, post: Post | None = None, now: Callable[[], datetime] | None = None
     ) -> None:
         self._db, self._post, self._now = db, post, now
-        self.invitation_mail = tasks.task(name="invitation-mail", tries=MAIL_TRIES, backoff=MAIL_BACKOFF)(
-            self._invitation_mail
-        )
-        self.message_mail = tasks.task(name="message-mail", tries=MAIL_TRIES, backoff=MAIL_BACKOFF)(self._message_mail)
+        mail: dict[str, Any] = {"tries": MAIL_TRIES, "backoff": MAIL_BACKOFF}
+        whose = {"email": User.email, "organisation_id": Organisation.organisation_id}
+        self.invitation_mail = tasks.task(name="invitation-mail", **mail, belongs_to=whose)(self._invitation_mail)
+        whose = {"email": User.email, "job_id": Job.job_id}
+        self.message_mail = tasks.task(name="message-mail", **mail, belongs_to=whose)(self._message_mail)
         work = Backoff(longest_seconds=60.0)
-        self.message = tasks.task(name="message", tries=WORK_TRIES, backoff=work)(self._message)
-        self.rename = tasks.task(name="rename", tries=WORK_TRIES, backoff=work)(self._rename)
-        self.delete = tasks.task(name="delete", tries=WORK_TRIES, backoff=work)(self._delete)
+        of_job: dict[str, Any] = {"tries": WORK_TRIES, "backoff": work, "belongs_to": {"job_id": Job.job_id}}
+        self.message = tasks.task(name="message", **of_job)(self._message)
+        self.rename = tasks.task(name="rename", **of_job)(self._rename)
+        self.delete = tasks.task(name="delete", **of_job)(self._delete)
 
     def _invitation_mail(self, organisation_id: str, email: str, invited_at: datetime) -> None:
         send_invitation(self.db, self.post, self.time(), organisation_id, email, invited_at)

@@ -36,13 +36,13 @@ class Departure:
 class User(Entity, table=organisations, type="user"):
     """Somebody who has registered."""
 
-    email: str
+    email: str = field(personal=True)
     """The address or login in lower case: one person, whatever the case."""
-    first_name: str = field(default="", name="firstName")
-    last_name: str = field(default="", name="lastName")
-    phone: str = ""
+    first_name: str = field(default="", personal=True, name="firstName")
+    last_name: str = field(default="", personal=True, name="lastName")
+    phone: str = field(default="", personal=True)
     created_at: datetime = field(name="createdAt")
-    shown_as: str | None = field(default=None, name="shownAs")
+    shown_as: str | None = field(default=None, personal=True, name="shownAs")
     """The address as its owner writes it, where that is not lower case."""
     copies: int = 0
     """Raised by each write that copies these details: a change of them knows whether it has seen every copy."""
@@ -57,9 +57,9 @@ class User(Entity, table=organisations, type="user"):
 class Organisation(Entity, table=organisations, type="organisation"):
     organisation_id: str = field(name="organisationId")
     organisation_name: str = field(name="organisationName")
-    owners: set[str] = field(default_factory=set[str])
+    owners: set[str] = field(default_factory=set[str], mentions=User.email)
     """The members in the group `owner`, changed with their records in one transaction: it can't be emptied."""
-    admins: set[str] = field(default_factory=set[str])
+    admins: set[str] = field(default_factory=set[str], mentions=User.email)
     """The members in the group `admin`, changed in the same way."""
     copies: int = 0
     """As User.copies, for the name."""
@@ -67,9 +67,9 @@ class Organisation(Entity, table=organisations, type="organisation"):
     """How often it was written: which name a copy has, where changes bring it."""
     deleted_at: datetime | None = field(default=None, name="deletedAt")
     """Set while the organisation is being deleted: from then on it is hidden, and nothing of it changes any more."""
-    changed_by: str | None = field(default=None, name="changedBy")
+    changed_by: str | None = field(default=None, mentions=User.email, name="changedBy")
     """Whoever changed the record last; nobody is the operator, here and in the other records."""
-    departure: Departure | None = None
+    departure: Departure | None = field(default=None, mentions=User.email)
 
     @organisations.key
     @staticmethod
@@ -81,11 +81,11 @@ class Organisation(Entity, table=organisations, type="organisation"):
 class UserOrganisation(Entity, table=organisations, type="userOrganisation"):
     """The user's side of a membership, or of an invitation: that is one nobody has accepted yet."""
 
-    email: str
-    organisation_id: str = field(name="organisationId")
+    email: str = field(belongs_to=User.email)
+    organisation_id: str = field(belongs_to=Organisation.organisation_id, name="organisationId")
     organisation_name: str = copy_of(Organisation.organisation_name, name="organisationName")
     invited_at: datetime = field(name="invitedAt")
-    invited_by: str | None = field(default=None, name="invitedBy")
+    invited_by: str | None = field(default=None, mentions=User.email, name="invitedBy")
     accepted_at: datetime | None = field(default=None, name="acceptedAt")
     open_since: datetime | None = field(default=None, name="openSince")
     """invited_at, while the invitation is open: the index lists no others."""
@@ -109,18 +109,18 @@ class OrganisationMember(Entity, table=organisations, type="organisationMember")
     """The organisation's side of a membership or invitation, with a copy of the user's details."""
 
     organisation_id: str = field(name="organisationId")
-    email: str
-    first_name: str = field(default="", name="firstName")
-    last_name: str = field(default="", name="lastName")
-    phone: str = ""
+    email: str = field(belongs_to=User.email)
+    first_name: str = field(default="", personal=True, name="firstName")
+    last_name: str = field(default="", personal=True, name="lastName")
+    phone: str = field(default="", personal=True)
     created_at: datetime | None = field(default=None, name="createdAt")
-    shown_as: str | None = field(default=None, name="shownAs")
+    shown_as: str | None = field(default=None, personal=True, name="shownAs")
     groups: set[str] = field(default_factory=set[str])
     """The texts of `groups.Group`; none before the invitation is accepted."""
     waiting: set[str] = field(default_factory=set[str])
     """The groups an invitation offers: they become `groups` when it is accepted, and mean nothing until then."""
     accepted_at: datetime | None = field(default=None, name="acceptedAt")
-    changed_by: str | None = field(default=None, name="changedBy")
+    changed_by: str | None = field(default=None, mentions=User.email, name="changedBy")
     """Whoever last changed groups or offers."""
 
     @organisations.key
@@ -142,13 +142,13 @@ class GroupMember(Entity, table=organisations, type="groupMember"):
     Its key is the index by which a group finds its members, and it says who gave the group and when.
     """
 
-    organisation_id: str = field(name="organisationId")
+    organisation_id: str = field(belongs_to=Organisation.organisation_id, name="organisationId")
     scope: str
     """`Group.scope`: the organisation itself, or one of its services."""
     group: str
     """`Group.key`: the name, without slashes."""
-    email: str
-    given_by: str | None = field(default=None, name="givenBy")
+    email: str = field(belongs_to=User.email)
+    given_by: str | None = field(default=None, mentions=User.email, name="givenBy")
     given_at: datetime = field(name="givenAt")
 
     @organisations.key
@@ -164,7 +164,7 @@ class OrganisationService(Entity, table=organisations, type="organisationService
     service_name: str = field(name="serviceName")
     deleted_at: datetime | None = field(default=None, name="deletedAt")
     """Set while the service is being deleted: from then on nobody sees it or gets into its groups."""
-    changed_by: str | None = field(default=None, name="changedBy")
+    changed_by: str | None = field(default=None, mentions=User.email, name="changedBy")
 
     @organisations.key
     @staticmethod
@@ -183,10 +183,10 @@ class Job(Entity, table=organisations, type="job"):
     """Work on many records, done by tasks: how far it is, and where it goes on after a crash."""
 
     job_id: str = field(name="jobId")
-    organisation_id: str = field(name="organisationId")
+    organisation_id: str = field(belongs_to=Organisation.organisation_id, name="organisationId")
     kind: JobKind
     started_at: datetime = field(name="startedAt")
-    started_by: str | None = field(default=None, name="startedBy")
+    started_by: str | None = field(default=None, mentions=User.email, name="startedBy")
     total: int | None = None
     """How many records or people there are; none until that is known."""
     listed: int = 0
@@ -194,7 +194,7 @@ class Job(Entity, table=organisations, type="job"):
     done: int = 0
     refused: int = 0
     """Of a message: mails refused for good, and people who left the group before theirs went out."""
-    position: str = ""
+    position: str = field(default="", personal=True)
     """The last address of which everything is done."""
     ended_at: datetime | None = field(default=None, name="endedAt")
     text: str = ""
@@ -216,13 +216,13 @@ class Job(Entity, table=organisations, type="job"):
 class TrailEntry(Entity, table=organisations, type="trailEntry"):
     """What happened in an organisation, written by the table's stream."""
 
-    organisation_id: str = field(name="organisationId")
+    organisation_id: str = field(belongs_to=Organisation.organisation_id, name="organisationId")
     at: datetime
     sequence: str
     """The change's place in the stream: an entry that is written again is the same one."""
     what: str
-    by: str | None = None
-    whom: str | None = None
+    by: str | None = field(default=None, mentions=User.email)
+    whom: str | None = field(default=None, mentions=User.email)
     service: str | None = None
     given: set[str] = field(default_factory=set[str])
     taken: set[str] = field(default_factory=set[str])

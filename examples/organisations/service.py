@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from examples.organisations.base import random_id, utc_now
+from examples.organisations.erasure import Erasures
 from examples.organisations.invitations import Invitations
 from examples.organisations.lifecycle import Organisations
 from examples.organisations.messages import Messages
@@ -21,5 +22,5 @@ __all__ = ["Service", "random_id", "utc_now"]
 
 
 @dataclass(frozen=True)
-class Service(Users, Organisations, Services, Invitations, Permissions, Messages):
+class Service(Users, Organisations, Services, Invitations, Permissions, Messages, Erasures):
     """The actions over a database. `Invitations` holds those on members, too."""

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import Enum
 
 from examples.manhunt.records.table import manhunt
-from singletable import ANY, Collection, Entity, Key, collect
+from singletable import ANY, Collection, Entity, Key, collect, field
 
 
 class Kind(Enum):
@@ -36,7 +36,7 @@ class Contact(Entity, table=manhunt, type="contact"):
 
     contact_id: str
     domain_id: str
-    name: str
+    name: str = field(personal=True)
     created_at: datetime
     edits: int = 0
     """Raised by each change of the methods: a search that is being opened knows whether its plan is still theirs."""
@@ -62,7 +62,7 @@ class ContactMethod(Entity, table=manhunt, type="contactMethod"):
     contact_id: str
     method_id: str
     kind: Kind
-    destination: str
+    destination: str = field(personal=True)
     order: int
     """Methods are tried from the lowest; of equals, by id."""
     wait_seconds: int = 0

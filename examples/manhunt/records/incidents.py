@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
+from examples.manhunt.records.contacts import Contact
 from examples.manhunt.records.table import manhunt
 from singletable import ANY, Collection, Entity, Key, collect, field
 
@@ -124,7 +125,7 @@ class Incident(Entity, table=manhunt, type="incident"):
     escalates_at: datetime | None = None
     """When the next stage begins; none while nobody is looked for."""
     snoozed_until: datetime | None = None
-    held_by: str = ""
+    held_by: str = field(default="", personal=True)
     """Who acknowledged or snoozed it, or ended it."""
     hunt_ended_at: datetime | None = None
     """When the last hunt ended; none while one goes on."""
@@ -179,8 +180,8 @@ class IncidentSearch(Entity, table=manhunt, type="incidentSearch"):
 
     incident_id: str
     search_id: str
-    contact_id: str
-    contact_name: str
+    contact_id: str = field(belongs_to=Contact.contact_id)
+    contact_name: str = field(personal=True)
     hunt: int
     lap: int
     stage: int
@@ -204,7 +205,7 @@ class IncidentPerson(Entity, table=manhunt, type="incidentPerson"):
     """Somebody who is attached to an incident: they answered, took it over or ended it."""
 
     incident_id: str
-    name: str
+    name: str = field(personal=True)
     did: str
     """The last thing they did."""
     since: datetime
@@ -238,8 +239,8 @@ class Reaction(Entity, table=manhunt, type="reaction"):
     number: int
     at: datetime
     kind: ReactionKind
-    by: str
-    said: str = ""
+    by: str = field(personal=True)
+    said: str = field(default="", personal=True)
     hunt: int = 0
     stage: int = 0
 

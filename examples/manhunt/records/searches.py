@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
-from examples.manhunt.records.contacts import Kind, QuietHours
+from examples.manhunt.records.contacts import Contact, Kind, QuietHours
 from examples.manhunt.records.table import manhunt
 from singletable import ANY, Collection, Entity, Key, collect, field
 
@@ -59,14 +59,14 @@ class Search(Entity, table=manhunt, type="search"):
 
     search_id: str
     domain_id: str
-    contact_id: str
-    contact_name: str
+    contact_id: str = field(belongs_to=Contact.contact_id)
+    contact_name: str = field(personal=True)
     started_at: datetime
     status: Status = Status.ACTIVE
     message: str
     """A template: `$name` stands for what the metadata say."""
     metadata: dict[str, str] = field(default_factory=dict[str, str])
-    plan: list[Planned]
+    plan: list[Planned] = field(personal=True)
     answer_seconds: int
     """After the last method: the time that is left for an answer."""
     quiet: QuietHours | None = None
@@ -83,7 +83,7 @@ class Search(Entity, table=manhunt, type="search"):
     ended_at: datetime | None = None
     ended_step: int | None = None
     """`step` as whoever ended the search knew it: no attempt of a later one is there."""
-    resolution: Resolution | None = None
+    resolution: Resolution | None = field(default=None, personal=True)
 
     @manhunt.key
     @staticmethod
@@ -107,10 +107,10 @@ class Search(Entity, table=manhunt, type="search"):
 class SearchAttempt(Entity, table=manhunt, type="searchAttempt"):
     """One method of the plan, tried."""
 
-    search_id: str
+    search_id: str = field(belongs_to=Search.search_id)
     step: int
     """Its place in the plan, from 0."""
-    method: Planned
+    method: Planned = field(personal=True)
     due_at: datetime
     attempted_at: datetime
     """When a worker took the step, by its own clock: never before `due_at`."""
@@ -127,7 +127,7 @@ class SearchAttempt(Entity, table=manhunt, type="searchAttempt"):
     in_doubt: bool = False
     """One of the tries may have sent it: its worker ended before it could say so, or the provider did not answer."""
     answered_at: datetime | None = None
-    answer: str = ""
+    answer: str = field(default="", personal=True)
     """By what means, and what was said."""
 
     @manhunt.key
@@ -140,8 +140,8 @@ class SearchAttempt(Entity, table=manhunt, type="searchAttempt"):
 class Conversation(Entity, table=manhunt, type="conversation"):
     """The last attempt whose text went to a number: what a reply from there answers."""
 
-    number: str
-    search_id: str
+    number: str = field(personal=True)
+    search_id: str = field(belongs_to=Search.search_id)
     step: int
 
     @manhunt.key

@@ -23,6 +23,7 @@ OPERATOR = (
     "audit.py",
     "check.py",
     "check_incidents.py",
+    "erasure.py",
     "cli.py",
     "picture.py",
     "simulate.py",

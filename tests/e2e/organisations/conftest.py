@@ -16,7 +16,7 @@ from tests.e2e.organisations.support import INVITED, MEMBER, OWNER, STRANGER
 from tests.support.engines import fresh
 from tests.support.roles import Program, held_to_roles
 
-OPERATOR = ("actions.py", "cli.py", "check.py", "import_github.py", "tour.py", "walkthrough.py")
+OPERATOR = ("actions.py", "cli.py", "check.py", "erasure.py", "import_github.py", "tour.py", "walkthrough.py")
 TASKS = ("jobs.py", "deletion.py", "trail.py")  # where a test calls what only a worker does
 ROLES = {**dict.fromkeys(OPERATOR, "Admin"), **dict.fromkeys(TASKS, "Worker")}
 PROGRAM = Program("examples/organisations", ROLES, "Web")
