@@ -7,12 +7,17 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from singletable import connect
+from singletable.local.polling import wait_until
 from tests.e2e.cli.conftest import Folder
+from tests.faults.proxy import FaultProxy
+from tests.faults.rules import Faults
 
 MODEL = '''
 from __future__ import annotations
@@ -94,6 +99,29 @@ def test_it_shows_what_comes_until_it_is_told_to_stop(moving: Folder) -> None:
         assert tail.wait(20) == 0
     assert [line.split()[1] for line in before + after] == ["inserted", "modified", "removed"] * 2
     assert "t2" in after[0]
+
+
+def test_it_rests_while_nothing_comes(moving: Folder) -> None:
+    """A quarter of a second between two readings that found nothing."""
+    program, faults = str(Path(sys.executable).with_name("singletable")), Faults()
+
+    def readings() -> int:
+        return faults.seen["GetRecords"]
+
+    with (
+        connect(f"local:{moving.path / 'data' / 'singletable.db'}") as db,
+        FaultProxy(db.target.endpoint.url, faults) as proxy,
+        subprocess.Popen(
+            [program, "stream", "tail", "moving", "--db", proxy.url], cwd=moving.path, env=moving.environ
+        ) as tail,
+    ):
+        assert wait_until(lambda: readings() >= 1, 30)
+        began, first = time.monotonic(), readings()
+        assert wait_until(lambda: readings() >= first + 4, 30)
+        took = time.monotonic() - began
+        tail.send_signal(signal.SIGINT)
+        assert tail.wait(20) == 0
+    assert took > 0.7, "three whole pauses, and a part of one"
 
 
 def test_a_table_without_a_stream_is_refused(shop: Folder) -> None:
