@@ -53,14 +53,22 @@ def main() -> int:
 
 def layers_of(name: str) -> list[str]:
     """The layers that run on an engine."""
-    left_out = {layer for each in read_differences(name).left_out for layer in each.layers}
-    return [layer for layer in LAYERS if layer not in left_out]
+    return [layer for layer in LAYERS if layer not in _left_out(name)]
+
+
+def ignored_of(name: str) -> list[str]:
+    """The options that leave out files of these layers."""
+    return [f"--ignore={path}" for path in _left_out(name) if path not in LAYERS]
+
+
+def _left_out(name: str) -> list[str]:
+    return [path for each in read_differences(name).left_out for path in each.layers]
 
 
 def run(name: str, workers: str) -> tuple[str, dict[str, int], float]:
     """One engine's run: what pytest counts at its end, its return code, and how long it took."""
     command = [sys.executable, "-m", "pytest", "-q", "-r", "fE", "-m", "not soak", "--engine", name]
-    command += ["--timeout", "600", "-n", workers, "--dist", "loadgroup", *layers_of(name)]
+    command += ["--timeout", "600", "-n", workers, "--dist", "loadgroup", *ignored_of(name), *layers_of(name)]
     print(f"--- {name}: {' '.join(command[1:])}", flush=True)
     started, last = time.monotonic(), ""
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:

@@ -36,7 +36,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Layers that don't run on the engine, and why."""
+    """Layers, or files of a layer, that don't run on the engine, and why."""
 
     layers: tuple[str, ...]
     why: str
