@@ -25,6 +25,7 @@ _ARNS = ("StreamArn", "ResourceArn", "TableArn", "ExclusiveStartStreamArn")
 _DATA = frozenset({"Item", "Key", "ExpressionAttributeValues", "ExclusiveStartKey", "MessageBody", "Entries"})
 """Members that hold a test's data: nothing in them is a name."""
 _QUEUE_URL = re.compile(rb'https?:(?:\\?/){2}[^"/\\\s]+(?:\\?/)([^"/\\\s]+)(?:\\?/)([A-Za-z0-9_.-]+)')
+_QUEUE_ARN = re.compile(r"(arn:aws[a-z-]*:sqs:[^:]*:[^:]*:)([A-Za-z0-9_.-]+)")
 
 
 @dataclass
@@ -112,6 +113,8 @@ class Names:
             return re.sub(r"(:table/)([^/]+)", lambda found: found[1] + self.table(found[2]), text)
         if name == "QueueUrl":
             return self._to_service(text)
+        if name == "RedrivePolicy":
+            return _QUEUE_ARN.sub(lambda found: found[1] + self.prefix + found[2], text)
         return text
 
     def _to_gateway(self, found: re.Match[bytes]) -> bytes:

@@ -88,6 +88,13 @@ def test_a_queue_is_reached_by_the_gateway_and_found_behind_it() -> None:
     assert json.loads(request) == {"QueueUrl": url, "MessageBody": url}
 
 
+def test_where_a_queue_puts_its_dead_letters_has_the_name_of_the_run() -> None:
+    policy = json.dumps({"deadLetterTargetArn": "arn:aws:sqs:us-east-1:1:dead.fifo", "maxReceiveCount": "3"})
+    said = sent("CreateQueue", {"QueueName": "jobs.fifo", "Attributes": {"RedrivePolicy": policy}}, "AmazonSQS")
+    assert said["QueueName"] == f"{PREFIX}jobs.fifo"
+    assert said["Attributes"] == {"RedrivePolicy": policy.replace("dead.fifo", f"{PREFIX}dead.fifo")}
+
+
 @pytest.mark.parametrize("token", [None, "a-session-token"])
 @pytest.mark.parametrize("target", ["/", "/bucket/a%20key?uploads=", "/bucket?list-type=2&prefix=a%2Fb"])
 def test_signatures_are_those_of_botocore(token: str | None, target: str) -> None:
