@@ -194,10 +194,23 @@ def test_a_document_that_is_half_deleted_is_found_again(
     (record,) = db.all(erasures_of(app).by_id())
     assert set(record.again) == {"Project#ada-one", "Project#ada-two"}
     assert erasure(db, documents).plan(ADA).deleted != expected, "no list has it any more"
+    puts = 0
+
+    def kill_later(operation: Any) -> None:
+        nonlocal puts
+        puts += type(operation).__name__ == "PutItem"
+        if puts == 3:  # the lease; that it goes on; and now what is deleted next
+            raise Killed
+
+    with monkeypatch.context() as patched:
+        Pace(db, patched)
+        before_each(db, patched, kill_later)
+        with pytest.raises(Killed):
+            erasure(db, documents).apply(ADA)
     with monkeypatch.context() as patched:
         Pace(db, patched)
         receipt = erasure(db, documents).apply(ADA)
-    assert (receipt.deleted, receipt.runs) == (expected, 2)
+    assert (receipt.deleted, receipt.runs) == (expected, 3)
     (record,) = db.all(erasures_of(app).by_id())
     assert record.again == []
     assert "ada drew" not in contents(tmp_path)

@@ -100,7 +100,7 @@ class _Run:
     async def all(self) -> None:
         """Everything but the subject, until there is nothing more of it; then the subject, and what came meanwhile."""
         self.journal = await open_journal(self.port, self.table, self.root.name, self.root.text, self.by)
-        found = await self._search(self.journal.record.again)
+        found = await self._search()
         if self.journal.is_stored:
             await self.journal.resumed(found.all)
         elif found.is_empty:
@@ -114,10 +114,11 @@ class _Run:
         self.found = found
         await self.journal.close()
 
-    async def _search(self, again: Sequence[str] = ()) -> Found:
+    async def _search(self) -> Found:
         self.searches += 1
         self.looked = at(self.port.now())
-        found = await Search(self.port, self.table, self.parts).run(self.root, list(self.known.values()), again)
+        known, again = list(self.known.values()), self.journal.record.again
+        found = await Search(self.port, self.table, self.parts).run(self.root, known, again)
         for belonging in found.levels[0] if found.levels else ():
             if belonging.subject is not None:
                 self.known[belonging.place] = belonging.subject

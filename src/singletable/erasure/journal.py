@@ -43,20 +43,22 @@ class Journal:
         for name, digests in self.record.doing.items():
             does, _, kind = name.partition(" ")
             self._count(does, kind, sum(digest not in there for digest in digests))
-        await self._write(doing={}, again=[], runs=self.record.runs + 1)
+        await self._write(doing={}, runs=self.record.runs + 1)
 
     async def begin(self, batch: Sequence[Belonging]) -> None:
         """Write down what is deleted next. One write."""
         doing: dict[str, list[str]] = {}
         for each in batch:
             doing.setdefault(f"{each.does} {each.kind}", []).append(self._digest(each))
-        await self._write(doing=doing, again=[each.again for each in batch if each.again])
+        again = dict.fromkeys([*self.record.again, *(each.again for each in batch if each.again)])
+        await self._write(doing=doing, again=list(again))
 
     def end(self, batch: Sequence[Belonging], done: Sequence[bool]) -> None:
         """Count what was deleted. It is written down with the next batch."""
         for each, is_done in zip(batch, done, strict=True):
             self._count(each.does, each.kind, int(is_done))
-        self.record = replace(self.record, doing={}, again=[])
+        gone = {each.again for each, is_done in zip(batch, done, strict=True) if is_done}
+        self.record = replace(self.record, doing={}, again=[text for text in self.record.again if text not in gone])
 
     async def close(self) -> None:
         """Write down the end: what could tell whose erasure it was goes. One write."""

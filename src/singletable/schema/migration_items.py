@@ -124,7 +124,7 @@ class ErasureRecord(Entity):
     doing: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """What is being deleted now, by class, as salted digests: after a crash, those that are gone are counted."""
     again: list[str] = field(default_factory=list[str])
-    """The documents among them, by their ids: one that is half deleted is in no list any more."""
+    """Documents whose deletion has begun, by their ids, until it has ended: such a one is in no list any more."""
 
     @classmethod
     def __special__(cls, table: Table, type: str) -> Special:
