@@ -341,3 +341,18 @@ def test_the_contents_of_a_collection_that_the_class_has_no_more_stay(memory: Do
     assert Documents(memory.db, fewer, blobs=memory.context.store).collect_garbage("p1").deleted == len(GARBAGE)
     assert memory.head("p1").comments["c"] == Comment("kept")
     assert memory.check("p1") == []
+
+
+def test_a_row_of_a_collection_that_died_is_removed_when_its_content_is_needed(memory: Documents[Project]) -> None:
+    """By a mutation that waits: no writer has needed the content so far, who would have removed the row."""
+    memory.create("o1", "p1")
+    refs = memory.store("p1", Project.shapes, GARBAGE)
+    port: Any = SteppingPort(memory.db.port)  # type: ignore[arg-type]
+    died = Stepped(flows.collect_garbage(port, memory.context, "p1"))
+    while len(_condemned(memory, "p1")) < len(GARBAGE):
+        died.step()
+    memory.submit("p1", [link_shape(id="l", shape=refs[0]).by("c", 2)])  # waits for 1
+    found = memory.collect_garbage("p1")
+    assert (found.deleted, found.left) == (2, 0)
+    assert _condemned(memory, "p1") == []
+    assert memory.check("p1") == []

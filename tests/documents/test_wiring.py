@@ -62,8 +62,9 @@ async def test_what_is_not_numbered_is_no_submission(world: World) -> None:
                 await verb("p1", given)
             assert '.by("client", 1)' in refused.value.hint
         for given in (ONE.by("c", 1), ONE, "rename"):
-            with pytest.raises(InvalidRequest, match="as a list"):
+            with pytest.raises(InvalidRequest, match="as a list") as refused:
                 await verb("p1", given)
+            assert '[rename(name="x").by("client", 1)]' in refused.value.hint
         given = [{}]
         with pytest.raises(InvalidRequest, match="dict says no client"):
             await verb("p1", given)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
@@ -104,3 +106,16 @@ def test_every_state_is_reached_by_the_table() -> None:
             at = TRANSITIONS.after(at, event)
         assert at is state
     assert set(WAY_TO) == set(State)
+
+
+def test_a_lease_is_free_when_it_has_not_changed_for_its_length() -> None:
+    """By the clock of the worker that looks, whatever that clock began with."""
+    held = Changes(noted, name="looks").consumer.state.lease(
+        consumer="looks", stream="s", shard="1", made_at=datetime(2026, 1, 1, tzinfo=timezone.utc), owner="w1"
+    )
+    for began in (0.0, 1000.0):
+        observations = leases.LeaseObservations(30.0)
+        assert [observations.is_free(held, began + later) for later in (0.0, 29.0, 30.0)] == [False, False, True]
+        beaten = replace(held, beats=1)
+        assert [observations.is_free(beaten, began + later) for later in (30.0, 59.0, 60.0)] == [False, False, True]
+        assert observations.is_free(replace(held, owner=""), began)

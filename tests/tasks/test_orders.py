@@ -221,3 +221,14 @@ async def test_many_orders_are_drained_whole(bench: Bench) -> None:
         mine = [int(what) for what in bench.ran if int(what) % 4 == order]
         assert mine == list(range(order, 60, 4))
     assert await bench.findings() == []
+
+
+async def test_a_claim_returns_the_task_as_it_is_stored(bench: Bench) -> None:
+    note = noting(bench)
+    await bench.add(bench.tasks.at(bench.at(0), note("x"), key="a", order="x"))
+    tasks, port = bench.tasks.entities, bench.shell.port
+    key = tasks.by_place("x", bench.at(0), "a")
+    claimed = await bench.shell.run(claim_first(port, tasks, key, bench.at(30)))
+    assert claimed is not None
+    assert (claimed.tries, claimed.sent) == (1, True)
+    assert await bench.shell.get(key.consistent()) == claimed

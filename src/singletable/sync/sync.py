@@ -302,7 +302,6 @@ class Sync:
     async def _find(self, user: str, document_id: str) -> None:
         port, context = self._db.port, self._context
         try:
-            context.contents(context.model.words.parent, document_id)
             await parent_of(port, context, document_id)
         except InvalidValue:  # not an id of a document_id
             raise Missing from None

@@ -252,6 +252,7 @@ def test_files_that_cannot_be_read_are_named_without_their_text(
         with pytest.raises(errors.NotConfigured, match="config") as raised:
             region_for(environ())
         assert "canary" not in str(raised.value)
+        assert "name another as AWS_CONFIG_FILE" in raised.value.hint
         assert raised.value.__cause__ is None
 
 
