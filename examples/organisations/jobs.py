@@ -23,7 +23,7 @@ from examples.organisations.model import (
     UserOrganisation,
     tasks,
 )
-from singletable import Database, TransactionCancelled, after, attr
+from singletable import Database, Page, TransactionCancelled, after, attr
 from singletable.tasks import Backoff
 
 MAIL_TRIES = 20
@@ -68,12 +68,12 @@ class Later:
             query = GroupMember.of_scope(job.organisation_id, group.scope, group.key, **past)
             page = self.db.page(query.consistent(), limit=MAILED_AT_ONCE)
             listed = job.listed + len(page)
-            updates = [attr(Job.listed).set(listed)]
-            updates += [attr(Job.position).set(page.items[-1].email)] if page.items else []
+            updates = [attr(Job.listed).set(listed), attr(Job.position).set(_position(job, page))]
             updates += [attr(Job.total).set(listed)] if page.position is None else []
+            as_read = (attr(Job.position) == job.position) & (attr(Job.listed) == job.listed)
             try:
                 with self.db.transaction() as tx:
-                    tx.update(Job.by_id(job_id), *updates, where=attr(Job.position) == job.position)
+                    tx.update(Job.by_id(job_id), *updates, where=as_read)
                     for person in page:
                         tx.add(tasks.after(timedelta(0), self.message_mail(job_id, person.email)))
             except TransactionCancelled:
@@ -88,8 +88,7 @@ class Later:
             page = self.db.page(query.consistent(), limit=RENAMED_AT_ONCE)
             sides = [UserOrganisation.of_user(member.email, job.organisation_id) for member in page]
             refresh_names(self.db, self.db.get_many(sides, consistent=True))
-            updates = [attr(Job.done).set(job.done + len(page))]
-            updates += [attr(Job.position).set(page.items[-1].email)] if page.items else []
+            updates = [attr(Job.done).set(job.done + len(page)), attr(Job.position).set(_position(job, page))]
             updates += [attr(Job.ended_at).set(self.time())] if page.position is None else []
             self.db.update(Job.by_id(job_id), *updates)
 
@@ -115,6 +114,13 @@ class Later:
 
 
 T = TypeVar("T")
+
+
+def _position(job: Job, page: Page[Any]) -> str:
+    """Where a job goes on after a page; none after the last one."""
+    if page.position is None:
+        return ""
+    return page.items[-1].email if page.items else job.position
 
 
 def _given(means: T | None) -> T:

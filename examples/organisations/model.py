@@ -195,7 +195,7 @@ class Job(Entity, table=organisations, type="job"):
     refused: int = 0
     """Of a message: mails refused for good, and people who left the group before theirs went out."""
     position: str = field(default="", personal=True)
-    """The last address of which everything is done."""
+    """The last address of which everything is done; none where all is, so that no finished job names somebody."""
     ended_at: datetime | None = field(default=None, name="endedAt")
     text: str = ""
     """Of a message: what it says."""

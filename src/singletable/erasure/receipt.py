@@ -13,9 +13,9 @@ from singletable.flow.port import Port
 from singletable.foundation import Belonging, Kept, Table
 from singletable.tables.backups import list_backups, recovery
 
-RECOVERY_DAYS: Final = 35
-"""How long a table that recovers to a point in time keeps what was deleted."""
 STREAM_HOURS: Final = 24
+CLOCKS_DIFFER: Final = timedelta(minutes=1)
+"""A backup that was made this long after the end is named too: its time is the service's, the end is the caller's."""
 
 
 class ErasurePlan(Struct, frozen=True):
@@ -125,10 +125,10 @@ async def _backups(port: Port, table: Table, ended: datetime) -> list[Remaining]
         return [Remaining("copies of the data file", "Delete those that were made before; this engine has no backups.")]
     found: list[Remaining] = []
     if state.is_on:
-        until = ended + timedelta(days=RECOVERY_DAYS)
+        until = ended + timedelta(days=state.days)
         said = "A table that is restored to a time before the end of the erasure has it all: erase there again."
         found.append(Remaining("point-in-time recovery", said, until))
     for backup in backups:
-        if backup.made_at is None or backup.made_at <= ended:
+        if backup.made_at is None or backup.made_at <= ended + CLOCKS_DIFFER:
             found.append(Remaining(f"backup {backup.name}", f"Delete it: singletable backup delete {backup.arn}"))
     return found

@@ -17,6 +17,8 @@ from singletable.flow.port import Port
 from singletable.operations import TableCall
 from singletable.tables.admin import set_recovery
 
+LONGEST_RECOVERY_DAYS: Final = 35
+"""What a table has that names no period of its own."""
 _UNKNOWN: Final = "UnknownOperationException"
 _FIRST_WAIT_SECONDS: Final = 1.0
 _LONGEST_WAIT_SECONDS: Final = 15.0
@@ -30,6 +32,8 @@ class Recovery(Struct, frozen=True):
     is_on: bool
     earliest: datetime | None = None
     latest: datetime | None = None
+    days: int = LONGEST_RECOVERY_DAYS
+    """How far back it can reach."""
 
 
 class Backup(Struct, frozen=True):
@@ -48,8 +52,8 @@ async def recovery(port: Port, table: str) -> Recovery:
     answer = await _send(port, table, "DescribeContinuousBackups", {"TableName": table})
     said = answer["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
     is_on = said.get("PointInTimeRecoveryStatus") == "ENABLED"
-    times = (_time(said.get(f"{which}RestorableDateTime")) for which in ("Earliest", "Latest"))
-    return Recovery(is_on, *times)
+    earliest, latest = (_time(said.get(f"{which}RestorableDateTime")) for which in ("Earliest", "Latest"))
+    return Recovery(is_on, earliest, latest, int(said.get("RecoveryPeriodInDays", LONGEST_RECOVERY_DAYS)))
 
 
 async def switch_recovery(port: Port, table: str, enabled: bool) -> Recovery:

@@ -24,7 +24,7 @@ from examples.organisations.groups import Group
 from examples.organisations.import_github import import_file
 from examples.organisations.jobs import Later
 from examples.organisations.mail import Post
-from examples.organisations.model import UserOrganisation, tasks
+from examples.organisations.model import Job, UserOrganisation, tasks
 from examples.organisations.service import Service
 from examples.organisations.worker import drain
 from examples.shared.mail import MailServer, send
@@ -128,6 +128,8 @@ async def test_a_message_goes_to_each_member_of_the_group_once(app: Service, org
     assert sorted(mail["To"] for mail in messages) == [OWNER, MEMBER]
     job = (await ada.ask("GET", sent.headers["Location"])).json()
     assert (job["done"], job["total"], job["is_done"]) == (2, 2, True)
+    (stored,) = app.db.scan(Job)
+    assert stored.position == ""  # no address stays in it
     assert (await Client(app, STRANGER).ask("GET", sent.headers["Location"])).status_code == 404
 
 

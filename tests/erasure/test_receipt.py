@@ -1,0 +1,52 @@
+"""Where copies still are after an erasure, as the table's live settings say; on an emulator that has backups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+
+from singletable import Database, Entity, Key, Table, connect
+from singletable.erasure import Erasure
+from singletable.migrations import Backups
+from tests.support.emulators import MOTO
+
+ledger = Table("erased-ledger")
+
+
+class Account(Entity, table=ledger, type="account"):
+    email: str
+
+    @ledger.key
+    @staticmethod
+    def by_email(email: str) -> Key:
+        """One."""
+        return f"account#{email}", "account"
+
+
+@pytest.fixture
+def db() -> Iterator[Database]:
+    with MOTO.running() as url, connect(url) as made:
+        made.create_table(ledger)
+        made.create(Account(email="ada@example.org"))
+        yield made
+
+
+def test_recovery_and_backups_are_named_with_what_to_do(db: Database) -> None:
+    backups = Backups(db, ledger)
+    backups.switch_recovery(True)
+    before = backups.create("before")
+    receipt = Erasure(db, ledger).apply(Account.by_email("ada@example.org"))
+    backups.create("after")
+    recovery, backup, others = receipt.remaining
+    assert recovery.where == "point-in-time recovery"
+    assert recovery.until == receipt.ended_at + timedelta(days=35)
+    assert (backup.where, backup.until) == ("backup before", None)
+    assert f"singletable backup delete {before.arn}" in backup.what
+    assert others.where == "exports and other systems"
+
+
+def test_a_table_without_them_has_neither(db: Database) -> None:
+    receipt = Erasure(db, ledger).apply(Account.by_email("ada@example.org"))
+    assert [each.where for each in receipt.remaining] == ["exports and other systems"]
