@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-FOR_ALL = {"singletable", "singletable.deploy", "singletable.errors", "singletable.records", "singletable.wire"}
+FOR_ALL = {
+    "singletable",
+    "singletable.deploy",
+    "singletable.erasure",
+    "singletable.errors",
+    "singletable.records",
+    "singletable.wire",
+}
 FACADES = {
     "goals": FOR_ALL | {"singletable.graph"},
     "manhunt": FOR_ALL | {"singletable.queues", "singletable.streams", "singletable.tasks"},

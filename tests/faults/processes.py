@@ -72,21 +72,6 @@ def starve(url: str, what: str) -> None:
             _say(id, said)
 
 
-def connect_without_descriptors(*targets: str) -> None:
-    """Connect where no descriptor is left, before anything that a connection needs was imported."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    for target in targets:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) - 1, hard))
-        try:
-            connect(target, environ={}).close()
-            said = "connected"
-        except Exception as error:
-            said = type(error).__name__
-        finally:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        _say(target, said)
-
-
 def _say(id: str, said: str) -> None:
     sys.stdout.write(f"{id} {said}\n")
     sys.stdout.flush()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,16 +41,42 @@ def test_a_process_without_descriptors_does_a_write_or_says_so(db: Database, eng
     assert db.check(shop) == []
 
 
+CONNECT = """
+import os, resource, sys
+from singletable import connect
+before, *targets = sys.argv[1:]
+if before == "imports":
+    import singletable.local
+elif before == "connections":
+    for target in targets:
+        connect(target, environ={}).close()
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+for target in targets:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) - 1, hard))
+    try:
+        connect(target, environ={}).close()
+        said = "connected"
+    except Exception as error:
+        said = type(error).__name__
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    print(said)
+"""
+
+
 @pytest.mark.embedded("it opens the engine's door")
-def test_connecting_without_a_descriptor_raises_an_error_of_the_library() -> None:
-    """In a process of its own: what is imported at the first connection needs one too."""
+@pytest.mark.parametrize(
+    ("before", "to_an_engine"),
+    [("nothing", "Unavailable"), ("imports", "connected"), ("connections", "connected")],
+)
+def test_connecting_without_a_descriptor_raises_an_error_of_the_library(before: str, to_an_engine: str) -> None:
+    """What is imported at the first connection needs one too; an address alone opens nothing until a request."""
     with connect("local") as running:
         embedded: Any = running.target.engine
         targets = (f"unix://{embedded.directory}/engine.sock", "local")
-        with child(processes.connect_without_descriptors, *targets) as process:
-            told = process.communicate(timeout=60)[0].decode().split()
-    assert process.returncode == 0
-    assert dict(zip(told[::2], told[1::2], strict=True)) == dict.fromkeys(targets, "Unavailable")
+        command = [sys.executable, "-W", "error", "-c", CONNECT, before, *targets]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stdout.split() == [to_an_engine, "Unavailable"]
 
 
 def test_a_process_without_memory_loses_nothing_that_it_acknowledged(db: Database, engine_url: str) -> None:

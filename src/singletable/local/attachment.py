@@ -87,7 +87,7 @@ class Attachment:
         Raises `Unavailable` with the engine's output where the engine ends or doesn't answer in time.
         """
         _reap()
-        with tempfile.TemporaryFile() as output:
+        with tempfile.TemporaryFile(dir=directory) as output:
             with forks.guard:
                 connection, its_end = socket.socketpair()
                 with its_end:

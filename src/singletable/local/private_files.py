@@ -27,8 +27,8 @@ def private_directory(environ: Mapping[str, str], *, for_data: bool) -> Path:
     is as fast as the engine's own memory; on a disk, writes are half as fast. The supervisor deletes the directory.
     """
     in_memory = _free_bytes(_IN_MEMORY) >= (_MIN_FREE_BYTES if for_data else 1 << 20)
-    place = _IN_MEMORY if in_memory else Path(environ.get("TMPDIR") or tempfile.gettempdir())
     try:
+        place = _IN_MEMORY if in_memory else Path(environ.get("TMPDIR") or tempfile.gettempdir())
         return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
     except OSError as error:
         raise NotConfigured(

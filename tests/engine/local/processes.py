@@ -120,12 +120,20 @@ def end_all() -> None:
 
 
 def runs(pid: int) -> bool:
-    """Whether the process runs: not gone, and not a body that nobody has collected."""
+    """Whether the process runs: not gone, and not a body that nobody has collected. A killed process whose first thread
+    has ended runs on, with its sockets, while another of its threads does."""
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        threads = os.listdir(f"/proc/{pid}/task")
     except (FileNotFoundError, ProcessLookupError):
         return False
-    return state not in "ZX"
+    return any(_runs(Path(f"/proc/{pid}/task/{thread}/stat")) for thread in threads)
+
+
+def _runs(stat: Path) -> bool:
+    try:
+        return stat.read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def ends(pid: int) -> bool:
