@@ -15,6 +15,7 @@ from rich.status import Status
 from singletable.cli import output
 from singletable.cli.check_file import CheckFile, Head
 from singletable.cli.lookup import layers_of, tables_of
+from singletable.cli.samples import sample_option
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.flow import Rate, at_rate
@@ -30,25 +31,9 @@ _SAID = {
 }
 
 
-class Part(click.ParamType):  # type: ignore[type-arg]  # not generic in every release of click
-    """A part of the whole: `1%`, or `0.01`."""
-
-    name = "part"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        text = str(value)
-        try:
-            part = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-        except ValueError:
-            part = 0.0
-        if not 0 < part < 1:
-            self.fail(f"{text} is no part of a table: say 1%, or 0.01", param, ctx)
-        return part
-
-
 @click.command()
 @click.argument("module", metavar="MODULE[:NAME]")
-@click.option("--sample", type=Part(), metavar="PART", help="Read this part of each table only, as 1% or 0.01.")
+@sample_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Which part that is.")
 @click.option(
     "--segments", type=click.IntRange(1, MOST_SEGMENTS), help="Parts at once: 4, or 1 on the embedded engine."

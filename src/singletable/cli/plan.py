@@ -11,6 +11,7 @@ import msgspec
 
 from singletable.cli import output
 from singletable.cli.lookup import module_of, tables_of
+from singletable.cli.samples import sample_option
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.flow import Rate
@@ -29,7 +30,7 @@ def plan_options(function: Any) -> Any:
         click.option(
             "--segments", type=click.IntRange(1, MOST_SEGMENTS), help="Parts at once: 4, or 1 on the embedded engine."
         ),
-        click.option("--sample", metavar="SHARE", help="Read a part of the table only: 1%, or 0.01."),
+        sample_option,
         click.option("--price", metavar="REGION|FILE", help="Money, at a region's prices. [default: the database's]"),
         click.option("--read-rate", type=positive, metavar="UNITS", help="Read units a second."),
         click.option("--rate", type=positive, metavar="UNITS", help="Write units a second."),
@@ -79,7 +80,7 @@ def plan_of(db: Database, table: Table, options: dict[str, Any], prices: Prices 
     return Migrations(db, table).plan(
         rate=rate_of(options),
         prices=prices,
-        sample=_share(options["sample"]),
+        sample=options["sample"],
         segments=options["segments"],
     )
 
@@ -138,15 +139,6 @@ def _taken(takes: Estimate) -> str:
     if takes.dollars:
         said.append(f"${takes.dollars:.6f}".rstrip("0"))
     return ", ".join(said)
-
-
-def _share(text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        raise click.UsageError(f"--sample {text}: say a share, as 1% or 0.01") from None
 
 
 def prices_for(db: Database, named: str | None) -> Prices | None:

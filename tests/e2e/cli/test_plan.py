@@ -63,7 +63,8 @@ def test_a_sample(applied: Folder) -> None:
     change(applied)
     (plan,) = json.loads(applied.run("plan", "shop.model", "--sample", "50%", "--json").out)
     assert [step["kind"] for step in plan["steps"]] == ["add index", "fill", "record"]
-    assert "say a share" in applied.run("plan", "shop.model", "--sample", "some").err
+    for wrong in ("some", "0", "100%"):
+        assert f"{wrong} is no part of a table" in applied.run("plan", "shop.model", "--sample", wrong).err
 
 
 def test_the_file_of_a_review(folder: Folder) -> None:

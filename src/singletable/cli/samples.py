@@ -1,0 +1,28 @@
+"""`--sample`: which part of a table is read, the same for each command that has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+
+class Part(click.ParamType):  # type: ignore[type-arg]  # not generic in every release of click
+    """A part of the whole: `1%`, or `0.01`."""
+
+    name = "part"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        text = str(value)
+        try:
+            part = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            part = 0.0
+        if not 0 < part < 1:
+            self.fail(f"{text} is no part of a table: say 1%, or 0.01", param, ctx)
+        return part
+
+
+sample_option = click.option(
+    "--sample", type=Part(), metavar="PART", help="Read this part of each table only, as 1% or 0.01."
+)
