@@ -1,4 +1,7 @@
-"""Patience with a service that throttles: work that may be repeated is begun again after a wait."""
+"""Patience with a service: work that it throttles is begun again, and what takes it long is asked for until it is done.
+
+Waits grow. Work that is begun again must be work that may be repeated.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from singletable.flow.port import Port
 T = TypeVar("T")
 _TRIES = 20
 _LONGEST_WAIT_SECONDS = 30.0
+_FIRST_PAUSE_SECONDS = 1.0
+_LONGEST_PAUSE_SECONDS = 15.0
 
 
 async def patiently(port: Port, work: Callable[[], Awaitable[T]]) -> T:
@@ -21,3 +26,11 @@ async def patiently(port: Port, work: Callable[[], Awaitable[T]]) -> T:
         except Throttled:
             await port.sleep(min(_LONGEST_WAIT_SECONDS, 2.0**tried) * port.random())
     return await work()
+
+
+async def until(port: Port, is_done: Callable[[], Awaitable[bool]]) -> None:
+    """Ask until it is so, with pauses from one second to fifteen. No limit: a large table takes hours."""
+    pause = _FIRST_PAUSE_SECONDS
+    while not await is_done():
+        await port.sleep(pause)
+        pause = min(_LONGEST_PAUSE_SECONDS, pause * 1.5)

@@ -13,6 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest, NotConfigured, NotSupported, Unavailable
+from singletable.flow.patience import until
 from singletable.flow.port import Port
 from singletable.operations import TableCall
 from singletable.tables.admin import set_recovery
@@ -20,8 +21,6 @@ from singletable.tables.admin import set_recovery
 LONGEST_RECOVERY_DAYS: Final = 35
 """What a table has that names no period of its own."""
 _UNKNOWN: Final = "UnknownOperationException"
-_FIRST_WAIT_SECONDS: Final = 1.0
-_LONGEST_WAIT_SECONDS: Final = 15.0
 Progress = Callable[[str], object]
 """Called with the state that the service tells, each time that it is asked."""
 
@@ -67,14 +66,15 @@ async def create_backup(port: Port, table: str, name: str, progress: Progress | 
     """Make a backup, and wait until it can be restored. It is there within seconds, whatever the table's size."""
     answer = await _send(port, table, "CreateBackup", {"TableName": table, "BackupName": name})
     arn = str(answer["BackupDetails"]["BackupArn"])
-    wait = _FIRST_WAIT_SECONDS
-    while True:
-        made = await describe_backup(port, arn)
-        if made.status == "AVAILABLE":
-            return made
-        if made.status == "DELETED":
+
+    async def is_made() -> bool:
+        status = (await describe_backup(port, arn)).status
+        if status == "DELETED":
             raise Unavailable("the backup was deleted while it was made", table=table)
-        wait = await _pause(port, wait, made.status, progress)
+        return _told(status, "AVAILABLE", progress)
+
+    await until(port, is_made)
+    return await describe_backup(port, arn)
 
 
 async def describe_backup(port: Port, arn: str) -> Backup:
@@ -145,23 +145,22 @@ def _in_reach(known: Recovery, at: datetime, table: str) -> datetime:
 
 async def _restore(port: Port, to: str, operation: str, body: dict[str, Any], progress: Progress | None) -> None:
     await _send(port, to, operation, body)
-    wait = _FIRST_WAIT_SECONDS
-    while True:
+
+    async def is_restored() -> bool:
         answer = await port.send(TableCall("DescribeTable", {"TableName": to}, or_none="ResourceNotFoundException"))
         raw: dict[str, Any] = {} if answer is None else answer["Table"]
         parts: list[dict[str, Any]] = [raw, *raw.get("GlobalSecondaryIndexes", ())]
         states = {str(part.get("TableStatus") or part.get("IndexStatus") or "ACTIVE") for part in parts if part}
-        if states == {"ACTIVE"}:
-            return
-        wait = await _pause(port, wait, " ".join(sorted(states)) or "CREATING", progress)
+        return _told(" ".join(sorted(states)) or "CREATING", "ACTIVE", progress)
+
+    await until(port, is_restored)
 
 
-async def _pause(port: Port, seconds: float, state: str, progress: Progress | None) -> float:
-    """Tell a state, and wait; the next wait is longer."""
-    if progress is not None:
+def _told(state: str, wanted: str, progress: Progress | None) -> bool:
+    """Whether a state is the wanted one; another is told."""
+    if state != wanted and progress is not None:
         progress(state)
-    await port.sleep(seconds)
-    return min(_LONGEST_WAIT_SECONDS, seconds * 1.5)
+    return state == wanted
 
 
 async def _send(port: Port, table: str, operation: str, body: dict[str, Any]) -> dict[str, Any]:

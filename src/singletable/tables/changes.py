@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 from singletable.errors import NotFound, NotSupported, SingletableError
+from singletable.flow.patience import until
 from singletable.flow.port import Port
 from singletable.operations import TableCall
 from singletable.tables.admin import set_recovery, set_ttl
@@ -27,8 +28,6 @@ Setting = Literal[
     "TTL",
     "stream",
 ]
-_FIRST_WAIT_SECONDS: Final = 1.0
-_LONGEST_WAIT_SECONDS: Final = 15.0
 _UNKNOWN: Final = "UnknownOperationException"
 _GONE: Final[Mapping[str, Any]] = {"IndexStatus": "DELETING"}
 
@@ -59,19 +58,18 @@ async def create_index(
 async def wait_for_index(
     port: Port, table: str, name: str, progress: Callable[[IndexProgress], object] | None = None
 ) -> None:
-    """Until an index can be read, with the table. No limit: a large one takes hours."""
-    wait = _FIRST_WAIT_SECONDS
-    while True:
+    """Until an index can be read, with the table. No limit."""
+
+    async def is_ready() -> bool:
         raw = await _described(port, table)
         found = _index(raw, name) or {}
         status = str(found.get("IndexStatus", "ACTIVE" if found else "CREATING"))
         if progress is not None:
             is_filling = bool(found.get("Backfilling", False))
             progress(IndexProgress(status, is_filling, int(found.get("ItemCount", 0)), int(raw.get("ItemCount", 0))))
-        if status == "ACTIVE" and raw.get("TableStatus", "ACTIVE") == "ACTIVE":
-            return
-        await port.sleep(wait)
-        wait = min(_LONGEST_WAIT_SECONDS, wait * 1.5)
+        return status == "ACTIVE" and raw.get("TableStatus", "ACTIVE") == "ACTIVE"
+
+    await until(port, is_ready)
 
 
 async def drop_index(port: Port, table: TableDefinition, name: str) -> None:
@@ -83,13 +81,12 @@ async def drop_index(port: Port, table: TableDefinition, name: str) -> None:
 
 async def wait_for_table(port: Port, table: str, *, without: str = "") -> None:
     """Until a table takes a change, and lacks an index. No limit."""
-    wait = _FIRST_WAIT_SECONDS
-    while True:
+
+    async def is_ready() -> bool:
         raw = await _described(port, table)
-        if raw.get("TableStatus", "ACTIVE") == "ACTIVE" and _index(raw, without) is None:
-            return
-        await port.sleep(wait)
-        wait = min(_LONGEST_WAIT_SECONDS, wait * 1.5)
+        return raw.get("TableStatus", "ACTIVE") == "ACTIVE" and _index(raw, without) is None
+
+    await until(port, is_ready)
 
 
 async def apply_setting(port: Port, table: TableDefinition, setting: Setting, raw: Mapping[str, Any]) -> None:
