@@ -199,10 +199,9 @@ def merged(parts: Sequence[CollectionVersion], name: str, number: int) -> dict[s
             attribute=name,
             hint="Restore the table from a backup: a version's items are written together.",
         )
-    found = dict(parts[0].items)
-    for part in parts[1:]:
-        found |= part.items
-    return found
+    if len(parts) == 1:
+        return parts[0].items
+    return {id: digest for part in parts for id, digest in part.items.items()}
 
 
 async def items_of(port: Port, context: Context[Any], document_id: str, name: str) -> Items[Any]:
