@@ -56,7 +56,7 @@ def test_updates_that_are_lost_are_found() -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_a_long_history_is_too(request: pytest.FixtureRequest) -> None:
     seed = seed_of(request.node.nodeid, is_soak=True)
     assert anomalies(histories(seed, LONG)) == []

@@ -88,7 +88,7 @@ def test_a_store_without_conditions_is_found_out() -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_a_long_history_has_one_order(request: pytest.FixtureRequest) -> None:
     seed = seed_of(request.node.nodeid, is_soak=True)
     for history in histories(seed, LONG):

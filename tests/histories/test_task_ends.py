@@ -96,7 +96,7 @@ def test_claims_without_conditions_are_found_out() -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_a_long_history_ends_each_task_once(request: pytest.FixtureRequest) -> None:
     seed = seed_of(request.node.nodeid, is_soak=True)
     assert faults_of(history_of(seed, LONG)) == []
