@@ -31,6 +31,7 @@ from singletable.records.belongings import (
     Subject,
     Together,
     belongings_of,
+    subject_of,
 )
 from singletable.records.check_passes import (
     ItemCheck,
@@ -242,6 +243,7 @@ __all__ = [
     "scan_pages",
     "send_alone",
     "shared_rates_of",
+    "subject_of",
     "system_index",
     "system_key",
     "target_of",

@@ -14,6 +14,7 @@ from singletable.errors import NotFound
 from singletable.foundation import erasures_of
 from singletable.migrations import ApplyRefused
 from singletable.migrations.apply_lease import beat, take
+from tests.erasure.killing import is_killed
 from tests.erasure.models import (
     Address,
     Customer,
@@ -30,7 +31,7 @@ from tests.erasure.models import (
     whole,
 )
 from tests.migrations.test_apply_lease import Pace
-from tests.migrations.test_fill import Killed, before_each
+from tests.migrations.test_fill import before_each
 from tests.support.raw import all_items
 from tests.support.shells import opened
 
@@ -159,7 +160,7 @@ def test_killed_at_every_request_it_goes_on_and_counts_each_once(
         while True:
             at += 1
             fill(db)
-            if not _killed(db, at, monkeypatch):
+            if not is_killed(db, shop, ADA, at, monkeypatch):
                 break
             with monkeypatch.context() as patched:
                 Pace(db, patched)
@@ -169,24 +170,6 @@ def test_killed_at_every_request_it_goes_on_and_counts_each_once(
             is_erased(db, remaining)
             db.delete_table(shop)
     assert at > 60
-
-
-def _killed(db: Database, after: int, monkeypatch: pytest.MonkeyPatch) -> bool:
-    left = after
-
-    def kill(operation: Any) -> None:
-        nonlocal left
-        left -= 1
-        if left == 0:
-            raise Killed
-
-    with monkeypatch.context() as patched:
-        before_each(db, patched, kill)
-        try:
-            Erasure(db, shop).apply(ADA)
-        except Killed:
-            return True
-    return False
 
 
 def _again(db: Database) -> Receipt | None:

@@ -12,10 +12,10 @@ from singletable.erasure import Erasure
 from singletable.errors import NotFound
 from singletable.foundation import erasures_of
 from singletable.graph import Graph
+from tests.erasure.killing import is_killed
 from tests.erasure.test_erasure import with_sorted_sets
 from tests.graph.models import Account, Goal, GoalMembership, Note, Sponsor, Subgoal, Subscriber, User, records
 from tests.migrations.test_apply_lease import Pace
-from tests.migrations.test_fill import Killed, before_each
 from tests.support.raw import all_items
 
 LINKED = 60
@@ -96,24 +96,11 @@ def test_killed_at_every_request(remaining: Any, monkeypatch: pytest.MonkeyPatch
     at, subject = 0, User.by_id("ada")
     with connect("local") as db:
         while True:
-            at, left = at + 1, at + 1
+            at += 1
             fill(db)
             Erasure(db, records).apply(Account.by_id("a1"))
-
-            def kill(operation: Any) -> None:
-                nonlocal left
-                left -= 1
-                if left == 0:
-                    raise Killed
-
-            with monkeypatch.context() as patched:
-                before_each(db, patched, kill)
-                try:
-                    Erasure(db, records).apply(subject)
-                except Killed:
-                    pass
-                else:
-                    break
+            if not is_killed(db, records, subject, at, monkeypatch):
+                break
             with monkeypatch.context() as patched:
                 Pace(db, patched)
                 try:

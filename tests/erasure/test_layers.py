@@ -20,7 +20,7 @@ from singletable.sync.belongings import SyncBelongings
 from singletable.sync.client_groups import declare_items, group_keys
 from singletable.tasks import Tasks, TaskWorker
 from tests.migrations.test_apply_lease import Pace
-from tests.migrations.test_fill import Killed, before_each
+from tests.migrations.watching import Killed, before_each
 from tests.support.raw import all_items
 
 app = Table("workshop", indexes=["gsi1"], stream="new_and_old")

@@ -12,7 +12,6 @@ import pytest
 from singletable import Table
 from singletable.deploy import Deployment, Role, migrates
 from singletable.deploy.cloudformation import template
-from singletable.foundation import model_of
 from singletable.migrations import AsyncMigrations, Migrations
 from tests.support.attempts import attempts_of
 from tests.support.iam import is_allowed
@@ -47,9 +46,8 @@ class Migrator:
     def _all_tables(self) -> list[Table]:
         """Those that items come from or go to as well."""
         own = self.tables.values()
-        come = [model.before.table for table in own for model in table.models if model.key.was is not None]
-        go = [model_of(model.kind).table for table in own for model in table.leaving]
-        return list({table.name: table for table in (*come, *go, *own)}.values())
+        others = [other for table in own for other in (*table.sources, *table.targets)]
+        return list({table.name: table for table in (*others, *own)}.values())
 
 
 def _is_of_a_migration(names: list[str]) -> bool:

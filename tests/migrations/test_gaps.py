@@ -12,6 +12,7 @@ import pytest
 from singletable import Database, Entity, Key, NotUnique, Table, attr, connect, field
 from singletable.graph import Graph
 from singletable.migrations import ApplyRefused, Migrations
+from singletable.schema.personal import COVERED
 from tests.graph.models import Goal, GoalMembership, User, records
 from tests.migrations.watching import Killed, before_each
 from tests.oracle.planting import edit
@@ -192,3 +193,30 @@ def test_a_throttled_table_is_waited_for(db: Database, monkeypatch: pytest.Monke
     before_each(db, monkeypatch, refuse)
     assert Migrations(db, accounts).fill().completed == 30
     assert len(waited) == 3
+
+
+def test_whose_value_it_is_is_told_without_what_is_personal() -> None:
+    old, new = Table("people"), Table("people")
+
+    class OldPerson(Entity, table=old, type="person"):
+        email: str
+        phone: str
+
+        @old.key
+        @staticmethod
+        def by_email(email: str) -> Key:
+            return f"person#{email}", "person"
+
+    class Person(Entity, table=new, type="person"):
+        email: str = field(personal=True)
+        phone: str = field(unique=True, personal=True)
+
+        @new.key
+        @staticmethod
+        def by_email(email: str) -> Key:
+            return f"person#{email}", "person"
+
+    with connect("local") as db:
+        db.write_many(puts=[OldPerson(email=f"{name}@example.org", phone="+1") for name in ("ada", "bob")])
+        (finding,) = Migrations(db, new).fill().unfilled
+    assert finding.what == f"another item has one of its unique values: person#{COVERED} / person"

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from singletable.cli import output
 from singletable.cli.arguments import arguments_of
 from singletable.cli.lookup import belongings_of_layers, pattern_of
+from singletable.cli.plan import rate_of
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.erasure import Belonging, Erasing, Erasure, ErasurePlan, Kept, Receipt
@@ -58,7 +59,7 @@ def erase(
         table = bound.captured.model.table
         blobs = _store(options["blobs"])
         erasure = Erasure(db, table, *belongings_of_layers(db.target.seal, table, blobs))
-        rate = _rate(options)
+        rate = rate_of(options)
         started = time.perf_counter()
         with db.meter() as meter:
             kept: tuple[Kept, ...] = ()
@@ -82,11 +83,6 @@ def _store(directory: str | None) -> Any:
     from singletable.documents import LocalBlobs
 
     return LocalBlobs(directory) if directory is not None else None
-
-
-def _rate(options: Mapping[str, Any]) -> Rate | None:
-    bounds = {"write_units": options["rate"], "read_units": options["read_rate"]}
-    return Rate(**bounds) if any(bounds.values()) else None
 
 
 def _confirm(db: Database, found: ErasurePlan) -> None:

@@ -37,20 +37,12 @@ def migrates(*tables: Table) -> Grant:
     def accesses(where: Where) -> Iterator[Access]:
         for table in tables:
             yield from anywhere(table, (*_READS, *_DESCRIBES, *_SINGLE_ITEMS, *_SETTINGS))
-            for changed in _tables_of_moves(table):
+            for changed in (*table.sources, *table.targets):
                 yield from anywhere(changed, (*_READS, *_DESCRIBES, *_SINGLE_ITEMS))
             own = held_at(model_of(fill_parts_of(table)).key.templates[0], {})
             yield Access(table_resource(table), frozenset({"BatchWriteItem"}), (own,))
 
     return Grant(f"migrates({_names(tables)})", tables, accesses)
-
-
-def _tables_of_moves(table: Table) -> Iterator[Table]:
-    """The other tables that items come from or go to."""
-    moving = [model for model in table.models if model.key.was is not None]
-    moving += [model_of(model.kind) for model in table.leaving]
-    found = dict.fromkeys(each for model in moving for each in (model.table, model.before.table))
-    return (each for each in found if each is not table)
 
 
 def administers(*tables: Table) -> Grant:

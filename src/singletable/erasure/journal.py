@@ -30,12 +30,13 @@ _SALT_BYTES: Final = 16
 class Journal:
     """One erasure's record, as this process wrote it last."""
 
-    def __init__(self, port: Port, table: Table, record: Any, *, is_new: bool) -> None:
-        self.port, self.table, self.record, self.is_new = port, table, record, is_new
+    def __init__(self, port: Port, table: Table, record: Any) -> None:
+        self.port, self.table, self.record = port, table, record
 
     @property
     def is_stored(self) -> bool:
-        return not self.is_new
+        """Whether it was written; a new one is, with its first batch."""
+        return bool(self.record.writes)
 
     async def resumed(self, found: Iterable[Belonging]) -> None:
         """Count what an earlier run deleted and could not count: what it was at, and is there no more."""
@@ -77,19 +78,18 @@ class Journal:
 
     async def _write(self, **changes: Any) -> None:
         """ApplyRefused where another process has written it since."""
-        seen = None if self.is_new else self.record.writes
         after = replace(self.record, writes=self.record.writes + 1, **changes)
-        if seen is None:
-            held = Condition("attribute_not_exists", (Stored("erasure"),))
+        if self.is_stored:
+            held = Condition("=", (Stored("writes"), Given({"N": str(self.record.writes)})))
         else:
-            held = Condition("=", (Stored("writes"), Given({"N": str(seen)})))
+            held = Condition("attribute_not_exists", (Stored("erasure"),))
         model = model_for(after)
         try:
             await self.port.send(put_if(model.key_of(after), model.item(after), held))
         except Refused:
             if not await self._is_written(after):
                 raise _lost(self.table) from None
-        self.record, self.is_new = after, False
+        self.record = after
 
     async def _is_written(self, after: Any) -> bool:
         """Whether the refused write had happened before: its answer was lost, and it was repeated."""
@@ -105,7 +105,7 @@ async def open_journal(port: Port, table: Table, pattern: str, text: str, by: st
     kind = erasures_of(table)
     for record in await flows.read_all(port, kind.by_id().consistent()):
         if record.digest is not None and compare_digest(record.digest, _digest_of(text, record.salt)):
-            return Journal(port, table, record, is_new=False)
+            return Journal(port, table, record)
     salt = secrets.token_bytes(_SALT_BYTES)
     record = kind(
         erasure=secrets.token_hex(_ID_BYTES),
@@ -116,7 +116,7 @@ async def open_journal(port: Port, table: Table, pattern: str, text: str, by: st
         digest=_digest_of(text, salt),
         runs=1,
     )
-    return Journal(port, table, record, is_new=True)
+    return Journal(port, table, record)
 
 
 def at(now: float) -> datetime:

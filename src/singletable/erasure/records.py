@@ -20,12 +20,13 @@ from singletable.foundation import (
     KeyOf,
     Model,
     Reference,
-    Subject,
     delete_if,
     entity_name,
     flows,
     guard_actions,
     is_type,
+    place_in,
+    subject_of,
     value_as_read,
 )
 from singletable.operations import Cancelled, Item, Refused, TransactWriteItems
@@ -36,7 +37,7 @@ def deletion(
     model: Model[Any], item: Item, entity: Any, indexes: Sequence[Projected], by: Reference | None = None
 ) -> Belonging:
     """The deletion of an item with the guards of its unique values."""
-    key = key_at(model, item)
+    key = model.key_at(place_in(model.table, item))
     held = is_type(model)
     names: list[str] = [] if by is None else list(by.names)
     for name in dict.fromkeys([*names, *(unique.name for unique in model.uniques)]):
@@ -51,7 +52,7 @@ def deletion(
         partial(_delete, delete_if(key, held), claims),
         write_units=units,
         what=f"with {guards} unique values" if guards > 1 else "with its unique value" if guards else "",
-        subject=subject_of(model, entity, item),
+        subject=subject_of(model, entity, (key.partition, key.low)),
     )
 
 
@@ -74,19 +75,6 @@ def clearing(
         write_units=write_units(indexes, item, after),
         what=", ".join(wanted),
     )
-
-
-def key_at(model: Model[Any], item: Item) -> KeyOf[Any]:
-    """The key that an item lies under, also where its class has another by now."""
-    partition, sort = (str(item[name]["S"]) for name in model.key_attributes)
-    return KeyOf((model.kind,), model.key, partition, sort, sort, len(model.key.templates[1].parts))
-
-
-def subject_of(model: Model[Any], entity: Any, item: Item) -> Subject:
-    """An item as one that others may belong to."""
-    key = key_at(model, item)
-    values = {name: getattr(entity, name) for name in model.by_name if hasattr(entity, name)}
-    return Subject(model.kind, values, (key.partition, key.low))
 
 
 async def _delete(action: Any, claims: Sequence[Claim], port: Port) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from singletable.erasure.records import clearing, deletion, subject_of
+from singletable.erasure.records import clearing, deletion
 from singletable.errors import InvalidRequest, InvalidValue, SingletableError
 from singletable.flow.port import Port
 from singletable.foundation import (
@@ -39,6 +39,7 @@ from singletable.foundation import (
     model_for,
     model_of,
     open_query,
+    place_in,
     read_page,
     ready,
     references_of,
@@ -322,7 +323,7 @@ class Search:
     def _mention(
         self, model: Model[Any], item: Item, entity: Any, reference: Reference, values: Mapping[str, Any]
     ) -> None:
-        place = subject_of(model, entity, item).place
+        place = place_in(self.table, item)
         _, _, _, wanted = self.mentioned.setdefault(place, (model, item, entity, {}))
         for name in reference.clears:
             held = wanted.get(name, getattr(entity, name))

@@ -28,9 +28,10 @@ async def patiently(port: Port, work: Callable[[], Awaitable[T]]) -> T:
     return await work()
 
 
-async def until(port: Port, is_done: Callable[[], Awaitable[bool]]) -> None:
-    """Ask until it is so, with pauses from one second to fifteen. No limit: a large table takes hours."""
+async def until(port: Port, ask: Callable[[], Awaitable[T | None]]) -> T:
+    """Ask until the answer is true, with pauses from one second to fifteen. No limit: a large table takes hours."""
     pause = _FIRST_PAUSE_SECONDS
-    while not await is_done():
+    while not (found := await ask()):
         await port.sleep(pause)
         pause = min(_LONGEST_PAUSE_SECONDS, pause * 1.5)
+    return found

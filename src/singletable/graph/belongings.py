@@ -25,6 +25,7 @@ from singletable.foundation import (
     model_for,
     open_query,
     read_page,
+    subject_of,
 )
 from singletable.graph.deletion import delete_node, incoming_types
 from singletable.graph.edge_removal import partition_pages, remove_edges
@@ -74,11 +75,7 @@ class GraphBelongings(LayerBelongings):
             (key.partition, key.low),
             partial(_delete_node, key),
             write_units=(2.0 if guards else 1.0) * size_units(item) + 2.0 * guards + size_units(item),
-            subject=Subject(
-                model.kind,
-                {name: getattr(entity, name) for name in model.by_name if hasattr(entity, name)},
-                (key.partition, key.low),
-            ),
+            subject=subject_of(model, entity, (key.partition, key.low)),
         )
 
     async def _all_edges(self, port: Port, node: KeyOf[Any]) -> list[Any]:

@@ -13,7 +13,7 @@ from singletable.flow.port import Port
 from singletable.flow.rate import Rate, at_rate
 from singletable.foundation import Table, ready
 from singletable.migrations.apply_lease import release, take, write_record
-from singletable.migrations.fill import Filled, fill, targets_of
+from singletable.migrations.fill import Filled, fill
 from singletable.migrations.leased_port import LeasedPort
 from singletable.migrations.model_document import document_of
 from singletable.migrations.plans import outline
@@ -186,7 +186,7 @@ class _Run:
 
     async def _check_targets(self) -> None:
         """ApplyRefused where a table that items move to is missing."""
-        for target in targets_of(self.table):
+        for target in self.table.targets:
             await ready(self.bare, target)
             if await describe(self.port, target.definition) is None:
                 raise ApplyRefused(

@@ -98,7 +98,7 @@ async def fill(
     again, it goes on.
     """
     parts = segments_of(port, table, segments)
-    for each in (table, *targets_of(table)):
+    for each in (table, *table.targets):
         await ready(port, each)
     run = _Run(port, table, dry_run)
     await run.begin(parts, anew or dry_run)
@@ -118,11 +118,6 @@ def segments_of(port: Port, table: Table, segments: int | None) -> int:
     if port.traits.segments_shift and (table.leaving or any(model.key.was is not None for model in table.models)):
         return 1
     return usual_segments(port) if segments is None else segments
-
-
-def targets_of(table: Table) -> list[Table]:
-    """The tables that a fill of this one moves items to."""
-    return list(dict.fromkeys(model_of(model.kind).table for model in table.leaving))
 
 
 def page_of(table: Table, segment: int, segments: int, after: Key | None) -> Scan[Item]:

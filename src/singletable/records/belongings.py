@@ -37,6 +37,12 @@ class Subject(Struct, frozen=True):
         return f"<Subject of {self.kind.__name__}>"
 
 
+def subject_of(model: Model[Any], entity: Any, place: Place) -> Subject:
+    """An item as one that others may belong to."""
+    values = {name: getattr(entity, name) for name in model.by_name if hasattr(entity, name)}
+    return Subject(model.kind, values, place)
+
+
 class Belonging(Struct, frozen=True):
     """One thing that is deleted, or an item that a mention is cleared in."""
 

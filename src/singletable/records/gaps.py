@@ -22,6 +22,7 @@ from singletable.records.check_passes import ItemCheck, ItemPass, Place, items_a
 from singletable.records.copies import copies_of
 from singletable.records.findings import Finding
 from singletable.records.repairs import guard_writes
+from singletable.schema.personal import covered_place
 from singletable.schema.table import OWNER, OWNER_SORT, Table
 
 _SETS = frozenset({"edge-set.wrong", "edge-set.twice", "edge-set.incomplete", "edge-set.count"})
@@ -146,12 +147,16 @@ class _TryGuards(Struct, frozen=True):
             return False
         for reason in guards:
             if reason.code == "ConditionalCheckFailed":
-                return Finding(
-                    TAKEN, _taken_by(reason.stored), type_in(self.table, self.item), place_in(self.table, self.item)
-                )
+                type_name = type_in(self.table, self.item)
+                what = _taken_by(self.table, type_name, reason.stored)
+                return Finding(TAKEN, what, type_name, place_in(self.table, self.item))
         return False
 
 
-def _taken_by(guard: Any) -> str:
-    owner = [guard.get(name, {}).get("S", "") for name in (OWNER, OWNER_SORT)] if guard else []
-    return "another item has one of its unique values" + (f": {' / '.join(owner)}" if owner else "")
+def _taken_by(table: Table, type_name: str, guard: Any) -> str:
+    """With the other's key, without what is personal in it: a finding's text is printed as it is."""
+    what = "another item has one of its unique values"
+    if not guard:
+        return what
+    owner = guard[OWNER]["S"], guard[OWNER_SORT]["S"]
+    return f"{what}: {' / '.join(covered_place(table, type_name, owner))}"

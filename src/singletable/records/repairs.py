@@ -155,7 +155,7 @@ async def _without_guard(port: Port, table: Table, item: Item) -> Repair | None:
     else:
         return None
     key, as_read = guards.key_of(guard), value_as_read(OWNER, item) & value_as_read(OWNER_SORT, item)
-    owner_key = _key_at(model, place)
+    owner_key = model.key_at(place)
     writes = [_part(owner_key, check_if(owner_key, held)), _part(key, delete_if(key, as_read))]
     return Repair(
         f"delete the guard, whose {model.type} is gone or has another {unique.stored}",
@@ -194,7 +194,3 @@ def _part(key: KeyOf[Any], action: Any) -> GuardedWrite:
 def changed(key: KeyOf[Any], verb: str) -> Conflict:
     """The refusal of a repair's part: the item is decided again."""
     return Conflict("it was changed since it was read", key=key, table=key.model.table.name, operation=verb)
-
-
-def _key_at(model: Model[Any], place: Place) -> KeyOf[Any]:
-    return KeyOf((model.kind,), model.key, place[0], place[1], place[1], len(model.key.templates[1].parts))

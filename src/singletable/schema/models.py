@@ -280,7 +280,11 @@ class Model(Generic[T]):
         return partition.write_of, sort.write_of
 
     def key_of(self, entity: T) -> KeyOf[Any]:
-        text, whole = self.place_of(entity)
+        return self.key_at(self.place_of(entity))
+
+    def key_at(self, place: tuple[str, str]) -> KeyOf[Any]:
+        """The key whose two texts these are, as an item has them, also where its attributes make another by now."""
+        text, whole = place
         return KeyOf((self.kind,), self.key, text, whole, whole, len(self.key.templates[1].parts))
 
     def old_key(self, key: KeyOf[Any]) -> KeyOf[Any]:

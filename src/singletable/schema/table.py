@@ -127,6 +127,11 @@ class Table:
         """The tables where items of its classes may lie still."""
         return tuple(dict.fromkeys(m.before.table for m in self.models if m.before.table is not self))
 
+    @property
+    def targets(self) -> tuple[Table, ...]:
+        """The tables that items leave this one for."""
+        return tuple(dict.fromkeys(m.kind.__table__ for m in self.leaving))
+
     def model_of_type(self, type_name: str) -> Model[Any] | None:
         return self._models.get(type_name)
 

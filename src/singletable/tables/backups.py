@@ -67,14 +67,13 @@ async def create_backup(port: Port, table: str, name: str, progress: Progress | 
     answer = await _send(port, table, "CreateBackup", {"TableName": table, "BackupName": name})
     arn = str(answer["BackupDetails"]["BackupArn"])
 
-    async def is_made() -> bool:
-        status = (await describe_backup(port, arn)).status
-        if status == "DELETED":
+    async def made() -> Backup | None:
+        found = await describe_backup(port, arn)
+        if found.status == "DELETED":
             raise Unavailable("the backup was deleted while it was made", table=table)
-        return _told(status, "AVAILABLE", progress)
+        return found if _told(found.status, "AVAILABLE", progress) else None
 
-    await until(port, is_made)
-    return await describe_backup(port, arn)
+    return await until(port, made)
 
 
 async def describe_backup(port: Port, arn: str) -> Backup:

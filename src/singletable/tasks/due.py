@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from singletable.flow.port import Port
-from singletable.foundation import KeyOf, Template, get_many, model_of, ready
+from singletable.foundation import KeyOf, Template, get_many, model_of, place_in, ready
 from singletable.operations import Item, Key, Query, Selection
 from singletable.operations.answers import RAW
 from singletable.tasks.items import SHARDS, State, TaskEntities, TaskItem
@@ -103,8 +103,7 @@ def _candidate(tasks: TaskEntities, shard: int, item: Item) -> Candidate | None:
     model = tasks.model_of_type(item.get(definition.type_attribute, {}).get("S", ""))
     if model is None:
         return None
-    partition, sort = (item[name]["S"] for name in definition.key)
-    key: KeyOf[Any] = KeyOf((model.kind,), model.key, partition, sort, sort, len(model.key.templates[1].parts))
+    key: KeyOf[Any] = model.key_at(place_in(tasks.table, item))
     wake = item[definition.index_keys(tasks.index)[1]]["S"]
     fence = int(item["fence"]["N"]) if "fence" in item else None
     return Candidate(key, shard, wake, fence, model.kind is tasks.ordered, item.get("sent") == {"BOOL": True})
