@@ -5,11 +5,10 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 
 from singletable import Database
 
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 TRIES = 10
 """How often an action that others disturb begins again."""
 WEEK_SECONDS = 7 * 24 * 3600
@@ -27,5 +26,5 @@ class Base:
     new_id: Callable[[], str] = field(default=random_id)
 
     def now(self) -> datetime:
-        """By the database's clock, rounded down, so that nothing is early by it."""
-        return EPOCH + timedelta(microseconds=int(self.db.port.now() * 1_000_000))
+        """By the database's clock, which is the clock of the tasks too."""
+        return datetime.fromtimestamp(self.db.port.now(), timezone.utc)

@@ -276,3 +276,15 @@ def test_a_fifo_event_keeps_the_order_of_its_group(engine_url: str, clock: Clock
         )
         assert answer == {"batchItemFailures": [{"itemIdentifier": f"id-{n}"} for n in (1, 2, 3)]}
         assert ran == [0]
+
+
+async def test_a_task_of_this_instant_has_no_delay(bench: Bench, aws_emulator: str) -> None:
+    """However its time and the clock's are rounded: a queue's delays are whole seconds."""
+    queue = await new_queue(bench, aws_emulator, fifo=False)
+    clock, note = bench.clock, noting(bench)
+    times = [clock.at + n / 7_777_777 for n in range(40)]
+    for number, clock.at in enumerate(times):
+        await bench.add(bench.tasks.at(clock.datetime(), note("now"), key=f"{number}"))
+        assert await task_worker(bench.shell, bench.tasks).send_due(queue) == 1
+    attributes = await bench.shell.run(bench.shell.port.to(SQS, queue.url).send(GetQueueAttributes(queue.url)))
+    assert (attributes["ApproximateNumberOfMessages"], attributes["ApproximateNumberOfMessagesDelayed"]) == ("40", "0")

@@ -90,7 +90,8 @@ def _message(tasks: TaskEntities, queue: Queue[Any], task: Candidate, now: float
     values = task.key.model.key_values(task.key)
     pointer = Pointer(values["id"], task.fence or 0)
     if not queue.is_fifo:
-        wait = ceil(time_of(tasks, task.wake).timestamp() - now)
+        # As instants: a float of today's time is a quarter of a microsecond off, which would be rounded up to a second.
+        wait = ceil((time_of(tasks, task.wake) - instant(now)).total_seconds())
         return Outgoing(pointer, delay_seconds=min(MAX_DELAY_SECONDS, max(0, wait)))
     group = values.get("order", values["id"])
     return Outgoing(pointer, group=group, deduplication=f"{pointer.key}#{pointer.fence}#{task.wake}")
@@ -140,7 +141,7 @@ async def run_pointer(worker: Worker, pointer: Pointer, counts: Counts) -> NotDu
     if item.fence != pointer.fence:
         return None
     if item.wake > instant(now.wall):
-        return NotDue(item.wake.timestamp() - now.wall)
+        return NotDue((item.wake - instant(now.wall)).total_seconds())
     if model_of(tasks.task).place_of(item) in worker.execution.running_keys():
         return NotDue(worker.options.lease_seconds)
     claim = Claim(tasks, tasks.by_id(item.id), instant(now.wall), _until(worker, now), item.fence)
@@ -162,7 +163,7 @@ async def _run_ordered(worker: Worker, pointer: Pointer, order: str, due: dateti
         if task is None or task.fence != pointer.fence:
             return None
         if task.ready > instant(now.wall):
-            return NotDue(task.ready.timestamp() - now.wall)
+            return NotDue((task.ready - instant(now.wall)).total_seconds())
         until, running = _until(worker, now), worker.execution.running_keys()
         claimed: OrderedTask | None = await claim_first(port, tasks, key, until, running)
         if claimed is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from enum import Enum
 from typing import Any, Protocol
 from zlib import crc32
@@ -36,7 +36,6 @@ LANE_SORT = "!"
 """Before all ordered tasks, which begin with a digit: one query reads the lane and the first of its tasks."""
 SHARDS = 8
 """Partitions of the index that share the due tasks: 8,000 changes a second."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class State(Enum):
@@ -213,8 +212,8 @@ def check_index(table: Table, index: str) -> None:
 
 
 def instant(now: float) -> datetime:
-    """A clock's time as a datetime. It is rounded down, so that no task is early."""
-    return _EPOCH + timedelta(microseconds=int(now * 1_000_000))
+    """A clock's time as a datetime: to the nearest microsecond, so that `instant(at.timestamp())` is `at`."""
+    return datetime.fromtimestamp(now, timezone.utc)
 
 
 def shard_of(text: str) -> int:

@@ -89,7 +89,7 @@ IS_KEPT = """async () => {
 def test_a_board_opens_and_keeps_edits_while_the_server_is_away(tmp_path: Path, open_board: Open) -> None:
     with served(tmp_path) as own:
         board = open_board(own, "away")
-        board.page.wait_for_function("navigator.serviceWorker.controller !== null")
+        until(lambda: board.page.evaluate("navigator.serviceWorker.controller !== null"))
         until(lambda: board.page.evaluate(IS_KEPT))  # the worker keeps what was loaded before it was there
         own.kill()
         board.wait_until("offline")
