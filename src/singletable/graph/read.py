@@ -132,7 +132,7 @@ async def _neighbours(
     if not linked or not nodes:
         return [Neighbours({each: [] for each in linked}, {}, {}) for _ in nodes]
     selected = await _members(port, nodes, linked, complete)
-    wanted = {m.text: m.kind for by_spec in selected for ms in by_spec.values() for m in ms}
+    wanted = {m.text: m.meaning.kind for by_spec in selected for ms in by_spec.values() for m in ms}
     there = await _nodes(port, wanted)
     below = await _levels(port, linked, selected, there, complete)
     return [Neighbours(by_spec, there, below) for by_spec in selected]
@@ -206,5 +206,4 @@ async def _nodes(port: Port, wanted: Mapping[str, type[Node]]) -> dict[str, Any]
         places = [(text, text) for text in texts]
         there = await get_at(port, table, places, reader, lambda place: stored_key(wanted[place[0]], place[0]))
         found |= {place[0]: node for place, node in there}
-    nodes = [(text, found.get(text)) for text in wanted]
-    return {text: node for text, node in nodes if node.__class__ is wanted[text]}
+    return {text: found[text] for text, kind in wanted.items() if found.get(text).__class__ is kind}
