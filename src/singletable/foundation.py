@@ -90,6 +90,7 @@ from singletable.schema.migration_items import (
     apply_lease_of,
     erasures_of,
     fill_parts_of,
+    migration_models,
     record_of,
     shared_rates_of,
 )
@@ -218,6 +219,7 @@ __all__ = [
     "key_from",
     "key_type",
     "mentions",
+    "migration_models",
     "model_for",
     "model_of",
     "models_of",

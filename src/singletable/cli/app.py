@@ -14,6 +14,7 @@ from singletable.cli.check_command import check
 from singletable.cli.demo import demo
 from singletable.cli.deploy import deploy
 from singletable.cli.erase import erase
+from singletable.cli.export import export
 from singletable.cli.fill import fill
 from singletable.cli.local import local
 from singletable.cli.pattern_commands import explain, get, query
@@ -70,6 +71,7 @@ for command in (
     fill,
     erase,
     backup,
+    export,
     patterns,
     get,
     query,

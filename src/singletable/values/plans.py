@@ -143,6 +143,8 @@ class Scalar(Plan, frozen=True, eq=False):
     fast_write: str = "{v}"
     reader: Callable[[Any], Any] | None = None
     fast_read: str = "{call}({v})"
+    choices: tuple[Any, ...] = ()
+    """The stored values of an Enum or a Literal; of other types none."""
 
     @property
     def wire(self) -> Any:
@@ -229,6 +231,7 @@ def enum_plan(kind: type[Enum], base: Scalar) -> Scalar:
         member(kind, writers),
         "",
         reader=members.__getitem__,
+        choices=tuple(members),
     )
 
 
@@ -242,7 +245,7 @@ def literal_plan(values: tuple[Any, ...], base: Scalar) -> Scalar:
             raise ValueError("the stored value is none of those declared")
         return value
 
-    return Scalar(base.tag, Literal[values], parse, literal_value(allowed, base.check), "")
+    return Scalar(base.tag, Literal[values], parse, literal_value(allowed, base.check), "", choices=values)
 
 
 class SetPlan(Plan, frozen=True, eq=False):

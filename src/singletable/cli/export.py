@@ -1,0 +1,79 @@
+"""`export`: write the items of the tables to files, a dataset an entity class."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+import msgspec
+from rich.status import Status
+
+from singletable.cli import output
+from singletable.cli.lookup import tables_of
+from singletable.cli.plan import rate_of, share_rate_option
+from singletable.cli.session import options_anywhere, session_of
+
+_FORMATS = ("parquet", "jsonl", "csv", "arrow")
+_MOST_SEGMENTS = 16
+
+
+@click.command()
+@click.argument("module", metavar="MODULE[:NAME]")
+@click.option("--to", required=True, metavar="DIR|s3://BUCKET/PREFIX", help="Where the manifest and the files go.")
+@click.option("--format", type=click.Choice(_FORMATS), default="parquet", show_default=True)
+@click.option("--keys", is_flag=True, help="The keys of the table and of its indexes as columns.")
+@click.option("--consistent", is_flag=True, help="Read consistently, for twice the read units.")
+@click.option("--read-rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Read units a second.")
+@click.option(
+    "--segments", type=click.IntRange(1, _MOST_SEGMENTS), help="Parts at once: 4, or 1 on the embedded engine."
+)
+@click.option("--anew", is_flag=True, help="Begin again, where an earlier run was ended.")
+@share_rate_option
+@options_anywhere("json", "db")
+@click.pass_context
+def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> None:
+    """Write every item to files: a dataset an entity class, with typed columns.
+
+    The manifest is replaced at the end, so that readers see the export before or this one. A run that was ended goes on
+    where it was. Items that no class of MODULE explains go to the dataset _unknown, and the exit code is 1 then.
+    """
+    from singletable.exchange import Exported, Exports
+
+    with session_of(ctx).connect_to_read() as db:
+        tables = tables_of(module)
+        rate = rate_of({**options, "rate": None}, tables[0])
+        started = time.perf_counter()
+        with db.meter() as meter, Status("reading", console=output.console(stderr=True)) as status:
+
+            def show(done: Exported) -> None:
+                status.update(f"{done.items:,} items read, {done.bytes:,} bytes written")
+
+            done = Exports(db, *tables).export(
+                options["to"],
+                format=options["format"],
+                keys=options["keys"],
+                consistent=options["consistent"],
+                segments=options["segments"],
+                rate=rate,
+                anew=options["anew"],
+                progress=show,
+            )
+        seconds = time.perf_counter() - started
+    if as_json:
+        output.print_json(msgspec.to_builtins(done))
+    else:
+        _tell(done, options["to"])
+    output.print_cost(meter, seconds)
+    if done.unknown:
+        ctx.exit(1)
+
+
+def _tell(done: Any, place: str) -> None:
+    manifest = done.manifest
+    went_on = ", going on with an earlier run" if done.resumed else ""
+    click.echo(f"{output.counted(done.items, 'item')} to {output.clean(place)}, as {manifest.id}{went_on}")
+    lines = [(d.name, d.rows, len(d.files), d.bytes) for d in manifest.datasets]
+    output.print_table(("Dataset", "Rows", "Files", "Bytes"), lines)
+    if done.unknown:
+        click.echo(f"{output.counted(done.unknown, 'item')} that no class explains: the dataset _unknown says why.")

@@ -1,0 +1,291 @@
+"""One attribute as a column: its Arrow type, and the way from an attribute value to a cell and back.
+
+    str text · int int64 · Decimal decimal128(38, 18) · float float64 · bytes binary · bool bool
+    datetime timestamp[us, UTC] · date date32 · UUID text · Enum and Literal a dictionary of their values
+    set, list, tuple a list · dict a map · a dataclass a struct · Any, and a dataclass inside itself, JSON text
+
+A cell that would not give the same attribute value back is empty, and the value is kept in the row's `_rest`.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timezone
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from singletable.values import (
+    AttributeValue,
+    Field,
+    Plan,
+    from_attribute_value,
+    to_attribute_value,
+)
+from singletable.values.plans import (
+    BINARY,
+    DAY,
+    DECIMAL,
+    EXPIRY,
+    FLAG,
+    FLOAT,
+    INSTANT,
+    INTEGER,
+    TEXT,
+    UNIQUE_ID,
+    ListPlan,
+    MapPlan,
+    OptionalPlan,
+    Scalar,
+    SetPlan,
+)
+from singletable.values.types import NestedPlan
+
+DECIMAL_PLACES: Final = 18
+DECIMAL_TYPE: Final = pa.decimal128(38, DECIMAL_PLACES)
+INSTANT_TYPE: Final = pa.timestamp("us", tz="UTC")
+_INT64: Final = 2**63
+
+_plain_json = msgspec.json.Encoder(decimal_format="number", order="deterministic")
+_exact_json = msgspec.json.Decoder(float_hook=Decimal)
+
+
+class Unfit(ValueError):
+    """A stored value that a column can't hold."""
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """How values of one declared type stand in a column."""
+
+    type: pa.DataType
+    load: Callable[[AttributeValue], Any]
+    """The cell of an attribute value, as `pyarrow.array` takes it. Raises ValueError where it has none."""
+    dump: Callable[[Any], AttributeValue | None]
+    """The attribute value of a cell, as `to_pylist` gives it; None where that is no attribute, as an empty set."""
+    is_json: bool = False
+
+
+def column_of(plan: Plan, inside: tuple[type[Any], ...] = ()) -> Column:
+    """The column of a type. `inside` are the dataclasses around it."""
+    if isinstance(plan, Scalar):
+        return _scalar(plan)
+    if isinstance(plan, OptionalPlan):
+        return _optional(column_of(plan.inner, inside))
+    if isinstance(plan, SetPlan):
+        return _set(plan, _scalar(plan.element))
+    if isinstance(plan, ListPlan):
+        return _list(column_of(plan.element, inside))
+    if isinstance(plan, MapPlan):
+        return _map(column_of(plan.element, inside))
+    if isinstance(plan, NestedPlan) and plan.kind not in inside:
+        return _struct(plan, (*inside, plan.kind))
+    return JSON
+
+
+def _inner(tag: str) -> Callable[[AttributeValue], Any]:
+    def inner(value: AttributeValue) -> Any:
+        if tag not in value:
+            raise Unfit(f"it is stored as {', '.join(value)}, not as {tag}")
+        return value[tag]
+
+    return inner
+
+
+def _of_scalar(plan: Scalar, type: pa.DataType, read: Callable[[Any], Any], write: Callable[[Any], Any]) -> Column:
+    inner, tag = _inner(plan.tag), plan.tag
+    return Column(type, lambda value: read(inner(value)), lambda cell: {tag: write(cell)})
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _whole(text: str) -> int:
+    number = INTEGER.parse(text)
+    if not -_INT64 <= number < _INT64:
+        raise Unfit("a whole number beyond 64 bits")
+    return int(number)
+
+
+def _decimal(text: str) -> Decimal:
+    number = Decimal(text)
+    _, digits, exponent = number.as_tuple()
+    assert isinstance(exponent, int)
+    if exponent < -DECIMAL_PLACES and any(digits[exponent + DECIMAL_PLACES :]):
+        raise Unfit(f"a number of more than {DECIMAL_PLACES} decimals")
+    if number and number.adjusted() >= 38 - DECIMAL_PLACES:
+        raise Unfit(f"a number of more than {38 - DECIMAL_PLACES} digits before the point")
+    return number
+
+
+def _decimal_text(cell: Decimal) -> str:
+    return format(cell.normalize(), "f")
+
+
+def _bytes(inner: str | bytes) -> bytes:
+    return inner if isinstance(inner, bytes) else b64decode(inner)
+
+
+def _bytes_text(cell: bytes) -> str:
+    return b64encode(cell).decode()
+
+
+def _instant(text: str) -> datetime:
+    found: datetime = INSTANT.parse(text)
+    if INSTANT.check(found) != text:
+        raise Unfit("a time in another form than this library writes")
+    return found
+
+
+def _utc(cell: datetime) -> datetime:
+    return cell if cell.tzinfo is timezone.utc else cell.astimezone(timezone.utc)
+
+
+def _expiry(text: str) -> datetime:
+    try:
+        return datetime.fromtimestamp(int(text), timezone.utc)
+    except (OverflowError, OSError):
+        raise Unfit("a time outside the years 1 to 9999") from None
+
+
+def _free(value: AttributeValue) -> str:
+    """JSON as people write it. What it can't say exactly, as a set or bytes, is in `_rest` besides."""
+    return _plain_json.encode(_listed(from_attribute_value(value))).decode()
+
+
+def _listed(value: Any) -> Any:
+    """With sets as sorted lists."""
+    if isinstance(value, (set, frozenset)):
+        return sorted(value, key=str)
+    if isinstance(value, dict):
+        return {name: _listed(each) for name, each in value.items()}
+    return [_listed(each) for each in value] if isinstance(value, list) else value
+
+
+JSON = Column(pa.string(), _free, lambda cell: to_attribute_value(_exact_json.decode(cell)), is_json=True)
+
+_SCALARS: Mapping[int, Column] = {
+    id(plan): _of_scalar(plan, type, read, write)
+    for plan, type, read, write in (
+        (TEXT, pa.string(), _same, _same),
+        (FLAG, pa.bool_(), _same, bool),
+        (INTEGER, pa.int64(), _whole, str),
+        (DECIMAL, DECIMAL_TYPE, _decimal, _decimal_text),
+        (FLOAT, pa.float64(), FLOAT.parse, FLOAT.check),
+        (BINARY, pa.binary(), _bytes, _bytes_text),
+        (INSTANT, INSTANT_TYPE, _instant, lambda cell: INSTANT.check(_utc(cell))),
+        (EXPIRY, INSTANT_TYPE, _expiry, lambda cell: EXPIRY.check(_utc(cell))),
+        (DAY, pa.date32(), date.fromisoformat, DAY.check),
+        (UNIQUE_ID, pa.string(), lambda text: str(UNIQUE_ID.parse(text)), _same),
+    )
+}
+
+
+def _scalar(plan: Scalar) -> Column:
+    known = _SCALARS.get(id(plan))
+    if known is not None:
+        return known
+    if plan.choices:
+        return _choice(plan)
+    return _of_scalar(plan, pa.string(), _same, _same) if plan.tag == "S" else JSON
+
+
+def _choice(plan: Scalar) -> Column:
+    """An Enum or a Literal: a dictionary of its values, as they are stored."""
+    whole = all(isinstance(choice, int) for choice in plan.choices)
+    inner = _inner(plan.tag)
+
+    def load(value: AttributeValue) -> Any:
+        plan.load(value)
+        return int(inner(value)) if whole else str(inner(value))
+
+    if whole:
+        return Column(pa.dictionary(pa.int32(), pa.int64()), load, lambda cell: {plan.tag: str(cell)})
+    return Column(pa.dictionary(pa.int32(), pa.string()), load, lambda cell: {plan.tag: cell})
+
+
+def _optional(column: Column) -> Column:
+    return Column(
+        column.type,
+        lambda value: None if "NULL" in value else column.load(value),
+        lambda cell: {"NULL": True} if cell is None else column.dump(cell),
+        column.is_json,
+    )
+
+
+def value_type(type: pa.DataType) -> pa.DataType:
+    """Without a dictionary, which few readers take inside a list, a map or a struct."""
+    found: Any = type
+    plain: pa.DataType = found.value_type if pa.types.is_dictionary(type) else type
+    return plain
+
+
+def _set(plan: SetPlan, element: Column) -> Column:
+    inner, tag, one = _inner(plan.tag), plan.tag, plan.element.tag
+
+    def dump(cell: Sequence[Any]) -> AttributeValue | None:
+        members = [element.dump(each) for each in cell]
+        return {tag: [member[one] for member in members if member is not None]} if members else None
+
+    return Column(
+        pa.list_(value_type(element.type)),
+        lambda value: [element.load({one: each}) for each in inner(value)],
+        dump,
+    )
+
+
+def _list(element: Column) -> Column:
+    inner = _inner("L")
+    return Column(
+        pa.list_(value_type(element.type)),
+        lambda value: [element.load(each) for each in inner(value)],
+        lambda cell: {"L": [element.dump(each) for each in cell]},
+    )
+
+
+def _map(element: Column) -> Column:
+    inner = _inner("M")
+    return Column(
+        pa.map_(pa.string(), value_type(element.type)),
+        lambda value: [(name, element.load(each)) for name, each in inner(value).items()],
+        lambda cell: {"M": {name: element.dump(each) for name, each in cell}},
+    )
+
+
+def _struct(plan: NestedPlan, inside: tuple[type[Any], ...]) -> Column:
+    """A nested dataclass. A part that is absent is null; where it reads as something else, the value is unfit."""
+    parts: list[tuple[Field, Column]] = [(f, column_of(f.plan, inside)) for f in plan.codec.fields]
+    inner = _inner("M")
+    if not parts:
+        return JSON
+
+    def load(value: AttributeValue) -> dict[str, Any]:
+        stored = inner(value)
+        if not stored.keys() <= {f.stored for f, _ in parts}:
+            raise Unfit("a map of more parts than its class declares")
+        return {f.name: _part(f, column, stored.get(f.stored)) for f, column in parts}
+
+    def dump(cell: Mapping[str, Any]) -> AttributeValue:
+        found = {f.stored: column.dump(cell[f.name]) for f, column in parts if cell[f.name] is not None}
+        return {"M": {name: value for name, value in found.items() if value is not None}}
+
+    return Column(pa.struct([pa.field(f.name, value_type(column.type)) for f, column in parts]), load, dump)
+
+
+def _part(field: Field, column: Column, value: AttributeValue | None) -> Any:
+    if value is None:
+        return [] if field.plan.is_set else None
+    return column.load(value)
+
+
+def load_cell(column: Column, value: AttributeValue) -> Any:
+    """The cell of an attribute value; None where the column can't hold it."""
+    try:
+        return column.load(value)
+    except (ValueError, LookupError, TypeError, ArithmeticError, InvalidOperation):
+        return None

@@ -1,0 +1,305 @@
+"""Datasets: the items of an entity class as rows of typed columns, and rows as items again.
+
+    for dataset in datasets_of(shop):
+        print(dataset.name, dataset.schema)
+    order.batch(items)                  # items as the service has them -> a pyarrow.RecordBatch
+    order.items(batch)                  # and back
+
+Each dataset ends with the column `_rest`: JSON of the attributes that its columns don't give back exactly, null in most
+rows. An attribute that no column explains is there, one in another form than this program writes, a number beyond its
+column's type, and everything that an item of an older schema version has otherwise. So a row is its item, always.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from hashlib import sha256
+from itertools import pairwise
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from singletable.errors import Corrupt, SingletableError
+from singletable.exchange.columns import Column, column_of, load_cell, value_type
+from singletable.foundation import KeyOf, Model, Table, entity_name, is_same_item, migration_models, models_of
+from singletable.operations import Item, read_item
+from singletable.operations.answers import encode
+from singletable.values import Field
+from singletable.values.plans import Scalar
+
+REST: Final = "_rest"
+UNKNOWN: Final = "_unknown"
+"""The dataset of the items that no class explains, with the reason and their raw form."""
+UNKNOWN_SCHEMA: Final = pa.schema(
+    [
+        pa.field("table", pa.string()),
+        pa.field("partition", pa.string()),
+        pa.field("sort", pa.string()),
+        pa.field("type", pa.string()),
+        pa.field("reason", pa.string()),
+        pa.field("item", pa.string()),
+    ]
+)
+
+
+@dataclass(frozen=True, eq=False)
+class DatasetColumn:
+    """An attribute of an entity class, as a column."""
+
+    name: str
+    field: Field
+    column: Column
+    description: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """The items of one entity class."""
+
+    name: str
+    """In snake case: `organisation_member`."""
+    entity: str
+    type: str
+    """The stored type of its items."""
+    table: Table
+    columns: tuple[DatasetColumn, ...]
+    description: str
+    model: Model[Any] = field(repr=False)
+    keys: tuple[str, ...] = ()
+    """The key attributes that are columns as well."""
+
+    @property
+    def is_system(self) -> bool:
+        """Whether its items are the library's own, such as guards and tasks."""
+        return self.model.is_system
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns with their types; docstrings are the fields' metadata `description`."""
+        fields: list[Any] = [pa.field(_key_column(self, name), pa.string()) for name in self.keys]
+        fields += [pa.field(c.name, c.column.type, metadata=_metadata(c)) for c in self.columns]
+        said: dict[bytes | str, bytes | str] = {
+            "entity": self.entity,
+            "type": self.type,
+            "table": self.table.name,
+            "description": self.description,
+        }
+        return pa.schema([*fields, pa.field(REST, pa.string())], metadata=said)
+
+    @cached_property
+    def digest(self) -> str:
+        """Of what its rows depend on: another one means that the class has changed."""
+        made = self.model
+        keys = [t.shown for captured in (made.key, *made.indexes.values()) for t in captured.templates]
+        columns = [(c.name, c.field.stored, str(c.column.type)) for c in self.columns]
+        said = [self.name, self.type, made.version, columns, keys]
+        return sha256(msgspec.json.encode(said)).hexdigest()[:16]
+
+    def with_keys(self) -> Dataset:
+        """The same with the keys of the table and of its indexes as columns."""
+        definition = self.table.definition
+        names = (*definition.key, *(n for index in definition.indexes for n in definition.index_keys(index)))
+        return replace(self, keys=tuple(dict.fromkeys(names)))
+
+    def batch(self, items: Sequence[Item]) -> pa.RecordBatch:
+        """The rows of items of this class. Corrupt for one that can't be read."""
+        return self.batch_of_rows([self.row(item) for item in items])
+
+    def batch_of_rows(self, rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
+        """Rows, made by `row`, as columns."""
+        arrays = [_array([row.get(f.name) for row in rows], f.type) for f in self.schema]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def items(self, batch: pa.RecordBatch) -> list[dict[str, Any]]:
+        """The items of rows. Columns may be missing, and further ones are left out; ValueError and Corrupt for a row
+        whose item has no key."""
+        return [self.item(row) for row in batch.to_pylist(maps_as_pydicts=None)]
+
+    def row(self, item: Item) -> dict[str, Any]:
+        """The row of an item. Corrupt where the class can't read it."""
+        current = self._current(item)
+        known = self.model.stored_key.known_from(current)
+        row = {c.name: self._cell(c, current, known) for c in self.columns}
+        row |= {_key_column(self, name): current.get(name, {}).get("S") for name in self.keys}
+        rest = self._rest(row, item)
+        if rest:
+            row[REST] = encode(rest).decode()
+        return row
+
+    def item(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The item of a row."""
+        return self._rebuilt(row, _read_rest(row.get(REST)))
+
+    def _current(self, item: Item) -> Item:
+        model = self.model
+        if model.tombstone and model.tombstone in item:
+            raise Corrupt("the item is being deleted", table=self.table.name)
+        version = model.version_of(item)
+        if version > model.version:
+            raise model.newer(version)
+        return model.upcast(item, version) if version < model.version else item
+
+    def _cell(self, column: DatasetColumn, item: Item, known: Mapping[str, Any]) -> Any:
+        f = column.field
+        stored = item.get(f.stored)
+        if stored is None and f.name in known:
+            return _shown(known[f.name])
+        if stored is None:
+            return [] if f.plan.is_set else None
+        return load_cell(column.column, stored)
+
+    def _rest(self, row: Mapping[str, Any], item: Item) -> dict[str, Any] | None:
+        """What the row's columns don't give back: attributes by name, None for one that the item has not."""
+        try:
+            made = self._rebuilt(row, {})
+        except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError):
+            return dict(item)
+        if made == item or is_same_item(made, item):
+            return None
+        names = dict.fromkeys((*item, *made))
+        return {n: item.get(n) for n in names if n not in made or n not in item or not _is_same(made[n], item[n])}
+
+    def _rebuilt(self, row: Mapping[str, Any], rest: Mapping[str, Any]) -> dict[str, Any]:
+        cells = {c.field.stored: c.column.dump(v) for c in self.columns if (v := row.get(c.name)) is not None}
+        attributes: dict[str, Any] = {name: value for name, value in cells.items() if value is not None}
+        if not {*self.table.definition.key} <= rest.keys():
+            entity = self.model.codec.load(attributes | {n: v for n, v in rest.items() if v is not None})
+            attributes = read_item(encode(self.model.item(entity))) | attributes
+        return {n: v for n, v in (attributes | dict(rest)).items() if v is not None}
+
+
+def datasets_of(*tables: Table) -> tuple[Dataset, ...]:
+    """The datasets of tables: one an entity class, those of the library's own items last. A name that two classes have
+    gets its table's name before it, and where that is not enough a number after it."""
+    found = [_dataset(table, model) for table in tables for model in _models(table)]
+    found.sort(key=lambda dataset: dataset.is_system)
+    taken: set[str] = {UNKNOWN}
+    named: list[Dataset] = []
+    for dataset in found:
+        name = dataset.name
+        if name in taken:
+            name = f"{snake(dataset.table.name)}_{name}"
+        number = 2
+        while name in taken:
+            name, number = f"{name}_{number}", number + 1
+        taken.add(name)
+        named.append(replace(dataset, name=name))
+    return tuple(named)
+
+
+def fingerprint_of(datasets: Iterable[Dataset]) -> str:
+    """Of all that the datasets depend on."""
+    return sha256("".join(dataset.digest for dataset in datasets).encode()).hexdigest()[:16]
+
+
+def unknown_batch(rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
+    """Rows of `_unknown`."""
+    return pa.RecordBatch.from_pylist(list(rows), schema=UNKNOWN_SCHEMA)
+
+
+def unknown_row(table: Table, item: Item, reason: str) -> dict[str, Any]:
+    """An item as a row of `_unknown`."""
+    definition = table.definition
+    partition, sort = (item.get(name, {}).get("S") for name in definition.key)
+    type = item.get(definition.type_attribute, {}).get("S")
+    text = encode(item).decode()
+    return {"table": table.name, "partition": partition, "sort": sort, "type": type, "reason": reason, "item": text}
+
+
+def snake(name: str) -> str:
+    """`OrganisationMember` as `organisation_member`, `Project.Listing` as `project_listing`."""
+    parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
+    return re.sub(r"[^a-z0-9_]+", "_", parts.lower()).strip("_")
+
+
+def _models(table: Table) -> list[Model[Any]]:
+    moving = {model.type for model in table.models}
+    leaving = [model for model in table.leaving if model.type not in moving]
+    return [*models_of(table), *leaving, *migration_models(table).values()]
+
+
+def _dataset(table: Table, model: Model[Any]) -> Dataset:
+    kind: Any = model.kind
+    docs = _attribute_docs(kind)
+    fields = [f for f in model.fields if not (model.tombstone and f.stored == model.tombstone)]
+    columns = tuple(DatasetColumn(f.name, f, _column(model, f), docs.get(f.name, "")) for f in fields)
+    name = entity_name(model.kind)
+    return Dataset(snake(name), name, model.type, table, columns, _own_doc(model.kind), model)
+
+
+def _column(model: Model[Any], f: Field) -> Column:
+    """The column of an attribute; of one that is read from the key, as an edge's ends, the text without its prefix."""
+    plan = f.plan
+    if f.stored not in model.table.definition.key or not isinstance(plan, Scalar):
+        return column_of(plan)
+    kind: Any = model.types.get(f.name)
+    from_text = getattr(kind, "from_text", None) if isinstance(kind, type) else None
+
+    def dump(cell: Any) -> dict[str, Any]:
+        return {"S": plan.check(from_text(cell) if from_text is not None else cell)}
+
+    return Column(pa.string(), lambda value: _shown(plan.load(value)), dump)
+
+
+def _shown(value: Any) -> Any:
+    """The text of a key, or of a value that is in a key only."""
+    return value.partition if isinstance(value, KeyOf) else value
+
+
+def _key_column(dataset: Dataset, name: str) -> str:
+    return f"key_{name}" if any(c.name == name for c in dataset.columns) else name
+
+
+def _metadata(column: DatasetColumn) -> dict[str, str]:
+    said = {"description": column.description, "format": "json" if column.column.is_json else ""}
+    return {name: text for name, text in said.items() if text}
+
+
+def _array(values: Sequence[Any], type: pa.DataType) -> pa.Array[Any]:
+    if not pa.types.is_dictionary(type):
+        return pa.array(values, type)
+    plain: Any = pa.array(values, value_type(type))
+    found: pa.Array[Any] = plain.dictionary_encode().cast(type)
+    return found
+
+
+def _read_rest(text: Any) -> dict[str, Any]:
+    return msgspec.json.decode(text, type=dict[str, Any]) if text else {}
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    return one == other or is_same_item({"": one}, {"": other})
+
+
+def _own_doc(kind: type[Any]) -> str:
+    said = kind.__doc__ or ""
+    return "" if said.startswith(f"{kind.__name__}(") else inspect.cleandoc(said)
+
+
+@cache
+def _attribute_docs(kind: type[Any]) -> Mapping[str, str]:
+    """The texts under a class's attributes, by name; those of its bases too."""
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        if base.__module__ == "builtins":
+            continue
+        try:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(base)))
+        except (OSError, TypeError, SyntaxError, IndexError):
+            continue  # a class that was made in a function, or in a console: it has no text to read
+        body = getattr(tree.body[0], "body", []) if tree.body else []
+        for before, after in pairwise(body):
+            if isinstance(before, ast.AnnAssign) and isinstance(before.target, ast.Name) and _is_text(after):
+                found[before.target.id] = inspect.cleandoc(after.value.value)
+    return found
+
+
+def _is_text(node: ast.stmt) -> Any:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

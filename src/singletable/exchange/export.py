@@ -1,0 +1,299 @@
+"""The run of an export: a parallel scan, its items as rows of their datasets, in sections that are kept whole.
+
+A section ends after so many items or bytes: every file that is open is closed and kept, and `unfinished.json` is
+replaced, which says how far the scan has come and which files there are. A run that was killed goes on from there.
+Where sections end depends on the pages alone, so that the files are the same ones, byte for byte, that a run without a
+kill writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from singletable.errors import InvalidRequest, SingletableError
+from singletable.exchange.datasets import (
+    UNKNOWN,
+    UNKNOWN_SCHEMA,
+    Dataset,
+    datasets_of,
+    fingerprint_of,
+    unknown_batch,
+    unknown_row,
+)
+from singletable.exchange.formats import FORMATS, Format
+from singletable.exchange.manifest import (
+    MANIFEST,
+    DataFile,
+    DatasetFiles,
+    Manifest,
+    columns_of,
+    dataset_files,
+    find_manifest,
+    write_manifest,
+)
+from singletable.exchange.parts import Parts
+from singletable.exchange.stores import Store
+from singletable.flow.patience import patiently
+from singletable.flow.port import Port
+from singletable.foundation import Table, ready, type_in
+from singletable.operations import Item, Scan, Selection
+from singletable.operations.answers import RAW
+from singletable.records import usual_segments
+
+UNFINISHED: Final = "unfinished.json"
+"""Of an export that is under way, or was ended: how far it has come."""
+MOST_SEGMENTS: Final = 16
+SECTION_ITEMS: Final = 200_000
+SECTION_BYTES: Final = 256 << 20
+"""Of pages as they came. What a run that goes on reads again is at most one section."""
+
+
+class Lane(Struct):
+    """How far one segment of the scan of a table has come."""
+
+    table: str
+    segment: int
+    segments: int
+    after: dict[str, Any] | None = None
+    is_over: bool = False
+
+
+class Unfinished(Struct):
+    """How far an export has come: what the next run goes on from."""
+
+    id: str
+    begun_at: datetime
+    made_for: dict[str, Any]
+    """What the export is of: another run goes on only where all of it is the same."""
+    lanes: list[Lane]
+    files: dict[str, list[DataFile]] = {}
+    items: int = 0
+
+
+class Exported(Struct, frozen=True):
+    """How far an export has come; at its end, what it wrote."""
+
+    id: str
+    items: int
+    """Items read, in all runs of it."""
+    unknown: int
+    """Of those, the ones that no class explains."""
+    bytes: int
+    """Of the files that are kept so far."""
+    manifest: Manifest | None = None
+    """None while it is under way."""
+    resumed: bool = False
+    """It went on with what an earlier run had left."""
+
+
+Progress = Callable[[Exported], object]
+
+
+class ExportOptions(Struct, frozen=True):
+    """How an export is made. InvalidRequest for what can't be."""
+
+    format: Format = "parquet"
+    keys: bool = False
+    consistent: bool = False
+    segments: int | None = None
+    anew: bool = False
+
+    def __post_init__(self) -> None:
+        if self.format not in FORMATS:
+            raise InvalidRequest(f"an export has no format {self.format!r}", hint=f"Say one of {', '.join(FORMATS)}.")
+        if self.segments is not None and not 1 <= self.segments <= MOST_SEGMENTS:
+            raise InvalidRequest(f"an export has 1 to {MOST_SEGMENTS} segments, not {self.segments}")
+
+
+async def export(
+    port: Port,
+    tables: Sequence[Table],
+    store: Store,
+    options: ExportOptions = ExportOptions(),  # noqa: B008  (frozen)
+    progress: Progress | None = None,
+    place: str = "",
+) -> Exported:
+    """Scan tables into a store, and replace its manifest at the end. `place` names the database in the manifest."""
+    for table in tables:
+        await ready(port, table)
+    run = _Run(port, tables, store, options, place)
+    run.begin()
+    for table in tables:
+        while lanes := run.lanes_of(table):
+            await run.round(table, lanes)
+            if progress is not None:
+                progress(run.told())
+    return run.end()
+
+
+@dataclass
+class _Run:
+    """One run of an export."""
+
+    port: Port
+    tables: Sequence[Table]
+    store: Store
+    options: ExportOptions
+    place: str
+    datasets: tuple[Dataset, ...] = ()
+    state: Unfinished = field(init=False)
+    parts: Parts = field(init=False)
+    resumed: bool = False
+
+    def __post_init__(self) -> None:
+        found = datasets_of(*self.tables)
+        self.fingerprint = fingerprint_of(found)
+        self.datasets = tuple(d.with_keys() for d in found) if self.options.keys else found
+        self.by_type = {(d.table.name, d.type): d for d in self.datasets}
+
+    def begin(self) -> None:
+        """Go on where an earlier run of the same export stopped, or begin."""
+        text = self.store.read(UNFINISHED)
+        known = None if text is None else _read_unfinished(text)
+        self.resumed = known is not None and known.made_for == self._made_for() and not self.options.anew
+        if known is not None and self.resumed:
+            self.state = known
+        else:
+            if known is not None:
+                _delete_folder(self.store, known.id)
+            self.state = self._new()
+            self._keep_state()
+        _delete_others(self.store, self.state)
+        schemas = {**{d.name: d.schema for d in self.datasets}, UNKNOWN: UNKNOWN_SCHEMA}
+        self.parts = Parts(self.store, self.state.id, self.options.format, schemas, self.state.files)
+
+    async def round(self, table: Table, lanes: Sequence[Lane]) -> None:
+        """The next page of each segment that is not over, as rows; at the end of a section, all is kept."""
+        scans = [self._page(table, lane) for lane in lanes]
+        pages = await patiently(self.port, lambda: self.port.send_all(scans))
+        for lane, page in zip(lanes, pages, strict=True):
+            self._take(table, page.items)
+            self.parts.taken += len(page.body)
+            lane.after, lane.is_over = page.after, page.after is None
+            self.state.items += len(page.items)
+        if self.parts.items >= SECTION_ITEMS or self.parts.taken >= SECTION_BYTES:
+            self._end_section()
+
+    def lanes_of(self, table: Table) -> list[Lane]:
+        return [lane for lane in self.state.lanes if lane.table == table.name and not lane.is_over]
+
+    def end(self) -> Exported:
+        """The last section, an empty file for each class without items, and the manifest."""
+        self._end_section()
+        for dataset in self.datasets:
+            if not dataset.is_system and not self.state.files.get(dataset.name):
+                self.parts.write_empty(dataset.name)
+        before = find_manifest(self.store)
+        manifest = self._manifest(before.id if before is not None else None)
+        write_manifest(self.store, manifest)
+        self.store.delete(UNFINISHED)
+        if before is not None and before.previous not in (None, manifest.id):
+            _delete_folder(self.store, str(before.previous))
+        return self.told(manifest)
+
+    def told(self, manifest: Manifest | None = None) -> Exported:
+        files = [file for found in self.state.files.values() for file in found]
+        unknown = sum(file.rows for file in self.state.files.get(UNKNOWN, ())) + self.parts.rows_of(UNKNOWN)
+        size = sum(file.bytes for file in files)
+        return Exported(self.state.id, self.state.items, unknown, size, manifest, self.resumed)
+
+    def _take(self, table: Table, items: Sequence[Item]) -> None:
+        rows: dict[str, list[dict[str, Any]]] = {}
+        for item in items:
+            name, row = self._row(table, item)
+            rows.setdefault(name, []).append(row)
+        by_name = {d.name: d for d in self.datasets}
+        for name, found in rows.items():
+            batch = unknown_batch(found) if name == UNKNOWN else by_name[name].batch_of_rows(found)
+            self.parts.add(name, batch)
+
+    def _row(self, table: Table, item: Item) -> tuple[str, dict[str, Any]]:
+        type_name = type_in(table, item)
+        dataset = self.by_type.get((table.name, type_name))
+        if dataset is None:
+            return UNKNOWN, unknown_row(table, item, f"no class has the type {type_name!r}")
+        try:
+            return dataset.name, dataset.row(item)
+        except SingletableError as error:
+            return UNKNOWN, unknown_row(table, item, error.what)
+
+    def _end_section(self) -> None:
+        self.parts.close()
+        self._keep_state()
+
+    def _page(self, table: Table, lane: Lane) -> Scan[Item]:
+        limit = self.port.traits.scan_page_limit
+        selection = Selection(limit=limit, after=lane.after, consistent=self.options.consistent)
+        return Scan(table.name, selection, RAW, lane.segment, lane.segments)
+
+    def _new(self) -> Unfinished:
+        now = datetime.fromtimestamp(self.port.now(), timezone.utc)
+        count = self.options.segments or usual_segments(self.port)
+        lanes = [Lane(table.name, n, count) for table in self.tables for n in range(count)]
+        name = f"{now:%Y%m%dT%H%M%SZ}-{self.port.token()[:6].replace('_', 'x').replace('-', 'x')}"
+        return Unfinished(name, now, self._made_for(), lanes)
+
+    def _made_for(self) -> dict[str, Any]:
+        tables = [table.name for table in self.tables]
+        options = self.options
+        return {
+            "place": self.place,
+            "tables": tables,
+            "fingerprint": self.fingerprint,
+            "format": options.format,
+            "keys": options.keys,
+            "segments": options.segments,
+            "consistent": options.consistent,
+        }
+
+    def _keep_state(self) -> None:
+        self.store.write(UNFINISHED, msgspec.json.encode(self.state))
+
+    def _manifest(self, previous: str | None) -> Manifest:
+        lag = 0.0 if self.options.consistent else self.port.traits.index_lag_seconds
+        files = self.state.files
+        shown = [d for d in self.datasets if not d.is_system or files.get(d.name)]
+        datasets = [dataset_files(d, files.get(d.name, ())) for d in shown]
+        if files.get(UNKNOWN):
+            columns = columns_of(UNKNOWN_SCHEMA)
+            said = "Items that no class explains, or reads."
+            datasets.append(DatasetFiles(UNKNOWN, "", "", "", said, columns, "", tuple(files[UNKNOWN])))
+        return Manifest(
+            id=self.state.id,
+            tables=tuple(table.name for table in self.tables),
+            format=self.options.format,
+            source={"kind": "scan", "place": self.place, "consistent": self.options.consistent},
+            complete_at=self.state.begun_at - timedelta(seconds=lag),
+            written_at=datetime.fromtimestamp(self.port.now(), timezone.utc),
+            fingerprint=self.fingerprint,
+            datasets=tuple(datasets),
+            keys=self.options.keys,
+            previous=previous,
+        )
+
+
+def _read_unfinished(text: bytes) -> Unfinished | None:
+    """What an earlier run left; None where a newer program wrote it in another form."""
+    try:
+        return msgspec.json.decode(text, type=Unfinished)
+    except msgspec.MsgspecError:
+        return None
+
+
+def _delete_folder(store: Store, id: str) -> None:
+    for path in store.list(f"{id}/"):
+        store.delete(path)
+
+
+def _delete_others(store: Store, state: Unfinished) -> None:
+    """What a killed run wrote after its last section."""
+    kept = {file.path for files in state.files.values() for file in files}
+    for path in store.list(f"{state.id}/"):
+        if path not in kept and path != MANIFEST:
+            store.delete(path)

@@ -1,0 +1,49 @@
+"""Exports bound to a database."""
+
+from __future__ import annotations
+
+import os
+
+from singletable.exchange.export import Exported, ExportOptions, Progress, export
+from singletable.exchange.formats import Format
+from singletable.exchange.stores import Store, store_at
+from singletable.flow.rate import Rate, at_rate
+from singletable.flow.shells import check_awaiting
+from singletable.foundation import AwaitingDatabase, Table
+
+
+class AsyncExports:
+    """The exports of tables."""
+
+    def __init__(self, db: AwaitingDatabase, *tables: Table) -> None:
+        check_awaiting(db, "AsyncExports")
+        self.db, self.tables = db, tables
+
+    async def export(
+        self,
+        to: str | os.PathLike[str] | Store,
+        *,
+        format: Format = "parquet",
+        keys: bool = False,
+        consistent: bool = False,
+        segments: int | None = None,
+        rate: Rate | None = None,
+        anew: bool = False,
+        progress: Progress | None = None,
+    ) -> Exported:
+        """Write every item of the tables to a directory or an `s3://bucket/prefix`: a dataset an entity class.
+
+        Reads the tables once, in pages of 1 MB: half a read unit for each 4 KB, a whole one with `consistent`. At the
+        end the manifest is replaced at once; the files of the export before it stay until the next one. `keys` adds the
+        keys of the table and of its indexes as columns. Killed, it goes on from its last section of 200,000 items,
+        unless `anew`. `progress` is called after each round of pages. Programs may write meanwhile: an item that is
+        written after the export began is in it as it was or as it is.
+
+        `segments` are read at once: 4, or 1 on the embedded engine. InvalidRequest for others than 1 to 16; Denied and
+        Unavailable where the place refuses or is full: nothing is left half-written; Throttled from a table that
+        refuses for minutes on end.
+        """
+        options = ExportOptions(format, keys, consistent, segments, anew)
+        port = at_rate(self.db.port, rate)
+        place = str(getattr(getattr(self.db.target, "endpoint", None), "url", ""))
+        return await self.db.run(export(port, self.tables, store_at(to), options, progress, place))

@@ -1,0 +1,178 @@
+"""The manifest of an export: what a folder holds. It is replaced last and at once, so that a reader sees the export
+before or this one, whole.
+
+    exports/manifest.json
+    exports/20261123T004403Z-x7Kd/order/part-00000.parquet
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+from msgspec import Struct
+
+from singletable.errors import Corrupt, NotFound
+from singletable.exchange.datasets import UNKNOWN, Dataset, fingerprint_of
+from singletable.exchange.stores import Store
+
+MANIFEST: Final = "manifest.json"
+FORMAT_VERSION: Final = 1
+
+
+class DataFile(Struct, frozen=True):
+    """A file of a dataset."""
+
+    path: str
+    """From the folder that holds the manifest."""
+    rows: int
+    bytes: int
+
+
+class ColumnFacts(Struct, frozen=True):
+    """A column, for people and for engines without Arrow."""
+
+    name: str
+    type: str
+    """As Arrow writes it: `decimal128(38, 18)`, `list<item: string>`."""
+    description: str = ""
+    is_json: bool = False
+
+
+class DatasetFiles(Struct, frozen=True):
+    """A dataset of an export: its columns and files."""
+
+    name: str
+    entity: str
+    """The class's name in its module; empty for `_unknown`."""
+    type: str
+    table: str
+    description: str
+    columns: tuple[ColumnFacts, ...]
+    digest: str
+    """Of the class's declaration, as it was."""
+    files: tuple[DataFile, ...] = ()
+    is_system: bool = False
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
+
+    @property
+    def bytes(self) -> int:
+        return sum(file.bytes for file in self.files)
+
+
+class Manifest(Struct, frozen=True):
+    """What an export holds."""
+
+    id: str
+    tables: tuple[str, ...]
+    format: str
+    """parquet, jsonl, csv or arrow."""
+    source: dict[str, Any]
+    """Where the data came from: `{"kind": "scan", ...}`."""
+    complete_at: datetime
+    """Every write that was done before this time is in the data, or has been overwritten by one that is."""
+    written_at: datetime
+    fingerprint: str
+    """Of all declarations, as they were."""
+    datasets: tuple[DatasetFiles, ...]
+    keys: bool = False
+    """Whether the keys of the table and of its indexes are columns."""
+    previous: str | None = None
+    """The id of the export before, whose files are still there for those who read it now."""
+    format_version: int = FORMAT_VERSION
+
+    @property
+    def rows(self) -> int:
+        return sum(dataset.rows for dataset in self.datasets)
+
+    @property
+    def unknown(self) -> int:
+        """Items that no class explains."""
+        return sum(dataset.rows for dataset in self.datasets if dataset.name == UNKNOWN)
+
+    def dataset(self, name: str) -> DatasetFiles:
+        """A dataset by its name; NotFound with the names that there are."""
+        for dataset in self.datasets:
+            if dataset.name == name:
+                return dataset
+        known = ", ".join(dataset.name for dataset in self.datasets)
+        raise NotFound(f"the export has no dataset {name!r}", hint=f"It has: {known}.")
+
+    def changed(self, datasets: Iterable[Dataset]) -> tuple[str, ...]:
+        """The classes that are declared otherwise than when the export was made, those that are new among them."""
+        now = tuple(datasets)
+        if fingerprint_of(now) == self.fingerprint:
+            return ()
+        before = {dataset.name: dataset.digest for dataset in self.datasets}
+        names = {dataset.name for dataset in now}
+        changed = [d.entity for d in now if before.get(d.name) != d.digest and (d.name in before or not d.is_system)]
+        gone = [d.entity for d in self.datasets if d.name not in names and d.name != UNKNOWN]
+        return tuple(dict.fromkeys((*changed, *gone)))
+
+
+def dataset_files(dataset: Dataset, files: Iterable[DataFile] = ()) -> DatasetFiles:
+    """A dataset as a manifest has it."""
+    return DatasetFiles(
+        dataset.name,
+        dataset.entity,
+        dataset.type,
+        dataset.table.name,
+        dataset.description,
+        columns_of(dataset.schema),
+        dataset.digest,
+        tuple(files),
+        dataset.is_system,
+    )
+
+
+def columns_of(schema: pa.Schema) -> tuple[ColumnFacts, ...]:
+    """The columns of a schema."""
+    return tuple(_facts(f) for f in schema)
+
+
+def read_manifest(store: Store) -> Manifest:
+    """The manifest of a folder. NotFound where there is none; Corrupt for one that is none, or of a newer version."""
+    found = find_manifest(store)
+    if found is None:
+        raise NotFound(
+            f"there is no export in {store.url}: {MANIFEST} is missing",
+            hint="Make one: singletable export MODULE --to DIR. One that was ended goes on with the same command.",
+        )
+    return found
+
+
+def find_manifest(store: Store) -> Manifest | None:
+    """The manifest of a folder, if there is one."""
+    text = store.read(MANIFEST)
+    if text is None:
+        return None
+    try:
+        version = msgspec.json.decode(text, type=_Version).format_version
+        if version <= FORMAT_VERSION:
+            return msgspec.json.decode(text, type=Manifest)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise Corrupt(f"{MANIFEST} in {store.url} can't be read: {error}", hint="Export again.") from None
+    raise Corrupt(
+        f"{MANIFEST} in {store.url} is of format {version}; this program knows {FORMAT_VERSION}",
+        hint="Read it with the program that wrote it, or a newer one.",
+    )
+
+
+def write_manifest(store: Store, manifest: Manifest) -> None:
+    """Replace the manifest of a folder, at once."""
+    store.write(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
+
+
+class _Version(Struct):
+    format_version: int
+
+
+def _facts(field: pa.Field[Any]) -> ColumnFacts:
+    said = {name.decode(): text.decode() for name, text in (field.metadata or {}).items()}
+    return ColumnFacts(field.name, str(field.type), said.get("description", ""), said.get("format") == "json")
