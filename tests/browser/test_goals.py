@@ -1,6 +1,6 @@
 """The goals application in a real browser: from a team to a goal to a person and back, and through the list.
 
-Needs the Python package playwright, and Chromium as Debian installs it (apt-get install chromium).
+Needs the Python package playwright, and Chromium as Debian installs it (apt-get install chromium-headless-shell).
 """
 
 from __future__ import annotations

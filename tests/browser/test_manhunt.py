@@ -1,6 +1,6 @@
 """The pages of manhunt in a real browser: a search goes on before one's eyes, and a mail's page answers it.
 
-Needs the Python package playwright, and Chromium as Debian installs it (apt-get install chromium).
+Needs the Python package playwright, and Chromium as Debian installs it (apt-get install chromium-headless-shell).
 """
 
 from __future__ import annotations

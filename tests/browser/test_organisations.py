@@ -1,6 +1,6 @@
 """The pages of organisations in a real browser: from signing in and inviting to asking who may, and the trail.
 
-Needs the Python package playwright, and Chromium as Debian installs it (apt-get install chromium).
+Needs the Python package playwright, and Chromium as Debian installs it (apt-get install chromium-headless-shell).
 """
 
 from __future__ import annotations
