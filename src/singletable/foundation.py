@@ -46,6 +46,7 @@ from singletable.records.check_passes import (
     items_at,
     place_in,
     row_query,
+    sample_lanes,
     scan_pages,
     type_in,
 )
@@ -242,6 +243,7 @@ __all__ = [
     "references_of",
     "refresh_keys",
     "row_query",
+    "sample_lanes",
     "scan_pages",
     "send_alone",
     "shared_rates_of",

@@ -21,6 +21,7 @@ from singletable.cli.pattern_commands import explain, get, query
 from singletable.cli.patterns import patterns
 from singletable.cli.plan import plan
 from singletable.cli.session import DB_VARIABLE, DEFAULT_DB, options_anywhere
+from singletable.cli.stats import stats
 from singletable.cli.stream import stream
 from singletable.cli.table import table
 from singletable.errors import SingletableError
@@ -76,6 +77,7 @@ for command in (
     get,
     query,
     explain,
+    stats,
     stream,
     deploy,
 ):

@@ -10,12 +10,13 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
 from singletable.errors import TransactionCancelled
-from singletable.flow.port import Port
+from singletable.flow.port import FAN_OUT, Port
 from singletable.operations import MAX_BATCH_GET, BatchGetItem, Item, Key, Query, Scan, Selection
 from singletable.operations.answers import RAW
 from singletable.records.findings import Finding
@@ -25,6 +26,8 @@ from singletable.schema.table import Table
 
 Place = tuple[str, str]
 """The two texts of an item's primary key."""
+MOST_PARTS = 1_000_000
+"""DynamoDB's own limit of the parts of a scan."""
 PAGE = 1_000
 """Most items of a lane between two checkpoints; a page of 1 MB may hold fewer."""
 
@@ -147,15 +150,28 @@ class LayerChecks(Struct, frozen=True):
         return self
 
 
+def sample_lanes(sample: float, seed: str) -> tuple[Lane, ...]:
+    """A sample of a scan, above 0 and below 1: 16 of so many parts that these are the sample."""
+    count = min(MOST_PARTS, round(FAN_OUT / sample))
+    chosen = max(1, round(count * sample))
+    return tuple(Lane(n, count) for n in sorted(Random(seed).sample(range(count), chosen)))
+
+
 async def scan_pages(
-    port: Port, table: Table, lanes: Sequence[Lane], index: str | None = None, page: int = PAGE
+    port: Port,
+    table: Table,
+    lanes: Sequence[Lane],
+    index: str | None = None,
+    page: int = PAGE,
+    *,
+    consistent: bool = True,
 ) -> list[PageRead]:
-    """The next page of each segment of a parallel scan; of the table itself consistently."""
+    """The next page of each segment of a parallel scan; of the table itself consistently, unless that is not needed."""
     limit = min(page, port.traits.scan_page_limit or page)
     scans = [
         Scan(
             table.name,
-            Selection(index, limit=limit, after=lane.after, consistent=index is None),
+            Selection(index, limit=limit, after=lane.after, consistent=consistent and index is None),
             RAW,
             lane.number,
             lane.of,

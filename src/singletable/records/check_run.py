@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
-from random import Random
 from typing import Literal
 
 from msgspec import Struct
@@ -16,16 +15,14 @@ from msgspec.structs import replace
 
 from singletable.errors import InvalidRequest
 from singletable.flow.patience import patiently
-from singletable.flow.port import FAN_OUT, Port
-from singletable.records.check_passes import ItemPass, Lane, Pass
+from singletable.flow.port import Port
+from singletable.records.check_passes import ItemPass, Lane, Pass, sample_lanes
 from singletable.records.findings import Finding, Repaired
 from singletable.records.first_use import ready
 from singletable.records.repairs import repair
 from singletable.schema.table import Table
 
 MOST_SEGMENTS = 16
-MOST_PARTS = 1_000_000
-"""DynamoDB's own limit of the parts of a scan."""
 
 
 class CheckState(Struct, frozen=True):
@@ -151,13 +148,11 @@ async def _round(port: Port, passes: Sequence[Pass], options: CheckOptions, stat
 
 
 def _begun(current: Pass, options: CheckOptions, number: int) -> tuple[Lane, ...]:
-    """The lanes of a pass; of a sample, parts of a scan in so many that 16 of them are the sample."""
+    """The lanes of a pass, or of a sample of it."""
     if options.sample is None or current.sampling == "whole":
         count = current.lanes(options.segments)
         return tuple(Lane(n, count) for n in range(count))
-    count = min(MOST_PARTS, round(FAN_OUT / options.sample))
-    chosen = max(1, round(count * options.sample))
-    return tuple(Lane(n, count) for n in sorted(Random(f"{options.seed}/{number}").sample(range(count), chosen)))
+    return sample_lanes(options.sample, f"{options.seed}/{number}")
 
 
 def sampled(passes: Sequence[Pass]) -> tuple[list[Pass], list[str]]:

@@ -1,0 +1,262 @@
+"""`stats`: what a table is made of: items, bytes and read units by class, index and item collection."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+from rich.status import Status
+
+from singletable.cli import output
+from singletable.cli.lookup import tables_of
+from singletable.cli.plan import rate_of
+from singletable.cli.samples import sample_option
+from singletable.cli.session import options_anywhere, session_of
+from singletable.database import Database
+from singletable.errors import NotConfigured
+from singletable.foundation import Table, covered_place, model_of
+from singletable.records import MOST_SEGMENTS
+
+if TYPE_CHECKING:
+    from singletable.reports import Prediction, TableShape
+    from singletable.reports.charts import Chart
+
+ASKED_ABOVE = 10_000
+"""Read units above which a scan of a table elsewhere than on this machine is asked about."""
+INSTALL = "pip install 'singletable[reports]'"
+
+
+@click.command()
+@click.argument("module", metavar="MODULE[:NAME]")
+@sample_option
+@click.option("--seed", type=int, default=0, show_default=True, help="Which part that is.")
+@click.option(
+    "--segments", type=click.IntRange(1, MOST_SEGMENTS), help="Parts at once: 4, or 1 on the embedded engine."
+)
+@click.option("--read-rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Read units a second.")
+@click.option(
+    "--changes",
+    type=click.IntRange(min=0),
+    default=10_000,
+    show_default=True,
+    help="Changes to read of the stream, for the hottest keys.",
+)
+@click.option("--chart", is_flag=True, help="Draw how sizes are distributed.")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with charts there.")
+@click.option("--yes", is_flag=True, help="Don't ask, whatever the scan costs.")
+@options_anywhere("personal", "json", "db")
+@click.pass_context
+def stats(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> None:
+    """Show what the tables are made of.
+
+    \b
+    singletable stats shop.model
+    singletable stats shop.model --sample 1% --read-rate 500
+    singletable stats shop.model --chart
+    singletable stats shop.model --html shape.html
+
+    Items, bytes, and the units of reading them, by class and index; the twenty largest item collections and items; and
+    the twenty partition keys with most changes, from the table's stream. It scans the table once, eventually
+    consistent: half a unit for each 4 KB. It says before what that costs, and asks above 10,000 units.
+    """
+    with session_of(ctx).connect_to_read() as db:
+        from singletable.reports import Stats
+
+        tables = tables_of(module)
+        predicted = [Stats(db, table).predict(options["sample"]) for table in tables]
+        tell_cost(predicted, tables)
+        confirm_cost(db, sum(each.read_units for each in predicted), yes=options["yes"])
+        started = time.perf_counter()
+        with db.meter() as meter:
+            shapes = [_read(db, table, options) for table in tables]
+        seconds = time.perf_counter() - started
+    shown = [_as_shown(table, shape, personal=options["personal"]) for table, shape in zip(tables, shapes, strict=True)]
+    if as_json:
+        output.print_json(shown)
+    else:
+        for each in shown:
+            _tell(each)
+    if options["chart"]:
+        _draw(shapes)
+    if options["html"] is not None:
+        options["html"].write_text(_page(module, shown, shapes), encoding="utf-8")
+        output.note(f"{options['html']}: written")
+    output.print_cost(meter, seconds)
+
+
+def tell_cost(predicted: Sequence[Prediction], tables: Sequence[Table]) -> None:
+    """Say what the scans will take."""
+    for table, each in zip(tables, predicted, strict=True):
+        if not each.bytes and each.items:
+            output.note(f"{table.name}: {output.counted(each.items, 'item')} to scan; the service tells no size")
+            continue
+        size = f"{output.counted(each.items, 'item')}, {each.bytes:,} bytes by the service's last count"
+        output.note(f"{table.name}: {size}; about {output.counted(each.read_units, 'read unit')} to scan")
+
+
+def confirm_cost(db: Database, units: float, *, yes: bool) -> None:
+    """Ask before an expensive scan of a table that is not on this machine. Without a terminal --yes is needed."""
+    if yes or units <= ASKED_ABOVE or db.target.endpoint.is_local:
+        return
+    if not sys.stdin.isatty():
+        raise click.UsageError(
+            f"This takes about {units:,.0f} read units at {db.target.endpoint.url}. Add --yes to do it, or --sample."
+        )
+    click.confirm(f"This takes about {units:,.0f} read units at {db.target.endpoint.url}. Do it?", abort=True)
+
+
+def _read(db: Database, table: Table, options: Mapping[str, Any]) -> TableShape:
+    from singletable.reports import Stats
+
+    with Status(f"{table.name}: reading", console=output.console(stderr=True)) as status:
+        return Stats(db, table).read(
+            sample=options["sample"],
+            seed=options["seed"],
+            segments=options["segments"],
+            rate=rate_of({"rate": None, "read_rate": options["read_rate"]}),
+            changes=options["changes"],
+            progress=lambda seen: status.update(f"{table.name}: {seen} items read"),
+        )
+
+
+# --- what is shown ----------------------------------------------------------------------------------------------------
+def _as_shown(table: Table, shape: TableShape, *, personal: bool) -> dict[str, Any]:
+    """As JSON, without what is personal in the keys."""
+    said: dict[str, Any] = msgspec.to_builtins(shape)
+    if personal:
+        return said
+    for each in said["collections"]:
+        each["partition"], each["sort"] = covered_place(table, each["type"], (each["partition"], each["sort"]))
+    for index in said["indexes"]:
+        for each in index["largest"]:
+            each["sort"] = covered_place(table, each["type"], ("", each["sort"]))[1]
+            each["partition"] = _covered_index_key(table, index["name"], each)
+    for each in (*said["large_items"], *said["hot_keys"]):
+        each["key"] = list(covered_place(table, each["type"], tuple(each["key"])))
+    return said
+
+
+def _covered_index_key(table: Table, index: str, each: Mapping[str, Any]) -> str:
+    """The partition key of an index, covered whole where its class has an attribute that is personal in it."""
+    from singletable.foundation import COVERED, captured_of, personal_names
+
+    model = table.model_of_type(each["type"])
+    if model is None:
+        return covered_place(table, each["type"], (each["partition"], ""))[0]
+    patterns = [captured for captured in captured_of(model_of(model.kind)) if captured.index == index]
+    names = {name for captured in patterns for name in captured.templates[0].names}
+    return COVERED if names & personal_names(model.kind) else str(each["partition"])
+
+
+def _tell(shape: Mapping[str, Any]) -> None:
+    of = "" if shape["sample"] is None else f", of which {shape['seen']:,} were read"
+    click.echo(
+        f"{shape['table']}: {shape['items']:,} items{of}, {shape['bytes']:,} bytes, "
+        f"{shape['partitions']:,} item collections, {shape['read_units']:,g} units to read"
+    )
+    for title, (titles, lines) in _tables(shape):
+        if lines:
+            click.echo(f"\n{title}")
+            output.print_table(titles, [[_number(cell) for cell in line] for line in lines])
+    for text in shape["left_out"]:
+        output.note(f"not told: {text}")
+
+
+_Rows = tuple[Sequence[str], Sequence[Sequence[Any]]]
+
+
+def _tables(shape: Mapping[str, Any]) -> Iterator[tuple[str, _Rows]]:
+    """The tables of a shape, each with its title."""
+    sizes = ("Items", "Bytes", "Units to read")
+    yield (
+        "Classes",
+        (
+            ("Class", "Type", *sizes, "Largest"),
+            [(each["name"] or "(no class)", each["type"], *_sizes(each), each["largest"]) for each in shape["classes"]],
+        ),
+    )
+    yield (
+        "Indexes",
+        (
+            ("Index", *sizes, "Partitions"),
+            [
+                (
+                    each["name"],
+                    *_sizes(each),
+                    f"at least {each['partitions']:,}" if each["is_least"] else each["partitions"],
+                )
+                for each in shape["indexes"]
+            ],
+        ),
+    )
+    yield "Largest item collections", _collections(shape["collections"])
+    for index in shape["indexes"]:
+        yield f"Largest partitions of {index['name']}", _collections(index["largest"])
+    items = [(*each["key"], each["type"], each["bytes"], each["read_units"]) for each in shape["large_items"]]
+    yield "Largest items", (("Partition", "Sort", "Type", "Bytes", "Units of a get"), items)
+    hot = [(each["key"][0], each["type"], each["changes"], f"{each['share']:.1%}") for each in shape["hot_keys"]]
+    yield f"Hottest keys, of {shape['changes']:,} changes", (("Partition", "Type", "Changes", "Share"), hot)
+
+
+def _collections(some: Sequence[Mapping[str, Any]]) -> _Rows:
+    return ("Partition", "Items", "Bytes", "Units to read"), [(each["partition"], *_sizes(each)) for each in some]
+
+
+def _sizes(each: Mapping[str, Any]) -> tuple[int, int, float]:
+    return each["items"], each["bytes"], each["read_units"]
+
+
+def _number(cell: Any) -> Any:
+    return f"{cell:,g}" if isinstance(cell, float) else f"{cell:,}" if isinstance(cell, int) else cell
+
+
+# --- charts -----------------------------------------------------------------------------------------------------------
+def _charts(shape: TableShape) -> Iterator[Chart]:
+    from singletable.reports.charts import Chart, Series
+
+    if not shape.items:
+        return
+    names = tuple(each.name or each.type or "(no type)" for each in shape.classes)
+    yield Chart(
+        f"{shape.table}: bytes by class", names, (Series("bytes", tuple(float(c.bytes) for c in shape.classes)),)
+    )
+    for title, bars in (("items", shape.item_sizes), ("item collections", shape.collection_sizes)):
+        labels = tuple(f"up to {_in_bytes(bar.up_to)}" for bar in bars)
+        yield Chart(f"{shape.table}: {title} by size", labels, (Series(title, tuple(float(b.count) for b in bars)),))
+
+
+def _in_bytes(size: int) -> str:
+    for unit in ("B", "KB", "MB"):
+        if size < 1024:
+            return f"{size} {unit}"
+        size //= 1024
+    return f"{size} GB"
+
+
+def _draw(shapes: Sequence[TableShape]) -> None:
+    try:
+        from singletable.reports.terminal_charts import drawing_of
+    except ModuleNotFoundError as error:
+        raise NotConfigured(f"charts in a terminal need {error.name}", hint=f"Install it: {INSTALL}.") from error
+    console = output.console()
+    for shape in shapes:
+        for chart in _charts(shape):
+            click.echo(drawing_of(chart, min(console.width, 100), coloured=console.is_terminal))
+
+
+def _page(module: str, shown: Sequence[Mapping[str, Any]], shapes: Sequence[TableShape]) -> str:
+    from singletable.reports.charts import page_of, svg_of, table_of, text_of
+
+    parts: list[str] = []
+    for said, shape in zip(shown, shapes, strict=True):
+        parts.append(f"<h2>{text_of(shape.table)}: {shape.items:,} items, {shape.bytes:,} bytes</h2>")
+        parts += [svg_of(chart) for chart in _charts(shape)]
+        for title, (titles, lines) in _tables(said):
+            if lines:
+                parts.append(f"<h3>{text_of(title)}</h3>{table_of(titles, lines)}")
+    return page_of(f"The shape of {module}", parts)

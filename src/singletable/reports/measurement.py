@@ -1,0 +1,99 @@
+"""Reading the shape of a table: one scan, whole or of a sample, and the changes that its stream still has. Flows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
+
+from singletable.errors import InvalidRequest, NotConfigured
+from singletable.flow.patience import patiently
+from singletable.flow.port import Port
+from singletable.foundation import Lane, Table, ready, sample_lanes, scan_pages
+from singletable.records import MOST_SEGMENTS, usual_segments
+from singletable.reports.shape import HotKey, Prediction, TableShape, Tally, hottest
+from singletable.streams.tail import Tail, TailedChange
+from singletable.tables import describe
+
+MOST_CHANGES: Final = 10_000
+"""Changes that are read of a stream, unless it is said."""
+_UNIT_BYTES: Final = 4096
+_LEAST_UNITS: Final = 0.5
+"""Of a page of a segment without an item."""
+
+Progress = Callable[[int], object]
+"""Called with the number of items read so far, after each round trip."""
+
+
+async def predict(port: Port, table: Table, sample: float | None) -> Prediction:
+    """What reading the shape will take. Two requests, no units. NotConfigured where the table is missing."""
+    _check(sample)
+    found = await describe(port, table.definition)
+    if found is None:
+        raise NotConfigured(
+            "the table is missing", table=table.name, hint="Create it: singletable table create MODULE."
+        )
+    share = 1.0 if sample is None else sample
+    units = max(_LEAST_UNITS, found.bytes * share / _UNIT_BYTES / 2)
+    return Prediction(found.items, found.bytes, round(units, 1))
+
+
+async def read_shape(
+    port: Port,
+    table: Table,
+    *,
+    sample: float | None,
+    seed: int,
+    segments: int | None,
+    changes: int,
+    progress: Progress | None,
+) -> TableShape:
+    """Scan the table, or a sample of it, eventually consistent; then read at most so many changes of its stream."""
+    _check(sample)
+    at_once = usual_segments(port) if segments is None else segments
+    if not 1 <= at_once <= MOST_SEGMENTS:
+        raise InvalidRequest(f"a table is read in 1 to {MOST_SEGMENTS} segments at once, not {at_once}")
+    await ready(port, table)
+    lanes = tuple(Lane(n, at_once) for n in range(at_once)) if sample is None else sample_lanes(sample, f"stats/{seed}")
+    share, tally = len(lanes) / lanes[0].of, Tally(table)
+    while lanes:
+        now, rest = lanes[:at_once], lanes[at_once:]
+        pages = await patiently(port, partial(scan_pages, port, table, now, consistent=False))
+        for page in pages:
+            tally.add(page.items)
+        moved = (lane.moved(page.after) for lane, page in zip(now, pages, strict=True) if page.after is not None)
+        lanes = (*moved, *rest)
+        if progress is not None:
+            progress(tally.seen)
+    hot, seen, left_out = await _hot_keys(port, table, changes)
+    return tally.shape(sample, share, hot, seen, left_out)
+
+
+async def _hot_keys(port: Port, table: Table, most: int) -> tuple[Sequence[HotKey], int, Sequence[str]]:
+    """The partition keys with most changes among the oldest ones of the stream; and what can't be told, in words."""
+    if not most:
+        return (), 0, ()
+    if table.definition.stream is None:
+        return (), 0, ("hottest keys: they are counted from the changes of a stream, and this table declares none",)
+    if table.definition.stream != "new_and_old":
+        return (), 0, ('hottest keys: they are counted from a stream with both images, stream="new_and_old"',)
+    partition, sort = table.definition.key
+    tail, counted, seen = Tail(port, table, "horizon"), dict[str, tuple[int, str, str]](), 0
+    while seen < most:
+        found = [each for each in await patiently(port, tail.read) if isinstance(each, TailedChange)]
+        if not found:
+            break
+        records = {each.record.dynamodb.sequence_number: each for each in found}
+        for each in records.values():
+            keys = each.record.dynamodb.keys
+            count, _, _ = counted.get(keys[partition]["S"], (0, "", ""))
+            counted[keys[partition]["S"]] = (count + 1, each.type, keys[sort]["S"])
+        seen += len(records)
+    return hottest(counted), seen, ()
+
+
+def _check(sample: float | None) -> None:
+    if sample is not None and not 0 < sample < 1:
+        raise InvalidRequest(
+            f"a sample of {sample}: it is a part of the table, above 0 and below 1", hint="As in sample=0.01."
+        )

@@ -1,0 +1,58 @@
+"""The shape of a table, read through a database."""
+
+from __future__ import annotations
+
+from singletable.flow.rate import Rate, at_rate
+from singletable.flow.shells import check_awaiting
+from singletable.foundation import AwaitingDatabase, Table
+from singletable.reports import measurement
+from singletable.reports.measurement import MOST_CHANGES, Progress
+from singletable.reports.shape import Prediction, TableShape
+
+
+class AsyncStats:
+    """Tells what a table is made of.
+
+    AsyncStats(db, shop).read(sample=0.01)
+    """
+
+    def __init__(self, db: AwaitingDatabase, table: Table) -> None:
+        check_awaiting(db, "AsyncStats")
+        self.db, self.table = db, table
+
+    def __repr__(self) -> str:
+        return f"<AsyncStats of {self.table.name}>"
+
+    async def predict(self, sample: float | None = None) -> Prediction:
+        """What `read` will take, by the size that DescribeTable tells. Two requests, no units.
+
+        NotConfigured where the table is missing, InvalidRequest for a sample that is no part.
+        """
+        return await self.db.run(measurement.predict(self.db.port, self.table, sample))
+
+    async def read(
+        self,
+        *,
+        sample: float | None = None,
+        seed: int = 0,
+        segments: int | None = None,
+        rate: Rate | None = None,
+        changes: int = MOST_CHANGES,
+        progress: Progress | None = None,
+    ) -> TableShape:
+        """Items, bytes and read units by class, index and item collection, and the twenty largest and hottest.
+
+        One scan, eventually consistent: half a read unit for each 4 KB of the table, or of the sample; and requests to
+        its stream, which take no units, for the oldest `changes` of a day. Memory does not grow with the table. Writes
+        nothing. InvalidRequest for a sample that is no part, or too many segments.
+        """
+        flow = measurement.read_shape(
+            at_rate(self.db.port, rate),
+            self.table,
+            sample=sample,
+            seed=seed,
+            segments=segments,
+            changes=changes,
+            progress=progress,
+        )
+        return await self.db.run(flow)

@@ -1,0 +1,16 @@
+"""A database of the engine that the tests run on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from singletable import Database
+from tests.support.engines import fresh
+
+
+@pytest.fixture
+def any_db() -> Iterator[Database]:
+    with fresh() as db:
+        yield db
