@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import httpx
-from fastapi import FastAPI
 
 from examples.goals import Service
 from examples.goals.api import create_app
 from examples.goals.principal import SessionTokens
+from tests.support.applications import Served
 
 SECRET = "a secret of the tests, long enough to sign"
 TOKENS = SessionTokens([SECRET])
-
-
-@lru_cache(maxsize=4)
-def application(service: Service) -> FastAPI:
-    return create_app(service, TOKENS)
+SERVED = Served[Service](lambda service: create_app(service, TOKENS))
 
 
 @dataclass(frozen=True)
@@ -33,10 +28,10 @@ class Client:
         self, method: str, path: str, json: Any = None, headers: dict[str, str] | None = None, content: str = ""
     ) -> httpx.Response:
         signed = {"Authorization": f"Bearer {TOKENS.issue(self.caller)}"} if self.caller is not None else {}
-        transport = httpx.ASGITransport(application(self.service))
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            body: dict[str, Any] = {"content": content} if content else {"json": json}
-            return await client.request(method, path, headers=signed | (headers or {}), **body)
+        body: dict[str, Any] = {"content": content} if content else {"json": json}
+        with SERVED.by(self.service) as app:
+            async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+                return await client.request(method, path, headers=signed | (headers or {}), **body)
 
     async def get(self, path: str) -> httpx.Response:
         return await self.ask("GET", path)

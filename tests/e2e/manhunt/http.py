@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
 import httpx
-from fastapi import FastAPI
 
 from examples.manhunt import Service
 from examples.manhunt.api import create_app
@@ -18,15 +16,11 @@ from examples.manhunt.principal import YEAR_SECONDS, DomainTokens
 from examples.manhunt.telephone import signature
 from examples.manhunt.web import Web
 from tests.e2e.manhunt.support import BASE, LINKS, SECRET
+from tests.support.applications import Served
 
 TOKENS = DomainTokens([SECRET], YEAR_SECONDS)
 TELEPHONE = Telephone("AC1", "the account's token", "+15550000000")
-
-
-@lru_cache(maxsize=4)
-def app_of(service: Service, links: Links, telephone: Telephone | None) -> FastAPI:
-    """Made once: its routes take longer than its answers."""
-    return create_app(Web(service, TOKENS, links, telephone))
+SERVED = Served[Web](create_app, "web")
 
 
 @dataclass(frozen=True)
@@ -48,22 +42,24 @@ class Client:
         form: dict[str, str] | None = None,
     ) -> httpx.Response:
         signed = {"Authorization": f"Bearer {TOKENS.issue(self.domain)}"} if self.domain is not None else {}
-        transport = httpx.ASGITransport(app_of(self.service, self.links, self.telephone))
         body = None
         if form is not None:
             body, signed["Content-Type"] = urlencode(form).encode(), "application/x-www-form-urlencoded"
-        async with httpx.AsyncClient(transport=transport, base_url=BASE, cookies=self.cookies) as client:
-            return await client.request(method, path, json=json, content=body, headers=signed | (headers or {}))
+        return await self._ask(method, path, json=json, content=body, headers=signed | (headers or {}))
 
     async def get(self, path: str) -> httpx.Response:
         return await self.ask("GET", path)
 
     async def send(self, method: str, path: str, body: str) -> httpx.Response:
         """A form as a browser sends it."""
-        transport = httpx.ASGITransport(app_of(self.service, self.links, self.telephone))
         headers = {"Content-Type": "application/x-www-form-urlencoded"} if body else {}
-        async with httpx.AsyncClient(transport=transport, base_url=BASE, cookies=self.cookies) as client:
-            return await client.request(method, path, content=body, headers=headers)
+        return await self._ask(method, path, content=body, headers=headers)
+
+    async def _ask(self, method: str, path: str, **request: Any) -> httpx.Response:
+        with SERVED.by(Web(self.service, TOKENS, self.links, self.telephone)) as app:
+            transport = httpx.ASGITransport(app)
+            async with httpx.AsyncClient(transport=transport, base_url=BASE, cookies=self.cookies) as client:
+                return await client.request(method, path, **request)
 
     async def phone(self, path: str, form: dict[str, str], token: str = TELEPHONE.token) -> httpx.Response:
         """As the provider asks: signed over the address and the fields."""

@@ -10,9 +10,11 @@ import httpx
 from examples.organisations.api import create_app
 from examples.organisations.principal import SessionTokens
 from examples.organisations.service import Service
+from tests.support.applications import Served
 
 SECRET = "a secret of the tests, long enough to sign"
 TOKENS = SessionTokens([SECRET])
+SERVED = Served[Service](lambda service: create_app(service, TOKENS))
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,6 @@ class Client:
         self, method: str, path: str, json: Any = None, headers: dict[str, str] | None = None
     ) -> httpx.Response:
         signed = {"Authorization": f"Bearer {TOKENS.issue(self.caller)}"} if self.caller is not None else {}
-        transport = httpx.ASGITransport(create_app(self.service, TOKENS))
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            return await client.request(method, path, json=json, headers=signed | (headers or {}))
+        with SERVED.by(self.service) as app:
+            async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+                return await client.request(method, path, json=json, headers=signed | (headers or {}))
