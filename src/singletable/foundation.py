@@ -22,7 +22,7 @@ from typing import Protocol
 
 from singletable.flow.shells import Awaiting, Blocking
 from singletable.records import flows
-from singletable.records.batches import delete_rows, get_at, get_many
+from singletable.records.batches import delete_rows, get_at, get_many, put_items
 from singletable.records.belongings import (
     Belonging,
     HasBelongings,
@@ -44,6 +44,7 @@ from singletable.records.check_passes import (
     WholePass,
     commit_repair,
     items_at,
+    partition_items,
     place_in,
     row_query,
     sample_lanes,
@@ -94,6 +95,7 @@ from singletable.schema.migration_items import (
     migration_models,
     record_of,
     shared_rates_of,
+    transfers_of,
 )
 from singletable.schema.models import Model, model_for, model_of
 from singletable.schema.patterns import Bound, BoundKey, Captured, Declared, Key, KeyOf, Query, after
@@ -108,7 +110,7 @@ from singletable.schema.references import (
     target_of,
 )
 from singletable.schema.system_items import KeyParts, system_index, system_key
-from singletable.schema.table import GUARD_TYPE, MIGRATION_TYPES, IndexDecorator, Table, plain
+from singletable.schema.table import GUARD_TYPE, MIGRATION_TYPES, RECORD_TYPE, IndexDecorator, Table, plain
 
 __all__ = [
     "ANY",
@@ -118,6 +120,7 @@ __all__ = [
     "MAX_PARTITION_BYTES",
     "MAX_SORT_BYTES",
     "MIGRATION_TYPES",
+    "RECORD_TYPE",
     "TOP",
     "UNREAD",
     "AccessPattern",
@@ -229,6 +232,7 @@ __all__ = [
     "names_around",
     "open_query",
     "page",
+    "partition_items",
     "personal_names",
     "place_in",
     "placed_reader_of",
@@ -236,6 +240,7 @@ __all__ = [
     "plain_guard",
     "prepare_query",
     "put_if",
+    "put_items",
     "read_all",
     "read_page",
     "ready",
@@ -251,6 +256,7 @@ __all__ = [
     "system_index",
     "system_key",
     "target_of",
+    "transfers_of",
     "type_in",
     "update_if",
     "upgrade",

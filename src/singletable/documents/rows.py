@@ -17,12 +17,23 @@ records refuse them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, ClassVar
 
-from singletable.foundation import ANY, BoundKey, Entity, KeyParts, Special, Table, field, system_index, system_key
+from singletable.foundation import (
+    ANY,
+    BoundKey,
+    Entity,
+    KeyParts,
+    Query,
+    Special,
+    Table,
+    field,
+    system_index,
+    system_key,
+)
 
 _WRITERS = "The items of a document are written by Documents, which keeps them in step."
 _REFUSED = ("create", "put", "update", "upsert", "delete", "write_many")
@@ -33,9 +44,27 @@ class Row(Entity):
 
     document_id: str = field(name="project")
 
+    __rows__: ClassVar[Rows]
+
     @classmethod
     def __special__(cls, table: Table, type: str) -> Special:
         return Special(refuses=dict.fromkeys(_REFUSED, _WRITERS), is_system=True)
+
+    def __whole__(self) -> Iterable[Query[Any]]:
+        """The document, its entry in the list of its parent, and the documents that it shares blobs with."""
+        rows = self.__rows__
+        parent: str | None = getattr(self, "parent", None)
+        if parent is not None:
+            yield rows.listing.by_parent(parent, self.document_id)
+        for document_id in dict.fromkeys((self.document_id, *self._others())):
+            yield rows.version.by_number(document_id)
+
+    def _others(self) -> Iterable[str]:
+        """The documents that a row names besides its own."""
+        branch: str | None = getattr(self, "branch", None)
+        sources: Mapping[str, Place] = getattr(self, "sources", None) or {}
+        named = (getattr(self, "pool", None), getattr(self, "origin", None), *sources.values())
+        return (*([branch] if branch else ()), *(each.document_id for each in named if each is not None))
 
 
 class Listing(Row):
@@ -256,7 +285,10 @@ def make_rows(
     mutation, client, inbox = _mutations(owner, table, words)
     epoch, condemned = _garbage(owner, table, words)
     tag, branch = _names(owner, table, words)
-    return Rows(listing, version, parts, mutation, client, inbox, epoch, condemned, tag, branch)
+    rows = Rows(listing, version, parts, mutation, client, inbox, epoch, condemned, tag, branch)
+    for kind in (listing, version, *parts.values(), mutation, client, inbox, epoch, condemned, tag, branch):
+        kind.__rows__ = rows
+    return rows
 
 
 def _listing(owner: type[Any], table: Table, index: str | None, words: Words) -> type[Listing]:

@@ -39,15 +39,14 @@ from singletable.foundation import (
     model_for,
     model_of,
     open_query,
+    partition_items,
     place_in,
     read_page,
     ready,
     references_of,
     scan_pages,
 )
-from singletable.operations import Item, Key, Selection
-from singletable.operations import Query as QueryOperation
-from singletable.operations.answers import RAW
+from singletable.operations import Item
 from singletable.records import usual_segments
 from singletable.schema import Whole
 from singletable.tables.write_units import projected_in
@@ -169,7 +168,7 @@ class Search:
     async def _roots(self, root: Root) -> list[Item]:
         query = root.query
         if root.is_partition:
-            return await self._partition(None, query.partition)
+            return await partition_items(self.port, self.table, None, query.partition)
         if query.index is None and query.is_one_key:
             return list((await items_at(self.port, self.table, [(query.partition, query.low)])).values())
         places: list[tuple[str, str]] = []
@@ -185,26 +184,6 @@ class Search:
     def _is_at(self, item: Item, subject: Subject | None) -> bool:
         partition, sort = self.table.definition.key
         return subject is not None and subject.place == (item[partition]["S"], item[sort]["S"])
-
-    async def _partition(self, index: str | None, text: str) -> list[Item]:
-        """The items of a partition; of an index, as they are in the table now."""
-        definition = self.table.definition
-        partition, _ = definition.key if index is None else definition.index_keys(index)
-        found: list[Item] = []
-        after: Key | None = None
-        while True:
-            selection = Selection(
-                index, names={"#0": partition}, values={":0": {"S": text}}, after=after, consistent=index is None
-            )
-            page = await self.port.send(QueryOperation(self.table.name, "#0 = :0", selection, RAW))
-            found += page.items
-            after = page.after
-            if after is None:
-                break
-        if index is None:
-            return found
-        first, second = definition.key
-        return list((await items_at(self.port, self.table, [(i[first]["S"], i[second]["S"]) for i in found])).values())
 
     # --- one item -----------------------------------------------------------------------------------------------------
     async def _take(self, item: Item, by: Reference | None = None) -> None:
@@ -291,7 +270,7 @@ class Search:
             text = captured.templates[0].write(wanted)
         except InvalidValue:
             return []  # no item has a key with that value
-        return await self._partition(captured.index, text)
+        return await partition_items(self.port, self.table, captured.index, text)
 
     async def _scan(self, wanted: Mapping[str, Sequence[tuple[Reference, Mapping[str, Any]]]]) -> None:
         name, segments = self.table.definition.type_attribute, usual_segments(self.port)

@@ -1,37 +1,38 @@
-"""Exchange: what goes out of a table and comes in, as typed datasets.
+"""Exchange: what goes out of a table and comes in, as typed datasets; and copies of tables.
 
-    Exports(db, shop).export("exports")             # a folder of Parquet files, one dataset an entity class
+    Exports(db, shop).export("exports")                             # a folder of Parquet, one dataset an entity class
+    TableCopy(db, other, shop).run(sample=0.01, follow_edges=True)  # a slice of a table, with masked personal values
 
 Read `datasets` (an entity class as columns, items as rows and back), `manifest` (what a folder holds), `stores` (a
-directory, or S3), `export` (the run: a parallel scan, in sections that a killed run goes on from).
+directory, or S3), `export` (the run: a parallel scan, in sections that a killed run goes on from), `table_copy` (a
+table or a slice of it in another), `masks`. All but copies need `pip install 'singletable[reports]'`.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from singletable.errors import NotConfigured
 
-if find_spec("pyarrow") is None:
-    raise NotConfigured(
-        "exports and imports need pyarrow", hint="Install it: python -m pip install 'singletable[reports]'."
-    )
-
-from singletable.exchange.datasets import UNKNOWN, Dataset, datasets_of
-from singletable.exchange.export import Exported
-from singletable.exchange.exports import Exports
-from singletable.exchange.formats import Format
-from singletable.exchange.manifest import DataFile, DatasetFiles, Manifest, read_manifest
-from singletable.exchange.stores import DirectoryStore, ObjectStore, Store, store_at
-
 if TYPE_CHECKING:
+    from singletable.exchange.copies import TableCopy
+    from singletable.exchange.copies_async import AsyncTableCopy
+    from singletable.exchange.datasets import UNKNOWN, Dataset, datasets_of
+    from singletable.exchange.export import Exported
+    from singletable.exchange.exports import Exports
     from singletable.exchange.exports_async import AsyncExports
+    from singletable.exchange.formats import Format
+    from singletable.exchange.manifest import DataFile, DatasetFiles, Manifest, read_manifest
+    from singletable.exchange.stores import DirectoryStore, ObjectStore, Store, store_at
+    from singletable.exchange.table_copy import Copied
 
 __all__ = [
     "UNKNOWN",
     "AsyncExports",
+    "AsyncTableCopy",
+    "Copied",
     "DataFile",
     "Dataset",
     "DatasetFiles",
@@ -42,14 +43,35 @@ __all__ = [
     "Manifest",
     "ObjectStore",
     "Store",
+    "TableCopy",
     "datasets_of",
     "read_manifest",
     "store_at",
 ]
 
+_MODULES: Final = {
+    "copies": ("TableCopy",),
+    "copies_async": ("AsyncTableCopy",),
+    "datasets": ("UNKNOWN", "Dataset", "datasets_of"),
+    "export": ("Exported",),
+    "exports": ("Exports",),
+    "exports_async": ("AsyncExports",),
+    "formats": ("Format",),
+    "manifest": ("DataFile", "DatasetFiles", "Manifest", "read_manifest"),
+    "stores": ("DirectoryStore", "ObjectStore", "Store", "store_at"),
+    "table_copy": ("Copied",),
+}
+_WHERE: Final = {name: module for module, names in _MODULES.items() for name in names}
+_WITHOUT_ARROW: Final = ("copies", "copies_async", "table_copy")
+
 
 def __getattr__(name: str) -> Any:
-    """The awaiting shell is imported at its first use, as it brings asyncio."""
-    if name == "AsyncExports":
-        return import_module("singletable.exchange.exports_async").AsyncExports
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    """Each name is imported at its first use: a program pays for what it asks."""
+    module = _WHERE.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    if module not in _WITHOUT_ARROW and find_spec("pyarrow") is None:
+        raise NotConfigured(
+            "exports and imports need pyarrow", hint="Install it: python -m pip install 'singletable[reports]'."
+        )
+    return getattr(import_module(f"{__name__}.{module}"), name)

@@ -17,6 +17,7 @@ from singletable.foundation import (
     KeyOf,
     LayerBelongings,
     Model,
+    Query,
     Subject,
     Table,
     Together,
@@ -32,11 +33,17 @@ from singletable.graph.edge_removal import partition_pages, remove_edges
 from singletable.graph.edges import Edge, is_edge
 from singletable.graph.full_scan import entity_at
 from singletable.graph.link import unlink
-from singletable.graph.nodes import RETAINED, TOMBSTONE, Node, stored_key
+from singletable.graph.nodes import RETAINED, TOMBSTONE, Node, node_key, stored_key
 from singletable.graph.read import incoming
 from singletable.graph.tombstones import HoldTombstone, is_ended, set_tombstone
 from singletable.operations import Item
 from singletable.tables.write_units import projected_in, size_units, write_units
+
+
+def edges_around(node: Node) -> list[Query[Any]]:
+    """The queries of a node's edges: of its own partition, and of each type that can point to it."""
+    key = node_key(node)
+    return [key, *(incoming(kind, key) for kind in incoming_types(key.model))]
 
 
 class GraphBelongings(LayerBelongings):

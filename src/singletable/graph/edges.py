@@ -14,7 +14,7 @@ source  GOAL-g1      target  GOALMEMBERSHIP-USER-u1      gsi0  500-LEAD
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Generic, ParamSpec, TypeGuard, TypeVar, cast, get_args
 
 from singletable.errors import DeclarationError, InvalidRequest
@@ -28,6 +28,7 @@ from singletable.foundation import (
     Declared,
     KeyOf,
     KeyPart,
+    Query,
     Slot,
     Special,
     Table,
@@ -128,6 +129,9 @@ class Edge(Ends[S, T], Generic[S, T]):
     @classmethod
     def __readers__(cls) -> Sequence[Captured]:
         return (_outgoing(cls),)
+
+    def __whole__(self) -> Iterable[Query[Any]]:
+        return self.source, self.target
 
     @classmethod
     def to(cls, kind: type[F], *conditions: Condition) -> Linked[F]:

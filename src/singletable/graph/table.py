@@ -8,9 +8,10 @@ from typing import Any, ParamSpec, overload
 
 from singletable.flow.port import Port
 from singletable.foundation import Declared, IndexDecorator, Key, LayerBelongings, LayerChecks, Table, plain
-from singletable.graph.belongings import GraphBelongings
+from singletable.graph.belongings import GraphBelongings, edges_around
 from singletable.graph.check import graph_checks
 from singletable.graph.edges import EdgeIndex
+from singletable.graph.nodes import EDGE_SETS, Node
 from singletable.graph.sweep import sweep_graph
 from singletable.tables import StreamView, TableSettings
 
@@ -66,6 +67,15 @@ class GraphTable(Table):
 
     def belongings(self) -> LayerBelongings:
         return GraphBelongings(self)
+
+    @property
+    def derived(self) -> frozenset[str]:
+        """The edge sets of nodes."""
+        return frozenset(EDGE_SETS)
+
+    def around(self, entity: Any) -> Sequence[Any]:
+        """A node's edges, in both directions."""
+        return edges_around(entity) if isinstance(entity, Node) else ()
 
     async def sweep_layer(self, port: Port, *, orphans: bool) -> int:
         return await sweep_graph(port, self, orphans=orphans)

@@ -194,6 +194,27 @@ async def items_at(port: Port, table: Table, places: Iterable[Place]) -> dict[Pl
     return found
 
 
+async def partition_items(port: Port, table: Table, index: str | None, text: str) -> list[Item]:
+    """The items of a partition, read consistently; of an index's, as they are in the table now. A request a page, and
+    of an index `items_at`."""
+    definition = table.definition
+    partition, _ = definition.key if index is None else definition.index_keys(index)
+    found: list[Item] = []
+    after: Key | None = None
+    while True:
+        selection = Selection(
+            index, names={"#0": partition}, values={":0": {"S": text}}, after=after, consistent=index is None
+        )
+        page = await port.send(Query(table.name, "#0 = :0", selection, RAW))
+        found += page.items
+        after = page.after
+        if after is None:
+            break
+    if index is None:
+        return found
+    return list((await items_at(port, table, [place_in(table, item) for item in found])).values())
+
+
 def row_query(table: Table, index: str, item: Item) -> Query[Item]:
     """The request for the rows of an index at the place where an item's row lies."""
     keys = table.definition.index_keys(index)

@@ -7,7 +7,7 @@ import dataclasses
 import inspect
 import sys
 from abc import ABCMeta
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, dataclass_transform, overload
 
 import msgspec
@@ -19,7 +19,7 @@ from singletable.schema.capture import key_type, sortable
 from singletable.schema.copies import check_copies, copy_of, version_fields
 from singletable.schema.models import Model, Upcaster, model_for, model_of
 from singletable.schema.old_keys import MovingPattern, old_key
-from singletable.schema.patterns import Bound, Captured, Declared, DeclaredKey, KeyOf
+from singletable.schema.patterns import Bound, Captured, Declared, DeclaredKey, KeyOf, Query
 from singletable.schema.personal import COVERED, personal_names
 from singletable.schema.table import Table
 from singletable.values import METADATA, Field, Role, make_field
@@ -245,6 +245,11 @@ class Entity(metaclass=EntityType):
     @classmethod
     def __readers__(cls) -> Sequence[Captured]:
         """The access patterns that a layer above adds to the class besides its keys; each is a method of its name."""
+        return ()
+
+    def __whole__(self) -> Iterable[Query[Any]]:
+        """What the item can't do without, wherever it is copied: a key, or a pattern whose whole partition is meant. An
+        edge's nodes, a document's other items."""
         return ()
 
     @classmethod

@@ -1,11 +1,12 @@
 """What the tools that change a table keep in it: the model that it was last brought to, who changes it now, and how
-far each part of a fill has come; the records of erasures; and who shares a rate.
+far each part of a fill has come; the records of erasures; who shares a rate; and how far a copy or an import has come.
 
     pk  _migration      sk  apply#model                     _type "_model"
                             apply#lease                     _type "_apply"
                             fill#<declaration>#<segment>    _type "_migration"
                             erasure#<random id>             _type "_erasure"
                             rate#<name>                     _type "_rate"
+                            transfer#<id>                   _type "_transfer"
 
 No query of another class returns one: no other class may have such a key or type.
 """
@@ -23,7 +24,15 @@ from singletable.schema.capture import ANY
 from singletable.schema.entities import Entity, Special, field
 from singletable.schema.models import Model, model_of
 from singletable.schema.system_items import KeyParts, system_key
-from singletable.schema.table import APPLY_TYPE, ERASURE_TYPE, MIGRATION_TYPE, RATE_TYPE, RECORD_TYPE, Table
+from singletable.schema.table import (
+    APPLY_TYPE,
+    ERASURE_TYPE,
+    MIGRATION_TYPE,
+    RATE_TYPE,
+    RECORD_TYPE,
+    TRANSFER_TYPE,
+    Table,
+)
 
 _NONE: Mapping[str, int] = {}
 
@@ -169,6 +178,37 @@ def shared_rates_of(table: Table) -> type[Any]:
     return TableSharedBudget
 
 
+class Transfer(Entity):
+    """How far a copy or an import into the table has come. It goes when that has ended."""
+
+    transfer: str
+    """The digest of what is brought here, and how."""
+    state: str
+    """As JSON."""
+    token: str
+    """Random: by it a copy knows its own table from another."""
+    mask: bytes | None = field(default=None, personal=True)
+    """The key of its masks, where the caller gave none: a run that goes on masks alike."""
+
+    @classmethod
+    def __special__(cls, table: Table, type: str) -> Special:
+        return Special(is_admitted=False)
+
+
+@cache
+def transfers_of(table: Table) -> type[Any]:
+    """The entity of what is being brought into a table."""
+
+    class TableTransfer(Transfer, table=table, type=TRANSFER_TYPE):
+        @system_key(table)
+        @staticmethod
+        def by_id(transfer: str = ANY) -> KeyParts:
+            """What is being brought into a table."""
+            return (MIGRATION_TYPE,), ("transfer", f"{transfer}")
+
+    return TableTransfer
+
+
 @cache
 def record_of(table: Table) -> type[Any]:
     """The entity of a table's record of its model."""
@@ -204,7 +244,8 @@ def migration_models(table: Table) -> Mapping[str, Model[Any]]:
 
 
 def _kinds(table: Table) -> tuple[type[Any], ...]:
-    return fill_parts_of(table), record_of(table), apply_lease_of(table), erasures_of(table), shared_rates_of(table)
+    others = erasures_of(table), shared_rates_of(table), transfers_of(table)
+    return fill_parts_of(table), record_of(table), apply_lease_of(table), *others
 
 
 @cache

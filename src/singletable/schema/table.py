@@ -26,7 +26,9 @@ MIGRATION_TYPE = "_migration"
 RECORD_TYPE, APPLY_TYPE, ERASURE_TYPE, RATE_TYPE = "_model", "_apply", "_erasure", "_rate"
 """The types of the record of a table's model, of the lease of its applies, of the records of erasures, and of the rates
 that processes share."""
-MIGRATION_TYPES = frozenset({MIGRATION_TYPE, RECORD_TYPE, APPLY_TYPE, ERASURE_TYPE, RATE_TYPE})
+TRANSFER_TYPE = "_transfer"
+"""The type of the records of copies and imports that are under way."""
+MIGRATION_TYPES = frozenset({MIGRATION_TYPE, RECORD_TYPE, APPLY_TYPE, ERASURE_TYPE, RATE_TYPE, TRANSFER_TYPE})
 OWNER, OWNER_SORT = "owner", "owner_sort"
 """Where such an item has the key of the item that holds the value."""
 _GUARD_SORT = Template((Part(GUARD_TYPE),))
@@ -199,8 +201,8 @@ class Table:
         rest = Part("", Slot("rest", str, rest=True))
         guards = Template((Part(GUARD_TYPE), rest), self.separator), _GUARD_SORT
         migrations = Template((Part(MIGRATION_TYPE),))
-        words = "fill", "apply", "erasure", "rate"
-        fills, applies, erasures, rates = (Template((Part(word), rest), self.separator) for word in words)
+        words = "fill", "apply", "erasure", "rate", "transfer"
+        fills, applies, erasures, rates, transfers = (Template((Part(word), rest), self.separator) for word in words)
         for type_name, keys, what in (
             (GUARD_TYPE, guards, "a guard of unique values"),
             (MIGRATION_TYPE, (migrations, fills), "what migrations keep"),
@@ -208,6 +210,7 @@ class Table:
             (APPLY_TYPE, (migrations, applies), "what migrations keep"),
             (ERASURE_TYPE, (migrations, erasures), "what erasures keep"),
             (RATE_TYPE, (migrations, rates), "what migrations keep"),
+            (TRANSFER_TYPE, (migrations, transfers), "what copies and imports keep"),
         ):
             if model.type == type_name or any(all(map(could_meet, form.templates, keys)) for form in _forms(model)):
                 raise DeclarationError(
@@ -242,6 +245,16 @@ class Table:
     def belongings(self) -> Any:
         """What `Erasure(db, table)` finds and deletes besides records: that of the table's own layer. None here."""
         return None
+
+    @property
+    def derived(self) -> frozenset[str]:
+        """The stored attributes that the table's layer makes of other items, and `repair` writes anew. None here."""
+        return frozenset()
+
+    def around(self, entity: Any) -> Sequence[Any]:
+        """Queries whose whole partitions a slice of the table takes along with an entity, besides what its references
+        name: the edges of a graph's node. None here."""
+        return ()
 
     async def sweep_layer(self, port: Any, *, orphans: bool) -> int:
         """What `db.sweep_table(table)` finishes or deletes for the table's layer. Returns how many; 0 here."""

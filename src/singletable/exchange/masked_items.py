@@ -1,0 +1,113 @@
+"""Items with masks in the place of personal values: in attributes, in keys and index keys, in guards.
+
+An item is read as its class declares it, and what its personal attributes make is written anew. What its class doesn't
+declare stays. An item that can't be read so is not masked, and so not copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from typing import Any
+
+from singletable.errors import SingletableError
+from singletable.exchange.masks import Mask, masked
+from singletable.foundation import (
+    Claim,
+    KeyOf,
+    Model,
+    Table,
+    guard_actions,
+    personal_names,
+    type_in,
+)
+from singletable.operations import Item, PutItem, read_item
+from singletable.operations.answers import encode
+
+_KEPT_ROLES = ("expires", "version")
+"""What the library counts and ends items by names nobody."""
+
+
+class ItemMask:
+    """Masks the items of one table."""
+
+    def __init__(self, table: Table, mask: Mask) -> None:
+        self.table, self.mask = table, mask
+        self._names: dict[str, tuple[str, ...]] = {}
+        self.is_needed = any(self.names(model) for model in table.models)
+        """Whether any class of the table has personal attributes."""
+
+    def names(self, model: Model[Any]) -> tuple[str, ...]:
+        """The attributes of a class that are masked; an edge's ends where its nodes' ids are."""
+        found = self._names.get(model.type)
+        if found is None:
+            personal = {name for name in personal_names(model.kind) if model.by_name[name].role not in _KEPT_ROLES}
+            ends = {name for name in ("source", "target") if self._has_personal_ids(model, name)}
+            found = self._names[model.type] = tuple(sorted(personal | ends))
+        return found
+
+    def item(self, item: Item) -> Item | None:
+        """An item with masks; None for one that can't be read, of which nobody knows what in it is personal."""
+        model = self.table.model_here(type_in(self.table, item))
+        if model is None:
+            return None if self.is_needed else item
+        names = self.names(model)
+        if not names:
+            return item
+        try:
+            entity: Any = model.load_anywhere(item)
+            return None if entity is None else self._masked(model, item, entity, names)
+        except SingletableError:
+            return None
+
+    def _masked(self, model: Model[Any], item: Item, entity: Any, names: tuple[str, ...]) -> Item:
+        after = copy(entity)
+        for name in names:
+            setattr(after, name, self._value(model, name, getattr(entity, name)))
+        old, new = (read_item(encode(model.item(each))) for each in (entity, after))  # as they are stored
+        if model.version_of(item) < model.version:
+            reserved = self.table.definition.reserved
+            kept = model.upcast(item, model.version_of(item))
+            return {**{name: value for name, value in kept.items() if name not in reserved}, **new}
+        key = self.table.definition.key
+        changed = {name for name in (*old, *new) if old.get(name) != new.get(name) or name in key}
+        return {
+            **{name: value for name, value in item.items() if name not in changed},
+            **{name: value for name, value in new.items() if name in changed},
+        }
+
+    def _value(self, model: Model[Any], name: str, value: Any) -> Any:
+        if isinstance(value, KeyOf):
+            return self._end(value)
+        return masked(self.mask, model.by_name[name].plan, value)
+
+    def _end(self, key: KeyOf[Any]) -> KeyOf[Any]:
+        """The key of a node whose id is masked."""
+        kind: Any = key.model.kind
+        if "id" not in self.names(key.model):
+            return key
+        found: KeyOf[Any] = kind.by_id(masked(self.mask, key.model.by_name["id"].plan, key.model.key_values(key)["id"]))
+        return found
+
+    def _has_personal_ids(self, model: Model[Any], name: str) -> bool:
+        kinds: tuple[type[Any], ...] = getattr(model.kind, f"__{name}s__", ())
+        return any("id" in personal_names(kind) for kind in kinds)
+
+
+def guards_of(table: Table, item: Item, now: float) -> Iterator[Item]:
+    """The guards of an item's unique values, as a write of it puts them. What has expired has none."""
+    model = table.model_here(type_in(table, item))
+    if model is None or not model.uniques:
+        return
+    try:
+        entity: Any = model.load(item)
+    except SingletableError:
+        return
+    if entity is None or model.is_expired(entity, now):
+        return
+    expires = None if model.expires is None else item.get(model.expires.stored)
+    owner = model.key_of(entity)
+    claims = [Claim(model, each, owner, None, getattr(entity, each.name), expires) for each in model.uniques]
+    for _, action, _ in guard_actions(claims, now):
+        if isinstance(action, PutItem):
+            yield action.item

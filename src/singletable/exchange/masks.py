@@ -1,0 +1,266 @@
+"""Masks: values in the place of personal ones, of the same type and, as far as possible, of the same shape.
+
+    Mask(b"a secret").text("Ada Lovelace")     # "Qpd Xkwtezbn"
+    Mask(b"a secret").text("+44 20 7946 0958") # "+71 03 5518 2240"
+
+The same value always has the same mask under one key, wherever it stands, so that references still meet. Different
+values have different masks: a short text is permuted among those of its shape; a long one has a keyed hash of 128 bits
+or more. What has few values of its shape, as a digit, can be guessed: a mask hides, it does not make anonymous.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import unicodedata
+from collections.abc import Callable, Sequence
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from enum import Enum
+from functools import cache
+from hashlib import blake2b, shake_256
+from math import isqrt, prod
+from typing import Any, Final, Literal, cast, get_args, get_origin
+from uuid import UUID
+
+import msgspec
+
+from singletable.errors import InvalidRequest
+from singletable.values import Plan
+from singletable.values.plans import FreePlan, ListPlan, MapPlan, OptionalPlan, Scalar, SetPlan
+from singletable.values.types import NestedPlan
+
+_MOST_PERMUTED: Final = 1 << 128
+"""From so many texts of a shape on, two hashes don't meet."""
+_ROUNDS: Final = 8
+_KEY_BYTES: Final = 16
+_DIGITS: Final = "0123456789"
+_LEADING: Final = "123456789"
+_KEPT: Final = ("P", "Z", "C")
+"""The general categories of characters that stay: punctuation, separators, controls."""
+_NO_HOST: Final = ".invalid"
+"""The domain of a masked address: nobody's, for ever (RFC 2606)."""
+_CONTENT: Final = "$blob"
+"""The only name in a reference to a document's contents, which stays: it is a hash."""
+_UUID_FIXED: Final = (0xF << 76) | (0b11 << 62)
+"""The bits of a UUID that say its version and variant."""
+
+
+class Mask:
+    """The masks of one key. InvalidRequest for a key of less than 16 bytes."""
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) < _KEY_BYTES:
+            raise InvalidRequest(
+                f"the key of masks has {len(key)} bytes", hint=f"Give {_KEY_BYTES} or more, which nobody can guess."
+            )
+        self._key = blake2b(key, digest_size=32).digest()
+
+    def __repr__(self) -> str:
+        """Without the key: who has it can try values."""
+        return "Mask()"
+
+    def text(self, value: str) -> str:
+        """Each letter becomes one of its kind, each digit a digit; the rest stays. An address ends with `.invalid`."""
+        alphabets = [_alphabet(character) for character in value]
+        masked = "".join(self._permuted(value, alphabets))
+        name, at, host = value.partition("@")
+        return masked + _NO_HOST if name and at and "." in host and "@" not in host else masked
+
+    def whole(self, value: int) -> int:
+        """A number of as many digits, with its sign."""
+        digits = str(abs(value))
+        masked = int("".join(self._permuted(digits, _digits_of(digits, is_decimal=False))))
+        return -masked if value < 0 else masked
+
+    def decimal(self, value: Decimal) -> Decimal:
+        """A number of as many significant digits, with its sign and its exponent."""
+        if not value.is_finite() or not value:
+            return value
+        sign, digits, exponent = value.normalize().as_tuple()
+        said = "".join(map(str, digits))
+        masked = "".join(self._permuted(said, _digits_of(said, is_decimal=True)))
+        return Decimal(f"{'-' if sign else ''}{masked}E{exponent}")
+
+    def day(self, value: date) -> date:
+        """A day of the same year."""
+        first = date(value.year, 1, 1)
+        days = (date(value.year, 12, 31) - first).days + 1
+        return first + timedelta(days=self._number(f"day {value.year}", (value - first).days, days))
+
+    def instant(self, value: datetime) -> datetime:
+        """A time of the same year, to the second; its fraction stays."""
+        aware = value.astimezone(timezone.utc) if value.tzinfo is not None else value
+        first = datetime(aware.year, 1, 1, tzinfo=aware.tzinfo)
+        seconds = int((datetime(aware.year, 12, 31, 23, 59, 59, tzinfo=aware.tzinfo) - first).total_seconds()) + 1
+        since = aware.replace(microsecond=0) - first
+        moved = self._number(f"instant {aware.year}", int(since.total_seconds()), seconds)
+        return first + timedelta(seconds=moved, microseconds=aware.microsecond)
+
+    def uuid(self, value: UUID) -> UUID:
+        """One of the same version."""
+        random = int.from_bytes(self._hash("uuid", value.bytes, 16), "big")
+        return UUID(int=(random & ~_UUID_FIXED) | (value.int & _UUID_FIXED))
+
+    def octets(self, value: bytes) -> bytes:
+        """As many bytes."""
+        if len(value) >= _KEY_BYTES:
+            return self._hash("bytes", value, len(value))
+        size = 256 ** len(value)
+        number = self._number(f"bytes {len(value)}", int.from_bytes(value, "big"), size)
+        return number.to_bytes(len(value), "big")
+
+    def choice(self, value: Any, choices: Sequence[Any]) -> Any:
+        """Another of the values of an enum, a Literal or a bool; or the same, by chance."""
+        name = "choice " + " ".join(str(getattr(each, "value", each)) for each in choices)
+        return choices[self._number(name, list(choices).index(value), len(choices))]
+
+    # --- permutations -------------------------------------------------------------------------------------------------
+    def _permuted(self, value: str, alphabets: Sequence[str]) -> list[str]:
+        """Each character replaced by one of its alphabet, so that no two texts of the same alphabets meet."""
+        count = prod(map(len, alphabets)) if len(value) <= _KEY_BYTES * 8 else _MOST_PERMUTED
+        if count >= _MOST_PERMUTED:
+            number = int.from_bytes(self._hash("text", value.encode(), 16 + 4 * len(value)), "big")
+        else:
+            shape = "\0".join(dict.fromkeys(alphabets)) + "\0" + "".join(str(len(each)) for each in alphabets)
+            number = self._number(f"text {shape}", _number_of(value, alphabets), count)
+        return _text_of(number, alphabets)
+
+    def _number(self, domain: str, number: int, count: int) -> int:
+        """A keyed permutation of the numbers below `count`: a Feistel network over two parts of about its root's size,
+        walked until it is below."""
+        if count <= 1:
+            return number
+        left_size = isqrt(count - 1) + 1
+        right_size = -(-count // left_size)
+        while True:
+            number = self._rounds(domain, number, left_size, right_size)
+            if number < count:
+                return number
+
+    def _rounds(self, domain: str, number: int, left_size: int, right_size: int) -> int:
+        left, right = divmod(number, right_size)
+        for turn in range(_ROUNDS):
+            if turn % 2:
+                right = (right + self._spread(domain, turn, left, right_size)) % right_size
+            else:
+                left = (left + self._spread(domain, turn, right, left_size)) % left_size
+        return left * right_size + right
+
+    def _spread(self, domain: str, turn: int, half: int, size: int) -> int:
+        said = f"{turn} {half}".encode()
+        return int.from_bytes(self._hash(domain, said, size.bit_length() // 8 + 9), "big") % size
+
+    def _hash(self, domain: str, value: bytes, length: int) -> bytes:
+        name = domain.encode("utf-8", "surrogatepass")
+        return shake_256(b"%s%d %s%s" % (self._key, len(name), name, value)).digest(length)
+
+
+def masked(mask: Mask, plan: Plan, value: Any) -> Any:
+    """A value of a declared type, with masks in the place of all that it holds. None stays None."""
+    if value is None:
+        return None
+    if isinstance(plan, Scalar):
+        choices = get_args(plan.inner) if get_origin(plan.inner) is Literal else ()
+        return mask.choice(value, choices) if choices else _scalar(mask, value)
+    if isinstance(plan, OptionalPlan):
+        return masked(mask, plan.inner, value)
+    if isinstance(plan, (ListPlan, SetPlan)):
+        return plan.kind(masked(mask, plan.element, each) for each in value)
+    if isinstance(plan, MapPlan) and not isinstance(plan.element, FreePlan):
+        return {mask.text(name): masked(mask, plan.element, each) for name, each in value.items()}
+    if isinstance(plan, NestedPlan):
+        parts = plan.codec.by_name.values()
+        return dataclasses.replace(
+            value, **{each.name: masked(mask, each.plan, getattr(value, each.name)) for each in parts}
+        )
+    return _free(mask, value)
+
+
+def _free(mask: Mask, value: Any) -> Any:
+    """Of free form: the names of its parts stay, as programs look for them."""
+    if isinstance(value, dict):
+        if list(cast("dict[str, Any]", value)) == [_CONTENT]:
+            return value
+        return {name: _free(mask, each) for name, each in cast("dict[str, Any]", value).items()}
+    if isinstance(value, (list, set, frozenset, tuple)):
+        several = cast("Any", value)
+        return several.__class__(_free(mask, each) for each in several)
+    return None if value is None else _scalar(mask, value)
+
+
+def _scalar(mask: Mask, value: Any) -> Any:
+    if isinstance(value, Enum):
+        return mask.choice(value, list(type(value)))
+    if isinstance(value, str) and value[:1] in ("{", "[") and (held := _json_in(value)) is not None:
+        return msgspec.json.encode(_free(mask, held)).decode()
+    for kind, make in _BY_TYPE:
+        if isinstance(value, kind):
+            return make(mask, value)
+    raise InvalidRequest(f"a {type(value).__name__} has no mask", hint="Give keep_personal=True, or leave it out.")
+
+
+def _json_in(text: str) -> Any:
+    """The object or list that a text is as JSON; None for other texts."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return None
+
+
+_BY_TYPE: Final[tuple[tuple[type[Any], Callable[[Mask, Any], Any]], ...]] = (
+    (str, Mask.text),
+    (bool, lambda mask, value: mask.choice(value, (False, True))),
+    (int, Mask.whole),
+    (Decimal, Mask.decimal),
+    (float, lambda mask, value: float(mask.decimal(Decimal(repr(value))))),
+    (datetime, Mask.instant),
+    (date, Mask.day),
+    (UUID, Mask.uuid),
+    (bytes, Mask.octets),
+)
+"""By the type of a value: a bool is an int too, and a datetime a date."""
+
+
+def _digits_of(digits: str, *, is_decimal: bool) -> list[str]:
+    """The digits that may stand at each place: the first of several is not 0, nor is the last of a decimal."""
+    places = [_DIGITS] * len(digits)
+    if len(digits) > 1 or is_decimal:
+        places[0] = _LEADING
+    if is_decimal:
+        places[-1] = _LEADING
+    return places
+
+
+def _number_of(value: str, alphabets: Sequence[str]) -> int:
+    number = 0
+    for character, alphabet in zip(value, alphabets, strict=True):
+        number = number * len(alphabet) + alphabet.index(character)
+    return number
+
+
+def _text_of(number: int, alphabets: Sequence[str]) -> list[str]:
+    found: list[str] = []
+    for alphabet in reversed(alphabets):
+        number, at = divmod(number, len(alphabet))
+        found.append(alphabet[at])
+    return found[::-1]
+
+
+@cache
+def _alphabet(character: str) -> str:
+    """The characters that one may become: those of its kind, which take as many bytes."""
+    if character.isascii():
+        for first, last in (("a", "z"), ("A", "Z"), ("0", "9")):
+            if first <= character <= last:
+                return "".join(map(chr, range(ord(first), ord(last) + 1)))
+        return character
+    category = unicodedata.category(character)
+    if category.startswith(_KEPT):
+        return character
+    block = max(ord(character) & ~0xFF, 0x80)
+    return _of_category(block, (block | 0xFF) + 1, category)
+
+
+@cache
+def _of_category(first: int, end: int, category: str) -> str:
+    return "".join(chr(each) for each in range(first, end) if unicodedata.category(chr(each)) == category)

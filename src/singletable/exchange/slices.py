@@ -1,0 +1,158 @@
+"""Slices: the items that some items of a table can't do without, so that a part of a table hangs together.
+
+    edge       its two nodes
+    node       its edges in both directions, and their other nodes (without the others' further edges)
+    reference  what `belongs_to=`, `mentions=` and a copy name, and what that names in turn
+    document   all of it, with the documents that it shares contents with
+
+What refers to an item is not looked for: an order takes its customer along, a customer not its orders, unless they lie
+in its partition.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, cast
+
+from msgspec import Struct
+
+from singletable.errors import InvalidValue, SingletableError
+from singletable.flow.patience import patiently
+from singletable.flow.port import FAN_OUT, Port
+from singletable.foundation import (
+    TOP,
+    Model,
+    Query,
+    Reference,
+    Table,
+    items_at,
+    model_of,
+    partition_items,
+    place_in,
+    references_of,
+    type_in,
+)
+from singletable.operations import Item
+
+Place = tuple[str, str]
+
+
+class Partition(Struct, frozen=True):
+    """A partition of the table or of one of its indexes: all of it, or its items of one type."""
+
+    index: str | None
+    text: str
+    type: str | None = None
+
+
+class Slices:
+    """Finds what items of a table need."""
+
+    def __init__(self, port: Port, table: Table) -> None:
+        self.port, self.table = port, table
+        self._references: dict[type[Any], list[Reference]] = {}
+        for reference in references_of(table):
+            self._references.setdefault(reference.holder, []).append(reference)
+
+    async def around(self, items: Sequence[Item]) -> list[Item]:
+        """The items, and all that they need. A round trip or more for each step from an item to what it needs: batches
+        of keys, and a query for each partition."""
+        found = {place_in(self.table, item): item for item in items}
+        read: set[Partition] = set()
+        near = [Partition(q.index, q.partition) for entity in self._loaded(items) for q in self.table.around(entity)]
+        frontier = [*items, *await self._read(near, (), found, read)]
+        while frontier:
+            partitions: list[Partition] = []
+            keys: list[Place] = []
+            for entity in self._loaded(frontier):
+                for query, type_name in self._needs(entity):
+                    if query.is_one_key and query.index is None:
+                        keys.append((query.partition, query.low))
+                    else:
+                        partitions.append(Partition(query.index, query.partition, type_name))
+            frontier = await self._read(partitions, keys, found, read)
+        return list(found.values())
+
+    async def _read(
+        self, partitions: Iterable[Partition], keys: Iterable[Place], found: dict[Place, Item], read: set[Partition]
+    ) -> list[Item]:
+        """What is not found yet."""
+        new: dict[Place, Item] = {}
+        asked = [each for each in dict.fromkeys(partitions) if each not in read]
+        read.update(asked)
+        for i in range(0, len(asked), FAN_OUT):
+            calls: list[Callable[[], Any]] = [partial(self._partition, each) for each in asked[i : i + FAN_OUT]]
+            for items in await self.port.call_all(calls):
+                new |= {place_in(self.table, item): item for item in items}
+        wanted = [place for place in dict.fromkeys(keys) if place not in found and place not in new]
+        new |= await patiently(self.port, lambda: items_at(self.port, self.table, wanted))
+        new = {place: item for place, item in new.items() if place not in found}
+        found |= new
+        return list(new.values())
+
+    async def _partition(self, asked: Partition) -> list[Item]:
+        items = await patiently(self.port, lambda: partition_items(self.port, self.table, asked.index, asked.text))
+        return items if asked.type is None else [item for item in items if type_in(self.table, item) == asked.type]
+
+    def _loaded(self, items: Iterable[Item]) -> list[Any]:
+        """The entities of items whose class is known, and can read them."""
+        return [entity for item in items if (entity := self._entity(item)) is not None]
+
+    def _entity(self, item: Item) -> Any:
+        model = self.table.model_here(type_in(self.table, item))
+        try:
+            return None if model is None else model.load_anywhere(item)
+        except SingletableError:
+            return None
+
+    def _needs(self, entity: Any) -> Iterator[tuple[Query[Any], str | None]]:
+        """Queries, each with the type of what is taken of its partition; None for all."""
+        yield from ((query, None) for query in entity.__whole__())
+        for reference in self._references.get(type(entity), ()):
+            subject = model_of(reference.subject)
+            for values in _values_in(entity, reference):
+                if (query := _query_of(subject, values)) is not None:
+                    yield query, subject.type
+
+
+def _values_in(entity: Any, reference: Reference) -> Iterator[Mapping[str, Any]]:
+    """What a reference says of its subject: for one that holds several, of each."""
+    if len(reference.names) > 1:
+        values = {other: getattr(entity, name) for name, other in reference.names.items()}
+        if not any(value is None for value in values.values()):
+            yield values
+        return
+    ((name, other),) = reference.names.items()
+    for value in _leaves(getattr(entity, name)):
+        yield {other: value}
+
+
+def _leaves(held: Any) -> Iterator[Any]:
+    if isinstance(held, dict):
+        for pair in cast("Any", held).items():
+            yield from _leaves(pair)
+    elif isinstance(held, (set, frozenset, list, tuple)):
+        for each in cast("Iterable[Any]", held):
+            yield from _leaves(each)
+    elif dataclasses.is_dataclass(held) and not isinstance(held, type):
+        for part in dataclasses.fields(held):
+            yield from _leaves(getattr(held, part.name))
+    elif held is not None:
+        yield held
+
+
+def _query_of(subject: Model[Any], values: Mapping[str, Any]) -> Query[Any] | None:
+    """The key or the index partition that finds a subject by what is known of it; None where there is none."""
+    for captured in (subject.key, *subject.indexes.values()):
+        partition, sort = captured.templates
+        if partition.names and {*partition.names} <= values.keys():
+            try:
+                text = partition.write(values)
+                whole = sort.write(values) if {*sort.names} <= values.keys() else None
+            except (InvalidValue, TypeError, ValueError, AttributeError):
+                continue  # a leaf of another type than the subject's attribute
+            low, high = ("", TOP) if whole is None else (whole, whole)
+            return Query((subject.kind,), captured, text, low, high, -1)
+    return None

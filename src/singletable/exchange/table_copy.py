@@ -1,0 +1,310 @@
+"""Copy: the items of a table, or a slice of them, into a table of the same declaration elsewhere.
+
+    whole           each page is put as it was read
+    a slice         each page of the sample with what it needs (`slices`), guards made anew, edge sets mended at the end
+    masked          personal values have masks (`masked_items`), and so have the keys and guards that they stand in
+
+After each page the target holds how far the copy has come. Puts are repeatable, so a killed copy goes on there.
+Programs that write to the source meanwhile are seen or not: a copy is of no one moment.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from singletable.errors import Incomplete, InvalidRequest, NotConfigured, Throttled
+from singletable.exchange.masked_items import ItemMask, guards_of
+from singletable.exchange.masks import Mask
+from singletable.exchange.slices import Slices
+from singletable.exchange.transfers import TransferRecord, open_record
+from singletable.flow.patience import patiently
+from singletable.flow.port import Port
+from singletable.foundation import (
+    GUARD_TYPE,
+    MIGRATION_TYPES,
+    RECORD_TYPE,
+    Lane,
+    Table,
+    flows,
+    place_in,
+    put_items,
+    ready,
+    sample_lanes,
+    scan_pages,
+    transfers_of,
+    type_in,
+)
+from singletable.operations import Item, Scan, Selection
+from singletable.operations.answers import RAW
+from singletable.records import CheckOptions, usual_segments
+from singletable.tables import describe, differences, set_ttl
+
+PAGE: Final = 500
+"""Items of a segment between two checkpoints."""
+_RECENT: Final = 100_000
+"""Places that a slice remembers as written, so that what many items need is written once."""
+_TRIES: Final = 10
+_MASK_BYTES: Final = 32
+UNKNOWN = "no class of this program has the type, so what in it is personal is not known"
+UNREADABLE = "its class can't read it: db.check(table) says why"
+OWN = "it belongs to the work of the source: leases, tasks, clients"
+
+
+class Copied(Struct, frozen=True):
+    """What a copy has done so far, in this run and in those that it went on from."""
+
+    read: int = 0
+    """Items of the source that were scanned."""
+    written: int = 0
+    """Items that were put, guards among them; with `dry_run`, that would be."""
+    mended: int = 0
+    """Items of a slice that were brought in step with the rest of it: edge sets, edges without a node."""
+    left_out: dict[str, int] = {}
+    """How many items stay behind, by type and reason."""
+
+
+class CopyOptions(Struct, frozen=True):
+    """What is copied, and how. InvalidRequest for what can't be."""
+
+    sample: float | None = None
+    """The part of the table that is scanned, above 0 and below 1; None for all of it."""
+    seed: int = 0
+    """Which part that is."""
+    follow_edges: bool = False
+    keep_personal: bool = False
+    mask_key: bytes | None = None
+    add: bool = False
+    """Into a table that has items: those of equal keys are replaced."""
+    dry_run: bool = False
+
+    def __post_init__(self) -> None:
+        if self.sample is not None and not 0 < self.sample < 1:
+            raise InvalidRequest(
+                f"a sample of {self.sample}: it is a part of the table, above 0 and below 1", hint="As in sample=0.01."
+            )
+        if self.follow_edges and self.sample is None:
+            raise InvalidRequest("follow_edges without a sample: a whole copy has all edges", hint="Give sample=0.01.")
+        if self.keep_personal and self.mask_key is not None:
+            raise InvalidRequest("mask_key with keep_personal: nothing is masked then", hint="Leave one of them out.")
+
+
+class _State(Struct, frozen=True):
+    lanes: tuple[Lane, ...]
+    copied: Copied = Copied()
+
+
+Progress = Callable[[Copied], object]
+
+
+async def copy_table(
+    source: Port, target: Port, table: Table, options: CopyOptions, progress: Progress | None = None
+) -> Copied:
+    """Copy a table, or go on with a copy of the same options that was ended."""
+    await ready(source, table)
+    run = _Run(source, target, table, options)
+    await run.begin()
+    while run.state.lanes:
+        await run.round()
+        if progress is not None:
+            progress(run.state.copied)
+    await run.end()
+    return run.state.copied
+
+
+class _Run:
+    """One run of a copy."""
+
+    record: TransferRecord[_State]
+
+    def __init__(self, source: Port, target: Port, table: Table, options: CopyOptions) -> None:
+        self.source, self.target, self.table, self.options = source, target, table, options
+        self.segments = usual_segments(source)
+        self.state = _State(self._lanes())
+        self.slices = Slices(source, table) if options.follow_edges else None
+        self.mask: ItemMask | None = None
+        self.recent: dict[tuple[str, str], None] = {}
+
+    @property
+    def is_as_read(self) -> bool:
+        """Whether every item is put as it was read, its guards among them."""
+        return self.options.sample is None and self.mask is None
+
+    async def begin(self) -> None:
+        """Find what an earlier run did, or begin. InvalidRequest for a target that is the source, or that has items."""
+        if self.options.dry_run:
+            self._set_mask(self.options.mask_key or secrets.token_bytes(_MASK_BYTES))
+            return
+        await _prepare(self.target, self.table)
+        o = self.options
+        what = ("copy", o.sample, o.seed, o.follow_edges, o.keep_personal)
+        self.record = await open_record(self.target, self.table, what, self.state)
+        if not self.record.was_begun and not o.add and await _has_items(self.target, self.table):
+            raise InvalidRequest(
+                "the target has items, and no copy with these options has begun there",
+                table=self.table.name,
+                operation="copy",
+                hint="Copy into an empty table; or with add=True (--add), which replaces items of equal keys.",
+            )
+        if self.record.record.mask is None and not o.keep_personal and o.mask_key is None:
+            self.record.record = _with_mask(self.record.record, secrets.token_bytes(_MASK_BYTES))
+        await self.record.write(self.record.state)
+        await self._refuse_same()
+        self.state = self.record.state
+        self._set_mask(o.mask_key or self.record.record.mask)
+
+    async def round(self) -> None:
+        """The next page of each lane: read, written, and written down."""
+        now, rest = self.state.lanes[: self.segments], self.state.lanes[self.segments :]
+        pages = await patiently(self.source, lambda: scan_pages(self.source, self.table, now, page=PAGE))
+        items = [item for page in pages for item in page.items]
+        left_out = Counter(self.state.copied.left_out)
+        wanted = list(self._wanted(items, left_out))
+        if self.slices is not None:
+            wanted = list(self._wanted(await self.slices.around(wanted), left_out))
+        made = self._made(wanted, left_out)
+        if not self.options.dry_run:
+            await _put(self.target, self.table, made)
+        moved = tuple(lane.moved(page.after) for lane, page in zip(now, pages, strict=True) if page.after is not None)
+        copied = self.state.copied
+        copied = replace(
+            copied, read=copied.read + len(items), written=copied.written + len(made), left_out=dict(left_out)
+        )
+        self.state = _State((*moved, *rest), copied)
+        if not self.options.dry_run:
+            await self.record.write(self.state)
+
+    async def end(self) -> None:
+        """Bring what a layer makes of several items in step with what is there, and forget how far it had come."""
+        if self.options.dry_run:
+            return
+        if not self.is_as_read and self.table.checks() is not None:
+            await self._mend()
+        await self.record.close()
+
+    async def _mend(self) -> None:
+        passes, _ = flows.check_passes(self.table, (), is_sample=False)
+        mended: Counter[str] = Counter()
+
+        def count(made: Any) -> None:
+            mended["items"] += len({each.finding.key for each in made.repaired or () if each.outcome == "mended"})
+
+        options = CheckOptions(segments=usual_segments(self.target))
+        await flows.run_check(self.target, passes[:1], options, count, None, repairs="mend")
+        self.state = replace(self.state, copied=replace(self.state.copied, mended=mended["items"]))
+
+    # --- items --------------------------------------------------------------------------------------------------------
+    def _wanted(self, items: Sequence[Item], left_out: Counter[str]) -> Iterator[Item]:
+        """Those that are copied, as they were read."""
+        for item in items:
+            type_name = type_in(self.table, item)
+            if type_name in MIGRATION_TYPES:
+                if type_name == RECORD_TYPE and self.options.sample is None:
+                    yield item
+                continue
+            why = None if self.is_as_read else self._why_not(type_name)
+            if why is None:
+                yield item
+            elif why:
+                left_out[f"{type_name or '(no type)'}: {why}"] += 1
+
+    def _why_not(self, type_name: str) -> str | None:
+        """Why items of a type stay behind, if they do; "" for guards, which are made anew with their owners."""
+        if type_name == GUARD_TYPE:
+            return ""
+        model = self.table.model_here(type_name)
+        if model is None:
+            return UNKNOWN
+        return OWN if model.is_system and type_name.startswith("_") else None
+
+    def _made(self, items: Sequence[Item], left_out: Counter[str]) -> list[Item]:
+        """The items as they are put, each once, with the guards of their unique values."""
+        if self.is_as_read:
+            return list(items)
+        made: dict[tuple[str, str], Item] = {}
+        for item in items:
+            masked = item if self.mask is None else self.mask.item(item)
+            if masked is None:
+                left_out[f"{type_in(self.table, item)}: {UNREADABLE}"] += 1
+                continue
+            whole = {name: value for name, value in masked.items() if name not in self.table.derived}
+            for each in (whole, *guards_of(self.table, masked, self.source.now())):
+                made[place_in(self.table, each)] = each
+        new = {place: item for place, item in made.items() if place not in self.recent}
+        if len(self.recent) > _RECENT:
+            self.recent.clear()
+        self.recent |= dict.fromkeys(new)
+        return list(new.values())
+
+    # --- the beginning ------------------------------------------------------------------------------------------------
+    def _lanes(self) -> tuple[Lane, ...]:
+        if self.options.sample is not None:
+            return sample_lanes(self.options.sample, str(self.options.seed))
+        return tuple(Lane(number, self.segments) for number in range(self.segments))
+
+    def _set_mask(self, key: bytes | None) -> None:
+        if not self.options.keep_personal and key is not None:
+            mask = ItemMask(self.table, Mask(key))
+            self.mask = mask if mask.is_needed else None
+
+    async def _refuse_same(self) -> None:
+        """A table is not copied into itself: the source would have the record that the target was just given."""
+        kind: Any = transfers_of(self.table)
+        there = await flows.get(self.source, kind.by_id(self.record.record.transfer).consistent())
+        if there is not None and there.token == self.record.record.token:
+            if not self.record.was_begun:
+                await self.record.close()
+            raise InvalidRequest(
+                "the source and the target are the same table",
+                table=self.table.name,
+                operation="copy",
+                hint='Name another database, or another table: to_table="..." (--to-table).',
+            )
+
+
+def _with_mask(record: Any, key: bytes) -> Any:
+    return type(record)(transfer=record.transfer, state=record.state, token=record.token, mask=key)
+
+
+async def _prepare(port: Port, table: Table) -> None:
+    """Create the target, or bring what a run that was killed had created into use. NotConfigured where keys or indexes
+    differ; other settings of a target may."""
+    found = await describe(port, table.definition)
+    if found is None:
+        await flows.create_table(port, table)
+        return
+    wrong = [each for each in differences(table.definition, found) if each.is_of_a_key or each.what.startswith("index")]
+    if wrong:
+        raise NotConfigured(
+            "the target is there and differs: " + "; ".join(map(str, wrong)),
+            table=table.name,
+            hint="Bring it to the declaration with `singletable apply`, or copy into a new one.",
+        )
+    if table.definition.ttl_attribute is not None and found.ttl is None and found.knows_expiry:
+        await set_ttl(port, table.definition)
+
+
+async def _has_items(port: Port, table: Table) -> bool:
+    page = await port.send(Scan(table.name, Selection(limit=10, consistent=True), RAW))
+    return any(type_in(table, item) not in MIGRATION_TYPES for item in page.items)
+
+
+async def _put(port: Port, table: Table, items: Sequence[Item]) -> None:
+    """All of them; a table that is throttled is waited for."""
+    for _ in range(_TRIES):
+        try:
+            return await patiently(port, partial(put_items, port, table, items))
+        except Incomplete:
+            continue
+    raise Throttled(
+        f"{len(items)} items could not be written for the table's rate",
+        table=table.name,
+        operation="copy",
+        hint="Call it again later, with a lower rate: it goes on where it was.",
+    )
