@@ -140,7 +140,7 @@ def _if_there(page: BoardPage, id: str, act: Any) -> None:
 # --- the history, judged ----------------------------------------------------------------------------------------------
 def check_that_nobody_undid_another_s_edit(server: Server) -> int:
     """Runs the history again: each value that an undo or a redo replaced is one that the same client has put there, or
-    has asked for in an undo that others were before: a redo of that finds what it asked for."""
+    has asked for where another was before it with the same: its undo finds what it asked for."""
     state: dict[str, Any] = {"project": {"name": "", "description": ""}}
     brought: dict[tuple[str, str, str], set[str]] = {}
     undone = 0
@@ -150,11 +150,12 @@ def check_that_nobody_undid_another_s_edit(server: Server) -> int:
             before = dict(state)
             run(state, name, arguments)
             for key, attribute, was, now in differences(before, state):
-                if name == "revise":
+                is_of_new_item = attribute != "" and before.get(key) is None  # judged by its being there
+                if name == "revise" and not is_of_new_item:
                     undone += 1
                     assert client in brought[key, attribute, str(was)], (client, key, attribute, was)
                 brought.setdefault((key, attribute, str(now)), set()).add(client)
-            for key, attribute, value in asked_for(arguments) if name == "revise" else ():
+            for key, attribute, value in asked_for(name, arguments):
                 brought.setdefault((key, attribute, str(value)), set()).add(client)
         head = documents.head("b")
         assert {f"shapes/{id}": shape for id, shape in head.shapes.all().items()} | {
@@ -199,12 +200,24 @@ def run(state: dict[str, Any], name: str, arguments: Any) -> None:
                     state[edit["key"]] = becomes
 
 
-def asked_for(arguments: Any) -> Iterator[tuple[str, str, Any]]:
-    """Key, attribute and value of each edit of an undo or a redo."""
-    for edit in arguments["edits"]:
-        yield from ((edit["key"], attribute, value) for attribute, value in (edit["to"] or {}).items())
-        if (edit["was"] is None) != (edit["to"] is None):
-            yield edit["key"], "", edit["to"] is not None
+def asked_for(name: str, arguments: Any) -> Iterator[tuple[str, str, Any]]:
+    """Key, attribute and value of all that a mutation wants to be so, whether or not it was so before."""
+    key = f"shapes/{arguments.get('id')}"
+    match name:
+        case "put_shape":
+            yield key, "", True
+            yield from ((key, attribute, value) for attribute, value in arguments["shape"].items())
+        case "move_shape":
+            yield from ((key, attribute, arguments[attribute]) for attribute in ("x", "y"))
+        case "delete_shape":
+            yield key, "", False
+        case "rename":
+            yield "project", "name", arguments["name"]
+        case "revise":
+            for edit in arguments["edits"]:
+                yield from ((edit["key"], attribute, value) for attribute, value in (edit["to"] or {}).items())
+                if (edit["was"] is None) != (edit["to"] is None):
+                    yield edit["key"], "", edit["to"] is not None
 
 
 def differences(before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[str, str, Any, Any]]:
