@@ -11,6 +11,7 @@ from singletable.cli import output
 from singletable.cli.apply import apply
 from singletable.cli.backup import backup
 from singletable.cli.check_command import check
+from singletable.cli.copy import copy_command
 from singletable.cli.demo import demo
 from singletable.cli.deploy import deploy
 from singletable.cli.erase import erase
@@ -72,6 +73,7 @@ for command in (
     fill,
     erase,
     backup,
+    copy_command,
     export,
     patterns,
     get,

@@ -52,7 +52,7 @@ class AsyncTableCopy:
         refers to: an edge's two nodes and a node's edges, what `belongs_to=`, `mentions=` and copies name, documents
         whole. Edges of which a node is missing are left out, and edge sets name what is there.
 
-        It reads the source once, consistently: half a read unit for each KB; `follow_edges`, what it finds besides. It
+        It reads the source once, consistently: a read unit for each 4 KB; `follow_edges`, what it finds besides. It
         writes each item once, 25 in a request, and its record after each page. InvalidRequest for a target that is the
         source, or that has items, unless `add` replaces those of equal keys. `dry_run` counts, and writes nothing.
         Throttled where a table refuses for minutes on end; called again, it goes on.

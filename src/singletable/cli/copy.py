@@ -1,0 +1,123 @@
+"""`copy`: a table, or a slice of it, into another database."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import click
+import msgspec
+from rich.status import Status
+
+from singletable.cli import output
+from singletable.cli.lookup import tables_of
+from singletable.cli.samples import sample_option
+from singletable.cli.session import Session, options_anywhere
+from singletable.database import Database, connect
+from singletable.flow import Rate
+from singletable.foundation import Table
+
+MASK_VARIABLE = "SINGLETABLE_MASK_KEY"
+_IDENTITY = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+_UNITS = click.FloatRange(min=0, min_open=True)
+
+
+@click.command("copy")
+@click.argument("module", metavar="MODULE[:NAME]")
+@click.option("--from", "source", required=True, metavar="TARGET", help="Where it is read, as --db: aws, local:FILE.")
+@click.option("--to", "target", required=True, metavar="TARGET", help="Where it is written.")
+@click.option("--from-profile", metavar="NAME", help="The AWS profile to read with.")
+@click.option("--to-profile", metavar="NAME", help="The AWS profile to write with: another account's, say.")
+@click.option("--to-table", metavar="NAME", help="The table's name in the target, where it is another.")
+@sample_option
+@click.option("--seed", type=int, default=0, show_default=True, help="Which part that is.")
+@click.option("--follow-edges", is_flag=True, help="With --sample: take along what the part refers to.")
+@click.option("--keep-personal", is_flag=True, help="Copy personal values as they are.")
+@click.option("--add", is_flag=True, help="Into a table that has items: those of equal keys are replaced.")
+@click.option("--dry-run", is_flag=True, help="Count what would be copied, and write nothing.")
+@click.option("--rate", type=_UNITS, metavar="UNITS", help="Write units a second.")
+@click.option("--read-rate", type=_UNITS, metavar="UNITS", help="Read units a second.")
+@click.option("--yes", is_flag=True, help="Write on AWS, or at any other address than this machine's.")
+@options_anywhere("json")
+def copy_command(module: str, source: str, target: str, as_json: bool, **options: Any) -> None:
+    """Copy tables from one database into another.
+
+    \b
+    singletable copy shop.model --from aws --to local:copy.db --sample 1% --follow-edges
+    singletable copy shop.model --from aws --from-profile prod --to aws --to-profile test --yes
+
+    Values of attributes with personal=True get masks of the same type and shape, the same for the same value, in keys
+    and guards too; --keep-personal copies them as they are. Two copies mask alike where SINGLETABLE_MASK_KEY, of 16
+    characters or more, is the same. A copy that was ended goes on with the same command.
+
+    The exit code is 1 where items stayed behind, each kind with its reason.
+    """
+    from singletable.exchange import TableCopy
+
+    tables = tables_of(module)
+    if options["to_table"] and len(tables) > 1:
+        raise click.UsageError(f"{module} has {len(tables)} tables: name one, MODULE:NAME, with --to-table.")
+    started = time.perf_counter()
+    with (
+        _connected(source, options["from_profile"], must_exist=True) as one,
+        _connected(target, options["to_profile"], must_exist=False) as other,
+        one.meter() as meter,
+    ):
+        _confirm(other, tables, options)
+        copied = [_run(TableCopy(one, other, each, to_table=options["to_table"]), each, options) for each in tables]
+    if as_json:
+        facts = [(table.name, msgspec.to_builtins(each)) for table, each in zip(tables, copied, strict=True)]
+        output.print_json([{"table": name, **each} for name, each in facts])
+    else:
+        for table, each in zip(tables, copied, strict=True):
+            _tell(table, each, is_dry=options["dry_run"])
+    output.print_cost(meter, time.perf_counter() - started)
+    if any(each.left_out for each in copied):
+        click.get_current_context().exit(1)
+
+
+def _confirm(target: Database, tables: list[Table], options: dict[str, Any]) -> None:
+    if not (options["yes"] or options["dry_run"] or target.target.endpoint.is_local):
+        names = ", ".join(options["to_table"] or table.name for table in tables)
+        raise click.UsageError(f"This writes items of {names} at {target.target.endpoint.url}. Add --yes to do it.")
+
+
+def _run(copy: Any, table: Table, options: dict[str, Any]) -> Any:
+    key = None if options["keep_personal"] else os.environ.get(MASK_VARIABLE)
+    with Status(f"{table.name}: reading", console=output.console(stderr=True)) as status:
+
+        def show(at: Any) -> None:
+            status.update(f"{table.name}: {at.read} items read, {at.written} written")
+
+        return copy.run(
+            sample=options["sample"],
+            seed=options["seed"],
+            follow_edges=options["follow_edges"],
+            keep_personal=options["keep_personal"],
+            mask_key=key.encode() if key else None,
+            add=options["add"],
+            dry_run=options["dry_run"],
+            source_rate=Rate(read_units=options["read_rate"]) if options["read_rate"] else None,
+            target_rate=Rate(write_units=options["rate"]) if options["rate"] else None,
+            progress=show,
+        )
+
+
+def _connected(target: str, profile: str | None, *, must_exist: bool) -> Database:
+    """A database of a target, with the identity of a profile where one is named."""
+    if profile is not None:
+        rest = {name: value for name, value in os.environ.items() if name not in _IDENTITY}
+        return connect(target, environ={**rest, "AWS_PROFILE": profile})
+    session = Session(target)
+    return session.connect_to_read() if must_exist else session.connect()
+
+
+def _tell(table: Table, copied: Any, *, is_dry: bool) -> None:
+    done = "to write" if is_dry else "written"
+    read, written = (output.counted(count, "item") for count in (copied.read, copied.written))
+    click.echo(f"{table.name}: {read} read, {written} {done}")
+    if copied.mended:
+        click.echo(f"  {output.counted(copied.mended, 'item')} brought in step with what else was copied")
+    for what, count in sorted(copied.left_out.items()):
+        click.echo(f"  stays behind: {output.counted(count, 'item')} of {output.clean(what)}")
