@@ -22,6 +22,7 @@ from singletable.cli.pattern_commands import explain, get, query
 from singletable.cli.patterns import patterns
 from singletable.cli.plan import plan
 from singletable.cli.session import DB_VARIABLE, DEFAULT_DB, options_anywhere
+from singletable.cli.sql import sql
 from singletable.cli.stats import stats
 from singletable.cli.stream import stream
 from singletable.cli.table import table
@@ -80,6 +81,7 @@ for command in (
     query,
     explain,
     stats,
+    sql,
     stream,
     deploy,
 ):

@@ -12,7 +12,9 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import shutil
 import tempfile
+import weakref
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -132,7 +134,7 @@ class ObjectStore:
     def __init__(self, store: Any, url: str) -> None:
         self._obstore = _obstore()
         self.store, self._url = store, url
-        self._drafts: tempfile.TemporaryDirectory[str] | None = None
+        self._drafts: Path | None = None
 
     def __repr__(self) -> str:
         return f"<ObjectStore {self._url}>"
@@ -154,8 +156,9 @@ class ObjectStore:
 
     def draft(self, path: str) -> Path:
         if self._drafts is None:
-            self._drafts = tempfile.TemporaryDirectory(prefix="singletable-export-", ignore_cleanup_errors=True)
-        return Path(self._drafts.name) / secrets.token_hex(8)
+            self._drafts = Path(tempfile.mkdtemp(prefix="singletable-export-"))
+            weakref.finalize(self, shutil.rmtree, self._drafts, ignore_errors=True)  # without a ResourceWarning
+        return self._drafts / secrets.token_hex(8)
 
     def keep(self, path: str, draft: Path) -> int:
         with self._faults("write"), _gone_on_failure(draft):

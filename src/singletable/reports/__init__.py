@@ -1,9 +1,11 @@
 """Reports: questions to a table, and the shape that it has.
 
     Stats(db, shop).read()                 # items, bytes and read units by class, partition and index
+    open_export("exports", shop).query("SELECT state, count(*) FROM job GROUP BY ALL").polars()
 
-Read `shape` (what is told of a table), `measurement` (how it is read), `charts` (bars, as SVG and as a page of HTML),
-`terminal_charts` (the same in a terminal; it needs `pip install 'singletable[reports]'`).
+Read `shape` (what is told of a table), `measurement` (how it is read), `sql` (DuckDB over an export, closed to all
+else), `relations` and `views` (what can be asked), `answers`, `charts` (as SVG and as a page of HTML),
+`terminal_charts`. All but the shape of a table needs `pip install 'singletable[reports]'`.
 """
 
 from __future__ import annotations
@@ -12,6 +14,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from singletable.reports.answers import Answer
+    from singletable.reports.charts import Chart, Series
+    from singletable.reports.relations import Join, Relation
     from singletable.reports.shape import (
         ClassShape,
         HotKey,
@@ -22,23 +27,43 @@ if TYPE_CHECKING:
         SizeBar,
         TableShape,
     )
+    from singletable.reports.sql import SqlSession, open_export, open_live
     from singletable.reports.stats import Stats
     from singletable.reports.stats_async import AsyncStats
 
 __all__ = [
+    "Answer",
     "AsyncStats",
+    "Chart",
     "ClassShape",
     "HotKey",
     "IndexShape",
     "ItemCollection",
+    "Join",
     "LargeItem",
     "Prediction",
+    "Relation",
+    "Series",
     "SizeBar",
+    "SqlSession",
     "Stats",
     "TableShape",
+    "open_export",
+    "open_live",
 ]
 
-_MODULES = {"AsyncStats": "stats_async", "Stats": "stats"}
+_MODULES = {
+    "Answer": "answers",
+    "AsyncStats": "stats_async",
+    "Chart": "charts",
+    "Join": "relations",
+    "Relation": "relations",
+    "Series": "charts",
+    "SqlSession": "sql",
+    "Stats": "stats",
+    "open_export": "sql",
+    "open_live": "sql",
+}
 
 
 def __getattr__(name: str) -> Any:

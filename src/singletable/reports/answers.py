@@ -1,0 +1,99 @@
+"""The answer to a question: an Arrow table, and what is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from importlib import import_module
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from singletable.errors import InvalidRequest, NotConfigured
+from singletable.reports.charts import Chart, Series
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The rows of a question."""
+
+    arrow: pa.Table
+    """In columns, as DuckDB made them."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.arrow.column_names)
+
+    def __len__(self) -> int:
+        return self.arrow.num_rows
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Plain Python values, a batch at a time. Maps are dicts."""
+        for batch in self.arrow.to_batches(max_chunksize=10_000):
+            columns: Any = [_values(column) for column in batch.columns]
+            yield from zip(*columns, strict=True)
+
+    def polars(self) -> Any:
+        """A `polars.DataFrame`. NotConfigured where polars is not installed."""
+        return _package("polars").from_arrow(self.arrow)
+
+    def pandas(self) -> Any:
+        """A `pandas.DataFrame`. NotConfigured where pandas is not installed."""
+        _package("pandas")
+        return self.arrow.to_pandas()
+
+    def chart(self, title: str) -> Chart:
+        """The rows as a chart: the columns of numbers over the others, which are the labels. Lines where a single other
+        column holds times or dates, bars else. InvalidRequest without a column of numbers, or with too many."""
+        numbers = [field.name for field in self.arrow.schema if _is_number(field.type)]
+        others = [name for name in self.columns if name not in numbers]
+        if not numbers:
+            raise InvalidRequest(
+                "a chart needs a column of numbers",
+                hint="Ask for one, as in: SELECT state, count(*) FROM job GROUP BY state.",
+            )
+        names = self.columns
+        labels = tuple(
+            " · ".join(_label(row[names.index(name)]) for name in others) or str(n + 1)
+            for n, row in enumerate(self.rows())
+        )
+        series = tuple(
+            Series(name, tuple(float(value or 0) for value in self.arrow.column(name).to_pylist())) for name in numbers
+        )
+        return Chart(title, labels, series, self._form(others))
+
+    def _form(self, others: list[str]) -> Literal["bars", "lines"]:
+        is_time = len(others) == 1 and pa.types.is_temporal(self.arrow.schema.field(others[0]).type)
+        return "lines" if is_time and len(self) > 2 else "bars"
+
+
+def _values(column: Any) -> list[Any]:
+    found: list[Any] = column.to_pylist(maps_as_pydicts="lossy")
+    return [_plain(value) for value in found] if pa.types.is_decimal(column.type) else found
+
+
+def _plain(value: Decimal | None) -> Decimal | None:
+    """Without the zeros that only its column's type gives it."""
+    if value is None:
+        return None
+    whole = value.to_integral_value()
+    return whole if whole == value else value.normalize()
+
+
+def _is_number(type: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_decimal(type))
+
+
+def _label(value: Any) -> str:
+    if value is None:
+        return "(none)"
+    text = str(value)
+    return text.removesuffix(" 00:00:00+00:00").removesuffix("+00:00")
+
+
+def _package(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        raise NotConfigured(f"{name} is not installed", hint=f"Install it: python -m pip install {name}.") from error

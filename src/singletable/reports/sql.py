@@ -1,0 +1,296 @@
+"""SQL over an export, by DuckDB: a view a class, a view a relation, and nothing else that a query could reach.
+
+    with open_export("exports", shop) as session:
+        session.query("SELECT state, count(*) FROM orders GROUP BY ALL").arrow
+
+A query reads. DuckDB is told to reach no file but the export's, to load no extension and to keep that; and a statement
+that is not a SELECT is refused before it is run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.dataset as pads
+
+from singletable.errors import InvalidRequest
+from singletable.exchange import (
+    UNKNOWN,
+    Dataset,
+    DatasetFiles,
+    DirectoryStore,
+    Exports,
+    Manifest,
+    Store,
+    datasets_of,
+    read_manifest,
+    store_at,
+)
+from singletable.flow.rate import Rate
+from singletable.foundation import BlockingDatabase, Table, personal_names
+from singletable.reports.answers import Answer
+from singletable.reports.relations import Relation, relations_of
+from singletable.reports.views import (
+    comments,
+    dataset_view,
+    empty_rows,
+    names_in,
+    parquet_rows,
+    quoted,
+    relation_comment,
+    relation_view,
+)
+
+_READS = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN})
+_CLOSED = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "python_enable_replacements": "false",
+    "python_scan_all_frames": "false",
+}
+
+
+def open_export(
+    place: str | os.PathLike[str] | Store, *tables: Table, personal: bool = True, as_exported: bool = False
+) -> SqlSession:
+    """SQL over the export in a directory or at `s3://bucket/prefix`. Close it, or use it in a `with`.
+
+    A directory's files are read in place. Those of S3 are fetched, each at the first query whose text has its dataset's
+    name: its GET requests and bytes are what it costs. Where `personal` is false, attributes that are personal are
+    covered. NotFound without an export; InvalidRequest for one in a format that SQL does not read, and, unless
+    `as_exported`, where a class was declared otherwise when the export was made.
+    """
+    store = store_at(place)
+    manifest = read_manifest(store)
+    datasets = datasets_of(*tables)
+    if not as_exported and (changed := manifest.changed(datasets)):
+        raise InvalidRequest(
+            f"{', '.join(changed)} in {store.url}: declared otherwise when this export was made",
+            hint="Export again; or say as_exported=True (--as-exported) to ask it as it is.",
+        )
+    return SqlSession(store, manifest, datasets, personal=personal)
+
+
+def open_live(db: BlockingDatabase, *tables: Table, rate: Rate | None = None, personal: bool = True) -> SqlSession:
+    """SQL over tables as they are now: they are scanned once, into a directory that goes with the session.
+
+    Half a read unit for each 4 KB, eventually consistent, and as much disk as the export takes. For small tables:
+    export a large one, and ask that.
+    """
+    with ExitStack() as undo:
+        folder = undo.enter_context(tempfile.TemporaryDirectory(prefix="singletable-sql-"))
+        store = DirectoryStore(folder)
+        Exports(db, *tables).export(store, rate=rate)
+        session = SqlSession(store, read_manifest(store), datasets_of(*tables), personal=personal)
+        session.at_end.push(undo.pop_all())
+        return session
+
+
+class SqlSession:
+    """An export, open for questions."""
+
+    def __init__(self, store: Store, manifest: Manifest, datasets: Sequence[Dataset], *, personal: bool) -> None:
+        if manifest.format not in ("parquet", "arrow"):
+            raise InvalidRequest(
+                f"the export in {store.url} is {manifest.format}: SQL reads Parquet and Arrow",
+                hint="Export again, with --format parquet.",
+            )
+        self.manifest, self.at_end = manifest, ExitStack()
+        self._store = store
+        known = {each.name for each in manifest.datasets}
+        self.relations: tuple[Relation, ...] = tuple(
+            each for each in relations_of(datasets) if {each.left, each.right} <= known
+        )
+        self._covered = {} if personal else _covered(manifest, datasets)
+        self._files = {each.name: each for each in manifest.datasets}
+        self._rows: dict[str, str] = {}
+        self._opened: set[str] = set()
+        self._is_local = isinstance(store, DirectoryStore)
+        self._db = self._connected()
+
+    def __enter__(self) -> SqlSession:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<SqlSession of {self._store.url}: {len(self._files)} datasets, {len(self.relations)} relations>"
+
+    def close(self) -> None:
+        """Let go of what was fetched."""
+        self._db.close()
+        self.at_end.close()
+
+    @property
+    def place(self) -> str:
+        """Where the export is."""
+        return self._store.url
+
+    @property
+    def fetched(self) -> int:
+        """Files that were fetched: none of a directory of this machine."""
+        return 0 if self._is_local else sum(1 for _ in self._fetched.iterdir())
+
+    @property
+    def views(self) -> Mapping[str, str]:
+        """What can be asked, with a line of description: the datasets with rows or a class, then the relations."""
+        said = {each.name: each.description.partition("\n")[0] for each in self._files.values()}
+        return said | {each.name: f"{each.left} with its {each.right}" for each in self.relations}
+
+    def columns(self, view: str) -> Mapping[str, str]:
+        """The columns of a view, with their types. InvalidRequest for a view that is none."""
+        return {name: kind for name, kind, *_ in self.query(f"DESCRIBE {quoted(view)}").rows()}
+
+    def query(self, sql: str) -> Answer:
+        """The answer to one SELECT. InvalidRequest for what writes, for two statements, and for what DuckDB refuses."""
+        self._check(sql)
+        self._open(sql)
+        try:
+            found: Any = self._db.sql(sql)
+            table: pa.Table = found.to_arrow_table()
+        except duckdb.Error as error:
+            raise self._refused(error) from None
+        return Answer(table)
+
+    # --- what a query may do ------------------------------------------------------------------------------------------
+    def _check(self, sql: str) -> None:
+        try:
+            statements = self._db.extract_statements(sql)
+        except duckdb.Error as error:
+            raise self._refused(error) from None
+        if len(statements) != 1:
+            raise InvalidRequest(f"a question is one statement, not {len(statements)}", hint="Ask one after the other.")
+        (statement,) = statements
+        if statement.type not in _READS:
+            raise InvalidRequest(
+                f"{statement.type.name.replace('_', ' ')} is refused: SQL only reads here",
+                hint="Ask by SELECT. What changes the table are the verbs of the library.",
+            )
+        if statement.type == duckdb.StatementType.EXPLAIN:
+            self._check(_explained(sql))
+
+    def _refused(self, error: duckdb.Error) -> InvalidRequest:
+        """DuckDB's own words, and what to do about a name that SQL has taken."""
+        said = str(error).strip()
+        if isinstance(error, duckdb.PermissionException):
+            return InvalidRequest(
+                "SQL reads nothing but the export: other files and extensions are closed", hint="Ask its views."
+            )
+        near = re.search(r'near "(\w+)"', said)
+        name = near[1].lower() if near is not None and isinstance(error, duckdb.ParserException) else ""
+        hint = f'{name} is a word of SQL: write "{name}", with the quotes.' if name in self._files else ""
+        return InvalidRequest(f"DuckDB refused it: {said}", hint=hint)
+
+    # --- what is open -------------------------------------------------------------------------------------------------
+    def _connected(self) -> duckdb.DuckDBPyConnection:
+        """A database in memory that reaches the export's files alone, and keeps to that."""
+        db = duckdb.connect(":memory:", config=dict(_CLOSED))
+        try:
+            if self._is_local:
+                for name in self._files:
+                    self._rows[name] = self._source(db, name)
+            else:
+                place = self.at_end.enter_context(tempfile.TemporaryDirectory(prefix="singletable-sql-"))
+                self._fetched = Path(place)
+            self._close_doors(db)
+            if self._is_local:
+                self._create(db, list(self._files))
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _close_doors(self, db: duckdb.DuckDBPyConnection) -> None:
+        db.execute("SET TimeZone = 'UTC'")
+        if self._is_local:
+            paths = [str(self._path(file.path)) for each in self._files.values() for file in each.files]
+            db.execute("SET allowed_paths = ?", [paths])
+        else:
+            db.execute("SET allowed_directories = ?", [[f"{self._fetched}/"]])
+        db.execute("SET enable_external_access = false")
+        db.execute("SET lock_configuration = true")
+
+    def _open(self, sql: str) -> None:
+        """Fetch what a query names and was not fetched before."""
+        if self._is_local:
+            return
+        wanted = set(names_in(sql, list(self._files)))
+        for relation in self.relations:
+            if relation.name in names_in(sql, [relation.name]):
+                wanted |= {relation.left, relation.right}
+        new = [name for name in self._files if name in wanted - self._opened]
+        for name in new:
+            self._rows[name] = self._source(self._db, name)
+        self._create(self._db, new)
+
+    def _create(self, db: duckdb.DuckDBPyConnection, names: Sequence[str]) -> None:
+        """The views of datasets, and of the relations that have both sides now."""
+        self._opened |= set(names)
+        for name in names:
+            each = self._files[name]
+            db.execute(dataset_view(each, self._rows[name], self._covered.get(name, frozenset())))
+            for comment in comments(each):
+                db.execute(comment)
+        covered = {name: self._covered.get(name, frozenset[str]()) for name in self._files}
+        for relation in self.relations:
+            if {relation.left, relation.right} <= self._opened and {relation.left, relation.right} & set(names):
+                db.execute(relation_view(relation, self._files, self._rows, covered))
+                db.execute(relation_comment(relation))
+
+    def _source(self, db: duckdb.DuckDBPyConnection, name: str) -> str:
+        """What gives the rows of a dataset in SQL."""
+        each = self._files[name]
+        paths = [str(self._path(file.path)) for file in each.files]
+        if not paths:
+            return empty_rows(each)
+        if self.manifest.format == "parquet":
+            return parquet_rows(paths)
+        hidden = f"rows of {name}"
+        db.register(hidden, pads.dataset(paths, format="ipc"))
+        return quoted(hidden)
+
+    def _path(self, path: str) -> Path:
+        """A file of the export on this machine."""
+        if self._is_local:
+            return self._store.fetch(path).resolve()
+        target = self._fetched / path.replace("/", "_")
+        if not target.exists():
+            os.replace(self._store.fetch(path), target)
+        return target
+
+
+def _explained(sql: str) -> str:
+    """What an EXPLAIN would run."""
+    rest = sql.strip()[len("EXPLAIN") :].strip()
+    return rest[len("ANALYZE") :].strip() if rest.upper().startswith("ANALYZE") else rest
+
+
+def _covered(manifest: Manifest, datasets: Sequence[Dataset]) -> dict[str, frozenset[str]]:
+    """The columns that hold what is personal, by dataset: attributes, keys that are made of them, and raw items."""
+    found: dict[str, frozenset[str]] = {}
+    for dataset in datasets:
+        personal = personal_names(dataset.model.kind) if not dataset.is_system else frozenset[str]()
+        keys = {name for name in _key_columns(manifest, dataset) if personal}
+        found[dataset.name] = personal | keys
+    if any(found.values()):
+        found[UNKNOWN] = frozenset({"partition", "sort", "item"})
+    return found
+
+
+def _key_columns(manifest: Manifest, dataset: Dataset) -> list[str]:
+    files: DatasetFiles | None = next((each for each in manifest.datasets if each.name == dataset.name), None)
+    own = {column.name for column in dataset.columns}
+    return [] if files is None else [column.name for column in files.columns if column.name not in own]

@@ -1,0 +1,107 @@
+"""The SQL of views: one for each dataset of an export, and one for each relation between two. Text, nothing is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from singletable.exchange import DatasetFiles
+from singletable.exchange.datasets import REST
+from singletable.foundation import COVERED
+from singletable.reports.relations import Relation
+
+
+def quoted(name: str) -> str:
+    """A name as SQL takes it, whatever it is."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """A text as SQL takes it."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+_TEXTS: Final = ("string", "dictionary<values=string")
+
+
+def dataset_view(dataset: DatasetFiles, rows: str, covered: frozenset[str]) -> str:
+    """`CREATE VIEW` of a dataset over what gives its rows, with personal columns covered. `_rest` is left out: it holds
+    what the columns can't, for an import."""
+    columns = [c for c in dataset.columns if c.name != REST]
+    shown = (_covered(c.name, c.type) if c.name in covered else quoted(c.name) for c in columns)
+    return f"CREATE VIEW {quoted(dataset.name)} AS SELECT {', '.join(shown)} FROM {rows}"  # noqa: S608  (names are quoted)
+
+
+def _covered(name: str, type: str) -> str:
+    cover = text(COVERED) if type.startswith(_TEXTS) else "NULL"
+    return f"CASE WHEN {quoted(name)} IS NOT NULL THEN {cover} END AS {quoted(name)}"
+
+
+def empty_rows(dataset: DatasetFiles) -> str:
+    """What gives the columns of a dataset without a file, and no row."""
+    names = ", ".join(f"NULL::VARCHAR AS {quoted(column.name)}" for column in dataset.columns)
+    return f"(SELECT {names} WHERE false)"
+
+
+def comments(dataset: DatasetFiles) -> Iterator[str]:
+    """The docstrings, as comments of the view and its columns."""
+    name = quoted(dataset.name)
+    if dataset.description:
+        yield f"COMMENT ON VIEW {name} IS {text(dataset.description)}"
+    for column in dataset.columns:
+        if column.description and column.name != REST:
+            yield f"COMMENT ON COLUMN {name}.{quoted(column.name)} IS {text(column.description)}"
+
+
+def relation_view(
+    relation: Relation,
+    datasets: Mapping[str, DatasetFiles],
+    rows: Mapping[str, str],
+    covered: Mapping[str, frozenset[str]],
+) -> str:
+    """`CREATE VIEW` of a relation: each row of the left one, with the columns of the row that it names, if it is there,
+    under names that begin with its dataset's. Rows are joined by what is stored, also where it is covered."""
+    left, right = datasets[relation.left], datasets[relation.right]
+    columns = list(_columns(left, "l", "", covered[left.name]))
+    taken = {c.name for c in left.columns}
+    prefix = f"{right.name}_"
+    while any(prefix + c.name in taken for c in right.columns):
+        prefix += "_"
+    columns += _columns(right, "r", prefix, covered[right.name])
+    on = " AND ".join(
+        f"l.{quoted(join.column)} = {text(join.prefix) + ' || ' if join.prefix else ''}r.{quoted(join.other)}"
+        for join in relation.joins
+    )
+    made = f"CREATE VIEW {quoted(relation.name)} AS SELECT {', '.join(columns)}"
+    return f"{made} FROM {rows[left.name]} AS l LEFT JOIN {rows[right.name]} AS r ON {on}"
+
+
+def relation_comment(relation: Relation) -> str:
+    """What the view of a relation is."""
+    names = " and ".join(join.column for join in relation.joins)
+    said = (
+        f"{relation.left} with the {relation.right} that its {names} {'mentions' if relation.is_mention else 'names'}"
+    )
+    return f"COMMENT ON VIEW {quoted(relation.name)} IS {text(said)}"
+
+
+def _columns(dataset: DatasetFiles, alias: str, prefix: str, covered: frozenset[str]) -> Iterator[str]:
+    for column in dataset.columns:
+        if column.name == REST:
+            continue
+        value = f"{alias}.{quoted(column.name)}"
+        if column.name in covered:
+            cover = text(COVERED) if column.type.startswith(_TEXTS) else "NULL"
+            value = f"CASE WHEN {value} IS NOT NULL THEN {cover} END"
+        yield f"{value} AS {quoted(prefix + column.name)}"
+
+
+def parquet_rows(paths: Iterable[str]) -> str:
+    """What gives the rows of Parquet files."""
+    return f"read_parquet([{', '.join(map(text, paths))}])"
+
+
+def names_in(query: str, known: Sequence[str]) -> list[str]:
+    """Those of the names that a query may mean: they stand in its text."""
+    lower = query.lower()
+    return [name for name in known if name.lower() in lower]
