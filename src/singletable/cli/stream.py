@@ -17,7 +17,8 @@ from singletable.foundation import Table, covered_place
 
 if TYPE_CHECKING:
     from singletable.streams.consumer import Start
-    from singletable.streams.tail import Tail, TailedChange, TailedGap
+    from singletable.streams.record_tail import TailedGap
+    from singletable.streams.tail import Tail, TailedChange
 
 _PAUSE_SECONDS = 0.25
 _TIMEOUT_SECONDS = 1.0

@@ -21,7 +21,7 @@ from singletable.streams.shard import HeldShard
 from singletable.streams.shard_tree import all_shards, newest, readable_shards
 from singletable.streams.state import ConsumerItem, LeaseItem, leases_needed
 
-_SAFE_SECONDS = 23 * 3600.0
+SAFE_SECONDS = 23 * 3600.0
 """A stream keeps its records for a day. The time since a shard was read is measured by the wall clocks of different
 workers, which may differ by an hour. It is better to report a gap that was none than to miss one."""
 MARGIN_SECONDS = 15 * 60.0
@@ -140,7 +140,7 @@ class Search:
         if lease is None and shard.parent is not None:
             return shard.parent not in there  # its parent was closed over a day ago, and it began then
         waited = self.port.now() - waited_since.timestamp()
-        return waited >= _SAFE_SECONDS and (lease is None or not lease.position)
+        return waited >= SAFE_SECONDS and (lease is None or not lease.position)
 
     async def _request_release(self, turn: list[Shard], known: Mapping[str, LeaseItem], shards: int) -> None:
         """Ask the worker with the most shards for one of them, where it has more than its share."""
