@@ -13,6 +13,7 @@ from singletable.cli import output
 from singletable.cli.lookup import tables_of
 from singletable.cli.plan import rate_of, share_rate_option
 from singletable.cli.session import options_anywhere, session_of
+from singletable.cli.table_export import check_options, database_for, places_of, table_export_options
 
 _FORMATS = ("parquet", "jsonl", "csv", "arrow")
 _MOST_SEGMENTS = 16
@@ -30,6 +31,7 @@ _MOST_SEGMENTS = 16
 )
 @click.option("--anew", is_flag=True, help="Begin again, where an earlier run was ended.")
 @share_rate_option
+@table_export_options
 @options_anywhere("json", "db")
 @click.pass_context
 def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> None:
@@ -37,10 +39,16 @@ def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) ->
 
     The manifest is replaced at the end, so that readers see the export before or this one. A run that was ended goes on
     where it was. Items that no class of MODULE explains go to the dataset _unknown, and the exit code is 1 then.
+
+    \b
+    singletable export shop.model --to exports
+    singletable export shop.model --to exports --through s3://bucket/shop
+    singletable export shop.model --to exports --from-export s3://bucket/shop/AWSDynamoDB/01693685827463-2d8752fd
     """
     from singletable.exchange import Exported, Exports
 
-    with session_of(ctx).connect_to_read() as db:
+    check_options(options)
+    with database_for(session_of(ctx), options) as db:
         tables = tables_of(module)
         rate = rate_of({**options, "rate": None}, tables[0])
         started = time.perf_counter()
@@ -49,16 +57,13 @@ def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) ->
             def show(done: Exported) -> None:
                 status.update(f"{done.items:,} items read, {done.bytes:,} bytes written")
 
-            done = Exports(db, *tables).export(
-                options["to"],
-                format=options["format"],
-                keys=options["keys"],
-                consistent=options["consistent"],
-                segments=options["segments"],
-                rate=rate,
-                anew=options["anew"],
-                progress=show,
-            )
+            exports = Exports(db, *tables)
+            said: dict[str, Any] = {name: options[name] for name in ("format", "keys", "anew")}
+            if places := places_of(db, tables, options, status.update):
+                done = exports.export_from(places, options["to"], progress=show, **said)
+            else:
+                said |= {name: options[name] for name in ("consistent", "segments")}
+                done = exports.export(options["to"], rate=rate, progress=show, **said)
         seconds = time.perf_counter() - started
     if as_json:
         output.print_json(msgspec.to_builtins(done))

@@ -5,7 +5,8 @@
 
 Read `datasets` (an entity class as columns, items as rows and back), `manifest` (what a folder holds), `stores` (a
 directory, or S3), `export` (the run: a parallel scan, in sections that a killed run goes on from), `table_copy` (a
-table or a slice of it in another), `masks`. All but copies need `pip install 'singletable[reports]'`.
+table or a slice of it in another), `masks`, `exported_items` (DynamoDB's own exports to S3, read as a scan would be).
+All but copies need `pip install 'singletable[reports]'`.
 """
 
 from __future__ import annotations
@@ -27,11 +28,15 @@ if TYPE_CHECKING:
     from singletable.exchange.manifest import DataFile, DatasetFiles, Manifest, read_manifest
     from singletable.exchange.stores import DirectoryStore, ObjectStore, Store, store_at
     from singletable.exchange.table_copy import Copied
+    from singletable.exchange.table_exports import TableExports
+    from singletable.exchange.table_exports_async import AsyncTableExports
+    from singletable.tables.exports import TableExport
 
 __all__ = [
     "UNKNOWN",
     "AsyncExports",
     "AsyncTableCopy",
+    "AsyncTableExports",
     "Copied",
     "DataFile",
     "Dataset",
@@ -44,6 +49,8 @@ __all__ = [
     "ObjectStore",
     "Store",
     "TableCopy",
+    "TableExport",
+    "TableExports",
     "datasets_of",
     "read_manifest",
     "store_at",
@@ -60,6 +67,8 @@ _MODULES: Final = {
     "manifest": ("DataFile", "DatasetFiles", "Manifest", "read_manifest"),
     "stores": ("DirectoryStore", "ObjectStore", "Store", "store_at"),
     "table_copy": ("Copied",),
+    "table_exports": ("TableExport", "TableExports"),
+    "table_exports_async": ("AsyncTableExports",),
 }
 _WHERE: Final = {name: module for module, names in _MODULES.items() for name in names}
 _WITHOUT_ARROW: Final = ("copies", "copies_async", "table_copy")

@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from singletable.errors import InvalidRequest, SingletableError
 from singletable.exchange.datasets import (
@@ -26,6 +28,7 @@ from singletable.exchange.datasets import (
     unknown_batch,
     unknown_row,
 )
+from singletable.exchange.exported_items import ExportedTable
 from singletable.exchange.formats import FORMATS, Format
 from singletable.exchange.manifest import (
     MANIFEST,
@@ -50,6 +53,9 @@ UNFINISHED: Final = "unfinished.json"
 """Of an export that is under way, or was ended: how far it has come."""
 MOST_SEGMENTS: Final = 16
 SECTION_ITEMS: Final = 200_000
+PAGE: Final = 1_000
+"""Items of an export that are taken together."""
+_READ: Final = "items read"
 SECTION_BYTES: Final = 256 << 20
 """Of pages as they came. What a run that goes on reads again is at most one section."""
 
@@ -132,6 +138,32 @@ async def export(
     return run.end()
 
 
+async def export_from(
+    port: Port,
+    exported: ExportedTable,
+    store: Store,
+    options: ExportOptions = ExportOptions(),  # noqa: B008  (frozen)
+    progress: Progress | None = None,
+) -> Exported:
+    """Write what DynamoDB exported to S3 into a store, as a scan would be. Nothing is sent to the table.
+
+    A run that goes on reads the files from their beginning, and leaves out what the sections before it have.
+    """
+    run = _Run(port, [exported.table], store, replace(options, segments=1), exported.where, exported)
+    run.begin()
+    (lane,) = run.state.lanes
+    read = int((lane.after or {}).get(_READ, 0))
+    items = islice(exported.items(), read, None)
+    while page := list(islice(items, PAGE)):
+        read += len(page)
+        lane.after = {_READ: read}
+        run.take_page(exported.table, page)
+        if progress is not None:
+            progress(run.told())
+    lane.is_over = True
+    return run.end()
+
+
 @dataclass
 class _Run:
     """One run of an export."""
@@ -141,6 +173,8 @@ class _Run:
     store: Store
     options: ExportOptions
     place: str
+    exported: ExportedTable | None = None
+    """What is read in the place of a scan."""
     datasets: tuple[Dataset, ...] = ()
     state: Unfinished = field(init=False)
     parts: Parts = field(init=False)
@@ -178,6 +212,13 @@ class _Run:
             lane.after, lane.is_over = page.after, page.after is None
             self.state.items += len(page.items)
         if self.parts.items >= SECTION_ITEMS or self.parts.taken >= SECTION_BYTES:
+            self._end_section()
+
+    def take_page(self, table: Table, items: Sequence[Item]) -> None:
+        """Items that are no page of a scan; the caller has noted how far it has come."""
+        self._take(table, items)
+        self.state.items += len(items)
+        if self.parts.items >= SECTION_ITEMS:
             self._end_section()
 
     def lanes_of(self, table: Table) -> list[Lane]:
@@ -256,7 +297,7 @@ class _Run:
         self.store.write(UNFINISHED, msgspec.json.encode(self.state))
 
     def _manifest(self, previous: str | None) -> Manifest:
-        lag = 0.0 if self.options.consistent else self.port.traits.index_lag_seconds
+        source, complete_at = self._source()
         files = self.state.files
         shown = [d for d in self.datasets if not d.is_system or files.get(d.name)]
         datasets = [dataset_files(d, files.get(d.name, ())) for d in shown]
@@ -268,14 +309,22 @@ class _Run:
             id=self.state.id,
             tables=tuple(table.name for table in self.tables),
             format=self.options.format,
-            source={"kind": "scan", "place": self.place, "consistent": self.options.consistent},
-            complete_at=self.state.begun_at - timedelta(seconds=lag),
+            source=source,
+            complete_at=complete_at,
             written_at=datetime.fromtimestamp(self.port.now(), timezone.utc),
             fingerprint=self.fingerprint,
             datasets=tuple(datasets),
             keys=self.options.keys,
             previous=previous,
         )
+
+    def _source(self) -> tuple[dict[str, Any], datetime]:
+        """Where the data came from, and up to when it is complete."""
+        if self.exported is not None:
+            return {"kind": "table export", "place": self.place}, self.exported.complete_at
+        lag = 0.0 if self.options.consistent else self.port.traits.index_lag_seconds
+        source = {"kind": "scan", "place": self.place, "consistent": self.options.consistent}
+        return source, self.state.begun_at - timedelta(seconds=lag)
 
 
 def _read_unfinished(text: bytes) -> Unfinished | None:

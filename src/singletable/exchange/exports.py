@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
-from singletable.exchange.export import Exported, ExportOptions, Progress, export
+from singletable.errors import InvalidRequest
+from singletable.exchange.export import Exported, ExportOptions, Progress, export, export_from
+from singletable.exchange.exported_items import ExportedTable
 from singletable.exchange.formats import Format
 from singletable.exchange.stores import Store, store_at
+from singletable.exchange.table_export_files import open_table_export
 from singletable.flow.rate import Rate, at_rate
 from singletable.flow.shells import check_blocking
 from singletable.foundation import BlockingDatabase, Table
@@ -48,3 +52,26 @@ class Exports:
         port = at_rate(self.db.port, rate)
         place = str(getattr(getattr(self.db.target, "endpoint", None), "url", ""))
         return self.db.run(export(port, self.tables, store_at(to), options, progress, place))
+
+    def export_from(
+        self,
+        exports: Sequence[str],
+        to: str | os.PathLike[str] | Store,
+        *,
+        format: Format = "parquet",
+        keys: bool = False,
+        anew: bool = False,
+        progress: Progress | None = None,
+    ) -> Exported:
+        """Write what DynamoDB exported to S3 as datasets: one full export, and the incremental ones after it.
+
+        `exports` are their places, as `s3://BUCKET/PREFIX/AWSDynamoDB/ID`, or directories with a copy. Sends nothing to
+        the table, and takes no read units. A full export takes little memory; what incremental ones changed is in
+        memory all at once. Otherwise as `export`. InvalidRequest for several tables, and for exports with a time
+        between them that is in none; Corrupt for one that is damaged or not complete, and then nothing is replaced.
+        """
+        if len(self.tables) != 1:
+            raise InvalidRequest("an export of DynamoDB's is of one table", hint="Name it, as in Exports(db, shop).")
+        exported = ExportedTable(self.tables[0], [open_table_export(place) for place in exports])
+        options = ExportOptions(format, keys, anew=anew)
+        return self.db.run(export_from(self.db.port, exported, store_at(to), options, progress))

@@ -16,9 +16,9 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import IO, Any, Final, Protocol
 
 from singletable.errors import Denied, InvalidRequest, NotConfigured, Unavailable
 
@@ -54,6 +54,10 @@ class Store(Protocol):
 
     def fetch(self, path: str) -> Path:
         """A local file with the content. Unavailable if it is missing."""
+        ...
+
+    def opened(self, path: str) -> AbstractContextManager[IO[bytes]]:
+        """A file to read, in pieces; a copy that was fetched for it is deleted. Unavailable if it is missing."""
         ...
 
     def list(self, prefix: str) -> Iterator[str]:
@@ -112,6 +116,11 @@ class DirectoryStore:
         if not found.is_file():
             raise _missing(self.url, path)
         return found
+
+    @contextmanager
+    def opened(self, path: str) -> Generator[IO[bytes], None, None]:
+        with open(self.fetch(path), "rb") as file:
+            yield file
 
     def list(self, prefix: str) -> Iterator[str]:
         with _faults(self.url, "list"):
@@ -178,6 +187,15 @@ class ObjectStore:
                 for chunk in found.stream(min_chunk_size=_PART_BYTES):
                     file.write(chunk)
         return draft
+
+    @contextmanager
+    def opened(self, path: str) -> Generator[IO[bytes], None, None]:
+        copy = self.fetch(path)
+        try:
+            with open(copy, "rb") as file:
+                yield file
+        finally:
+            copy.unlink(missing_ok=True)
 
     def list(self, prefix: str) -> Iterator[str]:
         with self._faults("list"):

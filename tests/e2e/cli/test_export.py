@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timezone
+from typing import Any
 
 import pyarrow.parquet as pq
 
-from tests.e2e.cli.conftest import Folder
+from singletable import connect
+from tests.e2e.cli.conftest import DEFAULT_FILE, Folder
+from tests.exchange.table_export_layout import write_full
+from tests.support.raw import all_items
 
 
 def test_an_export(shop: Folder) -> None:
@@ -30,3 +35,34 @@ def test_a_place_that_is_none(shop: Folder) -> None:
     ran = shop.run("export", "shop.model", "--to", "ftp://somewhere/else")
     assert (ran.code, ran.out) == (1, "")
     assert "Name a directory, or s3://BUCKET/PREFIX." in ran.err
+
+
+def test_an_export_of_dynamodb_s_is_read_without_a_database(shop: Folder) -> None:
+    scanned = json.loads(shop.run("export", "shop.model", "--to", "exports", "--json").out)
+    items = raw_items(shop)
+    place = write_full(shop.path / "s3", "shop", items, at=datetime(2026, 11, 20, tzinfo=timezone.utc), format="ION")
+    (shop.path / DEFAULT_FILE).rename(shop.path / "moved.db")
+    ran = shop.run("export", "shop.model", "--to", "read", "--from-export", str(place), "--json")
+    assert (ran.code, "0 requests" in ran.err, "read unit" in ran.err) == (0, True, False), ran.err
+    read = json.loads(ran.out)
+    assert read["manifest"]["complete_at"] == "2026-11-20T00:00:00Z"
+    rows = [{d["name"]: sum(f["rows"] for f in d["files"]) for d in e["manifest"]["datasets"]} for e in (scanned, read)]
+    assert rows[0] == rows[1]
+    lost = shop.run("export", "shop.model", "--to", "read", "--from-export", str(place / "data"))
+    assert (lost.code, "has no manifest-summary.json" in lost.err) == (1, True)
+
+
+def raw_items(shop: Folder) -> list[Any]:
+    with connect(f"local:{shop.path / DEFAULT_FILE}") as db:
+        return db.run(all_items(db.port, "shop"))
+
+
+def test_options_that_exclude_each_other(shop: Folder) -> None:
+    for given, said in (
+        (["--from-export", "s3://a/b", "--through", "s3://a"], "say one of them"),
+        (["--at", "2026-11-20T00:00:00Z"], "--at needs --through"),
+        (["--through", "s3://a", "--segments", "2"], "--segments: no table is read"),
+        (["--through", "s3://a/b", "--at", "noon"], "it is no time"),
+    ):
+        ran = shop.run("export", "shop.model", "--to", "exports", *given)
+        assert (ran.code, said in ran.err) == (2, True), ran.err

@@ -1,0 +1,125 @@
+"""A table's items from its exports to S3: a full one, and the incremental ones after it, as one table.
+
+An incremental export has an item once, as it was at the export's end. So of two records of an item the later write
+wins, and the base has the items that none of them names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from singletable.errors import Corrupt, InvalidRequest
+from singletable.exchange.table_export_files import TableExportFiles
+from singletable.foundation import Table, place_in
+from singletable.operations import Item
+
+Place = tuple[str, str]
+
+
+class ExportedTable:
+    """The items of one table, exactly one for each key.
+
+    Raises InvalidRequest where the exports are not of one table, or where times between them are in none.
+    """
+
+    def __init__(self, table: Table, exports: Sequence[TableExportFiles]) -> None:
+        self.table = table
+        self.base, self.changes = _in_order(exports)
+
+    @property
+    def where(self) -> str:
+        """The exports, as errors and manifests name them."""
+        return ", ".join(each.where for each in (self.base, *self.changes))
+
+    @property
+    def complete_at(self) -> datetime:
+        """The moment that the items show."""
+        found = (self.changes[-1] if self.changes else self.base).summary.complete_at
+        if found is None:
+            raise Corrupt(f"{self.base.where} does not say of which time it is")
+        return found
+
+    @property
+    def count(self) -> int:
+        """The records to read: as many items, or more where some were changed or deleted."""
+        return sum(each.summary.item_count for each in (self.base, *self.changes))
+
+    def items(self) -> Iterator[Item]:
+        """Every item, in the form that a scan gives it. Nothing is sent to DynamoDB.
+
+        A full export takes little memory, whatever its size; what was changed since is in memory all at once. Corrupt
+        where a file is damaged or missing; nothing that was read before may then be relied on.
+        """
+        newest = self._newest()
+        for file in self.base.data_files():
+            for record in self.base.records(file):
+                if record.new is None:
+                    raise Corrupt(f"{self.base.where}: a full export has a record without an item")
+                if self._place(record.new) not in newest:
+                    yield record.new
+        for item in newest.values():
+            if item is not None:
+                yield item
+
+    def _newest(self) -> dict[Place, Item | None]:
+        """The items that were written after the base, as they are at the end; None for a deleted one."""
+        written: dict[Place, int] = {}
+        found: dict[Place, Item | None] = {}
+        for export in self.changes:
+            for file in export.data_files():
+                for record in export.records(file):
+                    place = self._place(record.keys)
+                    if record.micros >= written.get(place, 0):
+                        written[place], found[place] = record.micros, record.new
+        return found
+
+    def _place(self, item: Item) -> Place:
+        try:
+            return place_in(self.table, item)
+        except KeyError:
+            partition, sort = self.table.definition.key
+            raise InvalidRequest(
+                f"the export is of another table: an item has no {partition} and {sort} of type S",
+                table=self.table.name,
+                hint="Name the module that declares the table of the export.",
+            ) from None
+
+
+def _in_order(exports: Sequence[TableExportFiles]) -> tuple[TableExportFiles, list[TableExportFiles]]:
+    """The full export, and the incremental ones that go on from it, in their order."""
+    full = [each for each in exports if not each.summary.is_incremental]
+    if len(full) != 1:
+        raise InvalidRequest(
+            f"{len(full)} of the {len(exports)} exports given are full ones",
+            hint="Name one full export, and the incremental exports after it.",
+        )
+    others = {each.summary.table for each in exports} - {full[0].summary.table}
+    if others:
+        raise InvalidRequest(
+            f"the exports are of several tables: {', '.join(sorted({*others, full[0].summary.table}))}"
+        )
+    return full[0], list(_following(full[0], [each for each in exports if each.summary.is_incremental]))
+
+
+def _following(base: TableExportFiles, changes: Sequence[TableExportFiles]) -> Iterator[TableExportFiles]:
+    """Those that end after the base, by their ends. One that ends before it says nothing that the base has not."""
+    reached = base.summary.export_time
+    for export in sorted(changes, key=_end_of):
+        begins, ends = export.summary.export_from_time, export.summary.export_to_time
+        if begins is None or ends is None or reached is None:
+            raise Corrupt(f"{base.where} or {export.where} does not say of which time it is")
+        if ends <= reached:
+            continue
+        if begins > reached:
+            raise InvalidRequest(
+                f"no export has the changes from {reached} to {begins}",
+                table=base.summary.table,
+                hint="Name an export of that time too, or a newer full one.",
+            )
+        reached = ends
+        yield export
+
+
+def _end_of(export: TableExportFiles) -> str:
+    return str(export.summary.export_to_time or "")

@@ -1,0 +1,258 @@
+"""The files of an export that DynamoDB made to S3: its manifest, its data files, their checksums.
+
+    PREFIX/AWSDynamoDB/ID/manifest-summary.json     what was exported, when, in which format
+    PREFIX/AWSDynamoDB/ID/manifest-files.json       a line of JSON for each data file
+    PREFIX/AWSDynamoDB/ID/data/*.json.gz            of a full export
+    PREFIX/AWSDynamoDB/data/*.gz                    of incremental exports
+
+A manifest names its files by their keys in the bucket. Files that were copied elsewhere, with their directories, are
+found there: a key counts from `AWSDynamoDB/` on.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import io
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from typing import IO, Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from singletable.errors import Corrupt, InvalidRequest, NotConfigured
+from singletable.exchange.ion_items import ion_item, read_ion
+from singletable.exchange.stores import Store, store_at
+from singletable.operations import Item
+
+_ROOT = "AWSDynamoDB/"
+_BUFFER_BYTES = 256 * 1024
+_DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
+_SUMMARY, _FILES = "manifest-summary.json", "manifest-files.json"
+
+
+class Summary(Struct, frozen=True, rename="camel"):
+    """What `manifest-summary.json` says."""
+
+    export_arn: str
+    table_arn: str
+    manifest_files_s3_key: str = msgspec.field(name="manifestFilesS3Key")
+    item_count: int = 0
+    output_format: Literal["DYNAMODB_JSON", "ION"] = "DYNAMODB_JSON"
+    export_type: str = "FULL_EXPORT"
+    export_time: datetime | None = None
+    """Of a full export: the moment that it shows."""
+    export_from_time: datetime | None = None
+    export_to_time: datetime | None = None
+    """Of an incremental one: it has what changed from the first on and before the second."""
+
+    @property
+    def is_incremental(self) -> bool:
+        return self.export_type == "INCREMENTAL_EXPORT"
+
+    @property
+    def id(self) -> str:
+        return self.export_arn.rsplit("/", 1)[-1]
+
+    @property
+    def table(self) -> str:
+        """The table's name."""
+        return self.table_arn.rsplit("/", 1)[-1]
+
+    @property
+    def complete_at(self) -> datetime | None:
+        """Up to this moment, and not after it, changes are in the export."""
+        return self.export_to_time if self.is_incremental else self.export_time
+
+
+class DataFile(Struct, frozen=True, rename="camel"):
+    """A line of `manifest-files.json`."""
+
+    data_file_s3_key: str = msgspec.field(name="dataFileS3Key")
+    item_count: int = 0
+    md5_checksum: str = msgspec.field(name="md5Checksum", default="")
+
+
+class ExportRecord(Struct, frozen=True):
+    """An item of a full export, which has only `new`; or what an incremental one says of an item."""
+
+    keys: Item
+    new: Item | None
+    """The item; None where it was deleted."""
+    micros: int = 0
+    """When it was last written, in microseconds since 1970; 0 in a full export."""
+
+
+class TableExportFiles:
+    """One export: its summary, and its records as they are read. `name` is its directory in the store.
+
+    NotConfigured where there is no summary of an export; Corrupt for one that was changed.
+    """
+
+    def __init__(self, store: Store, name: str) -> None:
+        self.store, self.name = store, name
+        self.summary = self._summary()
+
+    @property
+    def where(self) -> str:
+        """As errors name it."""
+        return f"{self.store.url}/{self.name}"
+
+    def data_files(self) -> list[DataFile]:
+        """The data files of the export; Corrupt where their list is no list of files, or not all of it."""
+        path = self._path(self.summary.manifest_files_s3_key)
+        text = self._checked(path)
+        try:
+            found = [msgspec.json.decode(line, type=DataFile) for line in text.splitlines() if line.strip()]
+        except msgspec.MsgspecError as error:
+            raise Corrupt(f"{self.where}: {_FILES} is no list of data files: {error}") from None
+        said = sum(file.item_count for file in found)
+        if said != self.summary.item_count:
+            raise Corrupt(
+                f"{self.where}: the summary says {self.summary.item_count:,} items, the list of files {said:,}",
+                hint="Copy the export again: a part of it is missing.",
+            )
+        return found
+
+    def records(self, file: DataFile) -> Iterator[ExportRecord]:
+        """The records of a data file, in one pass and in little memory.
+
+        Corrupt where it is damaged, cut short, or holds another number of records than the manifest says. The checksum
+        is known when the last record was read, so nothing read from it may be relied on before.
+        """
+        path = self._path(file.data_file_s3_key)
+        counted = 0
+        digest = hashlib.md5(usedforsecurity=False)
+        try:
+            with self.store.opened(path) as content:
+                for record in self._decoded(io.BufferedReader(_Digested(content, digest), _BUFFER_BYTES)):
+                    counted += 1
+                    yield record
+        except (*_DAMAGED, msgspec.MsgspecError, ValueError, LookupError, TypeError) as error:
+            raise Corrupt(f"{self.where}: {path}, record {counted + 1}: {_cause(error)}") from error
+        except Corrupt as error:
+            raise Corrupt(f"{self.where}: {path}, record {counted + 1}: {error.what}") from error
+        if file.md5_checksum and not _is_sum(digest.digest(), file.md5_checksum):
+            raise Corrupt(f"{self.where}: {path} is not the file of the manifest: its MD5 differs")
+        if counted != file.item_count:
+            raise Corrupt(f"{self.where}: {path} has {counted:,} records, and the manifest says {file.item_count:,}")
+
+    def _decoded(self, file: io.BufferedReader) -> Iterator[ExportRecord]:
+        with gzip.GzipFile(fileobj=file) as text:
+            if self.summary.output_format == "ION":
+                yield from (_record(said, ion_item) for said in read_ion(text))  # type: ignore[arg-type]
+            else:
+                yield from (_record(_decode_line(line), _as_it_is) for line in text if line.strip())
+
+    def _summary(self) -> Summary:
+        path = f"{self.name}/{_SUMMARY}"
+        if self.store.read(path) is None:
+            raise NotConfigured(
+                f"{self.where} has no {_SUMMARY}",
+                hint="Name the directory of one export, PREFIX/AWSDynamoDB/ID. DynamoDB writes the summary last: an "
+                "export without one is not complete, or has failed.",
+            )
+        try:
+            found = msgspec.json.decode(self._checked(path), type=Summary)
+        except msgspec.MsgspecError as error:
+            raise Corrupt(f"{self.where}: {_SUMMARY} is no summary of an export: {error}") from None
+        return found
+
+    def _checked(self, path: str) -> bytes:
+        """A manifest, compared with its checksum where that is beside it."""
+        text = self.store.read(path)
+        if text is None:
+            raise self._missing(path)
+        said = self.store.read(path.removesuffix(".json") + ".checksum")
+        digest = hashlib.md5(text, usedforsecurity=False).digest()
+        if said is not None and said.strip() and not _is_sum(digest, said.decode(errors="replace").strip()):
+            raise Corrupt(f"{self.where}: {path} was changed: its MD5 is not that of the .checksum beside it")
+        return text
+
+    def _path(self, key: str) -> str:
+        """Where a key of the bucket is below `files`."""
+        tail = key.rpartition(_ROOT)[2]
+        summary: Summary | None = getattr(self, "summary", None)
+        own = "" if summary is None else f"{summary.id}/"
+        return f"{self.name}/{tail.removeprefix(own)}" if own and tail.startswith(own) else tail
+
+    def _missing(self, path: str) -> Corrupt:
+        return Corrupt(
+            f"{self.where}: {path} is missing, and the manifest names it",
+            hint="Copy the export again, with all of its directories below AWSDynamoDB.",
+        )
+
+
+def open_table_export(location: str) -> TableExportFiles:
+    """An export by its place: `s3://BUCKET/PREFIX/AWSDynamoDB/ID`, or a directory with a copy of it.
+
+    Up to three reads of its summary. InvalidRequest, NotConfigured, Corrupt.
+    """
+    place, name = split_location(location)
+    return TableExportFiles(store_at(place), name)
+
+
+def split_location(location: str) -> tuple[str, str]:
+    """The place that holds an export, and the export's name in it; InvalidRequest for what names no export."""
+    place, _, name = location.rstrip("/").removesuffix(f"/{_SUMMARY}").rpartition("/")
+    if not place or not name or place.endswith(":/"):
+        raise InvalidRequest(
+            f"{location} names no export",
+            hint="As in s3://bucket/prefix/AWSDynamoDB/01693685827463-2d8752fd, or a directory with a copy of it.",
+        )
+    return place, name
+
+
+def _record(said: Mapping[str, Any], read: Callable[[Mapping[str, Any]], Item]) -> ExportRecord:
+    """A record from a line of JSON, or a struct of Ion."""
+    item = said.get("Item")
+    if item is not None:
+        return ExportRecord({}, read(item))
+    image = said.get("NewImage")
+    micros = _plain(said["Metadata"]["WriteTimestampMicros"])
+    return ExportRecord(read(said["Keys"]), None if image is None else read(image), micros)
+
+
+def _plain(said: Any) -> int:
+    """A time in microseconds, which is written as a number, as a text, or as an attribute of type N."""
+    return int(said["N"] if isinstance(said, Mapping) else said)
+
+
+def _as_it_is(item: Mapping[str, Any]) -> Item:
+    return item
+
+
+_decode_line = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class _Digested(io.RawIOBase):
+    """A file with the checksum of what was read."""
+
+    def __init__(self, file: IO[bytes], digest: Any) -> None:
+        self._file, self._digest = file, digest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self._file.read(len(buffer))
+        self._digest.update(piece)
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+def _is_sum(digest: bytes, said: str) -> bool:
+    """Whether a text is that MD5, in base64 as DynamoDB writes it, or in hexadecimal as other programs do."""
+    return said in (base64.b64encode(digest).decode(), digest.hex())
+
+
+def _cause(error: Exception) -> str:
+    """What is wrong with a record, without its values."""
+    if isinstance(error, EOFError):
+        return "the file ends too early"
+    if isinstance(error, (gzip.BadGzipFile, zlib.error)):
+        return "it is no gzip, or damaged"
+    return "it is no record of an export"
