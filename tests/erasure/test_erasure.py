@@ -34,6 +34,7 @@ from tests.erasure.models import (
 from tests.migrations.test_apply_lease import Pace
 from tests.migrations.test_fill import before_each
 from tests.support.raw import all_items
+from tests.support.sampling import strides
 from tests.support.shells import opened
 
 ADA = Customer.by_email("ada@example.org")
@@ -157,14 +158,15 @@ async def test_in_both_shells() -> None:
 
 
 # --- killed anywhere --------------------------------------------------------------------------------------------------
+@strides(4)
 def test_killed_at_every_request_it_goes_on_and_counts_each_once(
-    remaining: Any, monkeypatch: pytest.MonkeyPatch
+    remaining: Any, monkeypatch: pytest.MonkeyPatch, stride: int
 ) -> None:
     monkeypatch.setattr("singletable.erasure.execution.BATCH", 4)
     at = 0
     with connect("local") as db:
         while True:
-            at += 1
+            at += stride
             fill(db)
             if not is_killed(db, shop, ADA, at, monkeypatch):
                 break

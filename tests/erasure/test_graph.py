@@ -17,6 +17,7 @@ from tests.erasure.test_erasure import with_sorted_sets
 from tests.graph.models import Account, Goal, GoalMembership, Note, Sponsor, Subgoal, Subscriber, User, records
 from tests.migrations.test_apply_lease import Pace
 from tests.support.raw import all_items
+from tests.support.sampling import strides
 
 LINKED = 60
 """More than go in one transaction."""
@@ -91,12 +92,13 @@ def test_an_edge_alone(db: Database) -> None:
     assert db.check(records) == []
 
 
-def test_killed_at_every_request(remaining: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@strides(4)
+def test_killed_at_every_request(remaining: Any, monkeypatch: pytest.MonkeyPatch, stride: int) -> None:
     """No edge is lost, none is counted twice, and a half-deleted node is found again."""
     at, subject = 0, User.by_id("ada")
     with connect("local") as db:
         while True:
-            at += 1
+            at += stride
             fill(db)
             Erasure(db, records).apply(Account.by_id("a1"))
             if not is_killed(db, records, subject, at, monkeypatch):

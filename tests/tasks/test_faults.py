@@ -17,6 +17,7 @@ from tests.faults.opening import opened_at
 from tests.faults.port import make_faulty
 from tests.faults.rules import Faults, Match, Rule
 from tests.support.ports import wrap_exchanges
+from tests.support.sampling import strides
 from tests.tasks.bench import Bench, make_bench, seconds
 
 
@@ -154,16 +155,17 @@ class Dies:
     passed: int = 0
 
 
+@strides(3)
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 @pytest.mark.parametrize("order", [None, "o"], ids=["plain", "ordered"])
 async def test_a_worker_that_is_killed_at_any_request_leaves_nothing_undone(
-    kind: str, engine_url: str, clock: Clock, order: str | None, before: bool
+    kind: str, engine_url: str, clock: Clock, order: str | None, before: bool, stride: int
 ) -> None:
     async with opened_at(kind, engine_url, clock=clock) as shell:
         bench, dies, port = make_bench(kind, shell, clock), Dies(before), cast("Any", shell.port)
         await shell.create(bench.counter(id="warm"))
         wrap_exchanges(port, lambda inner: Mortal(inner, dies))
-        for n in count(1):
+        for n in count(1, stride):
             dies.at = 0
             await prepare(bench, n, order)
             dies.at, dies.passed = n, 0

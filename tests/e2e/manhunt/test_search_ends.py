@@ -10,6 +10,7 @@ import pytest
 from examples.manhunt.errors import AlreadyEnded, NoSuchAttempt
 from examples.manhunt.model import Delivery, Kind, Search, Status
 from tests.e2e.manhunt.support import DOMAIN, USUAL, World
+from tests.support.sampling import sampled
 
 
 def test_an_answer_between_two_attempts_stops_the_third(world: World) -> None:
@@ -112,8 +113,10 @@ def answer_or_cancel(world: World, search: Search, how: str) -> Callable[[], boo
     return end
 
 
-@pytest.mark.parametrize("how", ["answered", "cancelled"])
-@pytest.mark.parametrize("steps", ["the first", "the second", "the last"])
+WAYS = [(steps, how) for steps in ("the first", "the second", "the last") for how in ("answered", "cancelled")]
+
+
+@pytest.mark.parametrize(("steps", "how"), sampled(WAYS, 5))
 def test_an_end_at_any_request_of_the_worker_is_the_only_one(world: World, how: str, steps: str) -> None:
     """Between every two requests of the worker that takes a step: exactly one end, nothing taken after it."""
     methods = ((Kind.EMAIL, 0), (Kind.SMS, 60))

@@ -35,6 +35,7 @@ from tests.e2e.organisations.http import Client
 from tests.e2e.organisations.support import INVITED, MEMBER, OWNER, STRANGER, Stopped, raw_items, stopping, user_side
 from tests.support.children import KILLED, mortal, run_child
 from tests.support.mailbox import Mailbox, mail_server
+from tests.support.sampling import sampled
 
 CREW = Group("crew")
 
@@ -157,7 +158,10 @@ def mail_all(target: str, port: str) -> None:
             pass
 
 
-@pytest.mark.parametrize("point", [f"request.{when}:{n}" for when in ("before", "after") for n in (5, 9, 14, 24)])
+POINTS = [f"request.{when}:{n}" for when in ("before", "after") for n in (5, 9, 14, 24)]
+
+
+@pytest.mark.parametrize("point", sampled(POINTS, 3))
 def test_each_mail_leaves_whenever_the_worker_is_killed(tmp_path: object, mailbox: Mailbox, point: str) -> None:
     """One process is killed, another finishes. A mail whose worker died between the mail server's answer and the note
     of it may come twice, with one Message-ID: each is there, and at most one of them twice."""

@@ -18,7 +18,7 @@ from tests.e2e.projects.conftest import ORGANISATION
 from tests.e2e.projects.gitted import commits_of
 from tests.support.commandline import ROOT
 
-FIRST = 60
+FIRST = 25
 """Commits of the short run."""
 
 

@@ -89,15 +89,18 @@ def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ma
     return put
 
 
+MODELS = botocore.loaders.Loader()
+"""Reads each service's model once: that takes longer than all that is done with it."""
+
+
 @cache
 def rules_of(service: str) -> EndpointProvider:
-    loader = botocore.loaders.Loader()
-    rules = loader.load_service_model(service, "endpoint-rule-set-1")
-    return EndpointProvider(rules, loader.load_data("partitions"))
+    rules = MODELS.load_service_model(service, "endpoint-rule-set-1")
+    return EndpointProvider(rules, MODELS.load_data("partitions"))
 
 
 def regions() -> list[str]:
-    partitions = botocore.loaders.Loader().load_data("partitions")["partitions"]
+    partitions = MODELS.load_data("partitions")["partitions"]
     known = [region for partition in partitions for region in partition["regions"] if not region.endswith("-global")]
     return [*known, "us-new-9", "eu-isoe-new-1", "xx-unheard-1"]
 
@@ -181,7 +184,9 @@ def asked_by_botocore(service: str) -> str | None:
         raise _AboutToSend(request.url)
 
     try:
-        client = botocore.session.Session().create_client(SERVICES[service])
+        session = botocore.session.Session()
+        session.register_component("data_loader", MODELS)
+        client = session.create_client(SERVICES[service])
         client.meta.events.register("before-send", stop)
         getattr(
             client, {"dynamodb": "list_tables", "streams.dynamodb": "list_streams", "sqs": "list_queues"}[service]
