@@ -68,6 +68,10 @@ class Column:
     dump: Callable[[Any], AttributeValue | None]
     """The attribute value of a cell, as `to_pylist` gives it; None where that is no attribute, as an empty set."""
     is_json: bool = False
+    choices: tuple[Any, ...] = ()
+    """Of a dictionary, all of its values."""
+    may_lose: bool = False
+    """Whether JSON is inside, which does not say everything: a cell is compared with what it gives back."""
 
 
 def column_of(plan: Plan, inside: tuple[type[Any], ...] = ()) -> Column:
@@ -142,6 +146,19 @@ def _instant(text: str) -> datetime:
     return found
 
 
+def _day(text: str) -> date:
+    found = date.fromisoformat(text)
+    if found.isoformat() != text:
+        raise Unfit("a day in another form than this library writes")
+    return found
+
+
+def _unique_id(text: str) -> str:
+    if str(UNIQUE_ID.parse(text)) != text:
+        raise Unfit("a UUID in another form than this library writes")
+    return text
+
+
 def _utc(cell: datetime) -> datetime:
     return cell if cell.tzinfo is timezone.utc else cell.astimezone(timezone.utc)
 
@@ -167,7 +184,9 @@ def _listed(value: Any) -> Any:
     return [_listed(each) for each in value] if isinstance(value, list) else value
 
 
-JSON = Column(pa.string(), _free, lambda cell: to_attribute_value(_exact_json.decode(cell)), is_json=True)
+JSON = Column(
+    pa.string(), _free, lambda cell: to_attribute_value(_exact_json.decode(cell)), is_json=True, may_lose=True
+)
 
 _SCALARS: Mapping[int, Column] = {
     id(plan): _of_scalar(plan, type, read, write)
@@ -180,8 +199,8 @@ _SCALARS: Mapping[int, Column] = {
         (BINARY, pa.binary(), _bytes, _bytes_text),
         (INSTANT, INSTANT_TYPE, _instant, lambda cell: INSTANT.check(_utc(cell))),
         (EXPIRY, INSTANT_TYPE, _expiry, lambda cell: EXPIRY.check(_utc(cell))),
-        (DAY, pa.date32(), date.fromisoformat, DAY.check),
-        (UNIQUE_ID, pa.string(), lambda text: str(UNIQUE_ID.parse(text)), _same),
+        (DAY, pa.date32(), _day, DAY.check),
+        (UNIQUE_ID, pa.string(), _unique_id, _same),
     )
 }
 
@@ -205,8 +224,9 @@ def _choice(plan: Scalar) -> Column:
         return int(inner(value)) if whole else str(inner(value))
 
     if whole:
-        return Column(pa.dictionary(pa.int32(), pa.int64()), load, lambda cell: {plan.tag: str(cell)})
-    return Column(pa.dictionary(pa.int32(), pa.string()), load, lambda cell: {plan.tag: cell})
+        type = pa.dictionary(pa.int32(), pa.int64())
+        return Column(type, load, lambda cell: {plan.tag: str(cell)}, choices=plan.choices)
+    return Column(pa.dictionary(pa.int32(), pa.string()), load, lambda cell: {plan.tag: cell}, choices=plan.choices)
 
 
 def _optional(column: Column) -> Column:
@@ -215,6 +235,8 @@ def _optional(column: Column) -> Column:
         lambda value: None if "NULL" in value else column.load(value),
         lambda cell: {"NULL": True} if cell is None else column.dump(cell),
         column.is_json,
+        column.choices,
+        column.may_lose,
     )
 
 
@@ -245,6 +267,7 @@ def _list(element: Column) -> Column:
         pa.list_(value_type(element.type)),
         lambda value: [element.load(each) for each in inner(value)],
         lambda cell: {"L": [element.dump(each) for each in cell]},
+        may_lose=element.may_lose,
     )
 
 
@@ -254,6 +277,7 @@ def _map(element: Column) -> Column:
         pa.map_(pa.string(), value_type(element.type)),
         lambda value: [(name, element.load(each)) for name, each in inner(value).items()],
         lambda cell: {"M": {name: element.dump(each) for name, each in cell}},
+        may_lose=element.may_lose,
     )
 
 
@@ -274,7 +298,8 @@ def _struct(plan: NestedPlan, inside: tuple[type[Any], ...]) -> Column:
         found = {f.stored: column.dump(cell[f.name]) for f, column in parts if cell[f.name] is not None}
         return {"M": {name: value for name, value in found.items() if value is not None}}
 
-    return Column(pa.struct([pa.field(f.name, value_type(column.type)) for f, column in parts]), load, dump)
+    type = pa.struct([pa.field(f.name, value_type(column.type)) for f, column in parts])
+    return Column(type, load, dump, may_lose=any(column.may_lose for _, column in parts))
 
 
 def _part(field: Field, column: Column, value: AttributeValue | None) -> Any:

@@ -28,10 +28,11 @@ import pyarrow as pa
 
 from singletable.errors import Corrupt, SingletableError
 from singletable.exchange.columns import Column, column_of, load_cell, value_type
+from singletable.exchange.decoding import PageDecoder
 from singletable.foundation import KeyOf, Model, Table, entity_name, is_same_item, migration_models, models_of
 from singletable.operations import Item, read_item
 from singletable.operations.answers import encode
-from singletable.values import Field
+from singletable.values import Codec, Field
 from singletable.values.plans import Scalar
 
 REST: Final = "_rest"
@@ -57,6 +58,17 @@ class DatasetColumn:
     field: Field
     column: Column
     description: str = ""
+
+    @cached_property
+    def absent(self) -> Any:
+        """The cell of an item without the attribute: what its class reads then."""
+        f = self.field
+        if f.plan.is_set:
+            return []
+        if f.default is None or f.optional or not f.is_written:
+            return None
+        stored = _default_value(f)
+        return None if stored is None else load_cell(self.column, stored)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,13 +120,32 @@ class Dataset:
         names = (*definition.key, *(n for index in definition.indexes for n in definition.index_keys(index)))
         return replace(self, keys=tuple(dict.fromkeys(names)))
 
+    def decode(self, items: Sequence[msgspec.Raw]) -> tuple[pa.RecordBatch, list[msgspec.Raw]]:
+        """The rows of those items of this class that are as this program writes them, and the other items, which `row`
+        reads. Items as they came, each of this class's type."""
+        if self._decoder is None:
+            return self.batch_of_rows(()), list(items)
+        return self._decoder.decode(items)
+
+    @cached_property
+    def _decoder(self) -> PageDecoder | None:
+        """None where a part of a key is in no attribute, as in guards: their items take the slow way."""
+        model, names = self.model, {c.field.name for c in self.columns}
+        keys = (model.key, *model.indexes.values())
+        if any(not {*t.names} <= names for captured in keys for t in captured.templates) or model.is_leaving:
+            return None
+        if any(not c.field.is_written and " " in c.field.stored for c in self.columns):
+            return None
+        return PageDecoder(model, [(c.field, c.column) for c in self.columns], self.keys, self.schema)
+
     def batch(self, items: Sequence[Item]) -> pa.RecordBatch:
         """The rows of items of this class. Corrupt for one that can't be read."""
         return self.batch_of_rows([self.row(item) for item in items])
 
     def batch_of_rows(self, rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
         """Rows, made by `row`, as columns."""
-        arrays = [_array([row.get(f.name) for row in rows], f.type) for f in self.schema]
+        choices = {c.name: c.column.choices for c in self.columns}
+        arrays = [_array([row.get(f.name) for row in rows], f.type, choices.get(f.name, ())) for f in self.schema]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def items(self, batch: pa.RecordBatch) -> list[dict[str, Any]]:
@@ -141,7 +172,10 @@ class Dataset:
         model = self.model
         if model.tombstone and model.tombstone in item:
             raise Corrupt("the item is being deleted", table=self.table.name)
-        version = model.version_of(item)
+        try:
+            version = model.version_of(item)
+        except (ValueError, AttributeError):
+            raise Corrupt("its schema version is no number", table=self.table.name) from None
         if version > model.version:
             raise model.newer(version)
         return model.upcast(item, version) if version < model.version else item
@@ -152,19 +186,22 @@ class Dataset:
         if stored is None and f.name in known:
             return _shown(known[f.name])
         if stored is None:
-            return [] if f.plan.is_set else None
+            return column.absent
         return load_cell(column.column, stored)
 
     def _rest(self, row: Mapping[str, Any], item: Item) -> dict[str, Any] | None:
         """What the row's columns don't give back: attributes by name, None for one that the item has not."""
+        names = (c.field.stored for c in self.columns if row[c.name] is None)
+        unfit = {name: item[name] for name in names if name in item}
         try:
-            made = self._rebuilt(row, {})
+            made = self._rebuilt(row, unfit)
         except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError):
             return dict(item)
-        if made == item or is_same_item(made, item):
+        if not unfit and (made == item or is_same_item(made, item)):
             return None
         names = dict.fromkeys((*item, *made))
-        return {n: item.get(n) for n in names if n not in made or n not in item or not _is_same(made[n], item[n])}
+        lost = [n for n in names if n not in made or n not in item or not _is_same(made[n], item[n])]
+        return unfit | {n: item.get(n) for n in lost}
 
     def _rebuilt(self, row: Mapping[str, Any], rest: Mapping[str, Any]) -> dict[str, Any]:
         cells = {c.field.stored: c.column.dump(v) for c in self.columns if (v := row.get(c.name)) is not None}
@@ -253,6 +290,20 @@ def _shown(value: Any) -> Any:
     return value.partition if isinstance(value, KeyOf) else value
 
 
+class _Holder:
+    """Something with one attribute, to write its default."""
+
+    def __init__(self, name: str, value: Any) -> None:
+        setattr(self, name, value)
+
+
+def _default_value(f: Field) -> dict[str, Any] | None:
+    """The attribute value of an attribute's default."""
+    assert f.default is not None
+    written = Codec(_Holder, [f]).dump(_Holder(f.name, f.default()))
+    return read_item(encode(written)).get(f.stored)
+
+
 def _key_column(dataset: Dataset, name: str) -> str:
     return f"key_{name}" if any(c.name == name for c in dataset.columns) else name
 
@@ -262,12 +313,13 @@ def _metadata(column: DatasetColumn) -> dict[str, str]:
     return {name: text for name, text in said.items() if text}
 
 
-def _array(values: Sequence[Any], type: pa.DataType) -> pa.Array[Any]:
+def _array(values: Sequence[Any], type: pa.DataType, choices: Sequence[Any]) -> pa.Array[Any]:
+    """A column. A dictionary is the same in each batch: all of the declared values."""
     if not pa.types.is_dictionary(type):
         return pa.array(values, type)
-    plain: Any = pa.array(values, value_type(type))
-    found: pa.Array[Any] = plain.dictionary_encode().cast(type)
-    return found
+    places = {choice: place for place, choice in enumerate(choices)} | {None: None}
+    found = pa.array([places[value] for value in values], pa.int32())
+    return pa.DictionaryArray.from_arrays(found, pa.array(choices, value_type(type)))
 
 
 def _read_rest(text: Any) -> dict[str, Any]:

@@ -18,15 +18,13 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from singletable.errors import InvalidRequest, SingletableError
+from singletable.errors import InvalidRequest
 from singletable.exchange.datasets import (
     UNKNOWN,
     UNKNOWN_SCHEMA,
     Dataset,
     datasets_of,
     fingerprint_of,
-    unknown_batch,
-    unknown_row,
 )
 from singletable.exchange.exported_items import ExportedTable
 from singletable.exchange.formats import FORMATS, Format
@@ -41,12 +39,12 @@ from singletable.exchange.manifest import (
     write_manifest,
 )
 from singletable.exchange.parts import Parts
+from singletable.exchange.sorting import RAW_ITEMS, Sorter
 from singletable.exchange.stores import Store
 from singletable.flow.patience import patiently
 from singletable.flow.port import Port
-from singletable.foundation import Table, ready, type_in
-from singletable.operations import Item, Scan, Selection
-from singletable.operations.answers import RAW
+from singletable.foundation import Table, ready
+from singletable.operations import Scan, Selection
 from singletable.records import usual_segments
 
 UNFINISHED: Final = "unfinished.json"
@@ -184,7 +182,7 @@ class _Run:
         found = datasets_of(*self.tables)
         self.fingerprint = fingerprint_of(found)
         self.datasets = tuple(d.with_keys() for d in found) if self.options.keys else found
-        self.by_type = {(d.table.name, d.type): d for d in self.datasets}
+        self.sorters = {table.name: Sorter(table, self.datasets) for table in self.tables}
 
     def begin(self) -> None:
         """Go on where an earlier run of the same export stopped, or begin."""
@@ -244,34 +242,18 @@ class _Run:
         size = sum(file.bytes for file in files)
         return Exported(self.state.id, self.state.items, unknown, size, manifest, self.resumed)
 
-    def _take(self, table: Table, items: Sequence[Item]) -> None:
-        rows: dict[str, list[dict[str, Any]]] = {}
-        for item in items:
-            name, row = self._row(table, item)
-            rows.setdefault(name, []).append(row)
-        by_name = {d.name: d for d in self.datasets}
-        for name, found in rows.items():
-            batch = unknown_batch(found) if name == UNKNOWN else by_name[name].batch_of_rows(found)
+    def _take(self, table: Table, items: Sequence[msgspec.Raw]) -> None:
+        for name, batch in self.sorters[table.name].batches(items):
             self.parts.add(name, batch)
-
-    def _row(self, table: Table, item: Item) -> tuple[str, dict[str, Any]]:
-        type_name = type_in(table, item)
-        dataset = self.by_type.get((table.name, type_name))
-        if dataset is None:
-            return UNKNOWN, unknown_row(table, item, f"no class has the type {type_name!r}")
-        try:
-            return dataset.name, dataset.row(item)
-        except SingletableError as error:
-            return UNKNOWN, unknown_row(table, item, error.what)
 
     def _end_section(self) -> None:
         self.parts.close()
         self._keep_state()
 
-    def _page(self, table: Table, lane: Lane) -> Scan[Item]:
+    def _page(self, table: Table, lane: Lane) -> Scan[msgspec.Raw]:
         limit = self.port.traits.scan_page_limit
         selection = Selection(limit=limit, after=lane.after, consistent=self.options.consistent)
-        return Scan(table.name, selection, RAW, lane.segment, lane.segments)
+        return Scan(table.name, selection, RAW_ITEMS, lane.segment, lane.segments)
 
     def _new(self) -> Unfinished:
         now = datetime.fromtimestamp(self.port.now(), timezone.utc)

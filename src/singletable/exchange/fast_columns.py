@@ -1,0 +1,295 @@
+"""The columns of a page, the fast way: the values of one attribute as an Arrow array, without a loop where Arrow has
+one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from singletable.errors import SingletableError
+from singletable.exchange.columns import DECIMAL_TYPE, INSTANT_TYPE, Column, value_type
+from singletable.foundation import KeyOf, Model, Slot, Template, Verbatim, enum_text, is_same_item
+from singletable.values import Field, wire_struct
+from singletable.values.numbers import read_float
+from singletable.values.plans import (
+    BINARY,
+    DAY,
+    DECIMAL,
+    EXPIRY,
+    FLAG,
+    FLOAT,
+    INSTANT,
+    INTEGER,
+    TEXT,
+    UNIQUE_ID,
+    Scalar,
+    SetPlan,
+)
+
+Values = list[Any]
+"""The contents of one attribute of all items of a page; None where it is absent."""
+Bad = set[int]
+"""Places in a page of what takes the slow way."""
+Array = Callable[[Values, Bad], Any]
+_CANONICAL_INSTANT: Final = 27
+_SECOND: Final = 1_000_000
+_LAST_EXPIRY: Final = 253_402_300_799
+"""The last second of the year 9999."""
+_UUIDS: Final = re.compile(r"(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\n)*").fullmatch
+_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
+
+
+class FastColumn(msgspec.Struct, frozen=True):
+    """One attribute: the msgspec type of its value, and its column."""
+
+    field: Field
+    name: str
+    """Of the wire struct's field."""
+    wire: Any
+    tag: str
+    """The letter inside the value; empty where the value itself is read."""
+    cells: Callable[[Values, Bad], Values]
+    """The values, as they are; of an attribute that is read from the key, without what the key has before them."""
+    array: Callable[[Values, Bad], Any]
+    """The column; adds to `Bad` the places of the values that it can't hold, or that would come back otherwise."""
+
+
+def fast_column(model: Model[Any], f: Field, column: Column, name: str) -> FastColumn:
+    """The fast way to a column."""
+    if f.stored in model.table.definition.key and isinstance(f.plan, Scalar):
+        return FastColumn(f, name, wire_struct("S", str), "S", _read_from_key(f.plan), _plain(f, pa.string()))
+    made = _FAST.get(id(f.plan))
+    if made is not None:
+        inner, tag, array = made
+        return FastColumn(f, name, wire_struct(tag, inner), tag, _as_they_are, _with_absent(f, array))
+    if isinstance(f.plan, Scalar) and f.plan.choices and pa.types.is_dictionary(column.type):
+        inner, tag = (int if f.plan.tag == "N" else str), f.plan.tag
+        return FastColumn(
+            f, name, wire_struct(tag, inner), tag, _as_they_are, _with_absent(f, _choices(f.plan, column))
+        )
+    if isinstance(f.plan, SetPlan) and f.plan.element in (TEXT, INTEGER):
+        tag = f.plan.tag
+        wire = wire_struct(tag, list[int] if f.plan.element is INTEGER else list[str])
+        return FastColumn(f, name, wire, tag, _as_they_are, _with_absent(f, _lists(column)))
+    return FastColumn(f, name, dict[str, Any], "", _as_they_are, _with_absent(f, _loaded(column)))
+
+
+def _as_they_are(values: Values, bad: Bad) -> Values:
+    return values
+
+
+def _read_from_key(plan: Scalar) -> Callable[[Values, Bad], Values]:
+    def cells(values: Values, bad: Bad) -> Values:
+        found: Values = []
+        for place, value in enumerate(values):
+            try:
+                read = plan.parse(value)
+            except (ValueError, LookupError):
+                bad.add(place)
+                read = None
+            found.append(read.partition if isinstance(read, KeyOf) else read)
+        return found
+
+    return cells
+
+
+def _with_absent(f: Field, array: Array) -> Array:
+    """The column of an attribute. Where it is absent and its class reads something else than None, the slow way says
+    so."""
+    if f.optional or f.plan.is_set or not f.is_written or not f.may_be_absent:
+        return array
+
+    def checked(values: Values, bad: Bad) -> Any:
+        bad.update(place for place, value in enumerate(values) if value is None)
+        return array(values, bad)
+
+    return checked
+
+
+def _plain(f: Field, type: pa.DataType) -> Array:
+    return _with_absent(f, _typed(type))
+
+
+def _typed(type: pa.DataType) -> Array:
+    return lambda values, bad: pa.array(values, type)
+
+
+def _integers(values: Values, bad: Bad) -> pa.Array[Any]:
+    try:
+        return pa.array(values, pa.int64())
+    except (OverflowError, pa.ArrowInvalid):
+        beyond = [n for n, v in enumerate(values) if v is not None and not -(2**63) <= v < 2**63]
+        return pa.array(_without(values, beyond, bad), pa.int64())
+
+
+def _decimals(values: Values, bad: Bad) -> pa.Array[Any]:
+    try:
+        return pa.array(values, pa.string()).cast(DECIMAL_TYPE)
+    except pa.ArrowInvalid:
+        return _one_by_one(
+            values, bad, DECIMAL_TYPE, lambda v: pa.array([v], pa.string()).cast(DECIMAL_TYPE)[0].as_py()
+        )
+
+
+def _floats(values: Values, bad: Bad) -> pa.Array[Any]:
+    try:
+        return pa.array(
+            [None if v is None else float(v) if len(v) < 16 else read_float(v) for v in values], pa.float64()
+        )
+    except ValueError:
+        return _one_by_one(values, bad, pa.float64(), read_float)
+
+
+def _instants(values: Values, bad: Bad) -> pa.Array[Any]:
+    other = [
+        n
+        for n, v in enumerate(values)
+        if v is not None and (len(v) != _CANONICAL_INSTANT or v[26] != "Z" or v[10] != "T")
+    ]
+    values = _without(values, other, bad) if other else values
+    try:
+        return pa.array(values, pa.string()).cast(INSTANT_TYPE)
+    except pa.ArrowInvalid:
+        return _one_by_one(values, bad, INSTANT_TYPE, lambda v: pa.array([v]).cast(INSTANT_TYPE)[0].as_py())
+
+
+def _expiries(values: Values, bad: Bad) -> pa.Array[Any]:
+    far = [n for n, v in enumerate(values) if v is not None and not 0 <= v <= _LAST_EXPIRY]
+    values = _without(values, far, bad) if far else values
+    return pa.array([None if v is None else v * _SECOND for v in values], pa.int64()).cast(INSTANT_TYPE)
+
+
+def _days(values: Values, bad: Bad) -> pa.Array[Any]:
+    other = [n for n, v in enumerate(values) if v is not None and (len(v) != 10 or v[4] != "-" or v[7] != "-")]
+    values = _without(values, other, bad) if other else values
+    try:
+        return pa.array(values, pa.string()).cast(pa.date32())
+    except pa.ArrowInvalid:
+        return _one_by_one(values, bad, pa.date32(), lambda v: pa.array([v]).cast(pa.date32())[0].as_py())
+
+
+def _uuids(values: Values, bad: Bad) -> pa.Array[Any]:
+    if not _UUIDS("".join([f"{v}\n" for v in values if v is not None])):
+        other = [n for n, v in enumerate(values) if v is not None and not _UUID(v)]
+        values = _without(values, other, bad)
+    return pa.array(values, pa.string())
+
+
+def _choices(plan: Scalar, column: Column) -> Array:
+    places = {choice: n for n, choice in enumerate(plan.choices)} | {None: None}
+    choices = pa.array(plan.choices, value_type(column.type))
+
+    def array(values: Values, bad: Bad) -> pa.Array[Any]:
+        try:
+            found = [places[v] for v in values]
+        except KeyError:
+            other = [n for n, v in enumerate(values) if v not in places]
+            found = [places[v] for v in _without(values, other, bad)]
+        return pa.DictionaryArray.from_arrays(pa.array(found, pa.int32()), choices)
+
+    return array
+
+
+def _lists(column: Column) -> Array:
+    def array(values: Values, bad: Bad) -> pa.Array[Any]:
+        try:
+            return pa.array([v or [] for v in values], column.type)
+        except (OverflowError, pa.ArrowInvalid):
+            bad.update(range(len(values)))
+            return pa.array([None] * len(values), column.type)
+
+    return array
+
+
+def _loaded(column: Column) -> Array:
+    """A value of parts, read one by one; where JSON is inside, it is compared with what it gives back."""
+    load, dump = column.load, column.dump
+    checked = column.may_lose
+
+    def cell(value: Any) -> Any:
+        found = load(value)
+        if checked and not is_same_item({"": dump(found) or {}}, {"": value}):
+            raise ValueError("another value comes back")
+        return found
+
+    def array(values: Values, bad: Bad) -> pa.Array[Any]:
+        return _one_by_one(values, bad, column.type, cell)
+
+    return array
+
+
+def _one_by_one(values: Values, bad: Bad, type: pa.DataType, read: Callable[[Any], Any]) -> pa.Array[Any]:
+    cells: Values = []
+    for place, value in enumerate(values):
+        try:
+            cells.append(None if value is None else read(value))
+        except (ValueError, LookupError, TypeError, ArithmeticError):
+            bad.add(place)
+            cells.append(None)
+    return pa.array(cells, type)
+
+
+def _without(values: Values, places: Sequence[int], bad: Bad) -> Values:
+    """The values with None at some places, which take the slow way."""
+    bad.update(places)
+    left = list(values)
+    for place in places:
+        left[place] = None
+    return left
+
+
+_FAST: Final[dict[int, tuple[Any, str, Array]]] = {
+    id(TEXT): (str, "S", _typed(pa.string())),
+    id(FLAG): (bool, "BOOL", _typed(pa.bool_())),
+    id(BINARY): (bytes, "B", _typed(pa.binary())),
+    id(INTEGER): (int, "N", _integers),
+    id(DECIMAL): (str, "N", _decimals),
+    id(FLOAT): (str, "N", _floats),
+    id(INSTANT): (str, "S", _instants),
+    id(EXPIRY): (int, "N", _expiries),
+    id(DAY): (str, "S", _days),
+    id(UNIQUE_ID): (str, "S", _uuids),
+}
+
+
+def slot_texts(template: Template, slot: Slot, column: FastColumn) -> Callable[[Values, Bad], Values]:
+    """The texts that values have in a key."""
+    plan = column.field.plan
+    if plan in (INSTANT, DAY, UNIQUE_ID) or issubclass(slot.type, Verbatim) or column.cells is not _as_they_are:
+        return _as_they_are  # as they are stored, in the form that the column has checked
+    if issubclass(slot.type, Enum):
+        return _mapped({member.value: enum_text(member) for member in slot.type})
+    write = template.writer_of(slot)
+    if plan in (TEXT, INTEGER) or (isinstance(plan, Scalar) and plan.choices):
+        return _written(write)
+    tag = column.tag
+    return _written(lambda value: write(plan.load({tag: str(value)})))
+
+
+def _mapped(texts: dict[Any, str]) -> Callable[[Values, Bad], Values]:
+    return lambda values, bad: [texts.get(value) for value in values]
+
+
+def _written(write: Callable[[Any], str]) -> Callable[[Values, Bad], Values]:
+    def texts(values: Values, bad: Bad) -> Values:
+        try:
+            return [None if v is None else write(v) for v in values]
+        except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError):
+            return _tried(values, bad)
+
+    def _tried(values: Values, bad: Bad) -> Values:
+        found: Values = []
+        for place, value in enumerate(values):
+            try:
+                found.append(None if value is None else write(value))
+            except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError):
+                bad.add(place)
+                found.append(None)
+        return found
+
+    return texts

@@ -1,0 +1,80 @@
+"""The items of a page by their datasets: each as a row of its class, or of `_unknown` with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from singletable.errors import SingletableError
+from singletable.exchange.datasets import UNKNOWN, Dataset, unknown_batch, unknown_row
+from singletable.foundation import Table
+from singletable.operations import Item, read_item
+from singletable.values import json_decoder, wire_struct
+
+
+class RawItems:
+    """Reads items as the bytes that came."""
+
+    wire: Any = msgspec.Raw
+
+    def build(self, wire: msgspec.Raw) -> msgspec.Raw:
+        return wire
+
+    def load(self, item: Item) -> msgspec.Raw:
+        return msgspec.Raw(msgspec.json.encode(item))
+
+
+RAW_ITEMS = RawItems()
+
+
+class Sorter:
+    """Sorts the items of one table."""
+
+    def __init__(self, table: Table, datasets: Iterable[Dataset]) -> None:
+        self._table = table
+        self._by_type = {d.type: d for d in datasets if d.table is table}
+        name = table.definition.type_attribute
+        kind = msgspec.defstruct("Typed", [("type", wire_struct("S", str))], rename={"type": name}, gc=False)
+        self._typed = json_decoder(kind, strict=False).decode
+
+    def batches(self, items: Sequence[msgspec.Raw]) -> list[tuple[str, pa.RecordBatch]]:
+        """The items of a page as rows, by dataset. The same items always give the same batches."""
+        found: list[tuple[str, pa.RecordBatch]] = []
+        unknown: list[dict[str, Any]] = []
+        for type_name, group in self._grouped(items).items():
+            dataset = self._by_type.get(type_name)
+            if dataset is None:
+                reason = f"no class has the type {type_name!r}" if type_name else "the item has no type"
+                unknown += [unknown_row(self._table, read_item(item), reason) for item in group]
+                continue
+            batch, slow = dataset.decode(group)
+            batches = [batch, self._slow(dataset, slow, unknown)] if slow else [batch]
+            found += [(dataset.name, each) for each in batches if each.num_rows]
+        return [*found, (UNKNOWN, unknown_batch(unknown))] if unknown else found
+
+    def _grouped(self, items: Sequence[msgspec.Raw]) -> dict[str, list[msgspec.Raw]]:
+        typed = self._typed
+        groups: dict[str, list[msgspec.Raw]] = {}
+        for item in items:
+            try:
+                type_name = typed(item).type.S
+            except msgspec.ValidationError:
+                type_name = ""
+            if type_name in groups:
+                groups[type_name].append(item)
+            else:
+                groups[type_name] = [item]
+        return groups
+
+    def _slow(self, dataset: Dataset, items: Sequence[msgspec.Raw], unknown: list[dict[str, Any]]) -> pa.RecordBatch:
+        rows: list[dict[str, Any]] = []
+        for raw in items:
+            item = read_item(raw)
+            try:
+                rows.append(dataset.row(item))
+            except SingletableError as error:
+                unknown.append(unknown_row(self._table, item, error.what))
+        return dataset.batch_of_rows(rows)
