@@ -191,8 +191,8 @@ class Dataset:
 
     def _rest(self, row: Mapping[str, Any], item: Item) -> dict[str, Any] | None:
         """What the row's columns don't give back: attributes by name, None for one that the item has not."""
-        names = (c.field.stored for c in self.columns if row[c.name] is None)
-        unfit = {name: item[name] for name in names if name in item}
+        empty = (c.field.stored for c in self.columns if row[c.name] is None)
+        unfit = {name: item[name] for name in empty if name in item}
         try:
             made = self._rebuilt(row, unfit)
         except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError):

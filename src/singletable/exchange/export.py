@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from itertools import islice
 from typing import Any, Final
 
@@ -44,7 +45,8 @@ from singletable.exchange.stores import Store
 from singletable.flow.patience import patiently
 from singletable.flow.port import Port
 from singletable.foundation import Table, ready
-from singletable.operations import Scan, Selection
+from singletable.operations import Item, Scan, Selection
+from singletable.operations.answers import encode
 from singletable.records import usual_segments
 
 UNFINISHED: Final = "unfinished.json"
@@ -129,10 +131,7 @@ async def export(
     run = _Run(port, tables, store, options, place)
     run.begin()
     for table in tables:
-        while lanes := run.lanes_of(table):
-            await run.round(table, lanes)
-            if progress is not None:
-                progress(run.told())
+        await run.scan(table, progress)
     return run.end()
 
 
@@ -200,21 +199,41 @@ class _Run:
         schemas = {**{d.name: d.schema for d in self.datasets}, UNKNOWN: UNKNOWN_SCHEMA}
         self.parts = Parts(self.store, self.state.id, self.options.format, schemas, self.state.files)
 
-    async def round(self, table: Table, lanes: Sequence[Lane]) -> None:
-        """The next page of each segment that is not over, as rows; at the end of a section, all is kept."""
-        scans = [self._page(table, lane) for lane in lanes]
-        pages = await patiently(self.port, lambda: self.port.send_all(scans))
-        for lane, page in zip(lanes, pages, strict=True):
-            self._take(table, page.items)
-            self.parts.taken += len(page.body)
+    async def scan(self, table: Table, progress: Progress | None) -> None:
+        """All pages of a table. While a page is made into rows, the next one of each segment is asked for."""
+        pages = await self._fetch(table)
+        while pages:
+            self._advance(table, pages)
+            take = partial(self._take, table, pages)
+            calls: list[Callable[[], Any]] = [partial(self._fetch, table), take]
+            pages, _ = await self.port.call_all(calls) if self.lanes_of(table) else ([], take())
+            if progress is not None:
+                progress(self.told())
+
+    async def _fetch(self, table: Table) -> list[Any]:
+        """The next page of each segment that is not over."""
+        scans = [self._page(table, lane) for lane in self.lanes_of(table)]
+        return await patiently(self.port, lambda: self.port.send_all(scans))
+
+    def _advance(self, table: Table, pages: Sequence[Any]) -> None:
+        for lane, page in zip(self.lanes_of(table), pages, strict=True):
             lane.after, lane.is_over = page.after, page.after is None
+
+    def _take(self, table: Table, pages: Sequence[Any]) -> list[Any]:
+        """The items of pages as rows; at the end of a section, all is kept."""
+        for page in pages:
+            for name, batch in self.sorters[table.name].batches(page.items):
+                self.parts.add(name, batch)
+            self.parts.taken += len(page.body)
             self.state.items += len(page.items)
         if self.parts.items >= SECTION_ITEMS or self.parts.taken >= SECTION_BYTES:
             self._end_section()
+        return []
 
     def take_page(self, table: Table, items: Sequence[Item]) -> None:
         """Items that are no page of a scan; the caller has noted how far it has come."""
-        self._take(table, items)
+        for name, batch in self.sorters[table.name].batches([msgspec.Raw(encode(item)) for item in items]):
+            self.parts.add(name, batch)
         self.state.items += len(items)
         if self.parts.items >= SECTION_ITEMS:
             self._end_section()
@@ -241,10 +260,6 @@ class _Run:
         unknown = sum(file.rows for file in self.state.files.get(UNKNOWN, ())) + self.parts.rows_of(UNKNOWN)
         size = sum(file.bytes for file in files)
         return Exported(self.state.id, self.state.items, unknown, size, manifest, self.resumed)
-
-    def _take(self, table: Table, items: Sequence[msgspec.Raw]) -> None:
-        for name, batch in self.sorters[table.name].batches(items):
-            self.parts.add(name, batch)
 
     def _end_section(self) -> None:
         self.parts.close()
