@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -29,14 +29,14 @@ def stored(number: int) -> dict[str, Any]:
     return read_item(encode(model_of(Order).item(order(number))))
 
 
-def rows_of(dataset: Dataset, items: list[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], int]:
+def rows_of(dataset: Dataset, items: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], int]:
     """The rows of items as an export makes them, and how many of them took the slow way."""
     batch, slow = dataset.decode([msgspec.Raw(encode(item)) for item in items])
     rest = dataset.batch_of_rows([dataset.row(read_item(raw)) for raw in slow])
     return [*batch.to_pylist(), *rest.to_pylist()], len(slow)
 
 
-def slow_rows(dataset: Dataset, items: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def slow_rows(dataset: Dataset, items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return dataset.batch([dict(item) for item in items]).to_pylist()
 
 
@@ -49,7 +49,7 @@ def test_what_this_program_writes_takes_the_fast_way() -> None:
         assert all(is_same_item(dataset.item(row), stored(row["number"])) for row in rows)
 
 
-VALUES = st.sampled_from(
+VALUES: st.SearchStrategy[dict[str, Any] | None] = st.sampled_from(
     [
         {"NULL": True},
         {"S": ""},

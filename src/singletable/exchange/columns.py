@@ -4,7 +4,8 @@
     datetime timestamp[us, UTC] · date date32 · UUID text · Enum and Literal a dictionary of their values
     set, list, tuple a list · dict a map · a dataclass a struct · Any, and a dataclass inside itself, JSON text
 
-A cell that would not give the same attribute value back is empty, and the value is kept in the row's `_rest`.
+Sets and maps are sorted: engines give them in any order. A cell that would not give the same attribute value back is
+empty, and the value is kept in the row's `_rest`.
 """
 
 from __future__ import annotations
@@ -256,7 +257,7 @@ def _set(plan: SetPlan, element: Column) -> Column:
 
     return Column(
         pa.list_(value_type(element.type)),
-        lambda value: [element.load({one: each}) for each in inner(value)],
+        lambda value: sorted(element.load({one: each}) for each in inner(value)),
         dump,
     )
 
@@ -275,7 +276,7 @@ def _map(element: Column) -> Column:
     inner = _inner("M")
     return Column(
         pa.map_(pa.string(), value_type(element.type)),
-        lambda value: [(name, element.load(each)) for name, each in inner(value).items()],
+        lambda value: [(name, element.load(each)) for name, each in sorted(inner(value).items())],
         lambda cell: {"M": {name: element.dump(each) for name, each in cell}},
         may_lose=element.may_lose,
     )

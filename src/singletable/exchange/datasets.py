@@ -161,7 +161,7 @@ class Dataset:
         row |= {_key_column(self, name): current.get(name, {}).get("S") for name in self.keys}
         rest = self._rest(row, item)
         if rest:
-            row[REST] = encode(rest).decode()
+            row[REST] = _canonical(rest)
         return row
 
     def item(self, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -246,7 +246,7 @@ def unknown_row(table: Table, item: Item, reason: str) -> dict[str, Any]:
     definition = table.definition
     partition, sort = (item.get(name, {}).get("S") for name in definition.key)
     type = item.get(definition.type_attribute, {}).get("S")
-    text = encode(item).decode()
+    text = _canonical(item)
     return {"table": table.name, "partition": partition, "sort": sort, "type": type, "reason": reason, "item": text}
 
 
@@ -320,6 +320,24 @@ def _array(values: Sequence[Any], type: pa.DataType, choices: Sequence[Any]) -> 
     places = {choice: place for place, choice in enumerate(choices)} | {None: None}
     found = pa.array([places[value] for value in values], pa.int32())
     return pa.DictionaryArray.from_arrays(found, pa.array(choices, value_type(type)))
+
+
+_sorting = msgspec.json.Encoder(order="deterministic")
+
+
+def _canonical(item: Mapping[str, Any]) -> str:
+    """Attributes as JSON, the same for the same item: engines give maps and sets in any order."""
+    return _sorting.encode({name: value and _ordered(value) for name, value in item.items()}).decode()
+
+
+def _ordered(value: Mapping[str, Any]) -> dict[str, Any]:
+    """An attribute value with its sets sorted."""
+    ((tag, inner),) = value.items()
+    if tag in ("SS", "NS", "BS"):
+        return {tag: sorted(inner)}
+    if tag == "L":
+        return {tag: [_ordered(each) for each in inner]}
+    return {tag: {name: _ordered(each) for name, each in inner.items()} if tag == "M" else inner}
 
 
 def _read_rest(text: Any) -> dict[str, Any]:

@@ -41,8 +41,9 @@ class PageDecoder:
         cells = {c.name: c.cells(values[c.name], bad) for c in self._columns}
         arrays = [c.array(cells[c.name], bad) for c in self._columns]
         keys = {text.attribute: text.check(wires, cells, bad) for text in self._texts}
-        shown = [pa.array(keys[name], pa.string()) for name in self._keys]
-        columns = [*shown, *arrays, pa.array([None] * len(wires), pa.string())]
+        nothing: Values = [None] * len(wires)
+        shown = [pa.array(keys.get(name, nothing), pa.string()) for name in self._keys]
+        columns = [*shown, *arrays, pa.array(nothing, pa.string())]
         batch = pa.RecordBatch.from_arrays(columns, schema=self._schema)
         if not bad:
             return batch, slow

@@ -30,7 +30,6 @@ from singletable.exchange.datasets import (
 from singletable.exchange.exported_items import ExportedTable
 from singletable.exchange.formats import FORMATS, Format
 from singletable.exchange.manifest import (
-    MANIFEST,
     DataFile,
     DatasetFiles,
     Manifest,
@@ -52,11 +51,13 @@ from singletable.records import usual_segments
 UNFINISHED: Final = "unfinished.json"
 """Of an export that is under way, or was ended: how far it has come."""
 MOST_SEGMENTS: Final = 16
-SECTION_ITEMS: Final = 200_000
 PAGE: Final = 1_000
 """Items of an export that are taken together."""
 _READ: Final = "items read"
-SECTION_BYTES: Final = 256 << 20
+PAGE_ITEMS: int | None = None
+"""Of a page of a scan; None for as many as the service gives, up to 1 MB."""
+SECTION_ITEMS = 200_000
+SECTION_BYTES = 256 << 20
 """Of pages as they came. What a run that goes on reads again is at most one section."""
 
 
@@ -130,9 +131,12 @@ async def export(
         await ready(port, table)
     run = _Run(port, tables, store, options, place)
     run.begin()
-    for table in tables:
-        await run.scan(table, progress)
-    return run.end()
+    try:
+        for table in tables:
+            await run.scan(table, progress)
+        return run.end()
+    finally:
+        run.parts.discard()
 
 
 async def export_from(
@@ -151,14 +155,17 @@ async def export_from(
     (lane,) = run.state.lanes
     read = int((lane.after or {}).get(_READ, 0))
     items = islice(exported.items(), read, None)
-    while page := list(islice(items, PAGE)):
-        read += len(page)
-        lane.after = {_READ: read}
-        run.take_page(exported.table, page)
-        if progress is not None:
-            progress(run.told())
-    lane.is_over = True
-    return run.end()
+    try:
+        while page := list(islice(items, PAGE)):
+            read += len(page)
+            lane.after = {_READ: read}
+            run.take_page(exported.table, page)
+            if progress is not None:
+                progress(run.told())
+        lane.is_over = True
+        return run.end()
+    finally:
+        run.parts.discard()
 
 
 @dataclass
@@ -266,7 +273,7 @@ class _Run:
         self._keep_state()
 
     def _page(self, table: Table, lane: Lane) -> Scan[msgspec.Raw]:
-        limit = self.port.traits.scan_page_limit
+        limit = PAGE_ITEMS or self.port.traits.scan_page_limit
         selection = Selection(limit=limit, after=lane.after, consistent=self.options.consistent)
         return Scan(table.name, selection, RAW_ITEMS, lane.segment, lane.segments)
 
@@ -288,6 +295,7 @@ class _Run:
             "keys": options.keys,
             "segments": options.segments,
             "consistent": options.consistent,
+            "section": [PAGE_ITEMS, SECTION_ITEMS, SECTION_BYTES],
         }
 
     def _keep_state(self) -> None:
@@ -340,6 +348,7 @@ def _delete_folder(store: Store, id: str) -> None:
 def _delete_others(store: Store, state: Unfinished) -> None:
     """What a killed run wrote after its last section."""
     kept = {file.path for files in state.files.values() for file in files}
+    store.delete_drafts(state.id)
     for path in store.list(f"{state.id}/"):
-        if path not in kept and path != MANIFEST:
+        if path not in kept:
             store.delete(path)

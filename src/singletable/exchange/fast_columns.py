@@ -198,7 +198,7 @@ def _choices(plan: Scalar, column: Column) -> Array:
 def _lists(column: Column) -> Array:
     def array(values: Values, bad: Bad) -> pa.Array[Any]:
         try:
-            return pa.array([v or [] for v in values], column.type)
+            return pa.array([sorted(v) if v else [] for v in values], column.type)
         except (OverflowError, pa.ArrowInvalid):
             bad.update(range(len(values)))
             return pa.array([None] * len(values), column.type)

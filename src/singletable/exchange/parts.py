@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 
 from singletable.exchange.formats import BatchWriter, Format, open_writer
 from singletable.exchange.manifest import DataFile
-from singletable.exchange.stores import Store
+from singletable.exchange.stores import Store, writing_to
 
 GROUP_ROWS: Final = 64_000
 """Rows of a dataset that are written together."""
@@ -71,12 +72,23 @@ class Parts:
     def close(self) -> None:
         """Keep every file of the section."""
         self._write_all()
-        for name, part in self._open.items():
-            part.writer.close()
+        while self._open:
+            name, part = next(iter(self._open.items()))
+            with writing_to(self._store):
+                part.writer.close()
             size = self._store.keep(part.path, part.draft)
+            del self._open[name]
             self._files.setdefault(name, []).append(DataFile(part.path, part.rows, size))
-        self._open.clear()
         self.items = self.taken = 0
+
+    def discard(self) -> None:
+        """Leave nothing half-written, after an error."""
+        self._waiting.clear()
+        for part in self._open.values():
+            with suppress(OSError, ValueError):  # of the writer, whose file is of no use any more
+                part.writer.close()
+            part.draft.unlink(missing_ok=True)
+        self._open.clear()
 
     def _write_all(self) -> None:
         for name in list(self._waiting):
@@ -85,9 +97,10 @@ class Parts:
     def _write(self, name: str) -> None:
         batches = self._waiting.pop(name)
         part = self._part(name)
-        for batch in _joined(batches):
-            part.writer.write(batch)
-            part.rows += batch.num_rows
+        with writing_to(self._store):
+            for batch in _joined(batches):
+                part.writer.write(batch)
+                part.rows += batch.num_rows
         self._buffered -= sum(batch.nbytes for batch in batches)
 
     def _part(self, name: str) -> _Part:
@@ -96,7 +109,9 @@ class Parts:
             number = len(self._files.get(name, ()))
             path = f"{self._folder}/{name}/part-{number:05}.{self._format}"
             draft = self._store.draft(path)
-            part = self._open[name] = _Part(path, draft, open_writer(self._format, draft, self._schemas[name]))
+            with writing_to(self._store):
+                writer = open_writer(self._format, draft, self._schemas[name])
+            part = self._open[name] = _Part(path, draft, writer)
         return part
 
 

@@ -68,6 +68,10 @@ class Store(Protocol):
         """Delete a file. A missing one is no error."""
         ...
 
+    def delete_drafts(self, folder: str) -> None:
+        """Delete what killed programs have left half-written, in the root and in a folder of it."""
+        ...
+
 
 class DirectoryStore:
     """A directory of this machine."""
@@ -124,8 +128,14 @@ class DirectoryStore:
 
     def list(self, prefix: str) -> Iterator[str]:
         with _faults(self.url, "list"):
-            found = sorted(file for file in (self.directory / prefix).rglob("*") if file.is_file())
+            files = sorted(file for file in (self.directory / prefix).rglob("*") if file.is_file())
+        found = (file for file in files if not file.name.startswith(_WRITING))
         return (file.relative_to(self.directory).as_posix() for file in found)
+
+    def delete_drafts(self, folder: str) -> None:
+        with _faults(self.url, "delete"):
+            for draft in (*self.directory.glob(f"{_WRITING}*"), *(self.directory / folder).rglob(f"{_WRITING}*")):
+                draft.unlink(missing_ok=True)
 
     def delete(self, path: str) -> None:
         with _faults(self.url, "delete"):
@@ -209,6 +219,9 @@ class ObjectStore:
             except FileNotFoundError:
                 return
 
+    def delete_drafts(self, folder: str) -> None:
+        """There are none: drafts lie in a temporary directory of this machine."""
+
     @contextmanager
     def _faults(self, verb: str) -> Generator[None, None, None]:
         said = self._obstore.exceptions
@@ -258,6 +271,13 @@ def _obstore() -> Any:
             "exports to S3 need obstore", hint="Install it: python -m pip install 'singletable[reports]'."
         ) from None
     return obstore
+
+
+@contextmanager
+def writing_to(store: Store) -> Generator[None, None, None]:
+    """What is raised where a draft for the store can't be written."""
+    with _faults(store.url, "write"):
+        yield
 
 
 @contextmanager
