@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 # A folder is checked from the day it holds something.
-CODE := $(wildcard src tests examples benchmarks requirements tools)
+CODE := $(wildcard src tests examples benchmarks requirements tools packages)
 PYTHON_READY := .venv/.ready
 EMULATORS_READY := .venv-emulators/.ready
 TOOLS_READY := .venv-tools/.ready
@@ -22,7 +22,7 @@ QUICK := tests/unit tests/property tests/architecture tests/typing tests/docs/te
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test engines soak check mutants mutants-map aws audit bench format setup pins clean need-python need-npm
+.PHONY: help demo quick test engines soak check mutants mutants-map aws audit bench wheels format setup pins clean need-python need-npm
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ audit: $(TOOLS_READY) need-npm ## ask for known vulnerabilities of what is pinne
 
 bench: setup ## measure against other libraries; a quarter of an hour
 	$(BIN)/python -m benchmarks
+
+wheels: setup ## build what is installed into dist: the library, and the local engine from npm
+	$(BIN)/python -m tools.wheels
 
 format: $(PYTHON_READY) ## format the code and put right what the linter can
 	$(BIN)/ruff format .

@@ -24,6 +24,8 @@ OWN = {
     "tools": ["pip-audit", "pip-tools", "cfn-lint", "aws-cdk-lib"],
 }
 """What the other lists are for; that of development is in pyproject.toml."""
+BUILT_HERE = "singletable-engine"
+"""Not pinned: `make wheels` builds it, and development has the engine from npm."""
 _PIN = re.compile(r"^([A-Za-z0-9][\w.-]*)(\[[^]]*\])?==([^\s;\\]+)", re.MULTILINE)
 _OPTIONS = [
     *("--quiet", "--generate-hashes", "--allow-unsafe", "--strip-extras", "--no-header", "--no-annotate"),
@@ -70,7 +72,8 @@ def asked_for(name: str) -> list[str]:
         return OWN[name]
     project = tomllib.loads((HERE.parent / "pyproject.toml").read_text())
     several = [project["project"]["dependencies"], *project["project"]["optional-dependencies"].values()]
-    return [each for group in [*several, *project["dependency-groups"].values()] for each in group]
+    asked = [each for group in [*several, *project["dependency-groups"].values()] for each in group]
+    return [each for each in asked if not each.startswith(BUILT_HERE)]
 
 
 def compile(requirements: str) -> str:

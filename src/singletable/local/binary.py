@@ -1,7 +1,8 @@
-"""The engine's binary: from the environment variable, else the nearest node_modules, else PATH."""
+"""The engine's binary: from the environment variable, else its wheel, else the nearest node_modules, else PATH."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import platform
 import shutil
@@ -14,6 +15,8 @@ from singletable.errors import NotConfigured
 ENGINE_VARIABLE = "SINGLETABLE_ENGINE"
 ENGINE_VERSION = "1.2.1"
 ENGINE_NAME = "dynoxide"
+ENGINE_WHEEL = "singletable_engine"
+_WITH_WHEEL = {"@dynoxide/linux-x64"}
 
 # npm's names of processors, by uname's.
 _PROCESSORS = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
@@ -22,9 +25,10 @@ _PROCESSORS = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "ar
 def find_engine(environ: Mapping[str, str], directory: Path | None = None) -> Path:
     """The engine's binary as an absolute path.
 
-    It is searched in this order: the path in `SINGLETABLE_ENGINE` of `environ`; `node_modules` in `directory` (default:
-    the working directory) and in each of its parents; `PATH` of `environ`. Raises `NotConfigured`, which names every
-    place that was searched and the command that installs the engine.
+    It is searched in this order: the path in `SINGLETABLE_ENGINE` of `environ`; the package `singletable-engine` of
+    this Python; `node_modules` in `directory` (default: the working directory) and in each of its parents; `PATH` of
+    `environ`. Raises `NotConfigured`, which names every place that was searched and the command that installs the
+    engine.
     """
     if os.name != "posix":
         raise NotConfigured(
@@ -34,7 +38,7 @@ def find_engine(environ: Mapping[str, str], directory: Path | None = None) -> Pa
     if named:
         return _named_engine(Path(named))
     start = (directory or Path.cwd()).resolve()
-    found = _first_program(_node_modules(start)) or _on_path(environ)
+    found = _first_program((*_in_wheel(), *_node_modules(start))) or _on_path(environ)
     if found is None:
         raise _missing(start)
     return found
@@ -53,6 +57,13 @@ def _named_engine(path: Path) -> Path:
             hint=f"Set {ENGINE_VARIABLE} to the engine's binary, or unset it and run `{_install_command()}`.",
         )
     return path.absolute()
+
+
+def _in_wheel() -> Iterator[Path]:
+    """Beside the wheel's module, which is not imported: nothing of it needs to run."""
+    spec = importlib.util.find_spec(ENGINE_WHEEL)
+    for directory in (spec.submodule_search_locations or ()) if spec else ():
+        yield Path(directory) / ENGINE_NAME
 
 
 def _node_modules(start: Path) -> Iterator[Path]:
@@ -76,6 +87,7 @@ def _is_program(path: Path) -> bool:
 def _missing(start: Path) -> NotConfigured:
     return NotConfigured(
         f"the embedded engine is not installed: {ENGINE_VARIABLE} is not set, "
+        f"this Python ({sys.executable}) has no package singletable-engine, "
         f"node_modules/{engine_package()}/{ENGINE_NAME} is neither in {start} nor in a parent of it, "
         f"and {ENGINE_NAME} is not on PATH",
         hint=f"Run `{_install_command()}`, or set {ENGINE_VARIABLE} to the path of the binary.",
@@ -83,4 +95,6 @@ def _missing(start: Path) -> NotConfigured:
 
 
 def _install_command() -> str:
+    if engine_package() in _WITH_WHEEL:
+        return "pip install 'singletable[local]'"
     return f"npm install {engine_package()}@{ENGINE_VERSION}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -61,7 +62,25 @@ def test_a_missing_engine_names_the_places_searched_and_what_to_do(tmp_path: Pat
     assert "SINGLETABLE_ENGINE is not set" in text
     assert f"node_modules/{engine_package()}/dynoxide is neither in {tmp_path} nor in a parent of it" in text
     assert "dynoxide is not on PATH" in text
-    assert f"Run `npm install {engine_package()}@{ENGINE_VERSION}`, or set SINGLETABLE_ENGINE" in text
+    assert "has no package singletable-engine" in text
+    assert "Run `pip install 'singletable[local]'`, or set SINGLETABLE_ENGINE" in text
+
+
+def test_where_there_is_no_wheel_the_error_names_npm_s_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "darwin")
+    monkeypatch.setattr("platform.machine", lambda: "arm64")
+    with pytest.raises(NotConfigured, match=f"Run `npm install @dynoxide/darwin-arm64@{ENGINE_VERSION}`"):
+        find_engine({"PATH": str(tmp_path)}, tmp_path)
+
+
+def test_the_wheel_s_comes_before_node_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_node_modules(tmp_path)
+    (tmp_path / "site" / "singletable_engine").mkdir(parents=True)
+    (tmp_path / "site" / "singletable_engine" / "__init__.py").touch()
+    of_wheel = program(tmp_path / "site" / "singletable_engine" / "dynoxide")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    assert find_engine(on_path(tmp_path), tmp_path) == of_wheel
+    assert "singletable_engine" not in sys.modules
 
 
 def test_a_file_that_cant_be_run_is_no_engine(tmp_path: Path) -> None:
