@@ -13,7 +13,12 @@ from botocore.loaders import Loader
 from botocore.model import ServiceModel
 from botocore.validate import ParamValidator
 
-MODELS = {"DynamoDB_20120810": "dynamodb", "DynamoDBStreams_20120810": "dynamodbstreams", "AmazonSQS": "sqs"}
+MODELS = {
+    "AmazonAthena": "athena",
+    "AmazonSQS": "sqs",
+    "DynamoDBStreams_20120810": "dynamodbstreams",
+    "DynamoDB_20120810": "dynamodb",
+}
 """The prefix of the X-Amz-Target header: botocore's name of the service."""
 SAID_BY_THE_SERVICE = {"ShardId": "shardId-00000001414576573621-f55eea83"}
 """Members that repeat what the service itself has said, with an example of AWS's: engines' own forms differ."""

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from singletable.reports.answers import Answer
+    from singletable.reports.athena import Athena
+    from singletable.reports.athena_async import AsyncAthena
+    from singletable.reports.athena_queries import AthenaAnswer
     from singletable.reports.charts import Chart, Series
     from singletable.reports.relations import Join, Relation
     from singletable.reports.shape import (
@@ -33,7 +36,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
+    "AsyncAthena",
     "AsyncStats",
+    "Athena",
+    "AthenaAnswer",
     "Chart",
     "ClassShape",
     "HotKey",
@@ -54,7 +60,10 @@ __all__ = [
 
 _MODULES = {
     "Answer": "answers",
+    "AsyncAthena": "athena_async",
     "AsyncStats": "stats_async",
+    "Athena": "athena",
+    "AthenaAnswer": "athena_queries",
     "Chart": "charts",
     "Join": "relations",
     "Relation": "relations",

@@ -1,0 +1,137 @@
+"""The tables and views of an export in Athena, as statements. Text, nothing is run.
+
+    order__3f2a91c0    the files, a partition a day: exported='2026-11-23'
+    order              the newest export: a view, so that the text of a question is the one that DuckDB takes
+
+The name of a table has the digest of its class's declaration. A class that changes gets a table of its own, and its
+view goes over to that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from singletable.errors import InvalidRequest
+from singletable.exchange import Dataset, DatasetFiles, Manifest
+from singletable.exchange.datasets import REST
+from singletable.reports.relations import Relation, relations_of
+from singletable.reports.views import quoted, relation_view, text
+
+_PLAIN: Final = {
+    "string": "string",
+    "bool": "boolean",
+    "int32": "int",
+    "int64": "bigint",
+    "double": "double",
+    "binary": "binary",
+    "date32[day]": "date",
+}
+_DATABASE: Final = re.compile(r"[a-z0-9_]{1,255}")
+PARTITION: Final = "exported"
+
+
+def athena_statements(manifest: Manifest, place: str, database: str, datasets: Sequence[Dataset]) -> tuple[str, ...]:
+    """What brings an Athena database to an export in S3: run them in their order, as often as you like.
+
+    None of them reads data, so they cost nothing. InvalidRequest for an export that is not Parquet in S3, and for a
+    name that Athena does not take.
+    """
+    if not place.startswith("s3://"):
+        raise InvalidRequest(f"Athena reads exports in S3, not in {place}", hint="Export with --to s3://BUCKET/PREFIX.")
+    if manifest.format != "parquet":
+        raise InvalidRequest(f"Athena reads Parquet here, not {manifest.format}", hint="Export with --format parquet.")
+    if not _DATABASE.fullmatch(database):
+        raise InvalidRequest(f"{database!r} is no name of a database: lower case letters, digits and _")
+    return tuple(_statements(manifest, place.rstrip("/"), database, datasets))
+
+
+def _statements(manifest: Manifest, place: str, database: str, datasets: Sequence[Dataset]) -> Iterator[str]:
+    yield f"CREATE DATABASE IF NOT EXISTS `{database}`"
+    day = f"{manifest.complete_at:%Y-%m-%d}"
+    for each in manifest.datasets:
+        folder = f"{place}/{manifest.id}/{each.name}/"
+        yield _table(each, f"{place}/", database)
+        yield (
+            f"ALTER TABLE `{database}`.`{table_name(each)}` ADD IF NOT EXISTS "
+            f"PARTITION ({PARTITION} = {text(day)}) LOCATION {text(folder)}"
+        )
+        yield (
+            f"ALTER TABLE `{database}`.`{table_name(each)}` "
+            f"PARTITION ({PARTITION} = {text(day)}) SET LOCATION {text(folder)}"
+        )
+    for each in manifest.datasets:
+        names = ", ".join(quoted(column.name) for column in each.columns if column.name != REST)
+        rows = f"{quoted(table_name(each))} WHERE {PARTITION} = {text(day)}"
+        yield f"CREATE OR REPLACE VIEW {quoted(each.name)} AS SELECT {names} FROM {rows}"  # noqa: S608  (names are quoted)
+    yield from _relation_views(manifest, relations_in(manifest, datasets))
+
+
+def _relation_views(manifest: Manifest, relations: Sequence[Relation]) -> Iterator[str]:
+    """Relations, as views of views."""
+    files = {each.name: each for each in manifest.datasets}
+    rows, covered = {name: quoted(name) for name in files}, dict.fromkeys(files, frozenset[str]())
+    for relation in relations:
+        yield relation_view(relation, files, rows, covered).replace("CREATE VIEW", "CREATE OR REPLACE VIEW", 1)
+
+
+def relations_in(manifest: Manifest, datasets: Sequence[Dataset]) -> tuple[Relation, ...]:
+    """The relations whose both sides the export has."""
+    known = {each.name for each in manifest.datasets}
+    return tuple(each for each in relations_of(datasets) if {each.left, each.right} <= known)
+
+
+def table_name(dataset: DatasetFiles) -> str:
+    """The table of a dataset's files."""
+    return f"{dataset.name}__{dataset.digest[:8]}" if dataset.digest else dataset.name + "__files"
+
+
+def _table(dataset: DatasetFiles, place: str, database: str) -> str:
+    columns = ",\n".join(
+        f"  `{column.name}` {hive_type(column.type)}{_comment(column.description)}" for column in dataset.columns
+    )
+    return (
+        f"CREATE EXTERNAL TABLE IF NOT EXISTS `{database}`.`{table_name(dataset)}` (\n{columns}\n)\n"
+        f"{_comment(dataset.description).strip()}{chr(10) if dataset.description else ''}"
+        f"PARTITIONED BY (`{PARTITION}` string)\nSTORED AS PARQUET\nLOCATION {text(place)}"
+    )
+
+
+def _comment(said: str) -> str:
+    """A docstring in one line, at most 255 characters as Glue takes it."""
+    line = " ".join(said.split()).replace("\\", "")[:255]
+    return " COMMENT '" + line.replace("'", "\\'") + "'" if line else ""
+
+
+def hive_type(arrow: str) -> str:
+    """The type of a column in Athena, from Arrow's text of it. InvalidRequest for one that has none."""
+    if arrow in _PLAIN:
+        return _PLAIN[arrow]
+    if arrow.startswith("timestamp["):
+        return "timestamp"
+    if found := re.fullmatch(r"decimal128\((\d+), (\d+)\)", arrow):
+        return f"decimal({found[1]},{found[2]})"
+    if found := re.fullmatch(r"dictionary<values=(\w+), .*>", arrow):
+        return hive_type(found[1])
+    if arrow.startswith("list<item: ") and arrow.endswith(">"):
+        return f"array<{hive_type(arrow[len('list<item: ') : -1])}>"
+    if arrow.startswith("map<") and arrow.endswith(">"):
+        key, value = _split(arrow[len("map<") : -1])[:2]
+        return f"map<{hive_type(key)},{hive_type(value)}>"
+    if arrow.startswith("struct<") and arrow.endswith(">"):
+        parts = (part.partition(": ") for part in _split(arrow[len("struct<") : -1]))
+        return f"struct<{','.join(f'{name}:{hive_type(type)}' for name, _, type in parts)}>"
+    raise InvalidRequest(f"Athena has no type for {arrow}")
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that stand in no bracket."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "<([") - (character in ">)]")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]
