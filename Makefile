@@ -14,6 +14,7 @@ CODE := $(wildcard src tests examples benchmarks requirements tools packages)
 PYTHON_READY := .venv/.ready
 EMULATORS_READY := .venv-emulators/.ready
 TOOLS_READY := .venv-tools/.ready
+PEERS_READY := .venv-peers/.ready
 # Only files whose hashes are in the list are installed.
 INSTALL := -m pip install --quiet --disable-pip-version-check --require-hashes --requirement
 NODE_READY := node_modules/.ready
@@ -72,7 +73,7 @@ aws: setup ## the engine suites on an AWS account: says the cost, asks, deletes 
 audit: $(TOOLS_READY) need-npm ## ask for known vulnerabilities of what is pinned
 	.venv-tools/bin/python -m requirements.audit
 
-bench: setup ## measure against other libraries; a quarter of an hour
+bench: setup $(PEERS_READY) ## measure against other libraries; a quarter of an hour
 	$(BIN)/python -m benchmarks
 
 wheels: setup ## build what is installed into dist: the library, and the local engine from npm
@@ -89,7 +90,7 @@ pins: $(TOOLS_READY) ## write the hashes of the pinned packages anew; UPGRADE=1 
 	.venv-tools/bin/python -m requirements.pins $(if $(UPGRADE),--upgrade)
 
 clean: ## delete what the other targets made, the installed packages too
-	rm -rf .venv .venv-emulators .venv-tools node_modules build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-emulators .venv-peers .venv-tools node_modules build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(PYTHON_READY): requirements/dev.txt pyproject.toml | need-python
@@ -101,6 +102,11 @@ $(PYTHON_READY): requirements/dev.txt pyproject.toml | need-python
 $(EMULATORS_READY): requirements/emulators.txt | need-python
 	$(PYTHON) -m venv .venv-emulators
 	.venv-emulators/bin/python $(INSTALL) requirements/emulators.txt
+	@touch $@
+
+$(PEERS_READY): requirements/peers.txt | need-python
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python $(INSTALL) requirements/peers.txt
 	@touch $@
 
 $(TOOLS_READY): requirements/tools.txt | need-python

@@ -178,7 +178,7 @@ def main() -> int:
 
 def pinned() -> list[Path]:
     """The lists of pins."""
-    return [HERE / f"{name}.txt" for name in ("dev", "emulators", "tools")]
+    return [HERE / f"{name}.txt" for name in ("dev", "emulators", "peers", "tools")]
 
 
 if __name__ == "__main__":

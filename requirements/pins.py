@@ -21,6 +21,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 OWN = {
     "emulators": ["ministack", "moto[dynamodb,sqs,s3]", "flask", "flask-cors"],
+    "peers": ["awswrangler", "boto3", "dynamodump", "orjson"],
     "tools": ["pip-audit", "pip-tools", "cfn-lint", "aws-cdk-lib"],
 }
 """What the other lists are for; that of development is in pyproject.toml."""
