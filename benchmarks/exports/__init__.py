@@ -1,0 +1,1 @@
+"""Exports: beside a bare scan of the same table, and beside other programs that read a table whole."""

@@ -1,0 +1,50 @@
+"""One export of ours, or a bare scan, in a process of its own: what it took, and the most memory that it held.
+
+python -m benchmarks.exports.ours parquet TARGET FOLDER
+python -m benchmarks.exports.ours scan TARGET FOLDER
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+
+from benchmarks.libraries.ours import table
+from singletable import Database, connect
+from singletable.exchange import Exports
+from singletable.operations import Scan, Selection
+from singletable.operations.answers import RAW
+from singletable.wire import RetryPolicy
+
+
+def bare_scan(db: Database) -> int:
+    """Every item as a plain dict, a page at a time: what anything that looks at all items has to do."""
+    after, count = None, 0
+    while True:
+        selection = Selection(limit=db.port.traits.scan_page_limit, after=after)
+        found = db.run(db.port.send(Scan(table.name, selection, RAW)))
+        count += len(found.items)
+        after = found.after
+        if after is None:
+            return count
+
+
+def main() -> None:
+    what, target, folder = sys.argv[1:]
+    with connect(target, retry=RetryPolicy(attempts=5)) as db:
+        cpu, wall = time.process_time(), time.perf_counter()
+        if what == "scan":
+            items = bare_scan(db)
+        else:
+            items = Exports(db, table).export(folder, format=what).items  # type: ignore[arg-type]
+        took = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
+    print(json.dumps({"items": items, "bytes": size, **took, "held": held}))
+
+
+if __name__ == "__main__":
+    main()
