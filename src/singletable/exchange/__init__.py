@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from singletable.exchange.export import Exported
     from singletable.exchange.exports import Exports
     from singletable.exchange.exports_async import AsyncExports
+    from singletable.exchange.follow import Followed
+    from singletable.exchange.followers import Follower
+    from singletable.exchange.followers_async import AsyncFollower
     from singletable.exchange.formats import Format
     from singletable.exchange.manifest import DataFile, DatasetFiles, Manifest, read_manifest
     from singletable.exchange.stores import DirectoryStore, ObjectStore, Store, store_at
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "UNKNOWN",
     "AsyncExports",
+    "AsyncFollower",
     "AsyncTableCopy",
     "AsyncTableExports",
     "Copied",
@@ -44,6 +48,8 @@ __all__ = [
     "DirectoryStore",
     "Exported",
     "Exports",
+    "Followed",
+    "Follower",
     "Format",
     "Manifest",
     "ObjectStore",
@@ -63,6 +69,9 @@ _MODULES: Final = {
     "export": ("Exported",),
     "exports": ("Exports",),
     "exports_async": ("AsyncExports",),
+    "follow": ("Followed",),
+    "followers": ("Follower",),
+    "followers_async": ("AsyncFollower",),
     "formats": ("Format",),
     "manifest": ("DataFile", "DatasetFiles", "Manifest", "read_manifest"),
     "stores": ("DirectoryStore", "ObjectStore", "Store", "store_at"),

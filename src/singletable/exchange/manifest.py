@@ -18,6 +18,7 @@ from msgspec import Struct
 from singletable.errors import Corrupt, NotFound
 from singletable.exchange.datasets import UNKNOWN, Dataset, fingerprint_of
 from singletable.exchange.stores import Store
+from singletable.streams.record_tail import Position
 
 MANIFEST: Final = "manifest.json"
 FORMAT_VERSION: Final = 1
@@ -66,6 +67,30 @@ class DatasetFiles(Struct, frozen=True):
         return sum(file.bytes for file in self.files)
 
 
+class Retired(Struct, frozen=True):
+    """A file that is in the data no more, and stays a while for those who read an earlier manifest."""
+
+    path: str
+    at: float
+    """Since when, in seconds since 1970."""
+
+
+class Following(Struct, frozen=True):
+    """How an export follows its table: what is in the data of the stream's changes."""
+
+    stream: str
+    """The stream's ARN."""
+    known_since: float
+    """Changes from before this time, in seconds since 1970, are in the data, whatever comes again."""
+    positions: dict[str, Position] = {}
+    """How far the stream was read."""
+    merged: tuple[str, ...] = ()
+    """Batches of the log that are in the data, and may still be there."""
+    versions: str = ""
+    """The file of the newest sequence number of each item that changed of late."""
+    retired: tuple[Retired, ...] = ()
+
+
 class Manifest(Struct, frozen=True):
     """What an export holds."""
 
@@ -86,6 +111,8 @@ class Manifest(Struct, frozen=True):
     previous: str | None = None
     """The id of the export before, whose files are still there for those who read it now."""
     format_version: int = FORMAT_VERSION
+    following: Following | None = None
+    """Of an export that is kept fresh."""
 
     @property
     def rows(self) -> int:
@@ -166,7 +193,12 @@ def find_manifest(store: Store) -> Manifest | None:
 
 def write_manifest(store: Store, manifest: Manifest) -> None:
     """Replace the manifest of a folder, at once."""
-    store.write(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
+    store.write(MANIFEST, encode_manifest(manifest))
+
+
+def encode_manifest(manifest: Manifest) -> bytes:
+    """A manifest as its file has it."""
+    return msgspec.json.format(msgspec.json.encode(manifest), indent=1)
 
 
 class _Version(Struct):

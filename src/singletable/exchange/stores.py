@@ -13,6 +13,7 @@ import errno
 import os
 import secrets
 import shutil
+import sys
 import tempfile
 import weakref
 from collections.abc import Generator, Iterator
@@ -22,7 +23,11 @@ from typing import IO, Any, Final, Protocol
 
 from singletable.errors import Denied, InvalidRequest, NotConfigured, Unavailable
 
+if sys.platform != "win32":  # the module must import where exports are only read
+    import fcntl
+
 _WRITING: Final = ".writing-"
+_LOCK: Final = ".lock"
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 _PART_BYTES: Final = 16 << 20
 """Of an upload in parts."""
@@ -42,6 +47,11 @@ class Store(Protocol):
 
     def write(self, path: str, data: bytes) -> None:
         """Replace a file at once, durable when it returns."""
+        ...
+
+    def write_if(self, path: str, data: bytes, before: bytes | None) -> bool:
+        """Replace a file that has the content `before`, or is missing where that is None; False where it has not.
+        Of two that replace the same content at once, one is told False."""
         ...
 
     def draft(self, path: str) -> Path:
@@ -98,6 +108,25 @@ class DirectoryStore:
         with _faults(self.url, "write"), _gone_on_failure(draft):
             draft.write_bytes(data)
         self.keep(path, draft)
+
+    def write_if(self, path: str, data: bytes, before: bytes | None) -> bool:
+        with self._locked():
+            if self.read(path) != before:
+                return False
+            self.write(path, data)
+            return True
+
+    @contextmanager
+    def _locked(self) -> Generator[None, None, None]:
+        """One process at a time; the system unlocks for one that dies."""
+        with _faults(self.url, "write"):
+            self.directory.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self.directory / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
 
     def draft(self, path: str) -> Path:
         with _faults(self.url, "write"):
@@ -172,6 +201,24 @@ class ObjectStore:
     def write(self, path: str, data: bytes) -> None:
         with self._faults("write"):
             self._obstore.put(self.store, path, data)
+
+    def write_if(self, path: str, data: bytes, before: bytes | None) -> bool:
+        said = self._obstore.exceptions
+        mode: Any = "create"
+        with self._faults("write"):
+            if before is not None:
+                try:
+                    found = self._obstore.get(self.store, path)
+                except FileNotFoundError:
+                    return False
+                if bytes(found.bytes()) != before:
+                    return False
+                mode = {"e_tag": found.meta["e_tag"]}
+            try:
+                self._obstore.put(self.store, path, data, mode=mode, use_multipart=False)
+            except (said.PreconditionError, said.AlreadyExistsError, FileNotFoundError):
+                return False
+            return True
 
     def draft(self, path: str) -> Path:
         if self._drafts is None:

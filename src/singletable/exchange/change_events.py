@@ -1,0 +1,45 @@
+"""Following a table by AWS Lambda: what it passes goes to the log, and now and then into the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from singletable.errors import InvalidRequest
+from singletable.exchange.change_log import Batch, logged, write_batch
+from singletable.exchange.compaction import compact
+from singletable.exchange.datasets import Dataset
+from singletable.exchange.manifest import find_manifest
+from singletable.exchange.stores import Store
+from singletable.flow.lambda_handler import LambdaAnswer
+from singletable.flow.port import Port
+from singletable.foundation import Table
+from singletable.operations.stream import read_records
+
+
+async def log_event(
+    port: Port,
+    table: Table,
+    store: Store,
+    datasets: Sequence[Dataset],
+    event: Mapping[str, Any],
+    compact_seconds: float,
+) -> LambdaAnswer:
+    """Write a batch of Lambda's to the log. Whatever raises, Lambda sends the batch again, and it is the same file."""
+    try:
+        stream = str(event["Records"][0]["eventSourceARN"])
+        records = read_records(msgspec.json.encode(event["Records"]))
+    except (LookupError, TypeError, ValueError):
+        raise InvalidRequest(
+            "the event does not come from DynamoDB Streams",
+            operation="lambda_handler",
+            hint="Let an event source mapping of the table's stream call the function.",
+        ) from None
+    batch = Batch(stream, [logged(table, record) for record in records])
+    write_batch(store, f"{records[0].sequence}-{records[-1].sequence}", batch)
+    manifest = find_manifest(store)
+    if manifest is not None and port.now() - manifest.written_at.timestamp() >= compact_seconds:
+        compact(port, table, store, datasets)
+    return {"batchItemFailures": []}
