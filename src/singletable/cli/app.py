@@ -17,6 +17,7 @@ from singletable.cli.deploy import deploy
 from singletable.cli.erase import erase
 from singletable.cli.export import export
 from singletable.cli.fill import fill
+from singletable.cli.import_command import import_command
 from singletable.cli.local import local
 from singletable.cli.pattern_commands import explain, get, query
 from singletable.cli.patterns import patterns
@@ -75,6 +76,7 @@ for command in (
     erase,
     backup,
     copy_command,
+    import_command,
     export,
     patterns,
     get,

@@ -1,12 +1,13 @@
 """Exchange: what goes out of a table and comes in, as typed datasets; and copies of tables.
 
     Exports(db, shop).export("exports")                             # a folder of Parquet, one dataset an entity class
+    Imports(other, shop).run("exports")                             # and into a table again
     TableCopy(db, other, shop).run(sample=0.01, follow_edges=True)  # a slice of a table, with masked personal values
 
 Read `datasets` (an entity class as columns, items as rows and back), `manifest` (what a folder holds), `stores` (a
-directory, or S3), `export` (the run: a parallel scan, in sections that a killed run goes on from), `table_copy` (a
-table or a slice of it in another), `masks`, `exported_items` (DynamoDB's own exports to S3, read as a scan would be).
-All but copies need `pip install 'singletable[reports]'`.
+directory, or S3), `export` (the run: a parallel scan, in sections that a killed run goes on from), `importing` (rows
+into items, by the library's own writes), `table_copy` (a table or a slice of it in another), `masks`, `exported_items`
+(DynamoDB's own exports to S3, read as a scan would be). All but copies need `pip install 'singletable[reports]'`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from singletable.exchange.followers import Follower
     from singletable.exchange.followers_async import AsyncFollower
     from singletable.exchange.formats import Format
+    from singletable.exchange.importing import BadRow, Imported
+    from singletable.exchange.imports import Imports
+    from singletable.exchange.imports_async import AsyncImports
     from singletable.exchange.manifest import DataFile, DatasetFiles, Manifest, read_manifest
     from singletable.exchange.stores import DirectoryStore, ObjectStore, Store, store_at
     from singletable.exchange.table_copy import Copied
@@ -39,8 +43,10 @@ __all__ = [
     "UNKNOWN",
     "AsyncExports",
     "AsyncFollower",
+    "AsyncImports",
     "AsyncTableCopy",
     "AsyncTableExports",
+    "BadRow",
     "Copied",
     "DataFile",
     "Dataset",
@@ -51,6 +57,8 @@ __all__ = [
     "Followed",
     "Follower",
     "Format",
+    "Imported",
+    "Imports",
     "Manifest",
     "ObjectStore",
     "Store",
@@ -73,6 +81,9 @@ _MODULES: Final = {
     "followers": ("Follower",),
     "followers_async": ("AsyncFollower",),
     "formats": ("Format",),
+    "importing": ("BadRow", "Imported"),
+    "imports": ("Imports",),
+    "imports_async": ("AsyncImports",),
     "manifest": ("DataFile", "DatasetFiles", "Manifest", "read_manifest"),
     "stores": ("DirectoryStore", "ObjectStore", "Store", "store_at"),
     "table_copy": ("Copied",),

@@ -145,7 +145,7 @@ class _Run:
         o = self.options
         what = ("copy", o.sample, o.seed, o.follow_edges, o.keep_personal)
         self.record = await open_record(self.target, self.table, what, self.state)
-        if not self.record.was_begun and not o.add and await _has_items(self.target, self.table):
+        if not self.record.was_begun and not o.add and await has_items(self.target, self.table):
             raise InvalidRequest(
                 "the target has items, and no copy with these options has begun there",
                 table=self.table.name,
@@ -170,7 +170,7 @@ class _Run:
             wanted = list(self._wanted(await self.slices.around(wanted), left_out))
         made = self._made(wanted, left_out)
         if not self.options.dry_run:
-            await _put(self.target, self.table, made)
+            await put_patiently(self.target, self.table, made)
         moved = tuple(lane.moved(page.after) for lane, page in zip(now, pages, strict=True) if page.after is not None)
         copied = self.state.copied
         copied = replace(
@@ -290,12 +290,12 @@ async def _prepare(port: Port, table: Table) -> None:
         await set_ttl(port, table.definition)
 
 
-async def _has_items(port: Port, table: Table) -> bool:
+async def has_items(port: Port, table: Table) -> bool:
     page = await port.send(Scan(table.name, Selection(limit=10, consistent=True), RAW))
     return any(type_in(table, item) not in MIGRATION_TYPES for item in page.items)
 
 
-async def _put(port: Port, table: Table, items: Sequence[Item]) -> None:
+async def put_patiently(port: Port, table: Table, items: Sequence[Item]) -> None:
     """All of them; a table that is throttled is waited for."""
     for _ in range(_TRIES):
         try:

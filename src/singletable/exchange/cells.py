@@ -1,0 +1,176 @@
+"""Cells of a row from what a file holds: JSON values, texts of CSV, and the values that Arrow's columns give.
+
+A value becomes a cell only where nothing of it is lost: 1 is a decimal, 1.5 is no whole number, a time needs a zone.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from binascii import Error as NotBase64
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final, cast
+
+import msgspec
+import pyarrow as pa
+
+from singletable.exchange.columns import value_type
+
+_exact_json: Final = msgspec.json.Decoder(float_hook=Decimal)
+_FLAGS: Final = {"true": True, "false": False}
+
+
+class BadCell(ValueError):
+    """A value that its column can't take. The text says why, without the value."""
+
+
+def cell_of(value: Any, type: pa.DataType) -> Any:
+    """The cell of a value from JSON or from a column, as `Dataset.item` takes it. BadCell for one of another type."""
+    if value is None:
+        return None
+    type = value_type(type)
+    if pa.types.is_map(type):
+        return _map(value, cast(Any, type), cell_of)
+    if pa.types.is_struct(type):
+        return _struct(value, cast(Any, type))
+    if pa.types.is_list(type) or pa.types.is_large_list(type):
+        if not isinstance(value, list):
+            raise BadCell(f"a list is wanted, not {_said(value)}")
+        element: pa.DataType = cast(Any, type).value_type
+        return [cell_of(each, element) for each in value]
+    return _scalar(value, type)
+
+
+def cell_of_text(text: str | None, type: pa.DataType) -> Any:
+    """The cell of a text in a CSV file. BadCell where it is none of the type."""
+    if text is None:
+        return None
+    type = value_type(type)
+    if pa.types.is_string(type):
+        return text
+    if pa.types.is_nested(type):
+        return cell_of(_json(text), type)
+    if pa.types.is_boolean(type):
+        if text.lower() not in _FLAGS:
+            raise BadCell("true or false is wanted")
+        return _FLAGS[text.lower()]
+    if pa.types.is_integer(type):
+        return _read(int, text, "a whole number")
+    if pa.types.is_floating(type):
+        return _read(float, text, "a number")
+    return _scalar(text, type)
+
+
+def _scalar(value: Any, type: pa.DataType) -> Any:
+    for is_of, make in _SCALARS:
+        if is_of(type):
+            return make(value)
+    raise BadCell(f"no value of a file is a {type}")
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise BadCell(f"a text is wanted, not {_said(value)}")
+    return value
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise BadCell(f"true or false is wanted, not {_said(value)}")
+    return value
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)) or value != value // 1:
+        raise BadCell(f"a whole number is wanted, not {_said(value)}")
+    return int(value)
+
+
+def _float(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+        raise BadCell(f"a number is wanted, not {_said(value)}")
+    return float(value)
+
+
+def _decimal(value: Any) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str, Decimal)):
+        raise BadCell(f"a number is wanted, not {_said(value)}")
+    found: Decimal = _read(Decimal, value if not isinstance(value, float) else repr(value), "a number")
+    if not found.is_finite():
+        raise BadCell("a finite number is wanted")
+    return found
+
+
+def _instant(value: Any) -> datetime:
+    found = value if isinstance(value, datetime) else _read(datetime.fromisoformat, _text(value), "a time as ISO 8601")
+    if found.tzinfo is None:
+        raise BadCell("a time with its zone is wanted, as 2026-11-01T09:30:00Z")
+    return cast(datetime, found)
+
+
+def _day(value: Any) -> date:
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    found: date = _read(date.fromisoformat, _text(value), "a day as ISO 8601")
+    return found
+
+
+def _bytes(value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    try:
+        return b64decode(_text(value), validate=True)
+    except (NotBase64, ValueError):
+        raise BadCell("bytes as base64 are wanted") from None
+
+
+_SCALARS: Final[tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any], Any]], ...]] = (
+    (pa.types.is_string, _text),
+    (pa.types.is_boolean, _flag),
+    (pa.types.is_integer, _whole),
+    (pa.types.is_floating, _float),
+    (pa.types.is_decimal, _decimal),
+    (pa.types.is_timestamp, _instant),
+    (pa.types.is_date, _day),
+    (pa.types.is_binary, _bytes),
+)
+
+
+def _map(value: Any, type: Any, read: Callable[[Any, pa.DataType], Any]) -> list[tuple[str, Any]]:
+    if isinstance(value, dict):
+        pairs = list(cast("dict[str, Any]", value).items())
+    elif isinstance(value, list) and all(isinstance(each, tuple) and len(each) == 2 for each in value):
+        pairs = cast("list[tuple[str, Any]]", value)
+    else:
+        raise BadCell(f"an object is wanted, not {_said(value)}")
+    return [(_text(name), read(each, type.item_type)) for name, each in pairs]
+
+
+def _struct(value: Any, type: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise BadCell(f"an object is wanted, not {_said(value)}")
+    held = cast("dict[str, Any]", value)
+    parts = {part.name: part.type for part in type}
+    strange = sorted(held.keys() - parts.keys())
+    if strange:
+        raise BadCell(f"there is no part {strange[0]!r}; there are {', '.join(parts)}")
+    return {name: cell_of(held.get(name), part) for name, part in parts.items()}
+
+
+def _json(text: str) -> Any:
+    try:
+        return _exact_json.decode(text)
+    except msgspec.DecodeError:
+        raise BadCell("JSON is wanted") from None
+
+
+def _read(make: Callable[[Any], Any], value: Any, wanted: str) -> Any:
+    try:
+        return make(value)
+    except (ValueError, InvalidOperation):
+        raise BadCell(f"{wanted} is wanted") from None
+
+
+def _said(value: Any) -> str:
+    return f"a {type(value).__name__}"

@@ -1,0 +1,214 @@
+"""What an import reads: parts, each the rows of one file or of one table, from a position on.
+
+a folder of an export       a part for each of its files: nodes and records first, edges last
+one file                    a part, of a class that the caller names; DynamoDB's JSON says its classes itself
+another table               a part, of a class that the caller names: its attributes by their names
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from msgspec import Struct
+
+from singletable.errors import InvalidRequest, NotFound
+from singletable.exchange.datasets import UNKNOWN, Dataset
+from singletable.exchange.import_files import ImportFormat, Row, format_of, rows_of
+from singletable.exchange.manifest import MANIFEST, Manifest, read_manifest
+from singletable.exchange.stores import Store, store_at
+from singletable.flow.port import Port
+from singletable.graph import Edge
+from singletable.operations import Scan, Selection
+from singletable.operations.answers import RAW
+
+PAGE: Final = 500
+"""Rows between two checkpoints."""
+
+
+class Read(Struct, frozen=True):
+    """Rows of a part, and the position after them; None at its end."""
+
+    rows: Sequence[Row]
+    position: Any
+
+
+class ImportPart(Protocol):
+    """The rows of one file or table."""
+
+    @property
+    def name(self) -> str:
+        """What reports of bad rows call it."""
+        ...
+
+    @property
+    def dataset(self) -> Dataset | None:
+        """The class of its rows; None where each row says its own."""
+        ...
+
+    @property
+    def identity(self) -> Sequence[Any]:
+        """What is another where its content is: a killed import goes on with the same content only."""
+        ...
+
+    def pages(self, position: Any) -> AsyncIterator[Read]:
+        """Its rows after a position; None is the beginning."""
+        ...
+
+
+class FilePart:
+    """A file of a store."""
+
+    def __init__(
+        self,
+        store: Store,
+        path: str,
+        format: ImportFormat,
+        dataset: Dataset | None,
+        ignored: Sequence[str] = (),
+        identity: Sequence[Any] = (),
+    ) -> None:
+        self.store, self.path, self.dataset, self.ignored = store, path, dataset, ignored
+        self.format: ImportFormat = format
+        self.identity = (path, format, "" if dataset is None else dataset.digest, *identity)
+
+    @property
+    def name(self) -> str:
+        return self.path
+
+    async def pages(self, position: Any) -> AsyncIterator[Read]:
+        done = int(position or 0)
+        rows = rows_of(self.store.fetch(self.path), self.format, self.dataset, self.ignored, done)
+        while page := list(islice(rows, PAGE)):
+            yield Read(page, page[-1].number)
+        yield Read((), None)
+
+
+class TablePart:
+    """Another table, of any layout."""
+
+    def __init__(self, port: Port, table: str, dataset: Dataset) -> None:
+        self.port, self.table, self.dataset = port, table, dataset
+
+    @property
+    def name(self) -> str:
+        return self.table
+
+    @property
+    def identity(self) -> Sequence[Any]:
+        return "table", self.table, self.dataset.digest
+
+    async def pages(self, position: Any) -> AsyncIterator[Read]:
+        number, after = position or (0, None)
+        limit = min(PAGE, self.port.traits.scan_page_limit or PAGE)
+        while True:
+            page = await self.port.send(Scan(self.table, Selection(limit=limit, after=after, consistent=True), RAW))
+            rows = [Row(n, item=item) for n, item in enumerate(page.items, number + 1)]
+            number, after = number + len(rows), page.after
+            yield Read(rows, None if after is None else (number, after))
+            if after is None:
+                return
+
+
+class ImportSource(Struct, frozen=True):
+    """All parts of an import."""
+
+    parts: Sequence[ImportPart]
+    manifest: Manifest | None = None
+    """Of an export; None for files of others."""
+    is_exact: bool = False
+    """The items are put as they were: an export with keys, of classes as they are declared now."""
+    left_out: Mapping[str, int] = {}
+    """Rows that are not imported, by their dataset and the reason."""
+
+
+def source_at(
+    place: str | os.PathLike[str] | Store,
+    datasets: Sequence[Dataset],
+    entity: type[Any] | None,
+    format: ImportFormat | None,
+    ignored: Sequence[str],
+) -> ImportSource:
+    """The folder of an export, or one file. NotFound where neither is there; InvalidRequest for a file without a class,
+    and for a manifest of tables that are not given."""
+    if isinstance(place, (str, os.PathLike)):
+        path = Path(os.fspath(place))
+        if path.is_file():
+            return _file(path, datasets, entity, format, ignored)
+    store = store_at(place)
+    if entity is not None or format is not None:
+        raise NotFound(f"there is no file {store.url}", hint="A class and a format are of one file, on this machine.")
+    return _folder(store, datasets, ignored)
+
+
+def dataset_of(datasets: Iterable[Dataset], entity: type[Any]) -> Dataset:
+    """The dataset of a class. InvalidRequest for one of another table."""
+    for dataset in datasets:
+        if dataset.model.kind is entity:
+            return dataset
+    raise InvalidRequest(
+        f"{entity.__name__} is a class of none of the tables", hint="Give its table: Imports(db, table)."
+    )
+
+
+def _file(
+    path: Path,
+    datasets: Sequence[Dataset],
+    entity: type[Any] | None,
+    format: ImportFormat | None,
+    ignored: Sequence[str],
+) -> ImportSource:
+    format = format or format_of(path.name)
+    if entity is None and format != "dynamodb":
+        raise InvalidRequest(
+            f"{path.name} does not say of which class its rows are", hint="Give it: into=Order (--as Order)."
+        )
+    dataset = None if entity is None else dataset_of(datasets, entity)
+    said = path.stat()
+    identity = (said.st_size, said.st_mtime_ns)
+    return ImportSource([FilePart(store_at(path.parent), path.name, format, dataset, ignored, identity)])
+
+
+def _folder(store: Store, datasets: Sequence[Dataset], ignored: Sequence[str]) -> ImportSource:
+    if store.read(MANIFEST) is None:
+        raise NotFound(
+            f"there is no export in {store.url}: {MANIFEST} is missing",
+            hint="Name the folder of an export, or one file and its class: into=Order (--as Order).",
+        )
+    manifest = read_manifest(store)
+    by_name = {dataset.name: dataset for dataset in datasets}
+    is_exact = manifest.keys and not any(
+        by_name.get(each.name) is None or by_name[each.name].digest != each.digest
+        for each in manifest.datasets
+        if each.name != UNKNOWN
+    )
+    parts: list[FilePart] = []
+    left_out: dict[str, int] = {}
+    for files in sorted(manifest.datasets, key=lambda each: _is_edge(by_name.get(each.name))):
+        dataset = by_name.get(files.name)
+        if why := _why_not(files.name, dataset, is_exact):
+            if files.rows:
+                left_out[f"{files.name}: {why}"] = files.rows
+            continue
+        wanted = dataset.with_keys() if dataset is not None and manifest.keys else dataset
+        format: Any = manifest.format
+        parts += [FilePart(store, file.path, format, wanted, ignored, (manifest.id,)) for file in files.files]
+    return ImportSource(parts, manifest, is_exact, left_out)
+
+
+def _is_edge(dataset: Dataset | None) -> bool:
+    return dataset is not None and issubclass(dataset.model.kind, Edge)
+
+
+def _why_not(name: str, dataset: Dataset | None, is_exact: bool) -> str:
+    """Why a dataset of an export is not imported, if it is not."""
+    if is_exact:
+        return ""
+    if name == UNKNOWN:
+        return "no class explains them; an export with keys has them as they were"
+    if dataset is None:
+        return "no class of the tables is called so"
+    return "the library makes them itself; an export with keys has them as they were" if dataset.is_system else ""

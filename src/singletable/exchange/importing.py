@@ -1,0 +1,449 @@
+"""Import: rows into items of their classes, by the library's own writes; an export with keys as it was, item by item.
+
+A page of rows is read as its classes declare, written, and written down: the target holds how far the import has come.
+A row whose item is there already, just as the row says, was written by an earlier run: it is counted, not doubled.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from singletable.errors import (
+    AlreadyExists,
+    Denied,
+    InvalidRequest,
+    NotConfigured,
+    NotFound,
+    NotSupported,
+    OutcomeUnknown,
+    SingletableError,
+    Unavailable,
+)
+from singletable.exchange.datasets import Dataset
+from singletable.exchange.import_files import Row
+from singletable.exchange.import_parts import ImportPart, ImportSource
+from singletable.exchange.table_copy import has_items, put_patiently
+from singletable.exchange.transfers import TransferRecord, open_record
+from singletable.expressions import attr
+from singletable.flow.patience import patiently
+from singletable.flow.port import FAN_OUT, Port
+from singletable.foundation import (
+    MIGRATION_TYPES,
+    RECORD_TYPE,
+    Model,
+    Table,
+    is_same_item,
+    model_for,
+    ready,
+    type_in,
+)
+from singletable.foundation import flows as records
+from singletable.graph import Edge, Node
+from singletable.graph import flows as graph
+from singletable.operations import Item, read_item
+from singletable.operations.answers import encode
+from singletable.values import MAX_ITEM_BYTES, item_size
+
+Mode = Literal["create", "if_absent", "replace"]
+EXAMPLES: Final = 20
+_FATAL: Final = (Unavailable, Denied, OutcomeUnknown, NotConfigured, NotSupported)
+"""Errors that are none of a row."""
+
+
+class BadRow(Struct, frozen=True):
+    """A row that was not imported."""
+
+    part: str
+    """The file, or the table, that it is in."""
+    number: int
+    reason: str
+    """Without the row's values."""
+
+
+class BadRowFile:
+    """Where bad rows are told, a line of JSON each. The file is made with the first of them."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path, self.size = path, 0
+
+    def begin(self, size: int) -> None:
+        """Go on after what was told when the import was last written down."""
+        if self.path is not None and self.path.exists():
+            self.size = min(size, self.path.stat().st_size)
+            os.truncate(self.path, self.size)
+
+    def add(self, rows: Sequence[BadRow]) -> None:
+        if self.path is not None and rows:
+            with open(self.path, "ab") as file:
+                file.write(msgspec.json.Encoder().encode_lines(rows))
+                self.size = file.tell()
+
+
+class Imported(Struct, frozen=True):
+    """What an import has done so far, in this run and in those that it went on from."""
+
+    read: int = 0
+    written: int = 0
+    """With `dry_run`, rows that would be."""
+    present: int = 0
+    """Rows whose item was there: as the row says, or with `if_absent` another."""
+    bad: int = 0
+    bad_rows: tuple[BadRow, ...] = ()
+    """The first twenty."""
+    left_out: dict[str, int] = {}
+    """Rows of an export that are not imported, by dataset and reason."""
+    is_stopped: bool = False
+    """There were as many bad rows as `stop_at` allows."""
+
+
+class ImportOptions(Struct, frozen=True):
+    """How rows are written. InvalidRequest for what can't be."""
+
+    mode: Mode = "create"
+    stop_at: int | None = None
+    dry_run: bool = False
+
+    def __post_init__(self) -> None:
+        if self.stop_at is not None and self.stop_at < 1:
+            raise InvalidRequest(f"stop_at={self.stop_at}: an import stops at one bad row or more")
+
+
+class _State(Struct, frozen=True):
+    part: int = 0
+    position: Any = None
+    imported: Imported = Imported()
+    bad_bytes: int = 0
+    """Of the file of bad rows, when this was written: what follows is told again."""
+
+
+Progress = Callable[[Imported], object]
+
+
+async def import_rows(
+    port: Port,
+    tables: Sequence[Table],
+    source: ImportSource,
+    options: ImportOptions,
+    bad_file: BadRowFile,
+    progress: Progress | None = None,
+) -> Imported:
+    """Import all parts of a source, or go on with an import of the same parts that was ended."""
+    for table in tables:
+        await ready(port, table)
+    run = _Run(port, tables, source, options, bad_file)
+    await run.begin()
+    while not run.is_over:
+        await run.part(progress)
+    await run.end()
+    return run.state.imported
+
+
+class _Run:
+    """One run of an import."""
+
+    record: TransferRecord[_State]
+
+    def __init__(
+        self,
+        port: Port,
+        tables: Sequence[Table],
+        source: ImportSource,
+        options: ImportOptions,
+        bad_file: BadRowFile,
+    ) -> None:
+        self.port, self.tables, self.source, self.options, self.bad_file = port, tables, source, options, bad_file
+        self.state = _State(imported=Imported(left_out=dict(source.left_out)))
+        self.bad_here = 0
+
+    @property
+    def is_over(self) -> bool:
+        return self.state.part >= len(self.source.parts) or self.state.imported.is_stopped
+
+    async def begin(self) -> None:
+        """Find what an earlier run did, or begin. InvalidRequest where items would be put over others unasked."""
+        if not self.options.dry_run:
+            what = ("import", self.options.mode, self.source.is_exact, [part.identity for part in self.source.parts])
+            self.record = await open_record(self.port, self.tables[0], what, self.state)
+            if self.source.is_exact and not self.record.was_begun and self.options.mode != "replace":
+                await self._refuse_full()
+            stored = self.record.state
+            self.state = replace(stored, imported=replace(stored.imported, is_stopped=False))
+        self.bad_file.begin(self.state.bad_bytes)
+
+    async def part(self, progress: Progress | None) -> None:
+        """The rest of a part, a page at a time."""
+        part = self.source.parts[self.state.part]
+        async for read in part.pages(self.state.position):
+            imported = self.state.imported
+            if read.rows:
+                imported = await self._page(part, read.rows)
+            over = read.position is None
+            at = self.state.part + 1 if over else self.state.part
+            await self._keep(_State(at, None if over else read.position, imported, self.bad_file.size))
+            if progress is not None:
+                progress(imported)
+            if over or imported.is_stopped:
+                return
+
+    async def end(self) -> None:
+        """How far it had come is of no more use, but where it was stopped."""
+        if not self.options.dry_run and not self.state.imported.is_stopped:
+            await self.record.close()
+
+    # --- a page -------------------------------------------------------------------------------------------------------
+    async def _page(self, part: ImportPart, rows: Sequence[Row]) -> Imported:
+        if self.source.is_exact:
+            outcomes = await self._put(part, rows)
+        else:
+            outcomes = await self._write(part, rows)
+        bad = [BadRow(part.name, row.number, why) for row, why in zip(rows, outcomes, strict=True) if why not in _DONE]
+        counts = Counter(outcomes)
+        self.bad_file.add(bad)
+        before = self.state.imported
+        self.bad_here += len(bad)
+        return replace(
+            before,
+            read=before.read + len(rows) - counts[_BLANK],
+            written=before.written + counts[_WRITTEN],
+            present=before.present + counts[_PRESENT],
+            bad=before.bad + len(bad),
+            bad_rows=(*before.bad_rows, *bad)[:EXAMPLES],
+            is_stopped=self.options.stop_at is not None and self.bad_here >= self.options.stop_at,
+        )
+
+    async def _put(self, part: ImportPart, rows: Sequence[Row]) -> list[str]:
+        """Items as they were, but what the work of their table needed only there."""
+        made = [_item_of(part.dataset, row) for row in rows]
+        by_table: dict[str, list[Item]] = {}
+        outcomes: list[str] = []
+        for row, item in zip(rows, made, strict=True):
+            if isinstance(item, str):
+                outcomes.append(item)
+                continue
+            name = str((row.cells or {}).get("table")) if part.dataset is None else part.dataset.table.name
+            table = next((table for table in self.tables if table.name == name), None)
+            if table is None:
+                outcomes.append(f"the table {name} was not given")
+            elif type_in(table, item) in MIGRATION_TYPES - {RECORD_TYPE}:
+                outcomes.append(_PRESENT)
+            else:
+                by_table.setdefault(name, []).append(item)
+                outcomes.append(_WRITTEN)
+        if not self.options.dry_run:
+            for table in self.tables:
+                await put_patiently(self.port, table, by_table.get(table.name, ()))
+        return outcomes
+
+    async def _write(self, part: ImportPart, rows: Sequence[Row]) -> list[str]:
+        """By the rules of each class. Rows of one key or unique value one after the other, others side by side."""
+        outcomes = [""] * len(rows)
+        waves: list[tuple[set[Any], list[tuple[int, Any]]]] = []
+        for number, row in enumerate(rows):
+            found = self._entity(part.dataset, row)
+            if isinstance(found, str):
+                outcomes[number] = found
+                continue
+            try:
+                held = _held(found)
+            except SingletableError as error:  # a value that its key can't hold
+                outcomes[number] = _reason(error)
+                continue
+            wave = next((each for each in waves if held.isdisjoint(each[0])), None)
+            if wave is None:
+                waves.append(wave := (set(), []))
+            wave[0].update(held)
+            wave[1].append((number, found))
+        for _, entities in waves:
+            for number, outcome in await self._wave(entities):
+                outcomes[number] = outcome
+        return outcomes
+
+    async def _wave(self, entities: Sequence[tuple[int, Any]]) -> list[tuple[int, str]]:
+        if self.options.dry_run:
+            return [(number, _too_large(entity) or _WRITTEN) for number, entity in entities]
+        found: list[str] = []
+        for i in range(0, len(entities), FAN_OUT * 4):
+            part = entities[i : i + FAN_OUT * 4]
+            calls: list[Callable[[], Any]] = [partial(self._one, entity) for _, entity in part]
+            found += await self.port.call_all(calls)
+        return [(number, outcome) for (number, _), outcome in zip(entities, found, strict=True)]
+
+    async def _one(self, entity: Any) -> str:
+        """What became of one entity. An error that is none of its own ends the import."""
+        try:
+            return await patiently(self.port, partial(_WRITERS[self.options.mode], self.port, entity))
+        except _FATAL:
+            raise
+        except SingletableError as error:
+            return _reason(error)
+
+    def _entity(self, dataset: Dataset | None, row: Row) -> Any:
+        """The entity of a row, or why there is none."""
+        if row.reason or (row.cells is None and row.item is None):
+            return row.reason or _BLANK
+        try:
+            entity = self._loaded(dataset, row)
+        except SingletableError as error:
+            return _reason(error)
+        except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as error:
+            return f"its class can't read it: {error}"
+        return entity
+
+    def _loaded(self, dataset: Dataset | None, row: Row) -> Any:
+        if dataset is None:
+            assert row.item is not None
+            return self._by_type(row.item)
+        model = dataset.model
+        if row.cells is not None:
+            item: Item = dataset.item(row.cells)
+            entity = model.load_anywhere(read_item(encode(item)))
+        else:
+            assert row.item is not None
+            entity = model.codec.load(_by_stored_name(model, row.item))
+        return _checked(model, entity)
+
+    def _by_type(self, item: Item) -> Any:
+        for table in self.tables:
+            model = table.model_of_type(type_in(table, item))
+            if model is not None and {*table.definition.key} <= item.keys():
+                return _checked(model, model.load(item))
+        return "no class of the tables has its type"
+
+    # --- what is written down -----------------------------------------------------------------------------------------
+    async def _keep(self, state: _State) -> None:
+        self.state = state
+        if not self.options.dry_run:
+            await self.record.write(state)
+
+    async def _refuse_full(self) -> None:
+        for table in self.tables:
+            if await has_items(self.port, table):
+                raise InvalidRequest(
+                    "an export with keys is put item by item, and the table has items",
+                    table=table.name,
+                    operation="import",
+                    hint='Import into an empty table; or with mode="replace" (--replace), over those of equal keys.',
+                )
+
+
+_WRITTEN, _PRESENT, _BLANK = "(written)", "(present)", "(blank)"
+_DONE: Final = frozenset({_WRITTEN, _PRESENT, _BLANK})
+
+
+async def _create(port: Port, entity: Any) -> str:
+    try:
+        await (graph.link(port, entity) if isinstance(entity, Edge) else records.create(port, entity))
+    except AlreadyExists:
+        if await _is_there(port, entity):
+            return _PRESENT
+        raise
+    return _WRITTEN
+
+
+async def _create_if_absent(port: Port, entity: Any) -> str:
+    try:
+        await (graph.link(port, entity) if isinstance(entity, Edge) else records.create(port, entity))
+    except AlreadyExists as error:
+        if error.of_another_type:
+            raise
+        return _PRESENT
+    return _WRITTEN
+
+
+async def _replace(port: Port, entity: Any) -> str:
+    model = model_for(entity)
+    if isinstance(entity, Edge):
+        await _replace_edge(port, entity)
+    elif isinstance(entity, Node) or model.counter is not None:
+        await records.upsert(port, entity, ())
+    else:
+        await records.put(port, entity)
+    return _WRITTEN
+
+
+async def _replace_edge(port: Port, edge: Any) -> None:
+    model = model_for(edge)
+    names = [field.name for field in model.fields if field.is_written]
+    updates = tuple(attr(getattr(type(edge), name)).set(getattr(edge, name)) for name in names)
+    try:
+        await graph.relink(port, model.key_of(edge), updates)
+    except NotFound:
+        await graph.link(port, edge)
+
+
+_WRITERS: Final[Mapping[Mode, Any]] = {"create": _create, "if_absent": _create_if_absent, "replace": _replace}
+
+
+def _held(entity: Any) -> set[Any]:
+    """What no other row may be written beside: the item's key, and its unique values."""
+    model = model_for(entity)
+    values = {(model.type, unique.name, str(getattr(entity, unique.name))) for unique in model.uniques}
+    return {(model.table.name, *model.place_of(entity)), *values}
+
+
+async def _is_there(port: Port, entity: Any) -> bool:
+    """Whether the item of an entity's key is what the entity says: an earlier run wrote it."""
+    stored = await records.get(port, model_for(entity).key_of(entity).consistent())
+    return stored is not None and is_same_item(_content(stored), _content(entity))
+
+
+def _content(entity: Any) -> Item:
+    """An entity's item, without the count of its writes."""
+    model = model_for(entity)
+    counter = None if model.counter is None else model.counter.stored
+    item: Item = read_item(encode(model.item(entity)))
+    return {name: value for name, value in item.items() if name != counter}
+
+
+def _checked(model: Model[Any], entity: Any) -> Any:
+    """An entity that its class's verbs write; else why not."""
+    if entity is None:
+        return "it is of another class, or being deleted"
+    if not isinstance(entity, Edge) and (why := model.refuses.get("create")) is not None:
+        return why
+    return entity
+
+
+def _by_stored_name(model: Model[Any], item: Item) -> dict[str, Any]:
+    """The attributes of an item of another table: by the names under which they are stored, or that they have."""
+    found: dict[str, Any] = {}
+    for field in model.fields:
+        value = item.get(field.stored, item.get(field.name))
+        if value is not None:
+            found[field.stored] = value
+    return found
+
+
+def _item_of(dataset: Dataset | None, row: Row) -> Any:
+    """The item of a row of an export with keys, or why there is none."""
+    if row.reason:
+        return row.reason
+    cells = row.cells or {}
+    try:
+        if dataset is None:
+            return msgspec.json.decode(str(cells.get("item")), type=dict[str, Any])
+        return read_item(encode(dataset.item(cells)))
+    except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as error:
+        return f"it makes no item: {error}"
+
+
+def _too_large(entity: Any) -> str:
+    try:
+        size = item_size(read_item(encode(model_for(entity).item(entity))))
+    except SingletableError as error:
+        return _reason(error)
+    return f"an item of {size} bytes; DynamoDB allows {MAX_ITEM_BYTES}" if size > MAX_ITEM_BYTES else ""
+
+
+def _reason(error: SingletableError) -> str:
+    where = f"{error.attribute}: " if error.attribute else ""
+    return f"{where}{error.what}"

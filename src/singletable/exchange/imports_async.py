@@ -1,0 +1,98 @@
+"""Imports bound to a database."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from singletable.errors import InvalidRequest
+from singletable.exchange.datasets import datasets_of
+from singletable.exchange.import_files import ImportFormat
+from singletable.exchange.import_parts import ImportSource, TablePart, dataset_of, source_at
+from singletable.exchange.importing import BadRowFile, Imported, ImportOptions, Mode, Progress, import_rows
+from singletable.exchange.stores import Store
+from singletable.flow.rate import Rate, at_rate
+from singletable.flow.shells import check_awaiting
+from singletable.foundation import AwaitingDatabase, Table
+
+
+class AsyncImports:
+    """Imports into tables."""
+
+    def __init__(self, db: AwaitingDatabase, *tables: Table) -> None:
+        check_awaiting(db, "AsyncImports")
+        if not tables:
+            raise InvalidRequest("an import is into one table or more", hint="As in AsyncImports(db, shop).")
+        self.db, self.tables = db, tables
+
+    async def run(
+        self,
+        source: str | os.PathLike[str] | Store,
+        *,
+        into: type[Any] | None = None,
+        format: ImportFormat | None = None,
+        mode: Mode = "create",
+        ignore: Sequence[str] = (),
+        stop_at: int | None = None,
+        bad_rows: str | os.PathLike[str] | None = None,
+        dry_run: bool = False,
+        rate: Rate | None = None,
+        progress: Progress | None = None,
+    ) -> Imported:
+        """Import the folder of an export; or one file, whose rows are of the class `into`, by its columns' names.
+
+        Each row is read as its class declares it and written by the class's own verbs: `create` and `link`, or with
+        `mode="replace"` `put`, `upsert` and `relink`; so index keys, guards and edge sets are right. A row that is
+        none, or can't be written, is counted, and told with its number and the reason in the file `bad_rows`, a line of
+        JSON each; the others are imported. `mode="create"` takes an item that is there and differs as a bad row,
+        `"if_absent"` leaves it. `stop_at` ends the import at so many bad rows.
+
+        An export with keys, of classes that are declared as they were, is put item by item, so that the table is the
+        same, byte for byte: into an empty table, or with `mode="replace"`. One without keys makes guards and edge sets
+        anew, and leaves out what the library keeps for itself.
+
+        A write for each row, two requests where it is there; a transaction for unique values and edges; and the record
+        of how far it has come for each 500 rows. Killed, it goes on with the same files, and doubles nothing.
+        `dry_run` reads and checks every row, and sends nothing. Format `dynamodb` is of lines `{"Item": ...}`.
+
+        InvalidRequest for columns that the class has not, unless they are in `ignore`; NotFound where nothing is there;
+        Throttled from a table that refuses for minutes on end.
+        """
+        if bad_rows is not None and isinstance(source, (str, os.PathLike)) and Path(source) == Path(bad_rows):
+            raise InvalidRequest("bad rows can't be told in the file that they come from", hint="Name another file.")
+        found = source_at(source, datasets_of(*self.tables), into, format, ignore)
+        return await self._run(found, ImportOptions(mode, stop_at, dry_run), bad_rows, rate, progress)
+
+    async def run_table(
+        self,
+        source: AwaitingDatabase,
+        name: str,
+        into: type[Any],
+        *,
+        mode: Mode = "create",
+        stop_at: int | None = None,
+        bad_rows: str | os.PathLike[str] | None = None,
+        dry_run: bool = False,
+        rate: Rate | None = None,
+        source_rate: Rate | None = None,
+        progress: Progress | None = None,
+    ) -> Imported:
+        """Import the items of another table, of any layout, into a class: attributes by the names under which they are
+        stored, or which they have in Python; keys are made anew. A consistent scan; otherwise as `run`."""
+        dataset = dataset_of(datasets_of(*self.tables), into)
+        found = ImportSource([TablePart(at_rate(source.port, source_rate), name, dataset)])
+        return await self._run(found, ImportOptions(mode, stop_at, dry_run), bad_rows, rate, progress)
+
+    async def _run(
+        self,
+        source: ImportSource,
+        options: ImportOptions,
+        bad_rows: str | os.PathLike[str] | None,
+        rate: Rate | None,
+        progress: Progress | None,
+    ) -> Imported:
+        port = at_rate(self.db.port, rate)
+        bad_file = BadRowFile(None if bad_rows is None else Path(bad_rows))
+        return await self.db.run(import_rows(port, self.tables, source, options, bad_file, progress))
