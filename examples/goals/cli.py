@@ -24,6 +24,7 @@ from examples.goals.service import Service
 from examples.goals.views import GoalList
 from examples.shared.cost import metered
 from examples.shared.opening import Opening, pass_opened
+from examples.shared.reports import report_command
 from examples.shared.terminal import Commands, print_cost, print_json, print_table, progress_bar, stopwatch
 from examples.shared.textfile import name_of, read_text
 
@@ -38,6 +39,9 @@ MOST = 1000
 def main(context: click.Context, target: str, as_user: str | None) -> None:
     """Goals, users and teams as a graph in one DynamoDB table."""
     context.obj = Opening(context, target, records, Service)
+
+
+main.add_command(report_command(records, Path(__file__).with_name("reports"), lambda app: app.db))
 
 
 for each in COMMANDS:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import secrets as random_secrets
 import socket
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -39,6 +40,7 @@ from examples.manhunt.storm import STAGE_SECONDS, storm
 from examples.manhunt.worker import WorkerSettings, work
 from examples.shared.cost import metered
 from examples.shared.opening import Opening, pass_opened
+from examples.shared.reports import report_command
 from examples.shared.terminal import Commands, print_cost, print_json
 from singletable.tasks import TaskWorker
 
@@ -62,6 +64,9 @@ def main(context: click.Context, target: str, domain: str) -> None:
     if context.invoked_subcommand == "demo" and not is_said:
         target = "local"  # in memory: a demonstration leaves no file behind
     context.obj = Opening(context, target, manhunt, lambda db: Operator(Service(db), domain))
+
+
+main.add_command(report_command(manhunt, Path(__file__).with_name("reports"), lambda op: op.service.db))
 
 
 @main.command()

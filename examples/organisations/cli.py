@@ -25,6 +25,7 @@ from examples.organisations.worker import drain, work, working
 from examples.shared.cost import metered
 from examples.shared.opening import Opening, pass_opened
 from examples.shared.principal import InsecureUser
+from examples.shared.reports import report_command
 from examples.shared.terminal import Commands, print_cost, print_json, progress_bar, stopwatch
 from examples.shared.textfile import name_of, read_text
 
@@ -35,6 +36,9 @@ from examples.shared.textfile import name_of, read_text
 def main(context: click.Context, target: str) -> None:
     """Users, organisations, groups and services in one DynamoDB table."""
     context.obj = Opening(context, target, organisations, Service)
+
+
+main.add_command(report_command(organisations, Path(__file__).with_name("reports"), lambda app: app.db))
 
 
 @main.command()

@@ -49,6 +49,7 @@ from examples.projects.output import (
 from examples.projects.service import Service, blobs_at
 from examples.shared.cost import metered
 from examples.shared.opening import Opening, pass_opened
+from examples.shared.reports import report_command
 from examples.shared.terminal import Commands, print_cost, print_json, progress_bar, stopwatch
 
 DEMO = "demo"
@@ -78,6 +79,9 @@ ORGANISATION = click.option("--organisation", default=DEMO, show_default=True)
 def main(context: click.Context, target: str, blobs: str) -> None:
     """Boards and git histories in one DynamoDB table and a blob store, every version kept."""
     context.obj = Opening(context, target, projects_table, lambda db: Service(db, blobs_at(blobs)))
+
+
+main.add_command(report_command(projects_table, Path(__file__).with_name("reports"), lambda app: app.db))
 
 
 @main.command()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from singletable.reports.athena import Athena
     from singletable.reports.athena_async import AsyncAthena
     from singletable.reports.athena_queries import AthenaAnswer
-    from singletable.reports.charts import Chart, Series
+    from singletable.reports.charts import Chart, Series, page_of, svg_of, table_of
     from singletable.reports.relations import Join, Relation
     from singletable.reports.shape import (
         ClassShape,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from singletable.reports.sql import SqlSession, open_export, open_live
     from singletable.reports.stats import Stats
     from singletable.reports.stats_async import AsyncStats
+    from singletable.reports.terminal_charts import drawing_of
 
 __all__ = [
     "Answer",
@@ -54,8 +55,12 @@ __all__ = [
     "SqlSession",
     "Stats",
     "TableShape",
+    "drawing_of",
     "open_export",
     "open_live",
+    "page_of",
+    "svg_of",
+    "table_of",
 ]
 
 _MODULES = {
@@ -70,8 +75,12 @@ _MODULES = {
     "Series": "charts",
     "SqlSession": "sql",
     "Stats": "stats",
+    "drawing_of": "terminal_charts",
     "open_export": "sql",
     "open_live": "sql",
+    "page_of": "charts",
+    "svg_of": "charts",
+    "table_of": "charts",
 }
 
 

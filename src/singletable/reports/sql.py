@@ -35,6 +35,7 @@ from singletable.exchange import (
     read_manifest,
     store_at,
 )
+from singletable.exchange.manifest import dataset_files
 from singletable.flow.rate import Rate
 from singletable.foundation import BlockingDatabase, Table, personal_names
 from singletable.reports.answers import Answer
@@ -107,12 +108,12 @@ class SqlSession:
             )
         self.manifest, self.at_end = manifest, ExitStack()
         self._store = store
-        known = {each.name for each in manifest.datasets}
-        self.relations: tuple[Relation, ...] = tuple(
-            each for each in relations_of(datasets) if {each.left, each.right} <= known
-        )
-        self._covered = {} if personal else _covered(manifest, datasets)
+        self._schemas = {each.name: each.schema for each in datasets}
         self._files = {each.name: each for each in manifest.datasets}
+        for each in datasets:  # a class without an item may have no file
+            self._files.setdefault(each.name, dataset_files(each))
+        self.relations: tuple[Relation, ...] = relations_of(datasets)
+        self._covered = {} if personal else _covered(manifest, datasets)
         self._rows: dict[str, str] = {}
         self._opened: set[str] = set()
         self._is_local = isinstance(store, DirectoryStore)
@@ -255,12 +256,22 @@ class SqlSession:
         each = self._files[name]
         paths = [str(self._path(file.path)) for file in each.files]
         if not paths:
-            return empty_rows(each)
+            return self._empty(db, each)
         if self.manifest.format == "parquet":
             return parquet_rows(paths)
         hidden = f"rows of {name}"
         db.register(hidden, pads.dataset(paths, format="ipc"))
         return quoted(hidden)
+
+    def _empty(self, db: duckdb.DuckDBPyConnection, each: DatasetFiles) -> str:
+        """What gives the columns of a class, and no row."""
+        schema = self._schemas.get(each.name)
+        if schema is None:
+            return empty_rows(each)
+        db.register("columns", schema.empty_table())
+        db.execute(f"CREATE SCHEMA IF NOT EXISTS nothing; CREATE TABLE nothing.{quoted(each.name)} AS FROM columns")
+        db.unregister("columns")
+        return f"nothing.{quoted(each.name)}"
 
     def _path(self, path: str) -> Path:
         """A file of the export on this machine."""
