@@ -12,6 +12,7 @@ class Customer(Entity, table=shop, type="customer"):
     email: str = field(personal=True)
     city: str | None = None
     note: str = ""
+    phone: str | None = field(default=None, unique=True, personal=True)
 
     @shop.key
     @staticmethod

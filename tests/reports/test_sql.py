@@ -150,6 +150,11 @@ def test_personal_columns_are_covered_where_that_is_asked(any_db: Database, tmp_
         assert set(session.query("SELECT email FROM customer").rows()) == {(COVERED,)}
         joined = session.query("SELECT customer_email, customer_city FROM order_customer WHERE number = 0")
         assert list(joined.rows()) == [(COVERED, "Bern")]
+        (guard,) = session.query("SELECT * FROM unique_guard").rows()
+        assert not [cell for cell in guard if "555" in str(cell) or "ada" in str(cell)]
+    with open_export(place, shop) as session:
+        (guard,) = session.query("SELECT * FROM unique_guard").rows()
+        assert [cell for cell in guard if "555" in str(cell)]
 
 
 def test_a_table_as_it_is(any_db: Database) -> None:

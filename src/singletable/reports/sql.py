@@ -37,7 +37,7 @@ from singletable.exchange import (
 )
 from singletable.exchange.manifest import dataset_files
 from singletable.flow.rate import Rate
-from singletable.foundation import BlockingDatabase, Table, personal_names
+from singletable.foundation import GUARD_TYPE, BlockingDatabase, Table, personal_names
 from singletable.reports.answers import Answer
 from singletable.reports.relations import Relation, relations_of
 from singletable.reports.views import (
@@ -298,6 +298,10 @@ def _covered(manifest: Manifest, datasets: Sequence[Dataset]) -> dict[str, froze
         found[dataset.name] = personal | keys
     if any(found.values()):
         found[UNKNOWN] = frozenset({"partition", "sort", "item"})
+        for dataset in datasets:  # a guard has the unique value, and its owner's key
+            if dataset.type == GUARD_TYPE:
+                names = {column.name for column in dataset.columns} - {"type", "attribute"}
+                found[dataset.name] = frozenset(names | set(_key_columns(manifest, dataset)))
     return found
 
 
