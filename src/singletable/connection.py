@@ -100,6 +100,7 @@ def find_target(target: str, options: Options, environ: Mapping[str, str]) -> Ta
 
     Unavailable where this process has no file descriptor left: even an import needs one.
     """
+    _check_text(target)
     try:
         return _find(target, options, environ)
     except OSError as error:
@@ -110,6 +111,12 @@ def find_target(target: str, options: Options, environ: Mapping[str, str]) -> Ta
             operation="connect",
             hint="Close files or sockets, or allow this process more of them: `ulimit -n`.",
         ) from error
+
+
+def _check_text(target: object) -> None:
+    if not isinstance(target, str):
+        kind = "None" if target is None else f"a {type(target).__name__}"
+        raise InvalidRequest(f"a target is a text, not {kind}", operation="connect", hint='As in connect("local").')
 
 
 def _find(target: str, options: Options, environ: Mapping[str, str]) -> Target:

@@ -32,6 +32,15 @@ class Path(Struct, frozen=True):
         return len(self.stored) == 1
 
 
+VERBS = frozenset(
+    (
+        *("add", "append", "between", "contains", "exclude", "exists", "include"),
+        *("is_", "is_in", "remove", "set", "size", "starts_with"),
+    )
+)
+"""The methods of `attr(...)`, by which a call of one without it is known."""
+
+
 class Handle:
     """An attribute of an entity class, or a path into one: `User.address.city`, `User.homes[0]`.
 
@@ -62,7 +71,16 @@ class Handle:
             f"{self!r} is an attribute of the class, not a value: write attr({self!r}) to compare or change it"
         )
 
-    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __call__ = __iter__ = __len__ = __add__ = __contains__ = _refuse
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        *before, last = self.__dict__["_path"]
+        if not before or last not in VERBS:
+            self._refuse()
+        attribute = Handle(self.__dict__["_owner"], *before)
+        raise TypeError(
+            f"{attribute!r} is an attribute of the class, not a value: write attr({attribute!r}).{last}(...)"
+        )
+
+    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __iter__ = __len__ = __add__ = __contains__ = _refuse
     __eq__ = __ne__ = _refuse  # pyright: ignore[reportAssignmentType]
     __hash__ = object.__hash__
 

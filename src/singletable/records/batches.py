@@ -14,6 +14,7 @@ from singletable.records.first_use import ready
 from singletable.records.old_keys import own
 from singletable.records.read import check_whole
 from singletable.records.readers import Place, placed_reader_of
+from singletable.schema.mistakes import check_keys
 from singletable.schema.models import Model, model_for, model_of
 from singletable.schema.patterns import KeyOf
 from singletable.schema.table import Table
@@ -33,6 +34,7 @@ async def get_many(port: Port, keys: Iterable[KeyOf[T]], consistent: bool = Fals
     """
     wanted: dict[Table, dict[Place, KeyOf[T]]] = {}
     asked: list[tuple[Model[Any], Place]] = []
+    check_keys(keys)
     for key in keys:
         _check_asked(key)
         model, place = key.model, (key.partition, key.low)

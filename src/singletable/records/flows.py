@@ -23,6 +23,7 @@ from singletable.records.read import (
 from singletable.records.send import create, delete, put, update, upsert
 from singletable.records.transactions import commit
 from singletable.schema.collections import Whole
+from singletable.schema.mistakes import check_table
 from singletable.schema.patterns import KeyOf
 from singletable.schema.table import Table
 from singletable.tables import Description, Difference, check_capabilities, differences, find_capabilities
@@ -92,6 +93,7 @@ async def check(
     progress: OnRound | None = None,
 ) -> list[Finding]:
     """Findings for everything in a table that violates an invariant; [] for a sound one. Reads the whole table."""
+    check_table(table)
     from singletable.records import check as records  # noqa: PLC0415  no program that serves requests needs it
     from singletable.records import check_run as runs  # noqa: PLC0415  as above
 
@@ -175,6 +177,7 @@ def explain(read: Explainable) -> list[Explained]:
 
 
 async def create_table(port: Port, table: Table) -> Description:
+    check_table(table)
     made = await _create(port, table.definition)
     await maintain_stream(port, table)
     port.ready.add(table.name)
@@ -182,10 +185,12 @@ async def create_table(port: Port, table: Table) -> Description:
 
 
 async def describe_table(port: Port, table: Table) -> Description | None:
+    check_table(table)
     return await _describe(port, table.definition)
 
 
 async def diff_table(port: Port, table: Table) -> list[Difference]:
+    check_table(table)
     found = await _describe(port, table.definition)
     if found is None:
         raise NotFound("the table is missing", table=table.name, hint="Create it: db.create_table(table).")
@@ -194,10 +199,12 @@ async def diff_table(port: Port, table: Table) -> list[Difference]:
 
 async def sweep_table(port: Port, table: Table, orphans: bool = False) -> int:
     """Delete expired items, and finish what the table's layer left unfinished. Returns the number of deleted items."""
+    check_table(table)
     await ready(port, table)
     return await _sweep(port, table.definition) + await table.sweep_layer(port, orphans=orphans)
 
 
 async def delete_table(port: Port, table: Table) -> bool:
+    check_table(table)
     port.ready.discard(table.name)
     return await _delete(port, table.definition)

@@ -16,6 +16,7 @@ from msgspec import Struct
 from singletable.errors import InvalidRequest, InvalidValue
 from singletable.expressions import AttributeChange, Condition, Update, first_name, is_element, is_whole, owner_of
 from singletable.records.conditions import both
+from singletable.schema.mistakes import check_update
 from singletable.schema.models import Model
 from singletable.schema.patterns import Captured, KeyOf
 
@@ -61,6 +62,7 @@ def check_updates(model: Model[Any], updates: tuple[Update, ...]) -> None:
     if not updates:
         raise InvalidRequest("an update changes at least one attribute", hint="As in attr(User.name).set(...).")
     for update in updates:
+        check_update(update)
         owner = owner_of(update.path)
         if owner is not model.kind and not issubclass(model.kind, owner):
             raise InvalidRequest(f"{update.path!r} is no attribute of {model.kind.__name__}")

@@ -13,6 +13,7 @@ from singletable.operations import Key, Query, Reader, Selection
 from singletable.records.conditions import both, is_alive
 from singletable.records.readers import reader_of
 from singletable.schema.key_values import TOP
+from singletable.schema.mistakes import check_query
 from singletable.schema.models import Model, model_of
 from singletable.schema.patterns import Query as PatternQuery
 from singletable.schema.table import Table
@@ -53,6 +54,7 @@ class PreparedQuery(Struct, frozen=True):
 
 def prepare_query(query: PatternQuery[Any], now: float) -> PreparedQuery:
     """Prepare a query as of a time, by which items expire. InvalidRequest for a condition on an unread attribute."""
+    check_query(query)
     table, models = query.model.table, _models(query)
     for model in models:
         if model.table is not table:

@@ -21,6 +21,7 @@ from singletable.records.old_keys import find
 from singletable.records.query_request import PreparedQuery, prepare_query, projected
 from singletable.records.readers import reader_of
 from singletable.schema.collections import Collection, Whole
+from singletable.schema.mistakes import check_class, check_query, not_a_query
 from singletable.schema.models import Model, model_of
 from singletable.schema.patterns import KeyOf, Query
 
@@ -78,7 +79,10 @@ async def get(port: Port, key: KeyOf[T]) -> T | None:
 
     Where nothing lies under the key, and the class's key was another, one request more.
     """
-    model = key.model
+    try:
+        model = key.model
+    except AttributeError:
+        raise not_a_query(key) from None
     await ready(port, model.table)
     found: T | None = await port.send(get_operation(key, whole=port.traits.counts_parts))
     if found is None or model.is_expired(found, port.now()):
@@ -103,6 +107,7 @@ def get_operation(key: KeyOf[Any], *, consistent: bool = False, whole: bool = Fa
 def check_whole(key: Query[Any]) -> None:
     """Raises InvalidRequest for a query that is not the whole primary key of one item."""
     if not isinstance(key, KeyOf) or not key.is_one_key or len(key.kinds) != 1:
+        check_query(key)
         raise InvalidRequest(
             f"{key.captured.shown} does not name one item here: a value of its key is missing",
             hint="Give every argument one value, or use page(), iter() or all().",
@@ -190,6 +195,7 @@ def scan_positions(kind: type[Any], segment: int | None, segments: int) -> dict[
 
     Part n of the table that a class's items move from is ~n.
     """
+    check_class(kind)
     if not (1 <= segments <= _MOST_SEGMENTS and (segment is None or 0 <= segment < segments)):
         raise InvalidRequest(f"segment {segment} of {segments}: segments are numbered from 0")
     if segment is None and segments > _MOST_SEGMENTS_OF_ONE_READER:

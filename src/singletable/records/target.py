@@ -8,6 +8,7 @@ from singletable.errors import InvalidRequest
 from singletable.records.read import check_whole
 from singletable.records.write import UNREAD
 from singletable.schema.entities import Entity
+from singletable.schema.mistakes import check_entity
 from singletable.schema.models import Model, model_for
 from singletable.schema.patterns import KeyOf
 
@@ -22,6 +23,7 @@ def target_of(target: KeyOf[Any] | Entity, expected: int | None) -> tuple[KeyOf[
         key: KeyOf[Any] = target
         model = key.model
     else:
+        check_entity(target)
         model = model_for(target)
         key = model.key_of(target)
         if expected is None and model.counter is not None:

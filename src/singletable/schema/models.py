@@ -12,6 +12,7 @@ from singletable.operations import Item, Key, read_item
 from singletable.operations.answers import encode
 from singletable.schema.key_text import Template
 from singletable.schema.key_values import Slot, slot_writer
+from singletable.schema.mistakes import not_an_entity
 from singletable.schema.patterns import Captured, KeyOf
 from singletable.schema.stored_key import StoredKey
 from singletable.schema.table import Table
@@ -352,8 +353,10 @@ def _text_writer(template: Template, optional: tuple[str, ...]) -> Callable[[Any
 
 
 def model_for(entity: object) -> Model[Any]:
-    """The model of an entity's class."""
+    """The model of an entity's class. InvalidRequest for what is no entity, as a verb was given it."""
     kind: Any = type(entity)
+    if not hasattr(kind, "__model__"):
+        raise not_an_entity(entity)
     return model_of(kind)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from singletable import Entity, InvalidRequest, InvalidValue, Key, Table, attr, field, present
 from singletable.expressions import Expressions, words
+from singletable.expressions.handles import VERBS
 
 people = Table("people")
 
@@ -208,3 +209,14 @@ def test_updates_of_every_kind() -> None:
         "SET #1 = :1, #3 = list_append(if_not_exists(#3, :3), :4), #4.#5 = if_not_exists(#4.#5, :5) + :6"
         " REMOVE #6 ADD #0 :0 DELETE #2 :2"
     )
+
+
+def test_a_method_without_attr_is_told_where_attr_goes() -> None:
+    handle: Any = Person.age
+    with pytest.raises(
+        TypeError, match=r"Person\.age is an attribute of the class, not a value: write attr\(Person\.age\)\.set\("
+    ):
+        handle.set(3)
+    with pytest.raises(TypeError, match=r"write attr\(Person\.age\.sett\) to compare"):
+        handle.sett(3)
+    assert {name for name in dir(attr(Person.age)) if not name.startswith("_")} - {"handle"} == VERBS

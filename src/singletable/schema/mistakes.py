@@ -1,0 +1,80 @@
+"""What a verb says of an argument of a wrong kind. Values are not shown: an error goes to logs."""
+
+from __future__ import annotations
+
+import inspect
+
+from singletable.errors import InvalidRequest
+from singletable.expressions import Update
+from singletable.schema.patterns import Query
+from singletable.schema.table import Table
+
+
+def check_query(given: object) -> None:
+    """Raises InvalidRequest for what no access pattern gave."""
+    if not isinstance(given, Query):
+        raise not_a_query(given)
+
+
+def check_entity(given: object) -> None:
+    """Raises InvalidRequest for what is neither an entity nor, as its caller found, a key."""
+    if not hasattr(type(given), "__model__"):
+        raise not_a_query(given, "a key or an entity")
+
+
+def check_update(given: object) -> None:
+    """Raises InvalidRequest for what is no change of an attribute."""
+    if not isinstance(given, Update):
+        raise InvalidRequest(
+            f"a change of an attribute is expected, not {_named(given)}",
+            operation="update",
+            hint="As in db.update(key, attr(User.age).set(3), attr(User.name).remove()).",
+        )
+
+
+def check_keys(given: object) -> None:
+    """Raises InvalidRequest for one key where several are expected."""
+    if isinstance(given, Query):
+        raise InvalidRequest(
+            "several keys are expected, not one", operation="get_many", hint="Give a list, or use get()."
+        )
+
+
+def check_class(given: object) -> None:
+    """Raises InvalidRequest for what is no class of entities."""
+    if not inspect.isclass(given):
+        raise InvalidRequest(f"a class of entities is expected, not {_named(given)}", hint="As in db.scan(User).")
+
+
+def check_table(given: object) -> None:
+    """Raises InvalidRequest for what is no table."""
+    if not isinstance(given, Table):
+        raise InvalidRequest(
+            f"a table is expected, not {_named(given)}", hint='Give the value that Table("...") made, not its name.'
+        )
+
+
+def not_a_query(given: object, expected: str = "a key or a query") -> InvalidRequest:
+    return InvalidRequest(
+        f"{expected} is expected, not {_named(given)}", hint="Call an access pattern: User.by_email(email)."
+    )
+
+
+def not_an_entity(given: object) -> InvalidRequest:
+    return InvalidRequest(
+        f"an entity is expected, not {_named(given)}", hint='Make one: User(email="ada@example.org").'
+    )
+
+
+def _named(given: object) -> str:
+    """The kind of a wrong argument, as its reader would call it."""
+    if given is None:
+        return "None"
+    if inspect.isclass(given):
+        return f"the class {given.__name__}"
+    if inspect.iscoroutine(given):
+        return f"a call of {given.__name__}() that was not awaited"
+    if callable(given):
+        return f"a function that was not called, {getattr(given, '__name__', type(given).__name__)}"
+    kind = type(given).__name__
+    return f"{'an' if kind[:1] in 'aeiou' else 'a'} {kind}"
