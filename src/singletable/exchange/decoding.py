@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from singletable.exchange.columns import Column
 from singletable.exchange.fast_columns import Bad, FastColumn, Values, fast_column, slot_texts
+from singletable.exchange.fast_parts import part_of
 from singletable.foundation import Model, Template
 from singletable.values import Field, json_decoder, wire_struct
 
@@ -27,7 +28,9 @@ class PageDecoder:
     ) -> None:
         """`keys` are the key attributes that are columns as well; `schema` is theirs, the columns' and `_rest`."""
         self._schema, self._keys = schema, keys
-        self._columns = [fast_column(model, f, column, f"f{n}") for n, (f, column) in enumerate(columns)]
+        self._columns = [
+            fast_column(model, f, column, f"f{n}", part_of(f.plan)) for n, (f, column) in enumerate(columns)
+        ]
         by_stored = {c.field.stored: c for c in self._columns}
         keyed = enumerate(_templates(model))
         self._texts = [_KeyCheck(n, key, self._columns, by_stored.get(key.attribute)) for n, key in keyed]

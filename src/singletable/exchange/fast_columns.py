@@ -28,7 +28,6 @@ from singletable.values.plans import (
     TEXT,
     UNIQUE_ID,
     Scalar,
-    SetPlan,
 )
 
 Values = list[Any]
@@ -59,11 +58,24 @@ class FastColumn(msgspec.Struct, frozen=True):
     """The column; adds to `Bad` the places of the values that it can't hold, or that would come back otherwise."""
 
 
-def fast_column(model: Model[Any], f: Field, column: Column, name: str) -> FastColumn:
-    """The fast way to a column."""
+class Part(msgspec.Struct, frozen=True):
+    """A value inside another: the msgspec type of what is inside its letter, and the array of many of them."""
+
+    tag: str
+    inner: Any
+    type: Any
+    array: Array
+
+    @property
+    def wire(self) -> Any:
+        return wire_struct(self.tag, self.inner)
+
+
+def fast_column(model: Model[Any], f: Field, column: Column, name: str, part: Part | None) -> FastColumn:
+    """The fast way to a column. `part` is that of a value of parts, if there is one."""
     if f.stored in model.table.definition.key and isinstance(f.plan, Scalar):
         return FastColumn(f, name, wire_struct("S", str), "S", _read_from_key(f.plan), _plain(f, pa.string()))
-    made = _FAST.get(id(f.plan))
+    made = FAST.get(id(f.plan))
     if made is not None:
         inner, tag, array = made
         return FastColumn(f, name, wire_struct(tag, inner), tag, _as_they_are, _with_absent(f, array))
@@ -72,10 +84,8 @@ def fast_column(model: Model[Any], f: Field, column: Column, name: str) -> FastC
         return FastColumn(
             f, name, wire_struct(tag, inner), tag, _as_they_are, _with_absent(f, _choices(f.plan, column))
         )
-    if isinstance(f.plan, SetPlan) and f.plan.element in (TEXT, INTEGER):
-        tag = f.plan.tag
-        wire = wire_struct(tag, list[int] if f.plan.element is INTEGER else list[str])
-        return FastColumn(f, name, wire, tag, _as_they_are, _with_absent(f, _lists(column)))
+    if part is not None:
+        return FastColumn(f, name, part.wire, part.tag, _as_they_are, _with_absent(f, part.array))
     return FastColumn(f, name, dict[str, Any], "", _as_they_are, _with_absent(f, _loaded(column)))
 
 
@@ -195,7 +205,7 @@ def _choices(plan: Scalar, column: Column) -> Array:
     return array
 
 
-def _lists(column: Column) -> Array:
+def lists(column: Column) -> Array:
     def array(values: Values, bad: Bad) -> pa.Array[Any]:
         try:
             return pa.array([sorted(v) if v else [] for v in values], column.type)
@@ -243,7 +253,7 @@ def _without(values: Values, places: Sequence[int], bad: Bad) -> Values:
     return left
 
 
-_FAST: Final[dict[int, tuple[Any, str, Array]]] = {
+FAST: Final[dict[int, tuple[Any, str, Array]]] = {
     id(TEXT): (str, "S", _typed(pa.string())),
     id(FLAG): (bool, "BOOL", _typed(pa.bool_())),
     id(BINARY): (bytes, "B", _typed(pa.binary())),
