@@ -115,7 +115,7 @@ def test_types() -> None:
         "customer": "string",
         "number": "int64",
         "state": "dictionary<values=string, indices=int32, ordered=0>",
-        "rank": "dictionary<values=int64, indices=int32, ordered=0>",
+        "rank": "int64",
         "total": "decimal128(38, 18)",
         "weight": "double",
         "paid": "bool",

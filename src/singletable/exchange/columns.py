@@ -1,7 +1,7 @@
 """One attribute as a column: its Arrow type, and the way from an attribute value to a cell and back.
 
     str text · int int64 · Decimal decimal128(38, 18) · float float64 · bytes binary · bool bool
-    datetime timestamp[us, UTC] · date date32 · UUID text · Enum and Literal a dictionary of their values
+    datetime timestamp[us, UTC] · date date32 · UUID text · Enum and Literal a dictionary of their texts, or int64
     set, list, tuple a list · dict a map · a dataclass a struct · Any, and a dataclass inside itself, JSON text
 
 Sets and maps are sorted: engines give them in any order. A cell that would not give the same attribute value back is
@@ -216,7 +216,7 @@ def _scalar(plan: Scalar) -> Column:
 
 
 def _choice(plan: Scalar) -> Column:
-    """An Enum or a Literal: a dictionary of its values, as they are stored."""
+    """An Enum or a Literal: its values as they are stored, texts as a dictionary."""
     whole = all(isinstance(choice, int) for choice in plan.choices)
     inner = _inner(plan.tag)
 
@@ -224,9 +224,8 @@ def _choice(plan: Scalar) -> Column:
         plan.load(value)
         return int(inner(value)) if whole else str(inner(value))
 
-    if whole:
-        type = pa.dictionary(pa.int32(), pa.int64())
-        return Column(type, load, lambda cell: {plan.tag: str(cell)}, choices=plan.choices)
+    if whole:  # Parquet has no dictionary of numbers that comes back
+        return Column(pa.int64(), load, lambda cell: {plan.tag: str(cell)}, choices=plan.choices)
     return Column(pa.dictionary(pa.int32(), pa.string()), load, lambda cell: {plan.tag: cell}, choices=plan.choices)
 
 

@@ -1,0 +1,130 @@
+"""Lists, maps and dataclasses of a page, the fast way: the parts of all values are columns themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from singletable.exchange.columns import column_of, value_type
+from singletable.exchange.fast_columns import FAST, Array, Bad, Part, Values, lists
+from singletable.values import Field, Plan
+from singletable.values.plans import INTEGER, TEXT, ListPlan, MapPlan, Scalar, SetPlan
+from singletable.values.types import NestedPlan
+
+
+def part_of(plan: Plan) -> Part | None:
+    """The fast way to a type's values; None where there is none, as for what is JSON text."""
+    if isinstance(plan, Scalar):
+        return _scalar(plan)
+    if isinstance(plan, SetPlan) and plan.element in (TEXT, INTEGER):
+        column = column_of(plan)
+        inner: Any = list[int] if plan.element is INTEGER else list[str]
+        return Part(plan.tag, inner, column.type, lists(column))
+    if isinstance(plan, ListPlan):
+        element = part_of(plan.element)
+        return element and _list(element)
+    if isinstance(plan, MapPlan):
+        element = part_of(plan.element)
+        return element and _map(element)
+    return _dataclass(plan) if isinstance(plan, NestedPlan) else None
+
+
+def _scalar(plan: Scalar) -> Part | None:
+    known = FAST.get(id(plan))
+    if known is not None:
+        inner, tag, array = known
+        return Part(tag, inner, column_of(plan).type, array)
+    if not plan.choices:
+        return None
+    type, choices = value_type(column_of(plan).type), {*plan.choices, None}
+
+    def chosen(values: Values, bad: Bad) -> Any:
+        if not choices.issuperset(values):
+            bad.update(place for place, value in enumerate(values) if value not in choices)
+        return pa.array(values, type)
+
+    return Part(plan.tag, int if plan.tag == "N" else str, type, chosen)
+
+
+def _list(element: Part) -> Part:
+    tag, build, type = element.tag, element.array, pa.list_(element.type)
+
+    def array(values: Values, bad: Bad) -> Any:
+        flat = [getattr(each, tag) for value in values if value is not None for each in value]
+        inside = _inside(build, flat, values, bad)
+        return pa.ListArray.from_arrays(_offsets(values), inside, type=type, mask=_mask(values))
+
+    return Part("L", list[element.wire], type, array)  # type: ignore[name-defined]
+
+
+def _map(element: Part) -> Part:
+    tag, build, type = element.tag, element.array, pa.map_(pa.string(), element.type)
+
+    def array(values: Values, bad: Bad) -> Any:
+        pairs = [pair for value in values if value is not None for pair in sorted(value.items(), key=_name)]
+        inside = _inside(build, [getattr(each, tag) for _, each in pairs], values, bad)
+        names = pa.array([name for name, _ in pairs], pa.string())
+        made: Any = pa.MapArray.from_arrays(_offsets(values), names, inside)
+        empty = _mask(values)
+        return made.cast(type) if empty is None else pa.array(made.to_pylist(), type, mask=empty)
+
+    return Part("M", dict[str, element.wire], type, array)  # type: ignore[name-defined]
+
+
+def _dataclass(plan: NestedPlan) -> Part | None:
+    column = column_of(plan)
+    if column.may_lose or not pa.types.is_struct(column.type):
+        return None
+    parts = [(f, part_of(f.plan)) for f in plan.codec.fields]
+    found = [(f, part) for f, part in parts if part is not None]
+    if len(found) < len(parts):
+        return None
+    inner = _struct_of(plan.kind, found)
+    readers = [(f"p{n}", part.tag, part.array) for n, (_, part) in enumerate(found)]
+    fields = list(column.type)
+
+    def array(values: Values, bad: Bad) -> Any:
+        arrays = [build(_contents(values, name, tag), bad) for name, tag, build in readers]
+        return pa.StructArray.from_arrays(arrays, fields=fields, mask=_mask(values))
+
+    return Part("M", inner, column.type, array)
+
+
+def _struct_of(kind: type[Any], parts: Sequence[tuple[Field, Part]]) -> Any:
+    required: list[Any] = [(f"p{n}", p.wire) for n, (f, p) in enumerate(parts) if not f.may_be_absent]
+    absent: list[Any] = [(f"p{n}", p.wire | None, None) for n, (f, p) in enumerate(parts) if f.may_be_absent]
+    rename = {f"p{n}": f.stored for n, (f, _) in enumerate(parts)}
+    return msgspec.defstruct(
+        f"{kind.__name__}Parts", [*required, *absent], rename=rename, forbid_unknown_fields=True, gc=False
+    )
+
+
+def _contents(values: Values, name: str, tag: str) -> Values:
+    return [None if value is None or (part := getattr(value, name)) is None else getattr(part, tag) for value in values]
+
+
+def _inside(build: Array, flat: Values, values: Values, bad: Bad) -> Any:
+    """The array of what is inside of values; those in which one is bad are bad."""
+    wrong: Bad = set()
+    made = build(flat, wrong)
+    if wrong:
+        rows = [place for place, value in enumerate(values) if value is not None for _ in value]
+        bad.update(rows[place] for place in wrong)
+    return made
+
+
+def _offsets(values: Values) -> Any:
+    counts = (0 if value is None else len(value) for value in values)
+    return pa.array([0, *accumulate(counts)], pa.int32())
+
+
+def _mask(values: Values) -> Any:
+    return pa.array([value is None for value in values]) if None in values else None
+
+
+def _name(pair: tuple[str, Any]) -> str:
+    return pair[0]
