@@ -119,7 +119,7 @@ def compact(port: Port, table: Table, store: Store, datasets: Sequence[Dataset])
     )
     if not store.write_if(MANIFEST, encode_manifest(after), before):
         return None
-    for path in found.paths:
+    for path in (*following.merged, *found.paths):
         store.delete(path)
     _sweep(store, after, now)
     return after
@@ -145,9 +145,10 @@ def _take(store: Store, following: Following, versions: Mapping[Place, Version])
 
 
 def _reaches(found: _Found, manifest: Manifest) -> bool:
-    """Whether the log goes on to after the scan: before, an item's newest change may be older than its row."""
+    """Whether the log goes on to after the scan: before, an item's newest change may be older than its row. A reader of
+    all shards says so; AWS Lambda has passed a change from after the scan."""
     latest = max((change.at for change in found.newest.values()), default=0.0)
-    return max(found.complete_at or 0.0, latest) >= manifest.complete_at.timestamp()
+    return found.complete_at is not None or latest >= manifest.written_at.timestamp()
 
 
 class _Made:

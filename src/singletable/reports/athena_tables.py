@@ -35,13 +35,18 @@ PARTITION: Final = "exported"
 def athena_statements(manifest: Manifest, place: str, database: str, datasets: Sequence[Dataset]) -> tuple[str, ...]:
     """What brings an Athena database to an export in S3: run them in their order, as often as you like.
 
-    None of them reads data, so they cost nothing. InvalidRequest for an export that is not Parquet in S3, and for a
-    name that Athena does not take.
+    None of them reads data, so they cost nothing. InvalidRequest for an export that is not Parquet in S3, for a
+    followed one, and for a name that Athena does not take.
     """
     if not place.startswith("s3://"):
         raise InvalidRequest(f"Athena reads exports in S3, not in {place}", hint="Export with --to s3://BUCKET/PREFIX.")
     if manifest.format != "parquet":
         raise InvalidRequest(f"Athena reads Parquet here, not {manifest.format}", hint="Export with --format parquet.")
+    if any(not file.path.startswith(_folder(manifest, each)) for each in manifest.datasets for file in each.files):
+        raise InvalidRequest(
+            "Athena reads all files of a folder, and a followed export has some that are of earlier versions",
+            hint="Make an export for Athena, in a folder of its own: singletable export MODULE --to s3://BUCKET/PREFIX.",
+        )
     if not _DATABASE.fullmatch(database):
         raise InvalidRequest(f"{database!r} is no name of a database: lower case letters, digits and _")
     return tuple(_statements(manifest, place.rstrip("/"), database, datasets))
@@ -51,7 +56,7 @@ def _statements(manifest: Manifest, place: str, database: str, datasets: Sequenc
     yield f"CREATE DATABASE IF NOT EXISTS `{database}`"
     day = f"{manifest.complete_at:%Y-%m-%d}"
     for each in manifest.datasets:
-        folder = f"{place}/{manifest.id}/{each.name}/"
+        folder = f"{place}/{_folder(manifest, each)}"
         yield _table(each, f"{place}/", database)
         yield (
             f"ALTER TABLE `{database}`.`{table_name(each)}` ADD IF NOT EXISTS "
@@ -66,6 +71,10 @@ def _statements(manifest: Manifest, place: str, database: str, datasets: Sequenc
         rows = f"{quoted(table_name(each))} WHERE {PARTITION} = {text(day)}"
         yield f"CREATE OR REPLACE VIEW {quoted(each.name)} AS SELECT {names} FROM {rows}"  # noqa: S608  (names are quoted)
     yield from _relation_views(manifest, relations_in(manifest, datasets))
+
+
+def _folder(manifest: Manifest, dataset: DatasetFiles) -> str:
+    return f"{manifest.id}/{dataset.name}/"
 
 
 def _relation_views(manifest: Manifest, relations: Sequence[Relation]) -> Iterator[str]:
