@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from singletable import ANY, Collection, Entity, Key, Table, collect, field
-from singletable.deploy import Deployment, Grant, Role, checks, creates, deletes, reads, scans, updates
+from singletable.deploy import Deployment, Grant, Role, checks, creates, deletes, exporter, reads, scans, updates
 from singletable.deploy.access import Access, Resource
 from singletable.deploy.cloudformation import template
+from singletable.deploy.formats import template_text
 from singletable.deploy.key_patterns import covers, fewest
 from singletable.deploy.policy import MOST_CHARACTERS, size_of
 from singletable.deploy.verbs import Pattern
@@ -230,6 +231,22 @@ def test_what_is_no_pattern_is_refused() -> None:
 def test_a_scan_reaches_the_whole_table() -> None:
     assert is_allowed(statements(scans(app)), Attempt("dynamodb:Scan", table_arn("app")))
     assert not is_allowed(statements(scans(app)), Attempt("dynamodb:Scan", table_arn("app", "/index/gsi1")))
+
+
+def test_an_exporter_reads_the_table_and_its_stream_and_has_dynamodb_export_it() -> None:
+    streamed = Table("streamed", stream="new")
+    for table in (app, streamed):
+        role = exporter(table, name="it")
+        held = statements_of(template(Deployment("app", [table], [role])), "It")
+        for action in ("Scan", "DescribeTable", "DescribeContinuousBackups", "ExportTableToPointInTime"):
+            assert is_allowed(held, Attempt(f"dynamodb:{action}", table_arn(table.name)))
+        assert is_allowed(
+            held, Attempt("dynamodb:DescribeExport", table_arn(table.name, "/export/01693685827463-2d87"))
+        )
+        said = {action for statement in held for action in statement["Action"]}
+        assert ("dynamodb:GetRecords" in said) is (table is streamed)
+        assert not any(action.startswith(("dynamodb:Put", "dynamodb:Update", "dynamodb:Delete")) for action in said)
+        assert ".arn}/export/*" in template_text(Deployment("app", [table], [role]), "terraform")
 
 
 def test_a_wide_pattern_leaves_out_what_it_covers() -> None:

@@ -25,7 +25,17 @@ from singletable.deploy.layer_verbs import (
     syncs,
     walks,
 )
-from singletable.deploy.ready_roles import admin, administers, migrates, migration, read_only, reads_all, worker
+from singletable.deploy.ready_roles import (
+    admin,
+    administers,
+    exporter,
+    exports_from,
+    migrates,
+    migration,
+    read_only,
+    reads_all,
+    worker,
+)
 from singletable.deploy.resources import BlobBucket, MessageQueue
 from singletable.deploy.role import Role
 from singletable.deploy.verbs import (
@@ -56,6 +66,8 @@ __all__ = [
     "deletes",
     "deletes_nodes",
     "edits",
+    "exporter",
+    "exports_from",
     "handles",
     "links",
     "loads",

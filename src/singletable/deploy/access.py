@@ -15,8 +15,9 @@ from singletable.foundation import Captured, Model, Table
 
 Where = Mapping[str, str]
 """What values in keys look like, by the parameter's name, as patterns of IAM."""
-Kind = Literal["table", "index", "stream", "queue", "aside", "bucket", "objects"]
-"""`aside` is the queue of what a stream's function could not handle, by the function's name."""
+Kind = Literal["table", "index", "stream", "exports", "queue", "aside", "bucket", "objects"]
+"""`exports` are those that DynamoDB makes of a table to S3; `aside` is the queue of what a stream's function could not
+handle, by the function's name."""
 
 
 @dataclass(frozen=True, order=True)

@@ -194,6 +194,8 @@ def _resource(resource: Resource) -> Any:
         return {"Fn::Sub": [f"${{Table}}/index/{resource.part}", {"Table": arn_of(owner)}]}
     if resource.kind == "stream":
         return arn_of(owner, "StreamArn")
+    if resource.kind == "exports":
+        return {"Fn::Sub": ["${Table}/export/*", {"Table": arn_of(owner)}]}
     if resource.kind == "aside":
         return arn_of(logical(resource.name, "Aside"))
     if resource.kind == "objects":

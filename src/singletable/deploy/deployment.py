@@ -25,7 +25,7 @@ from singletable.streams import Changes
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
 
 
-_OWNERS = {"index": "table", "stream": "table", "objects": "bucket"}
+_OWNERS = {"index": "table", "stream": "table", "exports": "table", "objects": "bucket"}
 """What a part belongs to."""
 Setting = str | MessageQueue | BlobBucket
 """The value of an environment variable: a text, a queue's URL, or a bucket's name."""

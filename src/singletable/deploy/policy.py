@@ -24,6 +24,7 @@ SERVICES: Mapping[Kind, str] = {
     "table": "dynamodb",
     "index": "dynamodb",
     "stream": "dynamodb",
+    "exports": "dynamodb",
     "queue": "sqs",
     "aside": "sqs",
     "bucket": "s3",

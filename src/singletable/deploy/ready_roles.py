@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from singletable.deploy.access import Access, Grant, Where, anywhere, table_resource
-from singletable.deploy.layer_verbs import handles, held_at, runs
+from singletable.deploy.access import Access, Grant, Resource, Where, anywhere, table_resource
+from singletable.deploy.layer_verbs import handles, held_at, runs, stream_reads
 from singletable.deploy.role import Role
 from singletable.deploy.verbs import Pattern
 from singletable.foundation import Table, fill_parts_of, model_of
@@ -56,6 +56,20 @@ def administers(*tables: Table) -> Grant:
     return Grant(f"administers({_names(tables)})", tables, accesses)
 
 
+def exports_from(*tables: Table) -> Grant:
+    """Export tables: scan them, read their streams, have DynamoDB export them to S3. The bucket is granted apart."""
+
+    def accesses(where: Where) -> Iterator[Access]:
+        for table in tables:
+            own = ("Scan", "DescribeTable", "DescribeContinuousBackups", "ExportTableToPointInTime")
+            yield from anywhere(table, own)
+            yield Access(Resource("exports", table.name), frozenset({"DescribeExport"}))
+            if table.definition.stream is not None:
+                yield stream_reads(table)
+
+    return Grant(f"exports_from({_names(tables)})", tables, accesses)
+
+
 def read_only(*tables: Table, name: str = "read-only") -> Role:
     """Somebody who looks, and `singletable get`, `query` and `check`."""
     return Role(name, [reads_all(*tables)])
@@ -65,6 +79,11 @@ def worker(*layers: Tasks | Changes, may: tuple[Pattern | Grant, ...] = (), name
     """The process that runs tasks and handles changes; `may` is what its functions do."""
     own = [runs(layer) if isinstance(layer, Tasks) else handles(layer) for layer in layers]
     return Role(name, [*own, *may])
+
+
+def exporter(*tables: Table, name: str = "exporter") -> Role:
+    """`singletable export`, with `--follow` and `--through`. Nothing is written to the tables."""
+    return Role(name, [exports_from(*tables)])
 
 
 def migration(*tables: Table, name: str = "migration") -> Role:

@@ -199,6 +199,8 @@ def _resource(resource: Resource) -> str:
     if resource.kind == "stream":
         return f"${{aws_dynamodb_table.{name}.stream_arn}}"
     arn = f"${{aws_dynamodb_table.{name}.arn}}"
+    if resource.kind == "exports":
+        return f"{arn}/export/*"
     return arn if resource.kind == "table" else f"{arn}/index/{resource.part}"
 
 
