@@ -71,7 +71,7 @@ class Version:
     at: float
 
 
-@dataclass
+@dataclass(eq=False)
 class _Found:
     """What the log has that the data has not."""
 
