@@ -8,7 +8,7 @@ from typing import Any
 
 from singletable import Database, connect
 from singletable.exchange import Imports
-from tests.exchange.people import Person, people
+from tests.exchange.people import Order, Person, people
 from tests.support.shells import LOCAL
 
 
@@ -37,7 +37,26 @@ def check_all(db: Database, told: Path, count: int) -> None:
     assert db.check(people) == []
 
 
+def write_orders(path: Path, count: int) -> None:
+    """The same of a class without unique values, whose bad rows are of another type, or another order of the first."""
+    with open(path, "w", encoding="utf-8") as file:
+        for n in range(count):
+            row: dict[str, Any] = {"number": n, "buyer": f"b{n}", "seen_by": ["x"] * (n % 3)}
+            if is_bad(n):
+                row |= {"buyer": 7} if n % 200 == 50 else {"number": 0}
+            file.write(json.dumps(row) + "\n")
+
+
+def check_orders(db: Database, told: Path, count: int) -> None:
+    """As `check_all`."""
+    numbers = [json.loads(line)["number"] for line in told.read_text().splitlines()]
+    assert numbers == [n + 1 for n in range(count) if is_bad(n)]
+    found = sorted((each.number, each.buyer) for each in db.scan(Order))
+    assert found == [(n, f"b{n}") for n in range(count) if not is_bad(n)]
+    assert db.check(people) == []
+
+
 def run(url: str, path: str, told: str) -> None:
-    """Import, in a process of its own."""
+    """Import orders, in a process of its own."""
     with connect(url, traits=LOCAL) as db:
-        Imports(db, people).run(path, into=Person, bad_rows=told)
+        Imports(db, people).run(path, into=Order, bad_rows=told)

@@ -35,11 +35,15 @@ from singletable.exchange.table_copy import has_items, put_patiently
 from singletable.exchange.transfers import TransferRecord, open_record
 from singletable.expressions import attr
 from singletable.flow.patience import patiently
-from singletable.flow.port import FAN_OUT, Port
+from singletable.flow.port import FAN_OUT, Consumed, Port
+from singletable.flow.request import Request, Response
 from singletable.foundation import (
     MIGRATION_TYPES,
     RECORD_TYPE,
+    UNREAD,
+    CreateWrite,
     Model,
+    Moment,
     Table,
     is_same_item,
     model_for,
@@ -49,7 +53,7 @@ from singletable.foundation import (
 from singletable.foundation import flows as records
 from singletable.graph import Edge, Node
 from singletable.graph import flows as graph
-from singletable.operations import Item, read_item
+from singletable.operations import Item, Refused, read_item
 from singletable.operations.answers import encode
 from singletable.values import MAX_ITEM_BYTES, item_size
 
@@ -145,6 +149,33 @@ async def import_rows(
         await run.part(progress)
     await run.end()
     return run.state.imported
+
+
+class _TryCreate(Struct, frozen=True):
+    """The request of a `create`; False where there is an item already."""
+
+    write: Any
+
+    def request(self) -> Request:
+        request: Request = self.write.request()
+        return request
+
+    def answer(self, response: Response) -> tuple[bool, Consumed]:
+        try:
+            _, consumed = self.write.answer(response)
+        except Refused:
+            return False, Consumed()
+        return True, consumed
+
+
+def _try_create(entity: Any, now: float) -> _TryCreate | None:
+    """None for an entity that makes no item, as its error is its own."""
+    try:
+        part: Any = CreateWrite(entity).main(UNREAD, Moment(now))
+        part.action.request()
+    except SingletableError:
+        return None
+    return _TryCreate(part.action)
 
 
 class _Run:
@@ -270,12 +301,32 @@ class _Run:
     async def _wave(self, entities: Sequence[tuple[int, Any]]) -> list[tuple[int, str]]:
         if self.options.dry_run:
             return [(number, _too_large(entity) or _WRITTEN) for number, entity in entities]
-        found: list[str] = []
-        for i in range(0, len(entities), FAN_OUT * 4):
-            part = entities[i : i + FAN_OUT * 4]
+        plain = [each for each in entities if self._is_plain(each[1])]
+        made = await self._created([entity for _, entity in plain])
+        done = [(number, _WRITTEN) for (number, _), is_made in zip(plain, made, strict=True) if is_made]
+        known = {number for number, _ in done}
+        rest = [each for each in entities if each[0] not in known]
+        for i in range(0, len(rest), FAN_OUT):
+            part = rest[i : i + FAN_OUT]
             calls: list[Callable[[], Any]] = [partial(self._one, entity) for _, entity in part]
-            found += await self.port.call_all(calls)
-        return [(number, outcome) for (number, _), outcome in zip(entities, found, strict=True)]
+            outcomes: list[str] = await self.port.call_all(calls)
+            done += [(number, outcome) for (number, _), outcome in zip(part, outcomes, strict=True)]
+        return done
+
+    def _is_plain(self, entity: Any) -> bool:
+        """Whether its `create` is one request, which is sent beside others without a thread for each."""
+        model = model_for(entity)
+        return not (self.options.mode == "replace" or isinstance(entity, Edge) or model.uniques or model.key.was)
+
+    async def _created(self, entities: Sequence[Any]) -> list[bool]:
+        """Which of them are new, and created by now. What is refused is looked at by itself."""
+        tries: dict[int, Any] = {}
+        for at, entity in enumerate(entities):
+            if (made := _try_create(entity, self.port.now())) is not None:
+                tries[at] = made
+        outcomes: list[bool] = await patiently(self.port, lambda: self.port.send_all(list(tries.values())))
+        new = {at for at, is_new in zip(tries, outcomes, strict=True) if is_new}
+        return [at in new for at in range(len(entities))]
 
     async def _one(self, entity: Any) -> str:
         """What became of one entity. An error that is none of its own ends the import."""
