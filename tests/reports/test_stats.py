@@ -98,7 +98,7 @@ async def test_a_sample_is_scaled_to_the_whole() -> None:
     async with opened("awaiting") as db:
         await db.create_table(shop)
         assert isinstance(db, AsyncDatabase)
-        await db.write_many(puts=[Customer(email=f"c{n}@example.org", note="x" * 100) for n in range(3000)])
+        await db.write_many(puts=[Order(email=f"c{n}@example.org", number=n, note="x" * 100) for n in range(3000)])
         whole, part = await read(db), await read(db, sample=0.1, seed=3)
         assert whole.items == 3000
         assert 150 < part.seen < 600
