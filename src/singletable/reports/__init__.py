@@ -13,6 +13,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from singletable.errors import NotConfigured
+
 if TYPE_CHECKING:
     from singletable.reports.answers import Answer
     from singletable.reports.athena import Athena
@@ -83,9 +85,17 @@ _MODULES = {
     "table_of": "charts",
 }
 
+_EXTRA = frozenset({"duckdb", "obstore", "plotext", "pyarrow"})
+
 
 def __getattr__(name: str) -> Any:
     """Each name is imported at its first use: a program pays for what it asks."""
     if name in __all__:
-        return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'shape')}"), name)
+        try:
+            return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'shape')}"), name)
+        except ModuleNotFoundError as error:
+            if error.name not in _EXTRA:
+                raise
+            hint = "Install it: python -m pip install 'singletable[reports]'."
+            raise NotConfigured(f"{name} needs {error.name}", hint=hint) from None
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
