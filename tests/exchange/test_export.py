@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
+import msgspec
 import pyarrow.parquet as pq
 import pytest
 
 from singletable import Database, connect
-from singletable.exchange import UNKNOWN, DirectoryStore, Exports, datasets_of, read_manifest
+from singletable.deploy import Deployment, Role, scans
+from singletable.deploy.cloudformation import template
+from singletable.exchange import UNKNOWN, DirectoryStore, Exports, datasets_of, export, read_manifest
+from singletable.flow import Rate
 from singletable.foundation import is_same_item
 from tests.exchange.models import Customer, order, shop
+from tests.support.attempts import attempts_of
+from tests.support.iam import is_allowed
 from tests.support.raw import all_items, put_raw
+from tests.support.roles import recording
+from tests.support.templates import statements_of
 
 COUNT = 60
 
@@ -72,3 +81,45 @@ def test_what_no_class_explains_is_unknown(db: Database, tmp_path: Path) -> None
     (row,) = rows_in(tmp_path, UNKNOWN)
     assert (row["partition"], row["sort"], row["type"]) == ("x", "y", "ghost")
     assert row["reason"] == "no class has the type 'ghost'"
+
+
+def test_it_takes_a_scan_and_nothing_else(db: Database, tmp_path: Path) -> None:
+    with db.meter() as meter:
+        Exports(db, shop).export(tmp_path / "one")
+    with db.meter() as consistent:
+        Exports(db, shop).export(tmp_path / "two", consistent=True)
+    assert (meter.requests, meter.write_units, meter.read_units > 0) == (1, 0, True)
+    assert (consistent.requests, consistent.read_units) == (1, 2 * meter.read_units)
+
+
+def test_it_keeps_to_a_rate(db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "PAGE_ITEMS", 10)
+    rate = Rate(read_units=20)
+    with db.meter() as meter:
+        began = db.port.monotonic()
+        Exports(db, shop).export(tmp_path, rate=rate)
+        seconds = db.port.monotonic() - began
+    assert meter.requests == 8
+    assert meter.read_units / seconds < 60
+
+
+class Taken:
+    """What a role was refused."""
+
+    def __init__(self, statements: Any) -> None:
+        self.statements, self.asked, self.refused = statements, list[str](), list[str]()
+
+    def take(self, prefix: str, operation: str, body: bytes, frame: FrameType | None) -> None:
+        for attempt in attempts_of(prefix, operation, msgspec.json.decode(body), {shop.name: shop.definition}):
+            self.asked.append(attempt.action)
+            if not is_allowed(self.statements, attempt):
+                self.refused.append(f"{attempt.action} on {attempt.resource}")
+
+
+def test_a_role_that_may_scan_may_export(db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    role = Role("exporter", [scans(shop)])
+    made = template(Deployment("exports", [shop], [role], alarms=False))
+    taken = Taken(statements_of(made, "Exporter"))
+    recording(monkeypatch, taken)
+    Exports(db, shop).export(tmp_path)
+    assert (set(taken.asked), taken.refused) == ({"dynamodb:Scan"}, [])
