@@ -38,7 +38,7 @@ from singletable.exchange.manifest import (
     read_manifest,
 )
 from singletable.exchange.parts import Parts
-from singletable.exchange.sorting import Sorter
+from singletable.exchange.sorter import Sorter
 from singletable.exchange.stores import Store
 from singletable.flow.port import Port
 from singletable.foundation import Table

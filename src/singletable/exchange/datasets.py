@@ -28,7 +28,7 @@ import pyarrow as pa
 
 from singletable.errors import Corrupt, SingletableError
 from singletable.exchange.columns import Column, column_of, load_cell, value_type
-from singletable.exchange.decoding import PageDecoder
+from singletable.exchange.page_decoder import PageDecoder
 from singletable.foundation import KeyOf, Model, Table, entity_name, is_same_item, migration_models, models_of
 from singletable.operations import Item, read_item
 from singletable.operations.answers import encode

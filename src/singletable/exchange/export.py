@@ -39,7 +39,7 @@ from singletable.exchange.manifest import (
     write_manifest,
 )
 from singletable.exchange.parts import Parts
-from singletable.exchange.sorting import RAW_ITEMS, Sorter
+from singletable.exchange.sorter import RAW_ITEMS, Sorter
 from singletable.exchange.stores import Store
 from singletable.flow.patience import patiently
 from singletable.flow.port import Port

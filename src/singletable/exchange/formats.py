@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -19,6 +19,7 @@ from singletable.exchange.columns import value_type
 Format = Literal["parquet", "jsonl", "csv", "arrow"]
 FORMATS: Final[tuple[Format, ...]] = ("parquet", "jsonl", "csv", "arrow")
 _COMPRESSION: Final = "zstd"
+_ROWS: Final = 2_000
 
 
 class BatchWriter(Protocol):
@@ -73,8 +74,9 @@ class _JsonLines:
         self._encode = msgspec.json.Encoder(decimal_format="number").encode_lines
 
     def write(self, batch: pa.RecordBatch) -> None:
-        rows = batch.to_pylist(maps_as_pydicts="strict")
-        self._file.write(self._encode([{n: _json(v) for n, v in row.items() if v is not None} for row in rows]))
+        for part in _slices(batch):
+            rows = part.to_pylist(maps_as_pydicts="strict")
+            self._file.write(self._encode([{n: _json(v) for n, v in row.items() if v is not None} for row in rows]))
 
     def close(self) -> None:
         self._file.close()
@@ -88,14 +90,21 @@ class _Csv:
         self._writer = pc.CSVWriter(str(path), self._schema)
 
     def write(self, batch: pa.RecordBatch) -> None:
-        arrays = [_csv_array(array, f.type) for array, f in zip(batch.columns, self._schema, strict=True)]
-        self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+        for part in _slices(batch):
+            arrays = [_csv_array(array, f.type) for array, f in zip(part.columns, self._schema, strict=True)]
+            self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
 
     def close(self) -> None:
         self._writer.close()
 
 
 _WRITERS: Mapping[Format, Any] = {"parquet": _Parquet, "jsonl": _JsonLines, "csv": _Csv, "arrow": _Arrow}
+
+
+def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Rows of which only so many are Python's objects at a time."""
+    for start in range(0, batch.num_rows, _ROWS):
+        yield batch.slice(start, _ROWS)
 
 
 def csv_schema(schema: pa.Schema) -> pa.Schema:
