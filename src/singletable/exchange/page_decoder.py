@@ -34,7 +34,9 @@ class PageDecoder:
         by_stored = {c.field.stored: c for c in self._columns}
         keyed = enumerate(_templates(model))
         self._texts = [_KeyCheck(n, key, self._columns, by_stored.get(key.attribute)) for n, key in keyed]
-        self._decode: Callable[[Any], Any] = json_decoder(self._wire(model), strict=False).decode
+        wire: Any = self._wire(model)
+        self._decode: Callable[[Any], Any] = json_decoder(wire, strict=False).decode
+        self._decode_all: Callable[[Any], list[Any]] = json_decoder(list[wire], strict=False).decode
 
     def decode(self, items: Sequence[msgspec.Raw]) -> tuple[pa.RecordBatch, list[msgspec.Raw]]:
         """The rows of the items that can be read so, and the other items."""
@@ -55,9 +57,8 @@ class PageDecoder:
 
     def _wires(self, items: Sequence[msgspec.Raw]) -> tuple[list[Any], Sequence[msgspec.Raw], list[msgspec.Raw]]:
         """The wire structs, the items that they are of, and the items that have none."""
-        decode = self._decode
         try:
-            return [decode(item) for item in items], items, []
+            return self._decode_all(b"[%b]" % b",".join(items)), items, []
         except msgspec.ValidationError:
             return self._tried(items)
 

@@ -37,8 +37,9 @@ class Sorter:
         self._table = table
         self._by_type = {d.type: d for d in datasets if d.table is table}
         name = table.definition.type_attribute
-        kind = msgspec.defstruct("Typed", [("type", wire_struct("S", str))], rename={"type": name}, gc=False)
+        kind: Any = msgspec.defstruct("Typed", [("type", wire_struct("S", str))], rename={"type": name}, gc=False)
         self._typed = json_decoder(kind, strict=False).decode
+        self._all_typed: Any = json_decoder(list[kind], strict=False).decode
 
     def batches(self, items: Sequence[msgspec.Raw]) -> list[tuple[str, pa.RecordBatch]]:
         """The items of a page as rows, by dataset. The same items always give the same batches."""
@@ -56,18 +57,26 @@ class Sorter:
         return [*found, (UNKNOWN, unknown_batch(unknown))] if unknown else found
 
     def _grouped(self, items: Sequence[msgspec.Raw]) -> dict[str, list[msgspec.Raw]]:
-        typed = self._typed
         groups: dict[str, list[msgspec.Raw]] = {}
-        for item in items:
-            try:
-                type_name = typed(item).type.S
-            except msgspec.ValidationError:
-                type_name = ""
+        for item, type_name in zip(items, self._types(items), strict=True):
             if type_name in groups:
                 groups[type_name].append(item)
             else:
                 groups[type_name] = [item]
         return groups
+
+    def _types(self, items: Sequence[msgspec.Raw]) -> list[str]:
+        """The type of each item; empty where it has none."""
+        try:
+            return [each.type.S for each in self._all_typed(b"[%b]" % b",".join(items))]
+        except msgspec.ValidationError:
+            return [self._type_of(item) for item in items]
+
+    def _type_of(self, item: msgspec.Raw) -> str:
+        try:
+            return str(self._typed(item).type.S)
+        except msgspec.ValidationError:
+            return ""
 
     def _slow(self, dataset: Dataset, items: Sequence[msgspec.Raw], unknown: list[dict[str, Any]]) -> pa.RecordBatch:
         rows: list[dict[str, Any]] = []
