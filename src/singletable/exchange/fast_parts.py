@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -54,7 +55,7 @@ def _list(element: Part) -> Part:
     tag, build, type = element.tag, element.array, pa.list_(element.type)
 
     def array(values: Values, bad: Bad) -> Any:
-        flat = [getattr(each, tag) for value in values if value is not None for each in value]
+        flat = list(map(attrgetter(tag), chain.from_iterable(value for value in values if value is not None)))
         inside = _inside(build, flat, values, bad)
         return pa.ListArray.from_arrays(_offsets(values), inside, type=type, mask=_mask(values))
 

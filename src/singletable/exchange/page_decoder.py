@@ -8,6 +8,7 @@ says what its columns don't give back. Both ways give the same rows (a property 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -112,7 +113,10 @@ class _KeyCheck:
     def check(self, wires: list[Any], cells: dict[str, Values], bad: Bad) -> Values:
         """The stored texts; adds to `bad` the places of those that are others than the attributes make."""
         name = self.name
-        stored = [None if (k := getattr(w, name)) is None else k.S for w in wires]
+        if self.optional:
+            stored = [None if (k := getattr(w, name)) is None else k.S for w in wires]
+        else:
+            stored = list(map(attrgetter(f"{name}.S"), wires))
         made = self._made(len(wires), cells, bad)
         if made != stored:
             bad.update(n for n, (one, other) in enumerate(zip(made, stored, strict=True)) if one != other)
@@ -163,5 +167,5 @@ def _values(wires: list[Any], column: FastColumn) -> Values:
     if not tag:
         return [getattr(w, name) for w in wires]
     if not column.field.may_be_absent:
-        return [getattr(getattr(w, name), tag) for w in wires]
+        return list(map(attrgetter(f"{name}.{tag}"), wires))
     return [None if (v := getattr(w, name)) is None else getattr(v, tag) for w in wires]
