@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from singletable import Database, InvalidRequest, Meter, Table, key_of
+from singletable import ANY, Database, Entity, InvalidRequest, Key, Meter, Table, field, key_of
 from singletable.errors import NotConfigured
 from singletable.exchange import AsyncTableCopy, Copied, TableCopy
 from singletable.flow import Rate
 from tests.exchange.people import Letter, Order, Person, fill, order, people, person
 from tests.migrations.watching import Killed, before_each
 from tests.support.engines import fresh, fresh_async
-from tests.support.raw import all_items
+from tests.support.raw import all_items, put_raw
 
 KEY = b"a key for these masks"
 TELLING = r"somebody\d|Surname\d|7946|Nickname|Longstreet|Schoolmate|Confidential"
@@ -233,3 +233,51 @@ def test_a_target_of_other_keys_is_refused(dbs: tuple[Database, Database]) -> No
     target.create_table(Table("people", key=("id", "rest")))
     with pytest.raises(NotConfigured, match="differs: key"):
         TableCopy(source, target, people).run()
+
+
+versioned = Table("versioned", indexes=["gsi1"])
+
+
+class Guest(Entity, table=versioned, type="guest", version=2):
+    """Its first version had one name; `rest` is an attribute that no class declares."""
+
+    id: str
+    first: str = field(personal=True)
+    last: str = field(default="", personal=True)
+
+    @versioned.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        """One guest."""
+        return f"guest#{id}", "guest"
+
+    @versioned.index("gsi1")
+    @staticmethod
+    def by_name(last: str, id: str = ANY) -> Key:
+        """The guests of a name."""
+        return f"guests#{last}", f"{id}"
+
+
+@Guest.upcast(1)
+def split_name(values: dict[str, Any]) -> dict[str, Any]:
+    first, _, last = values.pop("name").partition(" ")
+    return {**values, "first": first, "last": last}
+
+
+def test_an_older_item_is_masked_in_its_present_form() -> None:
+    with fresh() as source, fresh() as target:
+        key = {"pk": {"S": "guest#1"}, "sk": {"S": "guest"}, "_type": {"S": "guest"}, "_v": {"N": "1"}}
+        old = {**key, "id": {"S": "1"}, "name": {"S": "Adelaide Lovelace"}, "rest": {"S": "stays"}}
+        source.run(put_raw(source.port, Guest, old))
+        unreadable = {**key, "pk": {"S": "guest#2"}, "_v": {"N": "9"}, "name": {"S": "Adelaide"}}
+        source.run(put_raw(source.port, Guest, unreadable))
+        source.run(put_raw(source.port, Guest, {"pk": {"S": "x"}, "sk": {"S": "x"}, "_type": {"S": "nobody"}}))
+        copied = TableCopy(source, target, versioned).run(mask_key=KEY)
+        assert (copied.read, copied.written, sum(copied.left_out.values())) == (3, 1, 2)
+        (item,) = target.run(all_items(target.port, "versioned"))
+        assert "Adelaide" not in json.dumps(item)
+        assert (item["_v"], item["rest"], "name" in item) == ({"N": "2"}, {"S": "stays"}, False)
+        assert target.check(versioned) == []
+        guest = target.get(Guest.by_id("1"))
+        assert guest is not None
+        assert len(guest.last) == len("Lovelace")

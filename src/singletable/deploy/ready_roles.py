@@ -71,7 +71,7 @@ def exports_from(*tables: Table) -> Grant:
 
 
 def read_only(*tables: Table, name: str = "read-only") -> Role:
-    """Somebody who looks, and `singletable get`, `query` and `check`."""
+    """Somebody who looks, and `singletable get`, `query` and `check`; the source of `copy`."""
     return Role(name, [reads_all(*tables)])
 
 
@@ -92,7 +92,7 @@ def migration(*tables: Table, name: str = "migration") -> Role:
 
 
 def admin(*tables: Table, name: str = "admin") -> Role:
-    """Everything on the tables, and nothing else."""
+    """Everything on the tables, and nothing else: `singletable import`, and the target of `copy`."""
     return Role(name, [administers(*tables)])
 
 

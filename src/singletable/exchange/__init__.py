@@ -5,7 +5,7 @@
     TableCopy(db, other, shop).run(sample=0.01, follow_edges=True)  # a slice of a table, with masked personal values
 
 Read `datasets` (an entity class as columns, items as rows and back), `manifest` (what a folder holds), `stores` (a
-directory, or S3), `export` (the run: a parallel scan, in sections that a killed run goes on from), `importing` (rows
+directory, or S3), `export` (the run: a parallel scan, in sections that a killed run goes on from), `row_import` (rows
 into items, by the library's own writes), `table_copy` (a table or a slice of it in another), `masks`, `exported_items`
 (DynamoDB's own exports to S3, read as a scan would be). All but copies need `pip install 'singletable[reports]'`.
 """
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from singletable.exchange.followers import Follower
     from singletable.exchange.followers_async import AsyncFollower
     from singletable.exchange.formats import Format
-    from singletable.exchange.importing import BadRow, Imported
     from singletable.exchange.imports import Imports
     from singletable.exchange.imports_async import AsyncImports
     from singletable.exchange.manifest import DataFile, DatasetFiles, Manifest, read_manifest
+    from singletable.exchange.row_import import BadRow, Imported
     from singletable.exchange.stores import DirectoryStore, ObjectStore, Store, store_at
     from singletable.exchange.table_copy import Copied
     from singletable.exchange.table_exports import TableExports
@@ -81,7 +81,7 @@ _MODULES: Final = {
     "followers": ("Follower",),
     "followers_async": ("AsyncFollower",),
     "formats": ("Format",),
-    "importing": ("BadRow", "Imported"),
+    "row_import": ("BadRow", "Imported"),
     "imports": ("Imports",),
     "imports_async": ("AsyncImports",),
     "manifest": ("DataFile", "DatasetFiles", "Manifest", "read_manifest"),
