@@ -12,7 +12,7 @@ import msgspec
 import pyarrow as pa
 
 from singletable.errors import SingletableError
-from singletable.exchange.columns import DECIMAL_TYPE, INSTANT_TYPE, Column, value_type
+from singletable.exchange.columns import DECIMAL_PLACES, DECIMAL_TYPE, INSTANT_TYPE, Column, value_type
 from singletable.foundation import KeyOf, Model, Slot, Template, Verbatim, enum_text, is_same_item
 from singletable.values import Field, wire_struct
 from singletable.values.numbers import read_float
@@ -35,6 +35,9 @@ Values = list[Any]
 Bad = set[int]
 """Places in a page of what takes the slow way."""
 Array = Callable[[Values, Bad], Any]
+_MOST_WHOLE = 38 - DECIMAL_PLACES
+_WHOLE = re.compile(rf"-?\d{{1,{_MOST_WHOLE}}}(\.\d+)?").fullmatch
+"""A number in plain notation whose digits before the point fit the column."""
 _CANONICAL_INSTANT: Final = 27
 _SECOND: Final = 1_000_000
 _LAST_EXPIRY: Final = 253_402_300_799
@@ -138,6 +141,10 @@ def _integers(values: Values, bad: Bad) -> pa.Array[Any]:
 
 
 def _decimals(values: Values, bad: Bad) -> pa.Array[Any]:
+    # Arrow's cast gives another number, and no error, where the digits before the point pass its 128 bits.
+    far = [n for n, v in enumerate(values) if v is not None and (len(v) > _MOST_WHOLE or "e" in v or "E" in v)]
+    beyond = [n for n in far if not _WHOLE(values[n])]
+    values = _without(values, beyond, bad) if beyond else values
     try:
         return pa.array(values, pa.string()).cast(DECIMAL_TYPE)
     except pa.ArrowInvalid:
