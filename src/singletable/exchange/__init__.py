@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from singletable.errors import NotConfigured
 
 if TYPE_CHECKING:
+    from singletable.exchange.bad_rows import BadRow
     from singletable.exchange.copies import TableCopy
     from singletable.exchange.copies_async import AsyncTableCopy
     from singletable.exchange.datasets import UNKNOWN, Dataset, datasets_of
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from singletable.exchange.imports import Imports
     from singletable.exchange.imports_async import AsyncImports
     from singletable.exchange.manifest import DataFile, DatasetFiles, Manifest, read_manifest
-    from singletable.exchange.row_import import BadRow, Imported
+    from singletable.exchange.row_import import Imported
     from singletable.exchange.stores import DirectoryStore, ObjectStore, Store, store_at
     from singletable.exchange.table_copy import Copied
     from singletable.exchange.table_exports import TableExports
@@ -81,7 +82,8 @@ _MODULES: Final = {
     "followers": ("Follower",),
     "followers_async": ("AsyncFollower",),
     "formats": ("Format",),
-    "row_import": ("BadRow", "Imported"),
+    "bad_rows": ("BadRow",),
+    "row_import": ("Imported",),
     "imports": ("Imports",),
     "imports_async": ("AsyncImports",),
     "manifest": ("DataFile", "DatasetFiles", "Manifest", "read_manifest"),

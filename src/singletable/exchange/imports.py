@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from singletable.errors import InvalidRequest
+from singletable.exchange.bad_rows import BadRowFile
 from singletable.exchange.datasets import datasets_of
+from singletable.exchange.entity_writes import Mode
 from singletable.exchange.import_files import ImportFormat
 from singletable.exchange.import_parts import ImportSource, TablePart, dataset_of, source_at
-from singletable.exchange.row_import import BadRowFile, Imported, ImportOptions, Mode, Progress, import_rows
+from singletable.exchange.row_import import Imported, ImportOptions, Progress, import_rows
 from singletable.exchange.stores import Store
 from singletable.flow.rate import Rate, at_rate
 from singletable.flow.shells import check_blocking

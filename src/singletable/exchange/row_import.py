@@ -6,90 +6,46 @@ A row whose item is there already, just as the row says, was written by an earli
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from singletable.errors import (
-    AlreadyExists,
     Denied,
     InvalidRequest,
     NotConfigured,
-    NotFound,
     NotSupported,
     OutcomeUnknown,
     SingletableError,
     Unavailable,
 )
-from singletable.exchange.datasets import Dataset
+from singletable.exchange.bad_rows import BadRow, BadRowFile, reason_of
+from singletable.exchange.entity_writes import PRESENT, WRITERS, WRITTEN, Mode, held_by, try_create, why_too_large
 from singletable.exchange.import_files import Row
 from singletable.exchange.import_parts import ImportPart, ImportSource
+from singletable.exchange.row_items import BLANK, entity_of, item_of
 from singletable.exchange.table_copy import has_items, put_patiently
 from singletable.exchange.transfers import TransferRecord, open_record
-from singletable.expressions import attr
 from singletable.flow.patience import patiently
-from singletable.flow.port import FAN_OUT, Consumed, Port
-from singletable.flow.request import Request, Response
+from singletable.flow.port import FAN_OUT, Port
 from singletable.foundation import (
     MIGRATION_TYPES,
     RECORD_TYPE,
-    UNREAD,
-    CreateWrite,
-    Model,
-    Moment,
     Table,
-    is_same_item,
     model_for,
     ready,
     type_in,
 )
-from singletable.foundation import flows as records
-from singletable.graph import Edge, Node
-from singletable.graph import flows as graph
-from singletable.operations import Item, Refused, read_item
-from singletable.operations.answers import encode
-from singletable.values import MAX_ITEM_BYTES, item_size
+from singletable.graph import Edge
+from singletable.operations import Item
 
-Mode = Literal["create", "if_absent", "replace"]
 EXAMPLES: Final = 20
 _FATAL: Final = (Unavailable, Denied, OutcomeUnknown, NotConfigured, NotSupported)
 """Errors that are none of a row."""
-
-
-class BadRow(Struct, frozen=True):
-    """A row that was not imported."""
-
-    part: str
-    """The file, or the table, that it is in."""
-    number: int
-    reason: str
-    """Without the row's values."""
-
-
-class BadRowFile:
-    """Where bad rows are told, a line of JSON each. The file is made with the first of them."""
-
-    def __init__(self, path: Path | None) -> None:
-        self.path, self.size = path, 0
-
-    def begin(self, size: int) -> None:
-        """Go on after what was told when the import was last written down."""
-        if self.path is not None and self.path.exists():
-            self.size = min(size, self.path.stat().st_size)
-            os.truncate(self.path, self.size)
-
-    def add(self, rows: Sequence[BadRow]) -> None:
-        if self.path is not None and rows:
-            with open(self.path, "ab") as file:
-                file.write(msgspec.json.Encoder().encode_lines(rows))
-                self.size = file.tell()
 
 
 class Imported(Struct, frozen=True):
@@ -149,33 +105,6 @@ async def import_rows(
         await run.part(progress)
     await run.end()
     return run.state.imported
-
-
-class _TryCreate(Struct, frozen=True):
-    """The request of a `create`; False where there is an item already."""
-
-    write: Any
-
-    def request(self) -> Request:
-        request: Request = self.write.request()
-        return request
-
-    def answer(self, response: Response) -> tuple[bool, Consumed]:
-        try:
-            _, consumed = self.write.answer(response)
-        except Refused:
-            return False, Consumed()
-        return True, consumed
-
-
-def _try_create(entity: Any, now: float) -> _TryCreate | None:
-    """None for an entity that makes no item, as its error is its own."""
-    try:
-        part: Any = CreateWrite(entity).main(UNREAD, Moment(now))
-        part.action.request()
-    except SingletableError:
-        return None
-    return _TryCreate(part.action)
 
 
 class _Run:
@@ -243,9 +172,9 @@ class _Run:
         self.bad_here += len(bad)
         return replace(
             before,
-            read=before.read + len(rows) - counts[_BLANK],
-            written=before.written + counts[_WRITTEN],
-            present=before.present + counts[_PRESENT],
+            read=before.read + len(rows) - counts[BLANK],
+            written=before.written + counts[WRITTEN],
+            present=before.present + counts[PRESENT],
             bad=before.bad + len(bad),
             bad_rows=(*before.bad_rows, *bad)[:EXAMPLES],
             is_stopped=self.options.stop_at is not None and self.bad_here >= self.options.stop_at,
@@ -253,7 +182,7 @@ class _Run:
 
     async def _put(self, part: ImportPart, rows: Sequence[Row]) -> list[str]:
         """Items as they were, but what the work of their table needed only there."""
-        made = [_item_of(part.dataset, row) for row in rows]
+        made = [item_of(part.dataset, row) for row in rows]
         by_table: dict[str, list[Item]] = {}
         outcomes: list[str] = []
         for row, item in zip(rows, made, strict=True):
@@ -265,10 +194,10 @@ class _Run:
             if table is None:
                 outcomes.append(f"the table {name} was not given")
             elif type_in(table, item) in MIGRATION_TYPES - {RECORD_TYPE}:
-                outcomes.append(_PRESENT)
+                outcomes.append(PRESENT)
             else:
                 by_table.setdefault(name, []).append(item)
-                outcomes.append(_WRITTEN)
+                outcomes.append(WRITTEN)
         if not self.options.dry_run:
             for table in self.tables:
                 await put_patiently(self.port, table, by_table.get(table.name, ()))
@@ -279,14 +208,14 @@ class _Run:
         outcomes = [""] * len(rows)
         waves: list[tuple[set[Any], list[tuple[int, Any]]]] = []
         for number, row in enumerate(rows):
-            found = self._entity(part.dataset, row)
+            found = entity_of(self.tables, part.dataset, row)
             if isinstance(found, str):
                 outcomes[number] = found
                 continue
             try:
-                held = _held(found)
+                held = held_by(found)
             except SingletableError as error:  # a value that its key can't hold
-                outcomes[number] = _reason(error)
+                outcomes[number] = reason_of(error)
                 continue
             wave = next((each for each in waves if held.isdisjoint(each[0])), None)
             if wave is None:
@@ -300,10 +229,10 @@ class _Run:
 
     async def _wave(self, entities: Sequence[tuple[int, Any]]) -> list[tuple[int, str]]:
         if self.options.dry_run:
-            return [(number, _too_large(entity) or _WRITTEN) for number, entity in entities]
+            return [(number, why_too_large(entity) or WRITTEN) for number, entity in entities]
         plain = [each for each in entities if self._is_plain(each[1])]
         made = await self._created([entity for _, entity in plain])
-        done = [(number, _WRITTEN) for (number, _), is_made in zip(plain, made, strict=True) if is_made]
+        done = [(number, WRITTEN) for (number, _), is_made in zip(plain, made, strict=True) if is_made]
         known = {number for number, _ in done}
         rest = [each for each in entities if each[0] not in known]
         for i in range(0, len(rest), FAN_OUT):
@@ -322,7 +251,7 @@ class _Run:
         """Which of them are new, and created by now. What is refused is looked at by itself."""
         tries: dict[int, Any] = {}
         for at, entity in enumerate(entities):
-            if (made := _try_create(entity, self.port.now())) is not None:
+            if (made := try_create(entity, self.port.now())) is not None:
                 tries[at] = made
         outcomes: list[bool] = await patiently(self.port, lambda: self.port.send_all(list(tries.values())))
         new = {at for at, is_new in zip(tries, outcomes, strict=True) if is_new}
@@ -331,43 +260,11 @@ class _Run:
     async def _one(self, entity: Any) -> str:
         """What became of one entity. An error that is none of its own ends the import."""
         try:
-            return await patiently(self.port, partial(_WRITERS[self.options.mode], self.port, entity))
+            return await patiently(self.port, partial(WRITERS[self.options.mode], self.port, entity))
         except _FATAL:
             raise
         except SingletableError as error:
-            return _reason(error)
-
-    def _entity(self, dataset: Dataset | None, row: Row) -> Any:
-        """The entity of a row, or why there is none."""
-        if row.reason or (row.cells is None and row.item is None):
-            return row.reason or _BLANK
-        try:
-            entity = self._loaded(dataset, row)
-        except SingletableError as error:
-            return _reason(error)
-        except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as error:
-            return f"its class can't read it: {error}"
-        return entity
-
-    def _loaded(self, dataset: Dataset | None, row: Row) -> Any:
-        if dataset is None:
-            assert row.item is not None
-            return self._by_type(row.item)
-        model = dataset.model
-        if row.cells is not None:
-            item: Item = dataset.item(row.cells)
-            entity = model.load_anywhere(read_item(encode(item)))
-        else:
-            assert row.item is not None
-            entity = model.codec.load(_by_stored_name(model, row.item))
-        return _checked(model, entity)
-
-    def _by_type(self, item: Item) -> Any:
-        for table in self.tables:
-            model = table.model_of_type(type_in(table, item))
-            if model is not None and {*table.definition.key} <= item.keys():
-                return _checked(model, model.load(item))
-        return "no class of the tables has its type"
+            return reason_of(error)
 
     # --- what is written down -----------------------------------------------------------------------------------------
     async def _keep(self, state: _State) -> None:
@@ -386,115 +283,4 @@ class _Run:
                 )
 
 
-_WRITTEN, _PRESENT, _BLANK = "(written)", "(present)", "(blank)"
-_DONE: Final = frozenset({_WRITTEN, _PRESENT, _BLANK})
-
-
-async def _create(port: Port, entity: Any) -> str:
-    try:
-        await (graph.link(port, entity) if isinstance(entity, Edge) else records.create(port, entity))
-    except AlreadyExists:
-        if await _is_there(port, entity):
-            return _PRESENT
-        raise
-    return _WRITTEN
-
-
-async def _create_if_absent(port: Port, entity: Any) -> str:
-    try:
-        await (graph.link(port, entity) if isinstance(entity, Edge) else records.create(port, entity))
-    except AlreadyExists as error:
-        if error.of_another_type:
-            raise
-        return _PRESENT
-    return _WRITTEN
-
-
-async def _replace(port: Port, entity: Any) -> str:
-    model = model_for(entity)
-    if isinstance(entity, Edge):
-        await _replace_edge(port, entity)
-    elif isinstance(entity, Node) or model.counter is not None:
-        await records.upsert(port, entity, ())
-    else:
-        await records.put(port, entity)
-    return _WRITTEN
-
-
-async def _replace_edge(port: Port, edge: Any) -> None:
-    model = model_for(edge)
-    names = [field.name for field in model.fields if field.is_written]
-    updates = tuple(attr(getattr(type(edge), name)).set(getattr(edge, name)) for name in names)
-    try:
-        await graph.relink(port, model.key_of(edge), updates)
-    except NotFound:
-        await graph.link(port, edge)
-
-
-_WRITERS: Final[Mapping[Mode, Any]] = {"create": _create, "if_absent": _create_if_absent, "replace": _replace}
-
-
-def _held(entity: Any) -> set[Any]:
-    """What no other row may be written beside: the item's key, and its unique values."""
-    model = model_for(entity)
-    values = {(model.type, unique.name, str(getattr(entity, unique.name))) for unique in model.uniques}
-    return {(model.table.name, *model.place_of(entity)), *values}
-
-
-async def _is_there(port: Port, entity: Any) -> bool:
-    """Whether the item of an entity's key is what the entity says: an earlier run wrote it."""
-    stored = await records.get(port, model_for(entity).key_of(entity).consistent())
-    return stored is not None and is_same_item(_content(stored), _content(entity))
-
-
-def _content(entity: Any) -> Item:
-    """An entity's item, without the count of its writes."""
-    model = model_for(entity)
-    counter = None if model.counter is None else model.counter.stored
-    item: Item = read_item(encode(model.item(entity)))
-    return {name: value for name, value in item.items() if name != counter}
-
-
-def _checked(model: Model[Any], entity: Any) -> Any:
-    """An entity that its class's verbs write; else why not."""
-    if entity is None:
-        return "it is of another class, or being deleted"
-    if not isinstance(entity, Edge) and (why := model.refuses.get("create")) is not None:
-        return why
-    return entity
-
-
-def _by_stored_name(model: Model[Any], item: Item) -> dict[str, Any]:
-    """The attributes of an item of another table: by the names under which they are stored, or that they have."""
-    found: dict[str, Any] = {}
-    for field in model.fields:
-        value = item.get(field.stored, item.get(field.name))
-        if value is not None:
-            found[field.stored] = value
-    return found
-
-
-def _item_of(dataset: Dataset | None, row: Row) -> Any:
-    """The item of a row of an export with keys, or why there is none."""
-    if row.reason:
-        return row.reason
-    cells = row.cells or {}
-    try:
-        if dataset is None:
-            return msgspec.json.decode(str(cells.get("item")), type=dict[str, Any])
-        return read_item(encode(dataset.item(cells)))
-    except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as error:
-        return f"it makes no item: {error}"
-
-
-def _too_large(entity: Any) -> str:
-    try:
-        size = item_size(read_item(encode(model_for(entity).item(entity))))
-    except SingletableError as error:
-        return _reason(error)
-    return f"an item of {size} bytes; DynamoDB allows {MAX_ITEM_BYTES}" if size > MAX_ITEM_BYTES else ""
-
-
-def _reason(error: SingletableError) -> str:
-    where = f"{error.attribute}: " if error.attribute else ""
-    return f"{where}{error.what}"
+_DONE: Final = frozenset({WRITTEN, PRESENT, BLANK})

@@ -1,0 +1,125 @@
+"""How the entity of a row is written, by the verbs of its class; each gives what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from msgspec import Struct
+
+from singletable.errors import AlreadyExists, NotFound, SingletableError
+from singletable.exchange.bad_rows import reason_of
+from singletable.expressions import attr
+from singletable.flow.port import Consumed, Port
+from singletable.flow.request import Request, Response
+from singletable.foundation import UNREAD, CreateWrite, Moment, is_same_item, model_for
+from singletable.foundation import flows as records
+from singletable.graph import Edge, Node
+from singletable.graph import flows as graph
+from singletable.operations import Item, Refused, read_item
+from singletable.operations.answers import encode
+from singletable.values import MAX_ITEM_BYTES, item_size
+
+Mode = Literal["create", "if_absent", "replace"]
+WRITTEN, PRESENT = "(written)", "(present)"
+"""What became of a row that is not bad."""
+
+
+async def _create(port: Port, entity: Any) -> str:
+    try:
+        await (graph.link(port, entity) if isinstance(entity, Edge) else records.create(port, entity))
+    except AlreadyExists:
+        if await _is_there(port, entity):
+            return PRESENT
+        raise
+    return WRITTEN
+
+
+async def _create_if_absent(port: Port, entity: Any) -> str:
+    try:
+        await (graph.link(port, entity) if isinstance(entity, Edge) else records.create(port, entity))
+    except AlreadyExists as error:
+        if error.of_another_type:
+            raise
+        return PRESENT
+    return WRITTEN
+
+
+async def _replace(port: Port, entity: Any) -> str:
+    model = model_for(entity)
+    if isinstance(entity, Edge):
+        await _replace_edge(port, entity)
+    elif isinstance(entity, Node) or model.counter is not None:
+        await records.upsert(port, entity, ())
+    else:
+        await records.put(port, entity)
+    return WRITTEN
+
+
+async def _replace_edge(port: Port, edge: Any) -> None:
+    model = model_for(edge)
+    names = [field.name for field in model.fields if field.is_written]
+    updates = tuple(attr(getattr(type(edge), name)).set(getattr(edge, name)) for name in names)
+    try:
+        await graph.relink(port, model.key_of(edge), updates)
+    except NotFound:
+        await graph.link(port, edge)
+
+
+WRITERS: Final[Mapping[Mode, Any]] = {"create": _create, "if_absent": _create_if_absent, "replace": _replace}
+
+
+def held_by(entity: Any) -> set[Any]:
+    """What no other row may be written beside: the item's key, and its unique values."""
+    model = model_for(entity)
+    values = {(model.type, unique.name, str(getattr(entity, unique.name))) for unique in model.uniques}
+    return {(model.table.name, *model.place_of(entity)), *values}
+
+
+async def _is_there(port: Port, entity: Any) -> bool:
+    """Whether the item of an entity's key is what the entity says: an earlier run wrote it."""
+    stored = await records.get(port, model_for(entity).key_of(entity).consistent())
+    return stored is not None and is_same_item(_content(stored), _content(entity))
+
+
+def _content(entity: Any) -> Item:
+    """An entity's item, without the count of its writes."""
+    model = model_for(entity)
+    counter = None if model.counter is None else model.counter.stored
+    item: Item = read_item(encode(model.item(entity)))
+    return {name: value for name, value in item.items() if name != counter}
+
+
+class TryCreate(Struct, frozen=True):
+    """The request of a `create`; False where there is an item already."""
+
+    write: Any
+
+    def request(self) -> Request:
+        request: Request = self.write.request()
+        return request
+
+    def answer(self, response: Response) -> tuple[bool, Consumed]:
+        try:
+            _, consumed = self.write.answer(response)
+        except Refused:
+            return False, Consumed()
+        return True, consumed
+
+
+def try_create(entity: Any, now: float) -> TryCreate | None:
+    """None for an entity that makes no item, as its error is its own."""
+    try:
+        part: Any = CreateWrite(entity).main(UNREAD, Moment(now))
+        part.action.request()
+    except SingletableError:
+        return None
+    return TryCreate(part.action)
+
+
+def why_too_large(entity: Any) -> str:
+    try:
+        size = item_size(read_item(encode(model_for(entity).item(entity))))
+    except SingletableError as error:
+        return reason_of(error)
+    return f"an item of {size} bytes; DynamoDB allows {MAX_ITEM_BYTES}" if size > MAX_ITEM_BYTES else ""

@@ -1,0 +1,87 @@
+"""A row as the entity of its class, or as the item that it was; a text says why it is neither."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from singletable.errors import SingletableError
+from singletable.exchange.bad_rows import reason_of
+from singletable.exchange.datasets import Dataset
+from singletable.exchange.import_files import Row
+from singletable.foundation import Model, Table, type_in
+from singletable.graph import Edge
+from singletable.operations import Item, read_item
+from singletable.operations.answers import encode
+
+BLANK: Final = "(blank)"
+"""Of a row without cells, which is not bad."""
+
+
+def entity_of(tables: Sequence[Table], dataset: Dataset | None, row: Row) -> Any:
+    """The entity of a row, or why there is none."""
+    if row.reason or (row.cells is None and row.item is None):
+        return row.reason or BLANK
+    try:
+        entity = _loaded(tables, dataset, row)
+    except SingletableError as error:
+        return reason_of(error)
+    except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as error:
+        return f"its class can't read it: {error}"
+    return entity
+
+
+def _loaded(tables: Sequence[Table], dataset: Dataset | None, row: Row) -> Any:
+    if dataset is None:
+        assert row.item is not None
+        return _by_type(tables, row.item)
+    model = dataset.model
+    if row.cells is not None:
+        item: Item = dataset.item(row.cells)
+        entity = model.load_anywhere(read_item(encode(item)))
+    else:
+        assert row.item is not None
+        entity = model.codec.load(_by_stored_name(model, row.item))
+    return _checked(model, entity)
+
+
+def _by_type(tables: Sequence[Table], item: Item) -> Any:
+    for table in tables:
+        model = table.model_of_type(type_in(table, item))
+        if model is not None and {*table.definition.key} <= item.keys():
+            return _checked(model, model.load(item))
+    return "no class of the tables has its type"
+
+
+def _checked(model: Model[Any], entity: Any) -> Any:
+    """An entity that its class's verbs write; else why not."""
+    if entity is None:
+        return "it is of another class, or being deleted"
+    if not isinstance(entity, Edge) and (why := model.refuses.get("create")) is not None:
+        return why
+    return entity
+
+
+def _by_stored_name(model: Model[Any], item: Item) -> dict[str, Any]:
+    """The attributes of an item of another table: by the names under which they are stored, or that they have."""
+    found: dict[str, Any] = {}
+    for field in model.fields:
+        value = item.get(field.stored, item.get(field.name))
+        if value is not None:
+            found[field.stored] = value
+    return found
+
+
+def item_of(dataset: Dataset | None, row: Row) -> Any:
+    """The item of a row of an export with keys, or why there is none."""
+    if row.reason:
+        return row.reason
+    cells = row.cells or {}
+    try:
+        if dataset is None:
+            return msgspec.json.decode(str(cells.get("item")), type=dict[str, Any])
+        return read_item(encode(dataset.item(cells)))
+    except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as error:
+        return f"it makes no item: {error}"
