@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 from singletable.local import ENGINE_VERSION
+from singletable.local.binary import WITH_WHEEL
 from tools.wheels.platforms import PLATFORMS, VERSION
 
 ROOT = Path(__file__).parents[2]
@@ -22,5 +23,6 @@ def test_every_place_names_one_version() -> None:
 
 def test_the_wheel_s_archive_is_the_one_that_development_uses() -> None:
     lock = json.loads((ROOT / "package-lock.json").read_text())["packages"]
+    assert {platform.package for platform in PLATFORMS.values()} == WITH_WHEEL
     for platform in PLATFORMS.values():
         assert lock[f"node_modules/{platform.package}"]["integrity"] == f"sha512-{platform.integrity}"

@@ -32,6 +32,7 @@ from singletable.foundation import (
     RECORD_TYPE,
     Lane,
     Table,
+    check_sample,
     flows,
     place_in,
     put_items,
@@ -85,10 +86,7 @@ class CopyOptions(Struct, frozen=True):
     dry_run: bool = False
 
     def __post_init__(self) -> None:
-        if self.sample is not None and not 0 < self.sample < 1:
-            raise InvalidRequest(
-                f"a sample of {self.sample}: it is a part of the table, above 0 and below 1", hint="As in sample=0.01."
-            )
+        check_sample(self.sample)
         if self.follow_edges and self.sample is None:
             raise InvalidRequest("follow_edges without a sample: a whole copy has all edges", hint="Give sample=0.01.")
         if self.keep_personal and self.mask_key is not None:

@@ -16,7 +16,7 @@ ENGINE_VARIABLE = "SINGLETABLE_ENGINE"
 ENGINE_VERSION = "1.2.1"
 ENGINE_NAME = "dynoxide"
 ENGINE_WHEEL = "singletable_engine"
-_WITH_WHEEL = {"@dynoxide/linux-x64"}
+WITH_WHEEL = {"@dynoxide/linux-x64"}
 
 # npm's names of processors, by uname's.
 _PROCESSORS = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
@@ -95,6 +95,6 @@ def _missing(start: Path) -> NotConfigured:
 
 
 def _install_command() -> str:
-    if engine_package() in _WITH_WHEEL:
+    if engine_package() in WITH_WHEEL:
         return "pip install 'singletable[local]'"
     return f"npm install {engine_package()}@{ENGINE_VERSION}"

@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from singletable.errors import TransactionCancelled
+from singletable.errors import InvalidRequest, TransactionCancelled
 from singletable.flow.port import FAN_OUT, Port
 from singletable.operations import MAX_BATCH_GET, BatchGetItem, Item, Key, Query, Scan, Selection
 from singletable.operations.answers import RAW
@@ -148,6 +148,14 @@ class LayerChecks(Struct, frozen=True):
 
     def checks(self) -> LayerChecks:
         return self
+
+
+def check_sample(sample: float | None) -> None:
+    """InvalidRequest for a sample that is no part of a table."""
+    if sample is not None and not 0 < sample < 1:
+        raise InvalidRequest(
+            f"a sample of {sample}: it is a part of the table, above 0 and below 1", hint="As in sample=0.01."
+        )
 
 
 def sample_lanes(sample: float, seed: str) -> tuple[Lane, ...]:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from singletable.errors import InvalidRequest
 from singletable.flow.patience import patiently
 from singletable.flow.port import Port
-from singletable.records.check_passes import ItemPass, Lane, Pass, sample_lanes
+from singletable.records.check_passes import ItemPass, Lane, Pass, check_sample, sample_lanes
 from singletable.records.findings import Finding, Repaired
 from singletable.records.first_use import ready
 from singletable.records.repairs import repair
@@ -87,10 +87,7 @@ class CheckOptions(Struct, frozen=True):
     def __post_init__(self) -> None:
         if not 1 <= self.segments <= MOST_SEGMENTS:
             raise InvalidRequest(f"a check has 1 to {MOST_SEGMENTS} segments, not {self.segments}")
-        if self.sample is not None and not 0 < self.sample < 1:
-            raise InvalidRequest(
-                f"a sample of {self.sample}: it is a part of the table, above 0 and below 1", hint="As in sample=0.01."
-            )
+        check_sample(self.sample)
 
 
 async def run_check(

@@ -21,7 +21,7 @@ from singletable.records.old_keys import find
 from singletable.records.query_request import PreparedQuery, prepare_query, projected
 from singletable.records.readers import reader_of
 from singletable.schema.collections import Collection, Whole
-from singletable.schema.mistakes import check_class, check_query, not_a_query
+from singletable.schema.mistakes import check_class, check_query
 from singletable.schema.models import Model, model_of
 from singletable.schema.patterns import KeyOf, Query
 
@@ -79,12 +79,10 @@ async def get(port: Port, key: KeyOf[T]) -> T | None:
 
     Where nothing lies under the key, and the class's key was another, one request more.
     """
-    try:
-        model = key.model
-    except AttributeError:
-        raise not_a_query(key) from None
+    operation = get_operation(key, whole=port.traits.counts_parts)
+    model = key.model
     await ready(port, model.table)
-    found: T | None = await port.send(get_operation(key, whole=port.traits.counts_parts))
+    found: T | None = await port.send(operation)
     if found is None or model.is_expired(found, port.now()):
         return None if model.key.was is None else await find(port, key)
     return found
@@ -92,8 +90,8 @@ async def get(port: Port, key: KeyOf[T]) -> T | None:
 
 def get_operation(key: KeyOf[Any], *, consistent: bool = False, whole: bool = False) -> GetItem[Any]:
     """The request for one item. `whole` fetches all of it, also with only(...)."""
-    model = key.model
     check_whole(key)
+    model = key.model
     if not key.attributes:
         return GetItem(model.table.name, model.key_item(key), model, key.strong or consistent)
     reader = reader_of(key.kinds, key.attributes)

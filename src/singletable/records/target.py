@@ -8,7 +8,6 @@ from singletable.errors import InvalidRequest
 from singletable.records.read import check_whole
 from singletable.records.write import UNREAD
 from singletable.schema.entities import Entity
-from singletable.schema.mistakes import check_entity
 from singletable.schema.models import Model, model_for
 from singletable.schema.patterns import KeyOf
 
@@ -23,8 +22,7 @@ def target_of(target: KeyOf[Any] | Entity, expected: int | None) -> tuple[KeyOf[
         key: KeyOf[Any] = target
         model = key.model
     else:
-        check_entity(target)
-        model = model_for(target)
+        model = model_for(target, "a key or an entity")
         key = model.key_of(target)
         if expected is None and model.counter is not None:
             expected = getattr(target, model.counter.name)

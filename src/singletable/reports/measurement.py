@@ -9,7 +9,7 @@ from typing import Final
 from singletable.errors import InvalidRequest, NotConfigured
 from singletable.flow.patience import patiently
 from singletable.flow.port import Port
-from singletable.foundation import Lane, Table, ready, sample_lanes, scan_pages
+from singletable.foundation import Lane, Table, check_sample, ready, sample_lanes, scan_pages
 from singletable.records import MOST_SEGMENTS, usual_segments
 from singletable.reports.shape import HotKey, Prediction, TableShape, Tally, hottest
 from singletable.streams.tail import Tail, TailedChange
@@ -27,7 +27,7 @@ Progress = Callable[[int], object]
 
 async def predict(port: Port, table: Table, sample: float | None) -> Prediction:
     """What reading the shape will take. Two requests, no units. NotConfigured where the table is missing."""
-    _check(sample)
+    check_sample(sample)
     found = await describe(port, table.definition)
     if found is None:
         raise NotConfigured(
@@ -49,7 +49,7 @@ async def read_shape(
     progress: Progress | None,
 ) -> TableShape:
     """Scan the table, or a sample of it, eventually consistent; then read at most so many changes of its stream."""
-    _check(sample)
+    check_sample(sample)
     at_once = usual_segments(port) if segments is None else segments
     if not 1 <= at_once <= MOST_SEGMENTS:
         raise InvalidRequest(f"a table is read in 1 to {MOST_SEGMENTS} segments at once, not {at_once}")
@@ -90,10 +90,3 @@ async def _hot_keys(port: Port, table: Table, most: int) -> tuple[Sequence[HotKe
             counted[keys[partition]["S"]] = (count + 1, each.type, keys[sort]["S"])
         seen += len(records)
     return hottest(counted), seen, ()
-
-
-def _check(sample: float | None) -> None:
-    if sample is not None and not 0 < sample < 1:
-        raise InvalidRequest(
-            f"a sample of {sample}: it is a part of the table, above 0 and below 1", hint="As in sample=0.01."
-        )

@@ -9,17 +9,13 @@ from singletable.expressions import Update
 from singletable.schema.patterns import Query
 from singletable.schema.table import Table
 
+_CALL = "Call an access pattern: User.by_email(email)."
+
 
 def check_query(given: object) -> None:
     """Raises InvalidRequest for what no access pattern gave."""
     if not isinstance(given, Query):
-        raise not_a_query(given)
-
-
-def check_entity(given: object) -> None:
-    """Raises InvalidRequest for what is neither an entity nor, as its caller found, a key."""
-    if not hasattr(type(given), "__model__"):
-        raise not_a_query(given, "a key or an entity")
+        raise InvalidRequest(f"a key or a query is expected, not {_named(given)}", hint=_CALL)
 
 
 def check_update(given: object) -> None:
@@ -54,16 +50,9 @@ def check_table(given: object) -> None:
         )
 
 
-def not_a_query(given: object, expected: str = "a key or a query") -> InvalidRequest:
-    return InvalidRequest(
-        f"{expected} is expected, not {_named(given)}", hint="Call an access pattern: User.by_email(email)."
-    )
-
-
-def not_an_entity(given: object) -> InvalidRequest:
-    return InvalidRequest(
-        f"an entity is expected, not {_named(given)}", hint='Make one: User(email="ada@example.org").'
-    )
+def not_an_entity(given: object, expected: str) -> InvalidRequest:
+    hint = 'Make one: User(email="ada@example.org").' if expected == "an entity" else _CALL
+    return InvalidRequest(f"{expected} is expected, not {_named(given)}", hint=hint)
 
 
 def _named(given: object) -> str:

@@ -352,11 +352,12 @@ def _text_writer(template: Template, optional: tuple[str, ...]) -> Callable[[Any
     return sparse
 
 
-def model_for(entity: object) -> Model[Any]:
-    """The model of an entity's class. InvalidRequest for what is no entity, as a verb was given it."""
+def model_for(entity: object, expected: str = "an entity") -> Model[Any]:
+    """The model of an entity's class. InvalidRequest for what is none, where a verb was given it: it says what was
+    `expected`."""
     kind: Any = type(entity)
     if not hasattr(kind, "__model__"):
-        raise not_an_entity(entity)
+        raise not_an_entity(entity, expected)
     return model_of(kind)
 
 
