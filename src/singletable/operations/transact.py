@@ -83,6 +83,7 @@ class TransactWriteItems(Struct, frozen=True, gc=False):
         return ", ".join(dict.fromkeys(action.table for action in self.actions))
 
     def request(self) -> Request:
+        table = self.table
         body = {
             "TransactItems": [action.action() for action in self.actions],
             "ClientRequestToken": self.token,
@@ -90,12 +91,12 @@ class TransactWriteItems(Struct, frozen=True, gc=False):
         }
         encoded = encode(body)
         puts = [action.item for action in self.actions if isinstance(action, PutItem)]
-        check_items(encoded, puts, "TransactWriteItems", self.table)
+        check_items(encoded, puts, "TransactWriteItems", table)
         updates = [action.guard.values for action in self.actions if isinstance(action, UpdateItem)]
         for values in updates:
-            check_update(encoded, values, "TransactWriteItems", self.table)
-        check_transaction(encoded, puts, updates, self.table)
-        return Request("TransactWriteItems", encoded, self.table, repeatable=True, tokened=True)
+            check_update(encoded, values, "TransactWriteItems", table)
+        check_transaction(encoded, puts, updates, table)
+        return Request("TransactWriteItems", encoded, table, repeatable=True, tokened=True)
 
     def answer(self, response: Response) -> tuple[None, Consumed]:
         if response.status != 200:

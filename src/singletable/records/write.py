@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from typing import Any, ClassVar
 
 from msgspec import Struct
@@ -63,17 +62,14 @@ class Write(ABC):
 
     verb: ClassVar[str]
     key: KeyOf[Any]
+    model: Model[Any]
+    """The model of the item's class: a plan reads it ten times."""
     where: Condition | None = None
     """The caller's own condition; most writes of a layer have none."""
     caller_copy: Any = UNREAD
     """The caller's copy of the item, in place of a read: the values that the plan uses become conditions."""
     number: int = 1
     """Its position among the caller's operations in a transaction, from 1. A merged write has the first one's."""
-
-    @cached_property
-    def model(self) -> Model[Any]:
-        """The model of the item's class: a plan reads it ten times."""
-        return self.key.model
 
     @abstractmethod
     def main(self, current: Any, moment: Moment) -> Part | Needs:
