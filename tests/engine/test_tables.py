@@ -78,6 +78,23 @@ async def test_create_describe_diff_delete(shell: Shell) -> None:
     assert await shell.describe_table(table) is None
 
 
+async def test_an_interrupted_create_is_completed(shell: Shell) -> None:
+    await shell.create_table(shop(ttl_attribute=None))
+    order = entity_of(table := shop(ttl_attribute="ttl"))
+    assert (await shell.create_table(table)).ttl == "ttl"
+    assert await shell.diff_table(table) == []
+    await shell.put(order(id="1"))
+    assert (await shell.create_table(table)).ttl == "ttl"
+
+
+async def test_a_table_with_items_never_gets_an_expiry_by_create(shell: Shell) -> None:
+    order = entity_of(table := shop(ttl_attribute=None))
+    await shell.create_table(table)
+    await shell.put(order(id="1"))
+    with pytest.raises(NotConfigured, match="TTL attribute: declared ttl, found none"):
+        await shell.create_table(shop(ttl_attribute="ttl"))
+
+
 async def test_an_index_of_keys_holds_type_and_schema_version_too(shell: Shell) -> None:
     table = shop({"gsi1": Index("gsi1pk", "gsi1sk", ("id", "state"))})
     made = await shell.create_table(table)

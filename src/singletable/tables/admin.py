@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from singletable.errors import NotConfigured, Unavailable
 from singletable.flow.port import Port
-from singletable.operations import TableCall
+from singletable.operations import Scan, Selection, TableCall
+from singletable.operations.answers import RAW
 from singletable.tables.definition import STREAM_VIEWS, TableDefinition
 
 _POLL_SECONDS = 1.0
@@ -60,15 +61,21 @@ class Description(Struct, frozen=True):
 
 
 async def create(port: Port, table: TableDefinition) -> Description:
-    """Create a table and wait until it can be used. NotConfigured where one of that name is there, and differs."""
+    """Create a table and wait until it can be used. What an interrupted create left undone is done. NotConfigured where
+    a table of that name is there, and differs."""
     if (found := await describe(port, table)) is not None:
-        return await _as_declared(port, table, found)
+        return await _completed(port, table, found)
     await port.send(TableCall("CreateTable", table.creation(), or_none="ResourceInUseException"))
+    return await _set_up(port, table)
+
+
+async def _set_up(port: Port, table: TableDefinition) -> Description:
+    """What CreateTable can't set. The attribute of expiry comes last: a table that has it was set up completely."""
     await wait_until_active(port, table)
-    if table.ttl_attribute is not None:
-        await set_ttl(port, table)
     if table.settings.point_in_time_recovery:
         await set_recovery(port, table.name, enabled=True)
+    if table.ttl_attribute is not None:
+        await set_ttl(port, table)
     made = await describe(port, table)
     assert made is not None
     return made
@@ -186,8 +193,14 @@ def differences(table: TableDefinition, found: Description) -> Iterator[Differen
         yield Difference("encryption key", table.encryption_key, key or "owned by AWS")
 
 
-async def _as_declared(port: Port, table: TableDefinition, found: Description) -> Description:
+async def _completed(port: Port, table: TableDefinition, found: Description) -> Description:
+    """A table that is there, and as declared. One without items that lacks only the attribute of expiry was not set up
+    completely."""
+    if found.status == "CREATING":
+        await wait_until_active(port, table)
     wrong = [d for d in differences(table, found) if found.knows_expiry or not d.is_of_expiry]
+    if len(wrong) == 1 and wrong[0].is_of_expiry and found.ttl is None and await _is_empty(port, table):
+        return await _set_up(port, table)
     if wrong:
         raise NotConfigured(
             "the table is there and differs: " + "; ".join(map(str, wrong)),
@@ -195,6 +208,11 @@ async def _as_declared(port: Port, table: TableDefinition, found: Description) -
             hint="Declare it as it is, or change it by hand; `singletable table diff` shows the same list.",
         )
     return found
+
+
+async def _is_empty(port: Port, table: TableDefinition) -> bool:
+    """By a read of one item: the count in a description may be six hours old."""
+    return not (await port.send(Scan(table.name, Selection(limit=1, consistent=True), RAW))).items
 
 
 def _compare(what: str, declared: str, found: str) -> Iterator[Difference]:
