@@ -23,7 +23,7 @@ QUICK := tests/unit tests/property tests/architecture tests/typing tests/docs/te
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test engines soak check mutants mutants-map aws audit bench wheels format setup pins clean need-python need-npm
+.PHONY: help demo quick test engines soak check mutants mutants-map aws audit bench wheels docs format setup pins clean need-python need-npm
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,9 @@ bench: setup $(PEERS_READY) ## measure against other libraries; a quarter of an 
 
 wheels: setup ## build what is installed into dist: the library, and the local engine from npm
 	$(BIN)/python -m tools.wheels
+
+docs: setup ## build the documentation into dist/site: pages that open from a disk
+	$(BIN)/python -m tools.site
 
 format: $(PYTHON_READY) ## format the code and put right what the linter can
 	$(BIN)/ruff format .

@@ -1,0 +1,59 @@
+"""The documentation as it is built: `make docs`, opened from the disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.docs.pages import ROOT
+from tools.site.__main__ import build
+
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+PAGES = ("index", "tutorial/first-table", "how-to/migrate", "reference/errors", "reference/api/streams")
+OF_THE_DISK = ("file:", "data:", "blob:")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built once; a link that leads nowhere, a request to another host or a warning would be among the defects."""
+    folder = tmp_path_factory.mktemp("site")
+    assert build(folder / "site", folder / "work") == []
+    return folder / "site"
+
+
+def test_its_pages_for_programs_list_every_page_and_name(site: Path) -> None:
+    index, whole = (site / "llms.txt").read_text(), (site / "agents.txt").read_text()
+    assert "(how-to/declare-keys.md)" in index
+    assert (site / "how-to" / "declare-keys.md").read_text().startswith("# Declare keys")
+    assert "Database.get_many(keys: Iterable[KeyOf[T]], *, consistent: bool = False) -> list[T]" in whole
+    assert "NotUnique (conflict.not-unique):" in whole
+
+
+@pytest.mark.parametrize(("scheme", "rules"), [("light", None), ("dark", ["color-contrast"])])
+def test_it_is_accessible(site: Path, browser: Any, scheme: str, rules: list[str] | None) -> None:
+    page = browser.new_context(color_scheme=scheme).new_page()
+    found: list[str] = []
+    for name in PAGES:
+        page.goto((site / f"{name}.html").as_uri())
+        page.add_script_tag(path=str(AXE))
+        answer = page.evaluate("rules => axe.run(rules ? {runOnly: rules} : {})", rules)
+        found += [f"{name}: {each['id']} at {each['nodes'][0]['target']}" for each in answer["violations"]]
+    page.context.close()
+    assert found == []
+
+
+def test_its_search_works_from_the_disk_and_nothing_is_fetched(site: Path, browser: Any) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    fetched: list[str] = []
+    page.on("request", lambda request: fetched.append(request.url))
+    page.goto((site / "index.html").as_uri())
+    page.get_by_role("button", name="Search").first.click()
+    page.get_by_role("combobox").fill("InvalidCursor")
+    page.get_by_role("option", name="InvalidCursor").first.click()
+    page.wait_for_url("**/reference/**")
+    context.close()
+    assert fetched
+    assert [url for url in fetched if not url.startswith(OF_THE_DISK)] == []
