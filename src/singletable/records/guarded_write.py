@@ -67,8 +67,5 @@ class GuardedWrite(Write):
     verb: str  # type: ignore[misc]
     refusal: Callable[[KeyOf[Any], str], SingletableError]
 
-    def __post_init__(self) -> None:
-        self.model = self.key.model
-
     def main(self, current: Any, moment: Moment) -> Part:
         return Part(self.action, lambda stored: self.refusal(self.key, self.verb), refusal_needs_item=False)

@@ -66,9 +66,9 @@ class EntityWrite(Write):
     key: KeyOf[Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.model = model_for(self.entity)
-        check_verb(self.model, self.verb)
-        self.key = self.model.key_of(self.entity)
+        model = model_for(self.entity)
+        check_verb(model, self.verb)
+        self.key = model.key_of(self.entity)
 
     @property
     def count(self) -> int | None:
@@ -242,7 +242,6 @@ class UpdateWrite(Write):
     verb: ClassVar[str] = "update"
 
     def __post_init__(self) -> None:
-        self.model = self.key.model
         check_verb(self.model, self.verb)
 
     def main(self, current: Any, moment: Moment) -> Part | Needs:
@@ -339,7 +338,6 @@ class DeleteWrite(Write):
     verb: ClassVar[str] = "delete"
 
     def __post_init__(self) -> None:
-        self.model = self.key.model
         check_verb(self.model, self.verb)
 
     @property
@@ -383,9 +381,6 @@ class CheckWrite(Write):
     key: KeyOf[Any]
     where: Condition | None = None
     verb: ClassVar[str] = "check"
-
-    def __post_init__(self) -> None:
-        self.model = self.key.model
 
     def main(self, current: Any, moment: Moment) -> Part:
         model = self.model

@@ -57,13 +57,22 @@ class Needs:
 NEEDS = Needs()
 
 
+class _ModelOfKey:
+    """A write's model, looked up once: a plan reads it ten times. As functools.cached_property, which takes a lock in
+    Python 3.11."""
+
+    def __get__(self, write: Write, owner: type[Write]) -> Model[Any]:
+        model = write.key.model
+        vars(write)["model"] = model
+        return model
+
+
 class Write(ABC):
     """One write of one item."""
 
     verb: ClassVar[str]
     key: KeyOf[Any]
-    model: Model[Any]
-    """The model of the item's class: a plan reads it ten times."""
+    model: ClassVar = _ModelOfKey()
     where: Condition | None = None
     """The caller's own condition; most writes of a layer have none."""
     caller_copy: Any = UNREAD
