@@ -61,7 +61,11 @@ def connect_async(
 
 
 class AsyncDatabase:
-    """One table's, or several tables', database. Share it between tasks. Close it, or use it in `async with`."""
+    """One table's, or several tables', database. Share it between tasks. Close it, or use it in `async with`.
+
+    Every verb that sends raises Unavailable or Throttled where the service doesn't do the work within the deadline,
+    Denied for credentials and permissions; one that reads raises Corrupt for an item that its class can't read.
+    """
 
     def __init__(self, port: AwaitingPort, target: Target) -> None:
         self.port = port
@@ -83,13 +87,14 @@ class AsyncDatabase:
         return f"<AsyncDatabase at {self.target.endpoint.url}>"
 
     async def close(self) -> None:
-        """Close the connections, and stop the embedded engine where this database started it."""
+        """Close the connections, and stop the embedded engine where this database started it. Sends nothing."""
         await self.port.close()
         if self.target.engine is not None:
             self.target.engine.stop()
 
     async def run(self, flow: Coroutine[Any, Any, T]) -> T:
-        """Run any flow over this database's port."""
+        """Run any flow over this database's port: it costs what the flow sends. FlowSuspended in the blocking shell,
+        where a flow awaits anything else."""
         return await flow
 
     # --- reads --------------------------------------------------------------------------------------------------------
@@ -132,7 +137,10 @@ class AsyncDatabase:
         return await flows.page(self.port, query, limit, after, self.target.seal, principal, max_pages)
 
     async def iter(self, query: Query[T], *, rate: Rate | None = None) -> AsyncIterator[T]:
-        """Every item in key order; holds one page of up to 1 MB at a time."""
+        """Every item in key order; holds one page of up to 1 MB at a time.
+
+        One request a page; half a read unit for each 4 KB, a whole one where the query is consistent.
+        """
         port = at_rate(self.port, rate)
         prepared = await flows.open_query(port, query)
         position: Key | None = None
@@ -144,7 +152,7 @@ class AsyncDatabase:
                 return
 
     async def all(self, query: Query[T], *, max_pages: int = DEFAULT_MAX_PAGES) -> list[T]:
-        """Every item in key order, as a list; InvalidRequest past `max_pages` pages of up to 1 MB."""
+        """Every item in key order, as a list; InvalidRequest past `max_pages` pages of up to 1 MB. Costs as `iter`."""
         return await flows.read_all(self.port, query, max_pages)
 
     async def scan(
@@ -160,6 +168,7 @@ class AsyncDatabase:
 
         With `segment` only that one of the disjoint parts, as for several processes. It costs the table's size,
         whatever it finds: for exports and repairs, not for requests. It holds one page of each part, up to 1 MB.
+        InvalidRequest for segments that are not 1 to 16, and for a segment that is none of them.
         """
         port = at_rate(self.port, rate)
         positions = flows.scan_positions(kind, segment, segments)
@@ -174,11 +183,18 @@ class AsyncDatabase:
 
     # --- writes -------------------------------------------------------------------------------------------------------
     async def create(self, entity: Entity) -> None:
-        """Write an item that is missing. Raises AlreadyExists if it is not. One request."""
+        """Write an item that is missing. Raises AlreadyExists if it is not, NotUnique for a unique value that is taken.
+
+        One request: a write unit for each KB of the item, and of its entry in each index; a transaction, at twice the
+        units, where the class has unique values.
+        """
         await flows.create(self.port, entity)
 
     async def put(self, entity: Entity, *, where: Condition | None = None) -> None:
-        """Write an item, replacing any under its key; with `where`, only one of its type that meets it. One request."""
+        """Write an item, replacing any under its key; with `where`, only one of its type that meets it. One request.
+
+        A write unit for each KB of the item, and of its entry in each index. ConditionFailed, VersionMoved, NotUnique.
+        """
         await flows.put(self.port, entity, where=where)
 
     @overload
@@ -221,7 +237,8 @@ class AsyncDatabase:
     async def upsert(self, entity: E, *updates: Update, exactly_once: bool = False) -> E:
         """Apply the updates to the item; if it is missing, write the entity with them applied.
 
-        Without updates, write all of the entity's attributes. Returns the changed entity.
+        Without updates, write all of the entity's attributes. Returns the changed entity. One request; a second one
+        where the updates need the item to be there, and it is not. NotUnique; OutcomeUnknown as `update`.
         """
         changed: E = await flows.upsert(self.port, entity, updates, exactly_once)
         return changed
@@ -290,27 +307,35 @@ class AsyncDatabase:
         return await flows.check(port, table, layers, segments=segments, sample=sample, seed=seed, progress=progress)
 
     async def create_table(self, table: Table) -> Description:
-        """Create a table and wait until it is active. An existing table must match its declaration."""
+        """Create a table and wait until it is active. Two requests and more, no units.
+
+        NotConfigured where a table of its name is there and differs from its declaration.
+        """
         return await flows.create_table(self.port, table)
 
     async def describe_table(self, table: Table) -> Description | None:
+        """What the service says of a table: state, size, indexes; None if it is missing. Two requests, no units."""
         return await flows.describe_table(self.port, table)
 
     async def diff_table(self, table: Table) -> list[Difference]:
-        """The differences between a table and its declaration. Raises NotFound if the table is missing."""
+        """The differences between a table and its declaration. Two requests. Raises NotFound if the table is
+        missing."""
         return await flows.diff_table(self.port, table)
 
     async def sweep_table(self, table: Table, *, orphans: bool = False, rate: Rate | None = None) -> int:
         """Delete expired items, and complete deletions of nodes. Returns the number of items and nodes deleted.
 
-        It reads the whole table; a graph's once or twice more, consistently. Expiry DynamoDB does by itself, within
-        days and at no cost, a local engine at a table's first use. `orphans` removes edges without both nodes, too: not
-        while load() runs.
+        It reads the whole table, half a read unit for each 4 KB; a graph's once or twice more, consistently. Expiry
+        DynamoDB does by itself, within days and at no cost, a local engine at a table's first use. `orphans` removes
+        edges without both nodes, too: not while load() runs.
         """
         return await flows.sweep_table(at_rate(self.port, rate), table, orphans)
 
     async def delete_table(self, table: Table) -> bool:
-        """Delete a table and everything in it; returns False if it is missing."""
+        """Delete a table and everything in it; returns False if it is missing. One request, no units.
+
+        InvalidRequest where the table is protected from deletion.
+        """
         return await flows.delete_table(self.port, table)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -32,34 +32,47 @@ PACKAGES = (
 GROUND = {
     "singletable.wire": (
         *("Credentials", "CredentialSource", "FetchedCredentials", "StaticCredentials"),
-        *("RetryPolicy", "Timeouts", "read_fault"),
+        *("RetryPolicy", "Timeouts"),
     ),
     "singletable.flow": ("Capability", "OperationCount", "Rate", "Traits", "drive", "unmetered"),
-    "singletable.tables": ("Billing", "Description", "Difference", "Provisioned", "StreamView", "TableClass"),
+    "singletable.tables": (
+        *("Billing", "Description", "Difference", "Provisioned", "StreamView", "TableClass", "TableSettings"),
+    ),
     "singletable.expressions": ("Attribute", "Handle", "Size"),
-    "singletable.schema": ("Whole", "model_of"),
-    "singletable.operations": ("Guard", "UpdateItem"),
+    "singletable.schema": ("Whole",),
     "singletable.values": ("AttributeValue", "item_size"),
-    "singletable.local": ("ENGINE_VARIABLE", "find_engine"),
     "singletable.pytest_plugin": ("budget",),
 }
 """Of the packages below, what applications meet; the rest of them is the library's own."""
-_HEADING = re.compile(r"^(#{2,3}) ((?:`[\w.]+`(?: · )?)+|\w+ · `[\w.-]+`)$")
+_HEADING = re.compile(r"^(#{2,4}) ((?:`[\w.]+`(?: · )?)+|\w+ · `[\w.-]+`)$")
 _PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 @cache
 def names_of(package: str) -> tuple[str, ...]:
-    """The public names of a package, without the modules that it exports for its siblings."""
+    """The names that are described on a package's page: not the modules that it exports for its siblings, nor what is
+    an error or another package's."""
     if package in GROUND:
         return GROUND[package]
     module = import_module(package)
-    listed: list[str] = getattr(module, "__all__", None) or _errors_of(module)
-    return tuple(name for name in listed if not isinstance(getattr(module, name), ModuleType))
+    if package == "singletable.errors":
+        return tuple(name for name, value in vars(module).items() if _is_error(value))
+    elsewhere = {getattr(import_module(each), name, None) for each in _before(package) for name in names_of(each)}
+    own = (name for name in module.__all__ if not isinstance(getattr(module, name), ModuleType))
+    return tuple(name for name in own if not _is_in(getattr(module, name), elsewhere))
 
 
-def _errors_of(module: ModuleType) -> list[str]:
-    return [name for name, value in vars(module).items() if isinstance(value, type) and issubclass(value, Exception)]
+def _before(package: str) -> Iterator[str]:
+    yield "singletable.errors"
+    yield from PACKAGES[: PACKAGES.index(package)]
+
+
+def _is_error(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, Exception)
+
+
+def _is_in(value: object, values: Collection[object]) -> bool:
+    return (isinstance(value, type) or callable(value)) and value in values
 
 
 def all_packages() -> tuple[str, ...]:
@@ -88,16 +101,12 @@ def names_in(heading: str) -> tuple[int, tuple[str, ...]] | None:
 
 
 def sections(text: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    """The names of each heading, and the text down to the next such heading."""
-    names: tuple[str, ...] = ()
-    lines: list[str] = []
-    for line in text.splitlines():
-        if found := names_in(line):
-            yield names, "\n".join(lines)
-            names, lines = found[1], []
-        else:
-            lines.append(line)
-    yield names, "\n".join(lines)
+    """The names of each heading, and the text below it, down to the next heading that is not below it."""
+    lines = text.splitlines()
+    heads = [(number, named) for number, line in enumerate(lines) if (named := names_in(line))]
+    for number, (level, names) in heads:
+        end = next((n for n, (below, _) in heads if n > number and below <= level), len(lines))
+        yield names, "\n".join(lines[number + 1 : end])
 
 
 def examples(text: str) -> str:

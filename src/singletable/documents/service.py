@@ -73,12 +73,12 @@ class Documents(Generic[D]):
 
         Each client's mutations are applied in the order of its ids, up to 40 in a version. Those after a missing id
         wait. Any number of processors may work on a document concurrently. Four round trips for each version, and one
-        of blobs.
+        of blobs. NotFound; Corrupt where a content that a mutation needs is lost, and nothing else is left to apply.
         """
         return self.db.run(flows.process(self.db.port, self.context, document_id))
 
     def apply(self, document_id: str, mutations: Sequence[Submission]) -> list[Outcome]:
-        """Submit and process. Returns the outcome of each, in order."""
+        """Submit and process, at the cost of both. Returns the outcome of each, in order. NotFound."""
         return self.db.run(flows.apply(self.db.port, self.context, document_id, mutations))
 
     def submit_next(
@@ -91,14 +91,17 @@ class Documents(Generic[D]):
         return self.db.run(flows.submit_next(self.db.port, self.context, document_id, client, mutation, principal))
 
     def restore(self, document_id: str, *, version: int, by: str, principal: str | None = None) -> Outcome:
-        """Restore a document to a version, as the next mutation of the client `by`. Returns its outcome."""
+        """Restore a document to a version, as the next mutation of the client `by`. Returns its outcome.
+
+        The round trips of `at`, and those of one version of `process`; no content is copied. NotFound.
+        """
         return self.db.run(flows.restore(self.db.port, self.context, document_id, version, by, principal))
 
     def branch(self, document_id: str, new: str, *, version: int | None = None, parent: str | None = None) -> D:
         """A new document that begins as the newest, or another, version of this one. NotFound, AlreadyExists.
 
         No content is copied: both use the same blobs, and each keeps what it reaches. Under 2 KB are written, and the
-        scalars, whatever the document's size.
+        scalars, whatever the document's size: 10 write units. Five round trips.
         """
         return self.db.run(flows.branch(self.db.port, self.context, document_id, new, version, parent))
 
@@ -115,7 +118,7 @@ class Documents(Generic[D]):
 
         A conflict is what both changed, and not to the same: `prefer="ours"` or `"theirs"` says which to keep in all,
         `choose={("shapes", "s1"): "theirs"}` in one. With one that is left open nothing is written. NotFound;
-        InvalidRequest for documents that are of no family.
+        InvalidRequest for documents that are of no family. Seven round trips and more, and those of a version.
         """
         return self.db.run(flows.merge(self.db.port, self.context, document_id, onto, prefer, choose, principal))
 
@@ -131,7 +134,8 @@ class Documents(Generic[D]):
         """Delete a document and everything in it: hidden at once, deleted when this returns. NotFound.
 
         Called again, after a crash, it goes on where it stopped. Contents that branches share stay, for as long as one
-        of these documents is there. The id of a deleted document is not used again.
+        of these documents is there. The id of a deleted document is not used again. It reads each item, and writes it
+        once.
         """
         self.db.run(flows.delete(self.db.port, self.context, document_id))
 
@@ -141,20 +145,23 @@ class Documents(Generic[D]):
         """Apply to another document the mutations of this one's versions after `since`, in their order.
 
         They are submitted under a client of the replay's own, so a second call continues where the first stopped.
+        It costs what `submit` and `process` of them cost. NotFound.
         """
         return self.db.run(flows.replay(self.db.port, self.context, document_id, since, onto, until, client))
 
     def collect_garbage(self, document_id: str, *, take_over: bool = False) -> Collected:
         """Delete unreachable blobs, beside any number of writers. Run it regularly, one at a time.
 
-        `take_over` finishes the work of a run that died. Use it only if no other run of this document is alive.
+        `take_over` finishes the work of a run that died. Use it only if no other run of this document is alive. It
+        reads all versions of the family and lists its blobs; a request for each blob that it deletes. NotFound.
         """
         return self.db.run(flows.collect_garbage(self.db.port, self.context, document_id, take_over=take_over))
 
     def store(self, document_id: str, collection: Items[T], values: Sequence[T]) -> list[Ref[T]]:
         """Put contents that mutations will refer to, as in `store("p1", Project.shapes, [shape])`, concurrently.
 
-        Submit the mutation that refers to them soon: until then a garbage collection may delete them.
+        Submit the mutation that refers to them soon: until then a garbage collection may delete them. A read, and a put
+        into the blob store for each. NotFound; TooLarge for a content over `max_content_bytes`.
         """
         return self.db.run(
             flows.store(self.db.port, self.context, document_id, collection_model(self.context, collection), values)
@@ -187,12 +194,13 @@ class Documents(Generic[D]):
         )
 
     def items(self, document_id: str, collection: Items[T]) -> Items[T]:
-        """The newest version of one collection, as in `items("p1", Project.shapes)`. One request."""
+        """The newest version of one collection, as in `items("p1", Project.shapes)`. One request. NotFound."""
         model = collection_model(self.context, collection)
         return self.db.run(flows.items_of(self.db.port, self.context, document_id, model.name))
 
     def load(self, items: Items[T], ids: Sequence[str] | None = None) -> dict[str, T]:
-        """Contents of a collection that was read, concurrently: all, or those of some ids. Raises KeyError."""
+        """Contents of a collection that was read, concurrently: all, or those of some ids. No request but those
+        to the blob store, one for each. KeyError for an id that is missing; Corrupt for a content that is."""
         return self.db.run(flows.load(self.db.port, items, ids))
 
     def history(
@@ -214,7 +222,7 @@ class Documents(Generic[D]):
 
         As in `item_history("p1", Project.shapes, "s1")`. Goes on in the document that this one was branched from, so
         older changes are those of the last one's `document_id`, with its `version` as `before`. Reads each version, and
-        all hashes of the collection. NotFound.
+        all hashes of the collection: two round trips for each 16 versions. NotFound.
         """
         name = collection_model(self.context, collection).name
         return self.db.run(flows.item_history(self.db.port, self.context, document_id, name, id, limit, before))
@@ -233,13 +241,16 @@ class Documents(Generic[D]):
         return self.db.run(flows.relatives(self.db.port, self.context, document_id))
 
     def diff(self, document_id: str, before: int, after: int) -> Diff:
-        """The differences between two versions: scalars, and items added, changed, removed. No content is read."""
+        """The differences between two versions: scalars, and items added, changed, removed. No content is read.
+
+        Two round trips. NotFound.
+        """
         return self.db.run(flows.diff(self.db.port, self.context, document_id, before, after))
 
     def page(
         self, parent: str, *, limit: int = DEFAULT_LIMIT, after: str | None = None, principal: str | None = None
     ) -> Page[Listing]:
-        """Some documents of a parent, by their ids. One request."""
+        """Some documents of a parent, by their ids. One request. InvalidCursor."""
         return self.db.run(flows.page_of_documents(self.db.port, self.context, parent, limit, after, principal))
 
     def parent(self, document_id: str) -> str:
@@ -263,5 +274,8 @@ class Documents(Generic[D]):
         return document_checks(self.context)
 
     def check(self, document_id: str) -> list[Finding]:
-        """Findings in a document's versions, collections, mutations and blobs; [] for a sound one. Reads all of it."""
+        """Findings in a document's versions, collections, mutations and blobs; [] for a sound one.
+
+        Reads all of it: a request for each MB of items, and one for each blob.
+        """
         return self.db.run(flows.check(self.db.port, self.context, document_id))

@@ -83,7 +83,8 @@ class Imports:
         progress: Progress | None = None,
     ) -> Imported:
         """Import the items of another table, of any layout, into a class: attributes by the names under which they are
-        stored, or which they have in Python; keys are made anew. A consistent scan; otherwise as `run`."""
+        stored, or which they have in Python; keys are made anew. A consistent scan; otherwise as `run`, with its
+        errors: InvalidRequest, NotFound, Throttled."""
         dataset = dataset_of(datasets_of(*self.tables), into)
         found = ImportSource([TablePart(at_rate(source.port, source_rate), name, dataset)])
         return self._run(found, ImportOptions(mode, stop_at, dry_run), bad_rows, rate, progress)

@@ -53,19 +53,27 @@ class Graph:
         return changed
 
     def unlink(self, edge: Edge[Any, Any] | KeyOf[Any]) -> bool:
-        """Delete an edge, with its member. Returns False if it is missing. One request, one more read for a key."""
+        """Delete an edge, with its member. Returns False if it is missing. One request, one more read for a key.
+
+        EdgeMoved where the edge was changed since it was read.
+        """
         return drive(flows.unlink(self.db.port, edge))
 
     def delete_node(self, node: Node | KeyOf[Any]) -> bool:
         """Delete a node with all its edges, in both directions. Returns False if it is missing.
 
         Called again after a crash, it continues where it stopped. On AWS, where an index may lag, the node's key is
-        free again after sweep_table(), which deletes the edges that no index showed.
+        free again after sweep_table(), which deletes the edges that no index showed. A request for each MB of edges,
+        and a transaction for each 48 of them.
         """
         return drive(flows.delete_node(self.db.port, node))
 
     def load(self, nodes: Sequence[Node], edges: Iterable[Edge[Any, Any]] = (), *, rate: Rate | None = None) -> None:
-        """Create nodes with complete edge sets, and their edges, in batches. Not atomic."""
+        """Create nodes with complete edge sets, and their edges, in batches of 25 a request. Not atomic.
+
+        AlreadyExists where a node is there, NotFound where a target is missing; InvalidRequest for an edge whose source
+        is not among the nodes. Targets are read before and after.
+        """
         drive(flows.load(at_rate(self.db.port, rate), nodes, edges))
 
     # --- reads --------------------------------------------------------------------------------------------------------
@@ -85,7 +93,10 @@ class Graph:
         return drive(flows.page_of_nodes(self.db.port, query, limit, after, self.db.target.seal, principal))
 
     def including(self, nodes: Sequence[N], *linked: Linked[Any], complete: bool = False) -> list[Row[N]]:
-        """Nodes that were read before, with neighbours from their edge sets. One round trip for each level."""
+        """Nodes that were read before, with neighbours from their edge sets. One round trip for each level.
+
+        InvalidRequest for a node that was not read with its edge set.
+        """
         return drive(flows.including(self.db.port, nodes, linked, complete))
 
     def walk(self, start: Node | KeyOf[Any], *via: Linked[Any], hops: int, limit: int = 1000) -> list[tuple[int, Node]]:

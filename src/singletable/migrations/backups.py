@@ -53,9 +53,10 @@ class Backups:
     ) -> None:
         """Restore into a new table `to`: as the table was at a time, as late as it can be, or as a `backup` has it.
 
-        Waits until the new table can be used, without a limit. It has the keys, indexes and items, but no stream, TTL,
-        tags, recovery or deletion protection: `Migrations.apply` with the table declared under that name sets them.
-        InvalidRequest for a time that can't be restored; NotConfigured where recovery is off; NotSupported.
+        Waits until the new table can be used, without a limit, a request for each look; AWS bills the restored GB. It
+        has the keys, indexes and items, but no stream, TTL, tags, recovery or deletion protection: `Migrations.apply`
+        with the table declared under that name sets them. InvalidRequest for a time that can't be restored;
+        NotConfigured where recovery is off; NotSupported.
         """
         if backup is not None:
             flow = backups.restore_backup(self.db.port, backup, to, progress)

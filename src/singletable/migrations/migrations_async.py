@@ -56,7 +56,7 @@ class AsyncMigrations:
         the lease and the record: who does it. `progress` is called at each step, and while one goes on.
 
         ApplyRefused where another apply has the table, took over this one's lease, or the plan is out of date;
-        PlanRefused, as `plan`.
+        PlanRefused, as `plan`. The requests and units are those of the plan's steps.
         """
         flow = execution.apply(self.db.port, self.table, plan, by=by, rate=rate, segments=segments, progress=progress)
         return await self.db.run(flow)
@@ -93,7 +93,7 @@ class AsyncMigrations:
         at again: no concurrent write is lost. Stale index keys, guards that are missing or of nobody, copies that are
         behind, edge sets that disagree with their edges, and edges without a node can be mended; the rest is `kept`.
         `dry_run` says what would be written. An index key takes one write; the others a transaction of two items, or of
-        the node and each edge that its set disagrees about.
+        the node and each edge that its set disagrees about. Two reads more for each. Throttled as `fill`.
         """
         port = at_rate(self.db.port, rate)
         return await self.db.run(flows.repair(port, self.table, findings, dry_run=dry_run))

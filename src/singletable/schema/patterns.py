@@ -53,10 +53,12 @@ def after(value: T) -> T:
 
 
 def at_least(value: T) -> T:
+    """The value or greater."""
     return cast(T, Range("at_least", low=value))
 
 
 def at_most(value: T) -> T:
+    """The value or less."""
     return cast(T, Range("at_most", high=value))
 
 
@@ -66,6 +68,7 @@ def between(low: T, high: T) -> T:
 
 
 def starting_with(prefix: str) -> str:
+    """Texts that begin with the prefix, itself included."""
     return cast(str, Range("starting_with", low=prefix))
 
 

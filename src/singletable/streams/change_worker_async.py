@@ -76,7 +76,8 @@ class AsyncChangeWorker:
     ) -> None:
         """Handle what is in the stream, including changes the handlers make, and return: for tests and scripts.
 
-        Waits until the lease of a worker that died is over; Unavailable where another worker is alive.
+        Waits until the lease of a worker that died is over; Unavailable where another worker is alive. A read
+        of each shard for each answer, and the leases' writes.
         """
         self._check_functions()
         options = WorkerOptions(start, lease_seconds, tries, backoff_seconds, buffer_bytes=buffer_bytes)
@@ -97,7 +98,8 @@ class AsyncChangeWorker:
         return handler
 
     async def dead_letters(self) -> list[DeadLetter]:
-        """The changes that failed too often, each with its images and its last error. One query."""
+        """The changes that failed too often, each with its images and its last error. One query: a request
+        for each MB."""
         consumer = self.changes.consumer
         return await self.db.run(flows.dead_letters(self.db.port, consumer.state, consumer.name))
 
@@ -105,13 +107,14 @@ class AsyncChangeWorker:
         """Call the handlers of a dead letter once more, here and now; where they succeed it is deleted.
 
         Raises what a handler raises, and the dead letter stays. Later changes of its item were handled before it: a
-        handler that must not go back reads the item itself. NotFound where it is no longer a dead letter.
+        handler that must not go back reads the item itself. NotFound where it is no longer a dead letter. Two requests.
         """
         self._check_functions()
         return await self.db.run(flows.retry(self.db.port, self.changes.consumer, dead_letter))
 
     async def check(self) -> list[Finding]:
-        """What is not as it should be: dead letters, leases without a shard, tries of what is done."""
+        """What is not as it should be: dead letters, leases without a shard, tries of what is done. Two requests and
+        more: it reads all that the worker keeps."""
         return await self.db.run(flows.check(self.db.port, self.changes.consumer))
 
     def _check_functions(self) -> None:

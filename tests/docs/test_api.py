@@ -1,0 +1,113 @@
+"""Every public name has a docstring, a heading on its package's page, and an example there that runs."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from singletable import SingletableError, connect
+from singletable.flow import SQS
+from tests.docs.pages import named, run
+from tests.support.emulators import aws_emulator
+from tests.support.queue_operations import CreateQueue
+from tools.site.public import API, ERRORS, all_packages, examples, names_in, names_of, page_of, sections
+
+__all__ = ["aws_emulator"]
+
+QUEUES = API / "queues.md"
+PAGES = [*sorted({*API.glob("*.md")} - {API / "index.md", QUEUES}), ERRORS]
+NAMES = [(package, name) for package in all_packages() for name in names_of(package)]
+_COST = re.compile(
+    r"request|\bunits?\b|round trip|\bcosts?\b|nothing|scan|quer(y|ies)|\breads?\b|\bwrites?\b|no data", re.I
+)
+OWN_ERRORS_OF_NONE = {
+    *("AsyncDatabase.close", "AsyncDatabase.describe_table", "AsyncDatabase.iter", "AsyncDatabase.sweep_table"),
+    *("AsyncDocuments.history", "AsyncDocuments.last_ids", "AsyncDocuments.outcomes", "AsyncDocuments.check"),
+    *("AsyncGraph.delete_node", "AsyncGraph.walk", "AsyncGraph.count_edges"),
+    *("AsyncChangeWorker.dead_letters", "AsyncChangeWorker.check"),
+    *("AsyncTaskWorker.run", "AsyncTaskWorker.drain", "AsyncTaskWorker.send_due"),
+    *("AsyncTaskWorker.dead_letters", "AsyncTaskWorker.check"),
+}
+"""They raise what every verb may raise, which the class of the database says."""
+
+
+def errors_below(kind: type[SingletableError]) -> Iterator[str]:
+    yield kind.__name__
+    for below in kind.__subclasses__():
+        yield from errors_below(below)
+
+
+ERROR_NAMES = {*errors_below(SingletableError), "KeyError"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_its_examples_run(page: Path) -> None:
+    run(page)
+
+
+def test_the_examples_of_queues_run(aws_emulator: str, tmp_path: Path) -> None:
+    """On an emulator of SQS, at its own address."""
+    with connect(aws_emulator, region="us-east-1") as db:
+        address = db.run(db.port.to(SQS).send(CreateQueue("mail", {})))
+    page = tmp_path / "queues.md"
+    text = QUEUES.read_text().replace("http://127.0.0.1:4566/000000000000/mail", address)
+    page.write_text(text.replace("http://127.0.0.1:4566", aws_emulator))
+    run(page)
+
+
+@pytest.mark.parametrize(("package", "name"), NAMES, ids=[f"{package}.{name}" for package, name in NAMES])
+def test_a_name_has_an_example_under_its_heading(package: str, name: str) -> None:
+    shown = [examples(text) for names, text in sections(page_of(package).read_text()) if name in names]
+    assert shown, f"docs/reference has no heading for {name}: write it in {page_of(package).name}, with an example"
+    assert any(re.search(rf"\b{name}\b", code) for code in shown), f"{page_of(package).name}: no example uses {name}"
+
+
+@pytest.mark.parametrize("page", [*PAGES, QUEUES], ids=named)
+def test_it_describes_nothing_that_is_not_there(page: Path) -> None:
+    known = {name for package in all_packages() for name in _exported(package)}
+    headings = [names for line in page.read_text().splitlines() if (names := names_in(line))]
+    described = {name.partition(".")[0] for _, names in headings for name in names}
+    assert described - known == set()
+
+
+def _exported(package: str) -> set[str]:
+    module = import_module(package)
+    return {*names_of(package), *getattr(module, "__all__", ())} | {"FlowSuspended"}
+
+
+def _documented() -> Iterator[tuple[str, Any]]:
+    """Public classes and functions, and the public methods of classes."""
+    for package, name in NAMES:
+        value = getattr(import_module(package), name)
+        if inspect.isfunction(value) or (isinstance(value, type) and value.__module__.startswith("singletable")):
+            yield f"{package}.{name}", value
+
+
+DOCUMENTED = dict(_documented())
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_a_class_or_function_has_a_docstring(name: str) -> None:
+    assert inspect.getdoc(DOCUMENTED[name])
+
+
+VERBS = {
+    f"{name}.{verb}": method
+    for name, kind in DOCUMENTED.items()
+    if isinstance(kind, type) and name.rpartition(".")[2].startswith("Async")
+    for verb, method in vars(kind).items()
+    if not verb.startswith("_") and (inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method))
+}
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_a_verb_says_what_it_costs_and_what_it_raises(name: str) -> None:
+    told = inspect.getdoc(VERBS[name]) or ""
+    assert _COST.search(told), f"{name}: which requests, which units?"
+    assert {*re.findall(r"\w+", told)} & ERROR_NAMES or ".".join(name.split(".")[-2:]) in OWN_ERRORS_OF_NONE, name
