@@ -18,6 +18,7 @@ The packages, from the ground up; each imports only from those before it:
     sync                  documents' clients: Replicache's push and pull
     migrations            a table in use, brought to what its classes declare
     database, database_async   the two shells: connect() and connect_async()
+    studio                the declared tables in a browser
     cli                   the command line
 
 The names here are those of a first application; a layer's names come from its package, other errors from

@@ -26,6 +26,7 @@ from singletable.cli.session import DB_VARIABLE, DEFAULT_DB, options_anywhere
 from singletable.cli.sql import sql
 from singletable.cli.stats import stats
 from singletable.cli.stream import stream
+from singletable.cli.studio import studio
 from singletable.cli.table import table
 from singletable.errors import SingletableError
 
@@ -85,6 +86,7 @@ for command in (
     stats,
     sql,
     stream,
+    studio,
     deploy,
 ):
     app.add_command(command)

@@ -6,12 +6,15 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from singletable.database import Database, connect
 from singletable.errors import NotConfigured
+
+if TYPE_CHECKING:
+    from singletable.database_async import AsyncDatabase
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -42,13 +45,23 @@ class Session:
 
     def connect_to_read(self) -> Database:
         """Refuses a missing data file: reading it would only create an empty one in the wrong place."""
+        self._check_file()
+        return self.connect()
+
+    def connect_async_to_read(self) -> AsyncDatabase:
+        """The same for what runs in an event loop."""
+        from singletable.database_async import connect_async
+
+        self._check_file()
+        return connect_async(self.target)
+
+    def _check_file(self) -> None:
         if self.file is not None and not self.file.exists():
             raise NotConfigured(
                 f"the data file {self.file} is missing",
                 hint=f"Name another one with --db local:FILE, or create it: singletable --db {self.target} "
                 "table create MODULE.",
             )
-        return self.connect()
 
 
 def session_of(ctx: click.Context) -> Session:

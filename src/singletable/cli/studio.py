@@ -1,0 +1,60 @@
+"""`studio`: the tables of a module in the browser, for one person on this machine."""
+
+from __future__ import annotations
+
+import socket
+
+import click
+
+from singletable.cli import output
+from singletable.cli.lookup import tables_of
+from singletable.cli.session import options_anywhere, session_of
+from singletable.errors import NotConfigured
+
+_INSTALL = "python -m pip install 'singletable[studio]'"
+
+
+@click.command()
+@click.argument("module", metavar="MODULE[:NAME]")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Of 127.0.0.1. [default: a free one]")
+@click.option("--write", is_flag=True, help="Allow items to be changed and deleted.")
+@options_anywhere("db")
+@click.pass_context
+def studio(ctx: click.Context, module: str, port: int, write: bool) -> None:
+    """Look at the tables in a browser: classes, patterns, partitions, items.
+
+    \b
+    singletable studio shop.model
+    singletable studio shop.model --db aws --write
+
+    The first line of standard output is the address, with its token: whoever has it sees the tables. It is served on
+    127.0.0.1 only, until Ctrl-C. Without --write nothing can be changed.
+    """
+    try:
+        import uvicorn
+
+        from singletable.studio import loopback_studio
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("singletable"):
+            raise
+        raise NotConfigured(f"the studio needs {error.name}", hint=f"Install it: {_INSTALL}.") from error
+    tables = tables_of(module)
+    bound = _bound(port)
+    db = session_of(ctx).connect_async_to_read()
+    app, address = loopback_studio(db, *tables, port=bound.getsockname()[1], write=write, module=module)
+    click.echo(address)
+    output.note("Ctrl-C ends it.")
+    options = {"log_level": "warning", "access_log": False, "server_header": False, "ws": "none", "lifespan": "on"}
+    uvicorn.Server(uvicorn.Config(app, **options)).run(sockets=[bound])  # type: ignore[arg-type]  # a dict of both types
+
+
+def _bound(port: int) -> socket.socket:
+    """A socket of 127.0.0.1, bound before the address is printed, so that nobody else can have its port."""
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind(("127.0.0.1", port))
+    except OSError as error:
+        made.close()
+        raise click.UsageError(f"port {port} of 127.0.0.1 can't be taken: {error.strerror}. Name another.") from error
+    return made

@@ -1,0 +1,16 @@
+"""The studio: a declared table in the browser, for one person on loopback or mounted in an application.
+
+    app.mount("/admin", studio(db, shop, authenticate=user_of, authorise=may))
+
+`singletable studio shop.model` starts one. `site` is what a studio shows, `page` what a page is, `application` the
+ASGI application, `gates` and `guard` who comes in; each module of `pages` is one page. Needs `singletable[studio]`.
+"""
+
+from __future__ import annotations
+
+from singletable.studio.application import Studio
+from singletable.studio.factories import loopback_studio, studio
+from singletable.studio.gates import Authenticator, Authoriser, Right
+from singletable.sync import HttpRequest
+
+__all__ = ["Authenticator", "Authoriser", "HttpRequest", "Right", "Studio", "loopback_studio", "studio"]

@@ -1,0 +1,287 @@
+"""The ASGI application: routes to pages, their twins in JSON, actions and feeds; and their errors as pages."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from msgspec.structs import replace
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
+
+from singletable.errors import Conflict, Denied, InvalidRequest, Mistake, NotFound, SingletableError, Unavailable
+from singletable.flow import Meter
+from singletable.records import CursorSeal
+from singletable.studio.addresses import PERSONAL, SHOWN, Addresses
+from singletable.studio.gates import Gate, Signer, cookies_of
+from singletable.studio.guard import USER, Guard
+from singletable.studio.html import environment, render
+from singletable.studio.json import encoded
+from singletable.studio.navigation import chrome_of
+from singletable.studio.page import Action, Feed, Page, Shown
+from singletable.studio.pages import actions, feeds, pages
+from singletable.studio.site import Site
+from singletable.studio.view import Cost, Failure, View
+from singletable.studio.visit import Visit
+
+_log = logging.getLogger("singletable.studio")
+_MOST_BODY_BYTES = 4_000_000
+"""An item of 400 KB as a form: each byte is three characters at most."""
+_FORM_TOKEN, _TABLE_NAME = "form_token", "table_name"
+_STATUSES: tuple[tuple[type[SingletableError], int], ...] = (
+    (NotFound, 404),
+    (Denied, 403),
+    (Mistake, 400),
+    (Conflict, 409),
+    (Unavailable, 503),
+)
+_JSON = "application/json"
+
+
+class Confirm(View, frozen=True, kw_only=True):
+    """The question before the first write to a table on AWS."""
+
+    table: str
+    account: str
+    region: str
+    action: str
+    fields: dict[str, str]
+    is_wrong: bool
+    """Whether another name was given."""
+
+
+class Studio:
+    """A site, shown. Made by `studio(...)` for an application, or by `loopback_studio(...)` for one person."""
+
+    def __init__(self, site: Site, gate: Gate, *, secret: str = "", close: bool = False) -> None:
+        self.site = site
+        self._gate = gate
+        self._signer = Signer(secret or secrets.token_urlsafe(32))
+        self._seal = CursorSeal([self._signer.text("seal")])
+        self._templates = environment()
+        self._app = Guard(self._routed(close), gate)
+
+    def __repr__(self) -> str:
+        return f"<Studio of {self.site.title}>"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+    def _routed(self, close: bool) -> Starlette:
+        static = StaticFiles(directory=Path(__file__).with_name("static"))
+        routes: list[BaseRoute] = [Mount("/static", static)]
+        for page in pages():
+            routes.append(Route(f"{page.path}.json", self._page(page, as_json=True), methods=["GET"]))
+        routes += [Route(action.path, self._action(action), methods=["POST"]) for action in actions()]
+        routes += [Route(page.path, self._page(page, as_json=False), methods=["GET"]) for page in pages()]
+        routes += [Route(feed.path, self._feed(feed), methods=["GET"]) for feed in feeds()]
+
+        @asynccontextmanager
+        async def lifespan(app: Starlette) -> AsyncGenerator[None]:
+            yield
+            if close:
+                await self.site.db.close()
+
+        return Starlette(routes=routes, exception_handlers={HTTPException: self._missing}, lifespan=lifespan)
+
+    # --- the three kinds of answers ----------------------------------------------------------------------------------
+    def _page(self, page: Page, *, as_json: bool) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            visit = await self._visit(request)
+            view, failed = await self._measured(lambda: page.load(visit))
+            if as_json:
+                return _as_json(view)
+            if isinstance(view, Failure):
+                return await self._html("failure.html", visit, view, view.status)
+            assert not failed
+            return await self._html(page.template, visit, view, 200, page)
+
+        return answer
+
+    def _action(self, action: Action) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            visit = await self._visit(request)
+            made: list[str | Shown] = []
+
+            async def act() -> View:
+                if action.writes and not self.site.write:
+                    raise Denied("this studio is read-only", hint="Start it with --write, or make it with write=True.")
+                form = await _form_of(request)
+                if not self._signer.is_text(form.pop(_FORM_TOKEN, ""), "form", visit.user):
+                    raise Denied("the form has no valid token", hint="Open its page again, and send it from there.")
+                sent = _with_form(visit, form)
+                asked = await self._to_confirm(sent, request) if action.writes else None
+                made.append(asked or await action.perform(sent))
+                return View(title="")
+
+            view, _ = await self._measured(act)
+            if isinstance(view, Failure):
+                return await self._html("failure.html", visit, view, view.status)
+            found = made[0]
+            if isinstance(found, Shown):
+                shown = replace(found.view, cost=view.cost)
+                return await self._html(found.template, visit, shown, found.status)
+            response = RedirectResponse(found, 303)
+            if action.writes:
+                self._remember(response, visit)
+            return response
+
+        return answer
+
+    def _feed(self, feed: Feed) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            visit = await self._visit(request)
+
+            async def lines() -> AsyncIterator[bytes]:
+                async for view in feed.events(visit):
+                    yield b"data: " + encoded(view) + b"\n\n"
+
+            return StreamingResponse(lines(), media_type="text/event-stream")
+
+        return answer
+
+    # --- a request ---------------------------------------------------------------------------------------------------
+    async def _visit(self, request: Request) -> Visit:
+        user: str = request.scope[USER]
+        query = dict(parse_qsl(request.url.query, keep_blank_values=True))
+        personal = query.pop(PERSONAL, "") == SHOWN
+        root: str = request.scope.get("root_path", "")
+
+        async def asks_to_write(kind: type[Any]) -> bool:
+            return await self._gate.may_write(user, kind)
+
+        return Visit(
+            self.site,
+            Addresses(root, self._seal, self.site.now, personal),
+            user,
+            request.path_params,
+            query,
+            {},
+            await self._gate.readable(user, self.site.tables),
+            asks_to_write,
+            self._signer.text("form", user),
+        )
+
+    async def _measured(self, load: Callable[[], Awaitable[View]]) -> tuple[View, bool]:
+        """A view with its cost; or what is shown for an error."""
+        monotonic = self.site.db.port.monotonic
+        began, failed = monotonic(), False
+        with Meter() as meter:
+            try:
+                view = await load()
+            except SingletableError as error:
+                view, failed = _failure(error), True
+            except Exception as error:
+                _log.exception("a page failed")
+                said = f"{type(error).__name__} while the page was made: this is a defect of the studio"
+                view, failed = Failure(title="Error", status=500, what=said), True
+        cost = Cost.of(meter, monotonic() - began)
+        self.site.totals.add(cost)
+        return replace(view, cost=cost), failed
+
+    async def _html(self, template: str, visit: Visit, view: View, status: int, page: Page | None = None) -> Response:
+        chrome = await chrome_of(visit, pages(), page)
+        names = {"view": view, "visit": visit, "site": self.site, "links": visit.links, "chrome": chrome, "page": page}
+        return HTMLResponse(render(self._templates, template, names), status)
+
+    async def _missing(self, request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        visit = await self._visit(request)
+        said = "this studio has no such page" if status == 404 else "this page does not answer that"
+        view = Failure(title="Not found" if status == 404 else "Error", status=status, what=said)
+        if request.url.path.endswith(".json"):
+            return _as_json(view)
+        return await self._html("failure.html", visit, view, status)
+
+    # --- the first write to a table on AWS ---------------------------------------------------------------------------
+    async def _to_confirm(self, visit: Visit, request: Request) -> Shown | None:
+        """The question for a table's name, unless it was answered, or the table is not on AWS."""
+        if not self.site.place.is_aws or self._is_confirmed(visit, request):
+            return None
+        form = dict(visit.form)
+        given = form.pop(_TABLE_NAME, None)
+        if given == visit.table.name:
+            return None
+        account = await self.site.account_of(visit.table)
+        view = Confirm(
+            title=f"Write to {visit.table.name}?",
+            table=visit.table.name,
+            account=account,
+            region=self.site.place.region,
+            action=visit.links.of(request.scope["path"].removeprefix(visit.links.root), visit.query),
+            fields=form,
+            is_wrong=given is not None,
+        )
+        return Shown("confirm.html", view, 409)
+
+    def _is_confirmed(self, visit: Visit, request: Request) -> bool:
+        given = cookies_of(request.headers).get(_confirmed(visit), "")
+        return self._signer.is_text(given, "confirmed", visit.user, visit.table.name)
+
+    def _remember(self, response: Response, visit: Visit) -> None:
+        if self.site.place.is_aws:
+            text = self._signer.text("confirmed", visit.user, visit.table.name)
+            response.set_cookie(_confirmed(visit), text, path="/", httponly=True, samesite="strict")
+
+
+def _confirmed(visit: Visit) -> str:
+    return f"singletable_confirmed_{visit.table.name}"
+
+
+def _with_form(visit: Visit, form: dict[str, str]) -> Visit:
+    return Visit(
+        visit.site,
+        visit.links,
+        visit.user,
+        visit.path,
+        visit.query,
+        form,
+        visit.reads,
+        visit.asks_to_write,
+        visit.form_token,
+    )
+
+
+async def _form_of(request: Request) -> dict[str, str]:
+    """The fields of a form. InvalidRequest for a body that is too long, or none."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip()
+    if kind != "application/x-www-form-urlencoded":
+        raise InvalidRequest("a form is sent as application/x-www-form-urlencoded")
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > _MOST_BODY_BYTES:
+            raise InvalidRequest(f"the form has more than {_MOST_BODY_BYTES:,} bytes")
+    try:
+        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=20_000)
+    except ValueError:
+        raise InvalidRequest("the form can't be read") from None
+    return dict(pairs)
+
+
+def _failure(error: SingletableError) -> Failure:
+    status = next((status for kind, status in _STATUSES if isinstance(error, kind)), 500)
+    bare = SingletableError(
+        error.what, table=error.table, key=error.key, attribute=error.attribute, operation=error.operation
+    )
+    return Failure(
+        title="Refused" if status == 403 else "Not found" if status == 404 else "That did not work",
+        status=status,
+        what=str(bare),
+        hint=error.hint,
+        code=error.code,
+    )
+
+
+def _as_json(view: View) -> Response:
+    return Response(encoded(view), view.status if isinstance(view, Failure) else 200, media_type=_JSON)

@@ -1,0 +1,63 @@
+"""The two ways to open a studio: mounted in an application, or on loopback."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection
+
+from singletable.database_async import AsyncDatabase
+from singletable.errors import InvalidRequest
+from singletable.flow.shells import is_of_shell
+from singletable.foundation import Table
+from singletable.studio.application import Studio
+from singletable.studio.gates import Authenticator, Authoriser, LoopbackGate, MountedGate
+from singletable.studio.site import Site
+
+
+def studio(
+    db: AsyncDatabase,
+    *tables: Table,
+    authenticate: Authenticator,
+    authorise: Authoriser,
+    write: bool = False,
+    title: str = "",
+    module: str = "",
+    secret: str = "",
+    origins: Collection[str] = (),
+) -> Studio:
+    """A studio of tables as an ASGI application, to be mounted: `app.mount("/admin", studio(...))`.
+
+    `authenticate(request)` returns the user, or None for nobody. `authorise(user, kind, right)` says whether they may
+    "read" or "write" the items of a class; both may be async, and are asked at each request. Without `write` nothing
+    can be changed by anybody. `module` is how the commands that pages show name the tables. Several processes need
+    the same `secret`, or a form of one is refused by the other. `origins` are addresses of the application besides
+    the one that its Host header says, as behind a proxy. The database is not closed with it.
+
+    InvalidRequest without a table, without an AsyncDatabase, or where one of the two is no function.
+    """
+    gate = MountedGate(authenticate, authorise, frozenset(origins))
+    return Studio(_site(db, tables, write, title, module), gate, secret=secret)
+
+
+def loopback_studio(
+    db: AsyncDatabase, *tables: Table, port: int, write: bool = False, title: str = "", module: str = ""
+) -> tuple[Studio, str]:
+    """A studio for one person on this machine, and the address that opens it, with its token.
+
+    `port` is the one that it is served at, on 127.0.0.1: requests for another host are refused. It closes the database
+    when its server ends.
+    """
+    token = secrets.token_urlsafe(24)
+    gate = LoopbackGate(token, secrets.token_urlsafe(32), port)
+    made = Studio(_site(db, tables, write, title, module), gate, close=True)
+    return made, f"http://127.0.0.1:{port}/?token={token}"
+
+
+def _site(db: AsyncDatabase, tables: tuple[Table, ...], write: bool, title: str, module: str) -> Site:
+    if not is_of_shell(db, awaiting=True):
+        raise InvalidRequest("a studio takes the AsyncDatabase that connect_async() returns", operation="studio")
+    if not tables:
+        raise InvalidRequest(
+            "a studio shows one table at least", operation="studio", hint="As in studio(db, shop, ...)."
+        )
+    return Site.of(db, tables, title=title, module=module, write=write)

@@ -1,0 +1,94 @@
+"""The guard before every page: host, origin, method and user are checked, and each answer gets its headers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from urllib.parse import parse_qsl
+
+from starlette.datastructures import MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from singletable.studio.gates import Gate
+from singletable.sync import HttpRequest
+
+_log = logging.getLogger("singletable.studio")
+USER = "singletable.user"
+"""Where the scope has the user."""
+_METHODS = ("GET", "HEAD", "POST")
+_HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+
+
+class Guard:
+    """Lets a request through to the pages, or answers it."""
+
+    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+        self._app, self._gate = app, gate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            elif scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.update(_HEADERS)
+                headers.setdefault("cache-control", "no-store")
+            await send(message)
+
+        answer = await self._answer(scope)
+        await (answer or self._app)(scope, receive, guarded)
+
+    async def _answer(self, scope: Scope) -> Response | None:
+        """The answer to a request that does not come to the pages."""
+        request = _request_of(scope)
+        host = request.headers.get("host", "")
+        if [name for name, _ in scope["headers"]].count(b"host") != 1 or not self._gate.knows_host(host):
+            return _refused(421, "This studio has another host: use the address that it printed.")
+        if request.method not in _METHODS:
+            return _refused(405, "Only GET and POST are answered.")
+        if not self._comes_from_here(request, host):
+            return _refused(403, "The request comes from another site.")
+        if (cookie := self._gate.cookie_for(request)) is not None:
+            path = scope["path"] or "/"
+            return RedirectResponse(
+                path if path.startswith("/") and path[1:2] != "/" else "/", 303, {"set-cookie": cookie}
+            )
+        user = await self._gate.user_of(request)
+        if not user:
+            return _refused(*self._gate.refusal)
+        scope[USER] = user
+        return None
+
+    def _comes_from_here(self, request: HttpRequest, host: str) -> bool:
+        origin = request.headers.get("origin")
+        if origin is not None:
+            return self._gate.knows_origin(origin, host)
+        return request.method != "POST" or request.headers.get("sec-fetch-site") == "same-origin"
+
+
+def _request_of(scope: Scope) -> HttpRequest:
+    headers: Mapping[str, str] = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+    query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+    return HttpRequest(scope["method"], scope["path"], headers, query)
+
+
+def _refused(status: int, text: str) -> Response:
+    _log.warning("a request was refused: %d %s", status, text)
+    phrase = HTTPStatus(status).phrase
+    return PlainTextResponse(f"{status} {phrase}. {text}\n", status)

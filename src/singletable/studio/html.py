@@ -1,0 +1,63 @@
+"""Views as HTML: jinja with every value escaped, and its control characters made visible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from singletable.studio.text import finalized
+
+
+def environment() -> Environment:
+    """The templates of the studio. A name that a view lacks is an error."""
+    made = Environment(
+        loader=PackageLoader("singletable.studio"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=finalized,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    filters: dict[str, Any] = cast("Any", made.filters)
+    filters |= {"exact": exact, "units": units, "counted": counted, "bytes": byte_count, "when": when}
+    names: dict[str, Any] = made.globals
+    names["parts"] = made.get_template("_parts.html").module
+    return made
+
+
+def exact(value: str) -> Markup:
+    """Text that goes back with a form, as it is: escaped, and nothing made visible."""
+    return escape(value)
+
+
+def units(value: float) -> str:
+    """`0.5`, `12`, `1,024`."""
+    return f"{value:,.1f}".removesuffix(".0")
+
+
+def counted(number: float, word: str, several: str = "") -> str:
+    """`1 request`, `2 requests`, `2 entities`."""
+    return f"{units(number)} {word if number == 1 else several or word + 's'}"
+
+
+def byte_count(size: int) -> str:
+    """`312 B`, `4.1 KB`, `400 KB`."""
+    if size < 1024:
+        return f"{size} B"
+    for unit in ("KB", "MB", "GB"):
+        size_in, size = size / 1024, size // 1024
+        if size < 1024 or unit == "GB":
+            return f"{size_in:,.1f} {unit}".replace(".0 ", " ")
+    raise AssertionError
+
+
+def when(value: Any) -> str:
+    """An instant, to the second, in UTC."""
+    return f"{value:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def render(made: Environment, template: str, names: Mapping[str, Any]) -> str:
+    return made.get_template(template).render(names)

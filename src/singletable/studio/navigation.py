@@ -1,0 +1,66 @@
+"""What stands around every page: the navigation, where the database is, and who looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from singletable.studio.page import Page
+from singletable.studio.site import Place
+from singletable.studio.view import Crumb
+from singletable.studio.visit import Visit
+
+
+class NavLink(Struct, frozen=True):
+    text: str
+    address: str
+    is_here: bool
+
+
+class Chrome(Struct, frozen=True):
+    """What stands around a page."""
+
+    nav: tuple[NavLink, ...]
+    tables: tuple[NavLink, ...]
+    """The same page for each table, where there are several."""
+    place: Place
+    account: str
+    table: str
+    here: str
+    """This page's address."""
+    twin: str
+    """The address of the same in JSON; empty where there is none."""
+    personal: Crumb
+    """The address of this page with personal values shown, or covered."""
+
+
+async def chrome_of(visit: Visit, every: Sequence[Page], page: Page | None) -> Chrome:
+    """What stands around a page; None for what is no page, as an error."""
+    links, site = visit.links, visit.site
+    named = site.table_named(visit.path.get("table", "")) or site.tables[0]
+    path = page.path.format_map(dict(visit.path)) if page is not None else ""
+    here = links.of(path, visit.query) if page is not None else links.home()
+    nav = tuple(
+        NavLink(each.nav, links.of(_path_for(each, named.name)), page is not None and _section(each) == _section(page))
+        for each in every
+        if each.nav and each.shown(site)
+    )
+    tables: tuple[NavLink, ...] = ()
+    if page is not None and page.nav and "{table}" in page.path and len(site.tables) > 1:
+        pairs = ((table, links.of(_path_for(page, table.name))) for table in site.tables)
+        tables = tuple(NavLink(table.name, address, table is named) for table, address in pairs)
+    shown = links.personal
+    asked = Crumb("Cover personal values" if shown else "Show personal values", links.with_personal(here, not shown))
+    account = await site.account_of(named)
+    twin = links.twin(here) if page is not None else ""
+    return Chrome(nav, tables, site.place, account, named.name, here, twin, asked)
+
+
+def _path_for(page: Page, table: str) -> str:
+    return page.path.replace("{table}", table)
+
+
+def _section(page: Page) -> str:
+    """The first word of a page's path: those of one section are under one link."""
+    return page.path.split("/")[1]

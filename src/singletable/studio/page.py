@@ -1,0 +1,69 @@
+"""What a module of `studio.pages` exports: pages, actions and feeds. `PAGES`, `ACTIONS`, `FEEDS`.
+
+    PAGES = (Page("/work/{table}", "work.html", load_work, nav="Work", order=60),)
+
+`load` awaits what the page shows and returns its view: HTML at the path, JSON at the path and `.json`. A path that is
+about one table has `{table}` in it: `visit.table`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+
+from singletable.studio.site import Site
+from singletable.studio.view import View
+from singletable.studio.visit import Visit
+
+
+def _always(site: Site) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page, and its twin in JSON."""
+
+    path: str
+    template: str
+    load: Callable[[Visit], Awaitable[View]]
+    nav: str = ""
+    """The word in the navigation; empty for a page that is only linked from others."""
+    order: int = 100
+    shown: Callable[[Site], bool] = _always
+    """Whether the navigation has it: `lambda site: any(isinstance(t, GraphTable) for t in site.tables)`."""
+    style: str = ""
+    """A file of `static` besides `studio.css`."""
+    script: str = ""
+    """A module of `static` besides `studio.js`."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An action's answer that is a page: a conflict, or a difference to confirm."""
+
+    template: str
+    view: View
+    status: int = 200
+
+
+@dataclass(frozen=True)
+class Action:
+    """What a form does, by POST. It returns the address of the page to see next, or a page.
+
+    Before it is called: the site allows writes, the form has its token, and for a table on AWS its name was given. What
+    it writes it checks itself, by `visit.must_write(kind)`, and logs, by `visit.log_write`. An action that only asks
+    the database something has `writes=False`.
+    """
+
+    path: str
+    perform: Callable[[Visit], Awaitable[str | Shown]]
+    writes: bool = True
+
+
+@dataclass(frozen=True)
+class Feed:
+    """Server-sent events: each view as one event, in JSON. It ends with its visitor."""
+
+    path: str
+    events: Callable[[Visit], AsyncIterator[View]]

@@ -1,0 +1,176 @@
+"""Home: the tables, their classes with sampled counts and sizes, which class is in which index, health and costs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from singletable.foundation import Model, Table, captured_of, collections_of, entity_name
+from singletable.reports.shape import ClassShape
+from singletable.studio.page import Action, Page
+from singletable.studio.samples import Sample, sample_of
+from singletable.studio.site import colour_of
+from singletable.studio.view import Cost, View
+from singletable.studio.visit import Visit
+
+
+class KeyCell(Struct, frozen=True):
+    """How a class is keyed in the table, or in one of its indexes."""
+
+    pattern: str
+    partition: str
+    sort: str
+    address: str
+
+
+class ClassRow(Struct, frozen=True):
+    """A class of a table."""
+
+    name: str
+    type: str
+    colour: str
+    about: str
+    is_own: bool
+    """Whether it is a class of the application, and not the library's."""
+    items: int | None
+    """Of a sample, scaled to the table; None where nothing was sampled."""
+    bytes: int | None
+    mean: float | None
+    largest: int | None
+    cells: tuple[KeyCell | None, ...]
+    """Its key in the table, then in each index; None where it is not in it."""
+    patterns: int
+
+
+class CollectionRow(Struct, frozen=True):
+    name: str
+    about: str
+    partition: str
+    address: str
+
+
+class SampleNote(Struct, frozen=True):
+    """What the counts stand on."""
+
+    at: datetime
+    seen: int
+    share: float
+
+
+class TableCard(Struct, frozen=True):
+    """One table."""
+
+    name: str
+    status: str
+    items: int | None
+    bytes: int | None
+    sample: SampleNote | None
+    indexes: tuple[str, ...]
+    rows: tuple[ClassRow, ...]
+    collections: tuple[CollectionRow, ...]
+    unknown: tuple[str, ...]
+    """Types of items that no class of the program has."""
+    has_stream: bool
+    sample_action: str
+
+
+class Home(View, frozen=True, kw_only=True):
+    """The page."""
+
+    tables: tuple[TableCard, ...]
+    began: datetime
+    pages: int
+    """Pages that were made since then, this one not among them."""
+    total: Cost
+    """What they took."""
+    writes: bool
+
+
+async def load_home(visit: Visit) -> Home:
+    """Two requests and one page of a scan for each table, the first time; nothing after that."""
+    site = visit.site
+    cards = [_card(visit, table, await sample_of(site, table)) for table in site.tables]
+    return Home(
+        title="Home",
+        tables=tuple(cards),
+        began=site.totals.began,
+        pages=site.totals.pages,
+        total=site.totals.cost,
+        writes=site.write,
+    )
+
+
+async def read_sample(visit: Visit) -> str:
+    """Read a sample of a table anew."""
+    await sample_of(visit.site, visit.table, anew=True)
+    return f"{visit.links.home()}#{visit.table.name}"
+
+
+def _card(visit: Visit, table: Table, sample: Sample | None) -> TableCard:
+    shapes = {shape.type: shape for shape in sample.shape.classes} if sample is not None else {}
+    readable = [model for model in table.models if visit.may_read(None if model.is_system else model.kind)]
+    known = {model.type for model in (*table.models, *table.leaving)}
+    unknown = tuple(sorted(type for type in shapes if type not in known and not type.startswith("_")))
+    told = sample if visit.reads_all else None
+    return TableCard(
+        table.name,
+        sample.status if sample is not None else "missing",
+        told.items if told is not None else None,
+        told.bytes if told is not None else None,
+        SampleNote(sample.at, sample.shape.seen, sample.share) if sample is not None else None,
+        tuple(table.definition.indexes),
+        tuple(_row(visit, table, model, shapes.get(model.type), sample is not None) for model in readable),
+        _collections(visit, table),
+        unknown if visit.reads_all else (),
+        sample is not None and sample.has_stream,
+        visit.links.of(f"/sample/{table.name}"),
+    )
+
+
+def _row(visit: Visit, table: Table, model: Model[object], shape: ClassShape | None, sampled: bool) -> ClassRow:
+    name = entity_name(model.kind)
+    none = 0 if sampled else None
+    return ClassRow(
+        name,
+        model.type,
+        colour_of(table, model.type),
+        _first_line(model.kind.__doc__, model.kind.__name__),
+        not model.is_system,
+        shape.items if shape is not None else none,
+        shape.bytes if shape is not None else none,
+        shape.mean if shape is not None and shape.items else None,
+        shape.largest if shape is not None else None,
+        tuple(_cell(visit, table, model, index) for index in (None, *table.definition.indexes)),
+        len(captured_of(model)),
+    )
+
+
+def _cell(visit: Visit, table: Table, model: Model[object], index: str | None) -> KeyCell | None:
+    captured = model.key if index is None else model.indexes.get(index)
+    if captured is None:
+        return None
+    partition, sort = captured.templates
+    address = visit.links.pattern(table.name, entity_name(model.kind), captured.name)
+    return KeyCell(captured.name, partition.shown, sort.shown, "" if model.is_system else address)
+
+
+def _collections(visit: Visit, table: Table) -> tuple[CollectionRow, ...]:
+    rows: list[CollectionRow] = []
+    for kind, name, bound in collections_of(table):
+        if all(visit.may_read(place.kind) for place in kind.__collection_fields__.values()):
+            partition = bound.pattern.captured.templates[0].shown
+            address = visit.links.pattern(table.name, entity_name(kind), name)
+            about = _first_line(kind.__doc__, kind.__name__)
+            rows.append(CollectionRow(f"{entity_name(kind)}.{name}", about, partition, address))
+    return tuple(rows)
+
+
+def _first_line(doc: str | None, name: str) -> str:
+    """The first line of a docstring, without the one that `dataclass` makes of the signature."""
+    said = (doc or "").strip()
+    return "" if said.startswith(f"{name}(") else said.partition("\n")[0]
+
+
+PAGES = (Page("/", "home.html", load_home, nav="Home", order=0),)
+ACTIONS = (Action("/sample/{table}", read_sample, writes=False),)

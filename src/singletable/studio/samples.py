@@ -1,0 +1,69 @@
+"""A sample of a table: one page of one scan, kept and dated, so that the home page costs nothing the second time."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from random import Random
+
+from msgspec import Struct
+
+from singletable.foundation import Lane, Table, ready, scan_pages
+from singletable.reports.shape import TableShape, Tally
+from singletable.studio.site import Site
+from singletable.tables import Description
+
+MOST_SAMPLED = 1_000
+"""Items of a sample, of at most 1 MB: 125 read units on AWS."""
+_AIMED_AT = 800
+"""Below the most, as no two parts of a table are of the same size."""
+
+
+class Sample(Struct, frozen=True):
+    """What was read of a table, and when."""
+
+    at: datetime
+    status: str
+    items: int
+    """As the service counts them, up to six hours ago on AWS."""
+    bytes: int
+    share: float
+    """The part of the table that was read; 1 for all of it."""
+    shape: TableShape
+    has_stream: bool
+
+
+async def sample_of(site: Site, table: Table, *, anew: bool = False) -> Sample | None:
+    """The sample that is kept, or a new one: two requests to describe the table, one to read. None without a table."""
+    kept: Sample | None = site.kept.get(f"sample {table.name}")
+    if kept is not None and not anew:
+        return kept
+    port = site.db.port
+    await ready(port, table)
+    found = await site.db.describe_table(table)
+    if found is None:
+        return None
+    parts = max(1, -(-found.items // _AIMED_AT)) if found.items > MOST_SAMPLED else 1
+    seed = port.random()
+    lane = Lane(Random(seed).randrange(parts), parts)
+    (page,) = await scan_pages(port, table, [lane], page=MOST_SAMPLED, consistent=False)
+    tally = Tally(table)
+    tally.add(page.items)
+    share = _share(found, tally, is_all=parts == 1 and page.after is None)
+    made = Sample(
+        datetime.fromtimestamp(port.now(), timezone.utc),
+        found.status,
+        max(found.items, tally.seen),
+        max(found.bytes, tally.bytes),
+        share,
+        tally.shape(None if share == 1.0 else share, share),
+        found.has_stream,
+    )
+    site.kept[f"sample {table.name}"] = made
+    return made
+
+
+def _share(found: Description, tally: Tally, *, is_all: bool) -> float:
+    """What part of the table was read: by the items that the service counts."""
+    if is_all or not tally.seen or tally.seen >= found.items:
+        return 1.0
+    return tally.seen / found.items

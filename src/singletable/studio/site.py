@@ -1,0 +1,112 @@
+"""A site: the database and the tables that a studio shows, and what is true of all of its pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+from msgspec import Struct
+
+from singletable.database_async import AsyncDatabase
+from singletable.flow import unmetered
+from singletable.foundation import Table, entity_name, model_of
+from singletable.studio.view import Cost
+from singletable.wire import is_aws_host
+
+COLOURS = 8
+"""How many classes have a colour of their own; the ninth has that of the first."""
+
+
+class Place(Struct, frozen=True):
+    """Where a database is, as each page says it."""
+
+    text: str
+    """`data/shop.db`, `http://127.0.0.1:8000`, or the account and region of AWS."""
+    is_aws: bool = False
+    account: str = ""
+    region: str = ""
+
+
+def place_of(db: AsyncDatabase) -> Place:
+    """Where a database is. The account is known once a table was described."""
+    engine, endpoint = db.target.engine, db.target.endpoint
+    if engine is not None:
+        return Place(str(engine.data))
+    if is_aws_host(endpoint.host):
+        return Place(f"AWS {endpoint.region}", is_aws=True, region=endpoint.region)
+    return Place(endpoint.url)
+
+
+class Totals:
+    """What all pages took since the start."""
+
+    def __init__(self, began: datetime) -> None:
+        self.began = began
+        self.pages = 0
+        self.cost = Cost()
+
+    def add(self, cost: Cost) -> None:
+        self.pages += 1
+        self.cost = self.cost.plus(cost)
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """What a studio shows. `write` allows changes; `module` is how the program `singletable` names the tables."""
+
+    db: AsyncDatabase
+    tables: tuple[Table, ...]
+    title: str
+    module: str
+    write: bool
+    place: Place
+    totals: Totals
+    kept: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What pages keep between visits, such as dated samples; by page and table."""
+
+    @classmethod
+    def of(
+        cls, db: AsyncDatabase, tables: tuple[Table, ...], *, title: str = "", module: str = "", write: bool = False
+    ) -> Site:
+        began = datetime.fromtimestamp(db.port.now(), timezone.utc)
+        named = title or ", ".join(table.name for table in tables)
+        return cls(db, tables, named, module, write, place_of(db), Totals(began))
+
+    @property
+    def now(self) -> Callable[[], float]:
+        """Seconds since 1970, by the database's clock."""
+        return self.db.port.now
+
+    def table_named(self, name: str) -> Table | None:
+        return next((table for table in self.tables if table.name == name), None)
+
+    async def account_of(self, table: Table) -> str:
+        """The account that a table on AWS is in; empty elsewhere, and where it can't be told. One request, once."""
+        if not self.place.is_aws:
+            return ""
+        known: str | None = self.kept.get(f"account {table.name}")
+        if known is None:
+            with unmetered():
+                found = await self.db.describe_table(table)
+            arn = str(found.raw.get("TableArn", "")) if found is not None else ""
+            known = self.kept[f"account {table.name}"] = arn.split(":")[4] if arn.count(":") >= 5 else ""
+        return known
+
+
+def colour_of(table: Table, type_name: str) -> str:
+    """The CSS class of a class's colour: `k0` to `k7`, and `kx` for the library's own items and unknown ones."""
+    own = [model.type for model in table.models if not model.is_system]
+    return f"k{own.index(type_name) % COLOURS}" if type_name in own else "kx"
+
+
+def name_of_type(table: Table, type_name: str) -> str:
+    """The class of a type, by its name in its module; the type itself where no class of the table has it."""
+    model = table.model_here(type_name)
+    return entity_name(model.kind) if model is not None else type_name
+
+
+def kind_of(table: Table, name: str) -> type[Any] | None:
+    """The class of that name in a table."""
+    return next((model.kind for model in table.models if entity_name(model_of(model.kind).kind) == name), None)

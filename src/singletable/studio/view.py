@@ -1,0 +1,65 @@
+"""A view: what one page shows, as a value. The same value is rendered as HTML and written as JSON."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from singletable.flow import Meter
+
+
+class Cost(Struct, frozen=True):
+    """What a page took, as the database's meter counted it."""
+
+    requests: int = 0
+    round_trips: int = 0
+    read_units: float = 0.0
+    write_units: float = 0.0
+    retries: int = 0
+    milliseconds: float = 0.0
+    estimated: tuple[str, ...] = ()
+    """The operations whose units differ on AWS."""
+
+    @classmethod
+    def of(cls, meter: Meter, seconds: float) -> Cost:
+        """The cost of all that a meter counted."""
+        counts = (meter.requests, meter.round_trips, meter.read_units, meter.write_units, meter.retries)
+        return cls(*counts, round(seconds * 1000, 1), tuple(meter.estimated))
+
+    def plus(self, other: Cost) -> Cost:
+        """Both together."""
+        return Cost(
+            self.requests + other.requests,
+            self.round_trips + other.round_trips,
+            self.read_units + other.read_units,
+            self.write_units + other.write_units,
+            self.retries + other.retries,
+            self.milliseconds + other.milliseconds,
+            tuple(dict.fromkeys((*self.estimated, *other.estimated))),
+        )
+
+
+class View(Struct, frozen=True, kw_only=True):
+    """What every page shows. A page's own view is a subclass with more fields.
+
+    Its values are what may be shown: personal ones are covered by who makes the view, unless they were asked for.
+    """
+
+    title: str
+    cost: Cost = Cost()
+    """Filled in when the view is complete."""
+
+
+class Crumb(Struct, frozen=True):
+    """A step of the way to a page."""
+
+    text: str
+    address: str
+
+
+class Failure(View, frozen=True, kw_only=True):
+    """What is shown instead of a page."""
+
+    status: int
+    what: str
+    hint: str = ""
+    code: str = ""

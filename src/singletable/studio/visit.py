@@ -1,0 +1,111 @@
+"""A visit: one request for a page, as far as a page has to know it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from singletable.database_async import AsyncDatabase
+from singletable.errors import Denied, InvalidRequest, NotFound
+from singletable.foundation import COVERED, Table, covered_place
+from singletable.studio.addresses import Addresses, Place
+from singletable.studio.site import Site, name_of_type
+
+_log = logging.getLogger("singletable.studio")
+
+
+@dataclass(frozen=True, eq=False)
+class Visit:
+    """One request: who asks, for what, and what they may see."""
+
+    site: Site
+    links: Addresses
+    user: str
+    path: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The parts of the path that the page's path names."""
+    query: Mapping[str, str] = field(default_factory=dict[str, str])
+    form: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What was sent, for an action."""
+    reads: frozenset[type[Any]] | None = None
+    """The classes that the user may read; None for all."""
+    asks_to_write: Callable[[type[Any]], Awaitable[bool]] | None = None
+    """Whether the user may write a class; None: every class."""
+    form_token: str = ""
+
+    @property
+    def db(self) -> AsyncDatabase:
+        return self.site.db
+
+    @property
+    def covered(self) -> bool:
+        """Whether personal values are covered."""
+        return not self.links.personal
+
+    @cached_property
+    def table(self) -> Table:
+        """The table that the path names as `{table}`; NotFound where there is none of that name."""
+        name = self.path.get("table", "")
+        found = self.site.table_named(name)
+        if found is None:
+            known = ", ".join(table.name for table in self.site.tables)
+            raise NotFound("this studio shows no such table", table=name, hint=f"It shows {known}.")
+        return found
+
+    @cached_property
+    def key(self) -> Place:
+        """The key that the address names."""
+        return self.links.key_in(self.table.name, {**self.query, **self.form})
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether the user may read every class, and so what is of no class: guards, tasks, leases."""
+        return self.reads is None
+
+    def may_read(self, kind: type[Any] | None) -> bool:
+        """Whether the user may read a class; for what is of no class of the application, whether they may read all."""
+        return self.reads is None or (kind is not None and kind in self.reads)
+
+    def may_read_type(self, table: Table, type_name: str) -> bool:
+        model = table.model_here(type_name)
+        return self.may_read(model.kind if model is not None and not model.is_system else None)
+
+    def must_read(self, kind: type[Any] | None) -> None:
+        """Raises Denied unless the user may read a class."""
+        if not self.may_read(kind):
+            raise Denied(f"you may not read {'all classes' if kind is None else kind.__name__} here")
+
+    async def may_write(self, kind: type[Any]) -> bool:
+        """Whether a class can be written here, by this user."""
+        if not (self.site.write and self.may_read(kind)):
+            return False
+        return self.asks_to_write is None or await self.asks_to_write(kind)
+
+    async def must_write(self, kind: type[Any]) -> None:
+        """Raises Denied unless the user may write a class."""
+        if not await self.may_write(kind):
+            raise Denied(f"you may not write {kind.__name__} here")
+
+    def number(self, name: str, default: int, most: int) -> int:
+        """A number of the query, from 1 to `most`."""
+        text = self.query.get(name) or str(default)
+        if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= most):
+            raise InvalidRequest(f"{name}= is a number from 1 to {most}")
+        return int(text)
+
+    def shown_place(self, table: Table, type_name: str, place: Place) -> Place:
+        """An item's key as it may be shown."""
+        return covered_place(table, type_name, place) if self.covered else place
+
+    def item_address(self, table: Table, type_name: str, place: Place) -> str:
+        """The page of an item, by an address that shows no covered value."""
+        shown = self.shown_place(table, type_name, place)
+        return self.links.item(table.name, place, hidden=COVERED in "".join(shown))
+
+    def log_write(self, did: str, table: Table, type_name: str, place: Place) -> None:
+        """Say that an item was written: who, what, which class and key; never a value, no personal part of a key."""
+        partition, sort = covered_place(table, type_name, place)
+        kind = name_of_type(table, type_name)
+        _log.info("%s: %s %s %r / %r in table %s", self.user, did, kind, partition, sort, table.name)

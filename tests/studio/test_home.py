@@ -1,0 +1,41 @@
+"""Home: what a table holds, by a sample that is kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.studio.visitor import Visitor, shown
+
+
+async def test_it_counts_what_a_table_holds(visitor: Visitor) -> None:
+    home = await visitor.json("/.json")
+    (card,) = home["tables"]
+    rows = {row["name"]: row for row in card["rows"]}
+    assert (card["items"], card["sample"]["share"]) == (6, 1.0)
+    assert {name: row["items"] for name, row in rows.items() if row["items"]} == {"User": 3, "Membership": 3}
+    assert [cell and cell["partition"] for cell in rows["User"]["cells"]] == ["user#{email}", "phone#{phone}", None]
+
+
+async def test_it_costs_nothing_the_second_time(visitor: Visitor) -> None:
+    first = (await visitor.json("/.json"))["cost"]
+    again = (await visitor.json("/.json"))["cost"]
+    assert (first["requests"], again["requests"]) == (3, 0)
+    assert 0 < first["read_units"] <= 1
+
+
+async def test_counting_again_is_asked_for(visitor: Visitor) -> None:
+    token = await visitor.token()
+    answer = await visitor.send("/sample/app", {"form_token": token})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/#app")
+    assert visitor.sent.count("Scan") == 2
+
+
+async def test_the_page_says_what_its_twin_does(visitor: Visitor) -> None:
+    text = shown(await visitor.page("/"))
+    for said in ("User", "user#{email}", "6 items", "read-only", "3 requests"):
+        assert said in text
+
+
+@pytest.mark.parametrize("path", ["/nowhere", "/nowhere.json"])
+async def test_a_page_that_is_not_there(visitor: Visitor, path: str) -> None:
+    assert "no such page" in await visitor.page(path, 404)

@@ -1,0 +1,83 @@
+"""A visitor of a studio: a client that holds its cookie, reads pages, sends their forms, and counts what was sent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from html import unescape
+from typing import Any
+
+import httpx
+
+from singletable import AsyncDatabase, Table
+from singletable.studio import Studio, loopback_studio
+
+PORT = 8123
+URL = f"http://127.0.0.1:{PORT}"
+_TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
+_BETWEEN_TAGS = re.compile(r"<[^>]*>")
+
+
+class Visitor:
+    """One person with the address of a studio on loopback."""
+
+    def __init__(self, studio: Studio, address: str, client: httpx.AsyncClient) -> None:
+        self.studio, self.address, self.client = studio, address, client
+        self.sent: list[str] = []
+        """The operations that were sent to the database."""
+        delivery: Any = studio.site.db.port._delivery
+        delivery.deliver = self._recording(delivery.deliver)
+
+    async def enter(self) -> None:
+        answer = await self.client.get(self.address)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+
+    async def page(self, path: str, status: int = 200) -> str:
+        """The text of a page's HTML."""
+        answer = await self.client.get(path)
+        assert answer.status_code == status, answer.text
+        return answer.text
+
+    async def json(self, path: str, status: int = 200) -> Any:
+        answer = await self.client.get(path)
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    async def token(self, path: str = "/") -> str:
+        """The token that a page's forms have."""
+        found = _TOKEN.search(await self.page(path))
+        assert found is not None
+        return found[1]
+
+    async def send(self, path: str, form: dict[str, str], *, headers: dict[str, str] | None = None) -> httpx.Response:
+        """Send a form as it is."""
+        return await self.client.post(path, data=form, headers={"origin": URL} | (headers or {}))
+
+    def _recording(self, deliver: Any) -> Any:
+        async def recorded(exchange: Any, request: Any, *more: Any) -> Any:
+            self.sent.append(request.operation)
+            return await deliver(exchange, request, *more)
+
+        return recorded
+
+
+@asynccontextmanager
+async def visiting(
+    db: AsyncDatabase, *tables: Table, write: bool = False, module: str = "shop.model"
+) -> AsyncGenerator[Visitor]:
+    """A visitor who has entered."""
+    studio, address = loopback_studio(db, *tables, port=PORT, write=write, module=module)
+    async with client_of(studio) as client:
+        visitor = Visitor(studio, address, client)
+        await visitor.enter()
+        yield visitor
+
+
+def client_of(app: Any, url: str = URL) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=url)
+
+
+def shown(html: str) -> str:
+    """What is read of a page: its text, without tags."""
+    return " ".join(unescape(_BETWEEN_TAGS.sub(" ", html)).split())
