@@ -7,8 +7,7 @@ import importlib
 import importlib.util
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
@@ -16,35 +15,8 @@ from typing import Any, NoReturn
 import click
 
 from singletable.errors import SingletableError
-from singletable.foundation import (
-    Bound,
-    Captured,
-    Entity,
-    HasBelongings,
-    LayerChecks,
-    Query,
-    Table,
-    captured_of,
-    collections_of,
-    entity_name,
-    models_of,
-)
-from singletable.schema import Whole
-
-
-@dataclass(frozen=True)
-class Pattern:
-    """An access pattern as a command names it."""
-
-    entity: str
-    captured: Captured
-    call: Callable[..., Query[Any] | Whole[Any]]
-    """Returns the query for its arguments."""
-    name: str
-
-    @property
-    def shown(self) -> str:
-        return f"{self.entity}.{self.name}"
+from singletable.foundation import Entity, HasBelongings, LayerChecks, Table
+from singletable.pattern_calls import Pattern, patterns_of
 
 
 def tables_of(spec: str) -> list[Table]:
@@ -79,7 +51,7 @@ def pattern_of(spec: str, named: str) -> Pattern:
     """
     owner, _, name = named.rpartition(".")
     owner, name = (owner, name) if owner else (name, "")
-    every = [pattern for table in tables_of(spec) for pattern in _patterns(table)]
+    every = [pattern for table in tables_of(spec) for pattern in patterns_of(table)]
     entities = dict.fromkeys(p.entity for p in every)
     chosen = [e for e in entities if e == owner] or [e for e in entities if e.rpartition(".")[2] == owner]
     if not chosen:
@@ -142,29 +114,6 @@ def belongings_of_layers(seal: Any, table: Table, blobs: Any = None) -> list[Has
     if has_items(table):
         found.append(SyncBelongings(table))
     return found
-
-
-def _patterns(table: Table) -> Iterator[Pattern]:
-    for model in models_of(table):
-        for captured in captured_of(model):
-            yield Pattern(entity_name(model.kind), captured, _call_of(model.kind, captured), captured.name)
-    for kind, name, bound in collections_of(table):
-        yield Pattern(entity_name(kind), bound.pattern.captured, bound, name)
-
-
-def _call_of(kind: type[Entity], captured: Captured) -> Callable[..., Query[Any]]:
-    """The pattern of that name on the class, called with keyword arguments."""
-    pattern = getattr(kind, captured.name)
-    if isinstance(pattern, Bound):
-        result = pattern.result
-
-        def ask(**arguments: Any) -> Query[Any]:
-            asked: Query[Any] = captured.query(result, (), arguments)
-            return asked
-
-        return ask
-    call: Callable[..., Query[Any]] = pattern
-    return call
 
 
 def load(where: str) -> ModuleType:

@@ -13,10 +13,11 @@ from rich.status import Status
 
 from singletable.cli import output
 from singletable.cli.arguments import arguments_of, usage
-from singletable.cli.lookup import Pattern, pattern_of
+from singletable.cli.lookup import pattern_of
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.foundation import KeyOf, Page, Query, covered_body, flows, ready
+from singletable.pattern_calls import Pattern
 from singletable.schema import Collection, Whole
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from singletable.cli.arguments import READERS, WANTED
+from singletable.pattern_calls import READERS, WANTED
 from singletable.schema.key_values import SORTABLE
 
 
