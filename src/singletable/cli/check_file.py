@@ -17,6 +17,7 @@ from typing import Any
 import click
 import msgspec
 
+from singletable.flow.durable_files import sync_directory
 from singletable.records import CheckState, RepairMode
 
 _MOST_HEAD_BYTES = 1_000_000
@@ -71,7 +72,7 @@ class CheckFile:
             self._cut(0)
             self._file.write(wanted)
             self._sync()
-            _sync_directory(self.path)
+            sync_directory(self.path.resolve().parent)  # the name of a new file, too, outlives a power failure
             return None
         self._check(first, head)
         state, end = None, self._file.tell()
@@ -114,15 +115,6 @@ def _opened(path: Path) -> BufferedRandom:
         file.close()
         raise click.UsageError(f"Another run writes to {path}. Wait for its end, or name another file.") from None
     return file
-
-
-def _sync_directory(path: Path) -> None:
-    """The name of a new file, too, outlives a power failure."""
-    directory = os.open(path.resolve().parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
 
 
 def _line(value: Any) -> bytes:

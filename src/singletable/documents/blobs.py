@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from singletable.errors import Denied, NotConfigured, SingletableError, Unavailable
+from singletable.flow.durable_files import DurableDirectories, sync_directory
 
 _WRITING = ".writing"
 """The directory in which files are written before they are linked under their names. It is not listed."""
-_DIRECTORIES = 10_000
-"""How many directories are remembered as durable."""
 
 
 class BlobStore(Protocol):
@@ -79,8 +78,7 @@ class LocalBlobs:
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.directory = Path(directory)
-        self._durable: set[Path] = set()
-        """Directories below it that this process has synced into their parents."""
+        self._directories = DurableDirectories(self.directory)
 
     def __repr__(self) -> str:
         return f"<LocalBlobs at {self.directory}>"
@@ -88,10 +86,10 @@ class LocalBlobs:
     def put(self, path: str, data: bytes) -> bool:
         with _faults("put"):
             target = self.directory / path
-            self._make_directory(target.parent)
+            self._directories.make(target.parent)
             is_new = not target.exists() and self._link(target, data)
             # Another process may have just linked the file: sync the directory before reporting that it exists.
-            _sync_directory(target.parent)
+            sync_directory(target.parent)
             return is_new
 
     def get(self, path: str, most: int) -> bytes | None:
@@ -116,11 +114,11 @@ class LocalBlobs:
             target = self.directory / path
             target.unlink(missing_ok=True)
             if target.parent.exists():
-                _sync_directory(target.parent)
+                sync_directory(target.parent)
 
     def _link(self, target: Path, data: bytes) -> bool:
         draft = self.directory / _WRITING / secrets.token_hex(16)
-        self._make_directory(draft.parent)
+        self._directories.make(draft.parent)
         try:
             with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(data)
@@ -134,18 +132,6 @@ class LocalBlobs:
         finally:
             with suppress(FileNotFoundError):
                 draft.unlink()
-
-    def _make_directory(self, directory: Path) -> None:
-        """Create directories and sync each into its parent once, also an existing one: it may not be synced yet."""
-        if directory.is_dir() and (directory in self._durable or self.directory not in directory.parents):
-            return
-        self._make_directory(directory.parent)
-        with suppress(FileExistsError):
-            directory.mkdir()
-        _sync_directory(directory.parent)
-        if len(self._durable) >= _DIRECTORIES:
-            self._durable.clear()
-        self._durable.add(directory)
 
 
 class ObjectBlobs:
@@ -231,11 +217,3 @@ def _failed(verb: str, why: str) -> SingletableError:
         operation=f"blob {verb}",
         hint="Nothing was committed with it; call again when the store works.",
     )
-
-
-def _sync_directory(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
