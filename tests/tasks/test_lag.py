@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from singletable import Meter, TransactionCancelled
+from singletable.flow.instants import instant
 from singletable.operations import Query
 from singletable.records.send import send_alone
 from singletable.tasks import ClaimLost
-from singletable.tasks.items import instant
 from singletable.tasks.writes import Claim
 from tests.tasks.bench import Bench, noting, seconds
 

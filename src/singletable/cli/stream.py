@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +12,7 @@ from singletable.cli.lookup import tables_of
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.errors import PASSING
+from singletable.flow.instants import instant
 from singletable.foundation import Table, covered_place
 
 if TYPE_CHECKING:
@@ -107,19 +107,19 @@ def _table_with_stream(module: str) -> Table:
 
 def _line(seen: TailedChange, table: Table, personal: bool) -> str:
     """`12:30:01  modified  contact  name: Ada -> Ada Lovelace`."""
-    at = datetime.fromtimestamp(seen.record.dynamodb.approximate_creation_date_time, timezone.utc)
+    at = instant(seen.record.dynamodb.approximate_creation_date_time)
     words = [f"{at:%H:%M:%S}", seen.what, seen.type or "(no type)", seen.error or _what_changed(seen, table, personal)]
     return "  ".join(output.clean(word) for word in words)
 
 
 def _gap_line(gap: TailedGap) -> str:
     where = f"in shard {gap.shard}, {'after ' + gap.after if gap.after else 'before the first that was read'}"
-    at = datetime.fromtimestamp(gap.at, timezone.utc)
+    at = instant(gap.at)
     return f"{at:%H:%M:%S}  gap  changes are missing {output.clean(where)}"
 
 
 def _gap_as_data(gap: TailedGap) -> Mapping[str, Any]:
-    at = datetime.fromtimestamp(gap.at, timezone.utc)
+    at = instant(gap.at)
     return {"time": at, "what": "gap", "shard": gap.shard, "after": gap.after}
 
 
@@ -152,6 +152,6 @@ def _as_data(seen: TailedChange, personal: bool) -> Mapping[str, Any]:
     old, new = _sides(seen)
     given = (("old", old), ("new", new))
     sides = {name: output.values_of(one, personal=personal) for name, one in given if one is not None}
-    at = datetime.fromtimestamp(seen.record.dynamodb.approximate_creation_date_time, timezone.utc)
+    at = instant(seen.record.dynamodb.approximate_creation_date_time)
     facts = {"time": at, "what": seen.what, "type": seen.type, "sequence": seen.record.sequence}
     return {**facts, **sides, **({"error": seen.error} if seen.error else {})}

@@ -19,9 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Any, ClassVar
 
+from singletable.flow.instants import instant
 from singletable.foundation import (
     ANY,
     BoundKey,
@@ -395,5 +396,5 @@ def _made(
 
 def to_the_millisecond(now: float) -> datetime:
     """A clock's time as versions are stored with it: rounded down."""
-    at = datetime.fromtimestamp(now, timezone.utc)
+    at = instant(now)
     return at.replace(microsecond=at.microsecond // 1000 * 1000)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
 from typing import Any
 
 from singletable.documents.conditional_put import put_if_absent
@@ -12,6 +11,7 @@ from singletable.documents.read import epoch_row, newest, version_row
 from singletable.documents.retention import epoch_check
 from singletable.documents.rows import Tag
 from singletable.errors import AlreadyExists, InvalidValue, TransactionConflict
+from singletable.flow.instants import instant
 from singletable.flow.port import Port
 from singletable.foundation import ANY, KeyOf, Page, Query, delete_if, page
 from singletable.operations import Cancelled, TransactWriteItems
@@ -26,7 +26,7 @@ async def tag(port: Port, context: Context[Any], document_id: str, name: str, ve
     found = await (
         newest(port, context, document_id) if version is None else version_row(port, context, document_id, version)
     )
-    at = datetime.fromtimestamp(int(port.now()), timezone.utc)
+    at = instant(int(port.now()))
     row = context.model.rows.tag(document_id=document_id, name=name, number=found.number, time=at)
     for _ in range(TRIES):
         epoch = await epoch_row(port, context, document_id)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import datetime
 from hashlib import blake2b, scrypt
 from hmac import compare_digest
 from typing import Any, Final
 
 from singletable.expressions import Condition, Given, Stored
+from singletable.flow.instants import instant
 from singletable.flow.port import Port
 from singletable.foundation import Belonging, Table, erasures_of, flows, model_for, put_if
 from singletable.migrations import ApplyRefused
@@ -120,7 +121,7 @@ async def open_journal(port: Port, table: Table, pattern: str, text: str, by: st
 
 
 def at(now: float) -> datetime:
-    return datetime.fromtimestamp(int(now), timezone.utc)
+    return instant(int(now))
 
 
 def _digest_of(text: str, salt: bytes) -> bytes:

@@ -15,12 +15,12 @@ it could still send is what the next owner's own plan would find done, or would 
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
 from typing import Any, Final
 
 from msgspec import Struct
 
 from singletable.expressions import AttributeChange, Condition, Given, Stored
+from singletable.flow.instants import instant
 from singletable.flow.port import Port
 from singletable.foundation import Table, apply_lease_of, check_if, model_for, model_of, put_if, record_of, update_if
 from singletable.migrations.model_document import ModelDocument
@@ -105,7 +105,7 @@ async def write_record(port: Port, table: Table, held: Held, document: ModelDocu
 def record_writes(table: Table, held: Held, document: ModelDocument, by: str, now: float) -> tuple[CheckItem, PutItem]:
     """The check of the lease, and the record."""
     kind = record_of(table)
-    at = datetime.fromtimestamp(int(now), timezone.utc)
+    at = instant(int(now))
     record = kind(model=document.text, brought_at=at, by=by, fence=held.fence)
     item = model_for(record).item(record)
     return check_if(apply_lease_of(table).only(), _is_held(held)), put_if(kind.only(), item, None)
@@ -121,7 +121,7 @@ async def _take(port: Port, table: Table, seen: Any, by: str) -> Held | None:
     """None where another was first. After a lost answer the refusal of the repetition is looked into."""
     kind = apply_lease_of(table)
     held = Held(port.token(), (seen.fence if seen is not None else 0) + 1)
-    since = datetime.fromtimestamp(int(port.now()), timezone.utc)
+    since = instant(int(port.now()))
     lease = kind(fence=held.fence, owner=held.owner, by=by, since=since)
     if seen is None:
         condition = Condition("attribute_not_exists", (Stored("fence"),))

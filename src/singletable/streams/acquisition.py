@@ -6,11 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from typing import Any
 
 from singletable.expressions import attr
 from singletable.flow import DYNAMODB_STREAMS
+from singletable.flow.instants import instant
 from singletable.flow.port import Port
 from singletable.foundation import flows
 from singletable.operations.stream import GetShardIterator, Shard
@@ -182,7 +182,7 @@ def label_of(stream: str) -> str:
 
 
 def make_lease(port: Port, consumer: Consumer, stream: str, shard: str, **more: Any) -> LeaseItem:
-    now = datetime.fromtimestamp(port.now(), timezone.utc)
+    now = instant(port.now())
     lease: LeaseItem = consumer.state.lease(consumer=consumer.name, stream=stream, shard=shard, made_at=now, **more)
     return lease
 
@@ -194,7 +194,7 @@ async def _register_consumer(port: Port, consumer: Consumer, options: WorkerOpti
     with leases_needed(port, consumer.state):
         known: Any = await flows.get_any(port, key.consistent())
     if known is None:
-        now = datetime.fromtimestamp(port.now(), timezone.utc)
+        now = instant(port.now())
         fresh = consumer.state.consumer(name=consumer.name, stream=stream, start=options.start, began_at=now)
         if options.start == "now":
             await _begin_at_latest(port, consumer, stream)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import datetime
 from itertools import groupby
 from typing import Any
 
@@ -13,6 +13,7 @@ import msgspec
 
 from singletable.errors import Corrupt, NotSupported
 from singletable.failure_text import error_text
+from singletable.flow.instants import instant
 from singletable.flow.port import Port
 from singletable.foundation import KeyOf, Transaction, flows
 from singletable.operations.stream import EventName, StreamRecord, read_records
@@ -97,7 +98,7 @@ async def store_dead_letter(
         event=record.event,
         error=error_text(error, most=_LONGEST_ERROR),
         tries=tries,
-        at=datetime.fromtimestamp(port.now(), timezone.utc),
+        at=instant(port.now()),
     )
     await _store(port, [*items, first], state.attempt.by_sequence(**place))
 

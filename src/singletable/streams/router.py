@@ -9,13 +9,13 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime, timezone
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Raw, Struct
 
+from singletable.flow.instants import instant
 from singletable.foundation import Model, Table
 from singletable.operations import Item, read_item, read_one
 from singletable.operations.stream import StreamRecord
@@ -140,7 +140,7 @@ class Router:
         model: Model[Any] | None = self.table.model_of_type(type)
         assert model is not None
         images = record.dynamodb
-        at = datetime.fromtimestamp(images.approximate_creation_date_time, timezone.utc)
+        at = instant(images.approximate_creation_date_time)
         common: dict[str, Any] = {"sequence": record.sequence, "time": at, "event": record.event}
         old = None if what == "inserted" else read_one(images.old_image, model)
         new = read_one(images.new_image, model) if what in ("inserted", "modified") else None

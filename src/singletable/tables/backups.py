@@ -13,6 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest, NotConfigured, NotSupported, Unavailable
+from singletable.flow.instants import instant
 from singletable.flow.patience import until
 from singletable.flow.port import Port
 from singletable.operations import TableCall
@@ -191,4 +192,4 @@ def _backup(said: dict[str, Any], table: str) -> Backup:
 
 
 def _time(seconds: Any) -> datetime | None:
-    return None if seconds is None else datetime.fromtimestamp(float(seconds), timezone.utc)
+    return None if seconds is None else instant(float(seconds))

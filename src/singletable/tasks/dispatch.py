@@ -16,13 +16,14 @@ from typing import Any
 
 from singletable.errors import NotConfigured
 from singletable.expressions import AttributeChange, Condition
+from singletable.flow.instants import instant
 from singletable.flow.port import Port
 from singletable.foundation import get, is_type, model_of, send_alone
 from singletable.operations.queue import MAX_DELAY_SECONDS
 from singletable.queues import Outgoing, Queue, send
 from singletable.tasks.context import ClaimTime
 from singletable.tasks.due import Candidate, keys_of, time_of, wake_text
-from singletable.tasks.items import OrderedTask, State, TaskEntities, TaskItem, instant
+from singletable.tasks.items import OrderedTask, State, TaskEntities, TaskItem
 from singletable.tasks.ordered import move
 from singletable.tasks.ordered_claim import claim_first
 from singletable.tasks.worker import Worker

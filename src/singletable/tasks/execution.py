@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 
 from singletable.errors import SingletableError
 from singletable.failure_text import error_text
+from singletable.flow.instants import instant
 from singletable.flow.port import Port
 from singletable.foundation import model_for
 from singletable.tasks.calls import DEFAULT_TRIES, Backoff, TaskFunction
 from singletable.tasks.context import Claimed, ClaimTime, Ended, NothingToDo, attempt
-from singletable.tasks.items import OrderedTask, TaskEntities, TaskItem, instant
+from singletable.tasks.items import OrderedTask, TaskEntities, TaskItem
 from singletable.tasks.ordered_claim import drop_cancelled, wake_next
 from singletable.tasks.outcomes import (
     apply,

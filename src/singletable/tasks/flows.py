@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from singletable.errors import NotFound
+from singletable.flow.instants import instant
 from singletable.flow.port import Port
 from singletable.flow.stop import Stop, stopping
 from singletable.foundation import get
@@ -14,7 +15,7 @@ from singletable.tasks.calls import TaskFunction
 from singletable.tasks.check import check
 from singletable.tasks.dispatch import send_due
 from singletable.tasks.due import all_of
-from singletable.tasks.items import DeadLetter, State, TaskEntities, TaskItem, instant
+from singletable.tasks.items import DeadLetter, State, TaskEntities, TaskItem
 from singletable.tasks.outcomes import apply, revive_writes
 from singletable.tasks.queue_worker import QueueWorker, handle_event
 from singletable.tasks.worker import Worker

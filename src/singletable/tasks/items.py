@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime
 from enum import Enum
 from typing import Any, Protocol
 from zlib import crc32
@@ -209,11 +209,6 @@ def check_index(table: Table, index: str) -> None:
             table=table.name,
             hint="Give tasks an index with two attributes of its own, or a table of their own.",
         )
-
-
-def instant(now: float) -> datetime:
-    """A clock's time as a datetime: to the nearest microsecond, so that `instant(at.timestamp())` is `at`."""
-    return datetime.fromtimestamp(now, timezone.utc)
 
 
 def shard_of(text: str) -> int:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
+from singletable.flow.instants import instant
 from singletable.flow.port import Port
 from singletable.flow.stop import Stop
 from singletable.flow.worker import Heartbeat, Kernel
@@ -22,7 +23,7 @@ from singletable.tasks.calls import TaskFunction
 from singletable.tasks.context import Claimed, ClaimTime
 from singletable.tasks.due import Candidate, find, time_of, wake_text
 from singletable.tasks.execution import Execution
-from singletable.tasks.items import State, TaskEntities, TaskItem, instant
+from singletable.tasks.items import State, TaskEntities, TaskItem
 from singletable.tasks.ordered_claim import claim_first
 from singletable.tasks.worker_options import Counts, WorkerOptions
 from singletable.tasks.writes import Claim, ClaimLost

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from singletable.errors import AlreadyExists, Conflict, InvalidValue, SingletableError
 from singletable.expressions import AttributeChange, Condition, Given, Stored, encoded
+from singletable.flow.instants import instant
 from singletable.foundation import (
     UNREAD,
     CreateWrite,
@@ -41,7 +42,7 @@ from singletable.foundation import (
 )
 from singletable.operations import Item
 from singletable.tasks.calls import Call
-from singletable.tasks.items import PlainTask, TaskEntities, TaskItem, instant, shard_of
+from singletable.tasks.items import PlainTask, TaskEntities, TaskItem, shard_of
 from singletable.tasks.states import STORED, Event, Phase, stored_after
 from singletable.values.plans import INSTANT
 
