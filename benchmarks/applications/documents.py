@@ -19,10 +19,11 @@ from examples.projects.model import Project, Shape, move_shape, projects
 from singletable import ANY, Database, attr
 from singletable.documents import Documents, Mutation, ObjectBlobs
 from singletable.documents.canonical_json import canonical, digest_of
-from singletable.documents.conditional_put import TolerantPut, put_if_absent
+from singletable.documents.conditional_put import put_if_absent
 from singletable.documents.contents import Content
 from singletable.documents.retention import epoch_check
 from singletable.documents.rows import Applied
+from singletable.foundation import TryWrite
 from singletable.operations import BatchWriteItem, PutItem, TransactWriteItems
 from singletable.records import flows
 from singletable.records.conditions import guard
@@ -126,7 +127,7 @@ class Twin:
         epoch, *clients = db.run(flows.get_many(db.port, keys, consistent=True))
         move = _move(id, items)
         waiting = rows.inbox(document_id=TWIN, client=EDITOR, id=id, name=move.name, arguments=move.arguments)
-        db.run(db.port.send(TolerantPut(put_if_absent(waiting))))
+        db.run(db.port.send(TryWrite(put_if_absent(waiting))))
         newest: Any = rows.version.by_number(TWIN, ANY).newest_first().consistent()
         (version,) = db.run(flows.page(db.port, newest, 1, None, db.target.seal))
         db.run(flows.get(db.port, rows.epoch.by_document(TWIN).consistent()))

@@ -11,8 +11,9 @@ Grouped by what a layer does with it:
   `refresh_keys`), and to the key that its class has now (`move_of`)
 * take part in the check of a table (`ItemCheck`, `Pass`, `LayerChecks`, `Finding`, `Repair`; `items_at`, `scan_pages`)
 * take part in an erasure (`LayerBelongings`, `Subject`, `Belonging`; `references_of`)
-* write under a condition: a request (`put_if`, `update_if`, `delete_if`, `check_if`), and the same as a part of a
-  transaction (`GuardedWrite`; `Write`, `Part` and `Moment` for what has rules of its own; `commit`, `send_alone`)
+* write under a condition: a request (`put_if`, `update_if`, `delete_if`, `check_if`; `TryWrite`), and the same as a
+  part of a transaction (`GuardedWrite`; `Write`, `Part` and `Moment` for what has rules of its own; `commit`,
+  `send_alone`)
 
 Everything here may change with the layers that use it; applications use `singletable` itself.
 """
@@ -57,7 +58,7 @@ from singletable.records.copies import CopyWriter, key_from
 from singletable.records.cursors import CursorSeal
 from singletable.records.findings import Finding, Repaired
 from singletable.records.first_use import ready
-from singletable.records.guarded_write import GuardedWrite, check_if, delete_if, put_if, update_if
+from singletable.records.guarded_write import GuardedWrite, TryWrite, check_if, delete_if, put_if, update_if
 from singletable.records.index_keys import applied
 from singletable.records.moves import Move, Outcome, TryMove, move_of, moved
 from singletable.records.query_request import PreparedQuery, prepare_query
@@ -177,6 +178,7 @@ __all__ = [
     "Together",
     "Transaction",
     "TryMove",
+    "TryWrite",
     "UpdateWrite",
     "Verbatim",
     "WholePass",

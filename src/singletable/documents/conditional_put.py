@@ -1,4 +1,4 @@
-"""Puts that apply only if the row is missing, puts for which a refusal is no error, and deletes of inbox rows."""
+"""Puts that apply only if the row is missing, or under another condition, and deletes of inbox rows."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from singletable.documents.context import Context
 from singletable.documents.rows import InboxRow, Row
 from singletable.errors import OutcomeUnknown, Unavailable
 from singletable.expressions import Condition
-from singletable.flow.port import Consumed, Port
-from singletable.flow.request import Response
+from singletable.flow.port import Port
 from singletable.foundation import is_absent, model_for, model_of, plain_guard, put_if
-from singletable.operations import MAX_BATCH_WRITE, BatchWriteItem, PutItem, Refused
+from singletable.operations import MAX_BATCH_WRITE, BatchWriteItem, PutItem
 from singletable.schema import key_of
 
 
@@ -26,20 +25,6 @@ def put_if_absent(row: Row) -> PutItem:
 def put_row_if(row: Row, condition: Condition | None) -> PutItem:
     """The put of a row under a condition on what is stored."""
     return put_if(key_of(row), model_for(row).item(row), condition)
-
-
-class TolerantPut:
-    """A put whose refusal is no error: the existing row stays."""
-
-    def __init__(self, put: PutItem) -> None:
-        self.put = put
-        self.request = put.request
-
-    def answer(self, response: Response) -> tuple[None, Consumed]:
-        try:
-            return self.put.answer(response)
-        except Refused:
-            return None, Consumed()
 
 
 async def clear(port: Port, context: Context[Any], rows: Sequence[InboxRow]) -> None:

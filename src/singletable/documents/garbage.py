@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from singletable.documents.conditional_put import TolerantPut, clear, put_row_if
+from singletable.documents.conditional_put import clear, put_row_if
 from singletable.documents.contents import ARGUMENTS, Content, Contents, content_of
 from singletable.documents.context import Context
 from singletable.documents.families import Family, family_of, pages, root_of, sources_of
@@ -47,7 +47,7 @@ from singletable.documents.submission import refs_in
 from singletable.errors import Denied, NotFound, TransactionConflict, Unavailable
 from singletable.expressions import AttributeChange, Condition, Given, Stored
 from singletable.flow.port import Port
-from singletable.foundation import ANY, Query, after, delete_if, is_absent, model_of, ready, update_if
+from singletable.foundation import ANY, Query, TryWrite, after, delete_if, is_absent, model_of, ready, update_if
 from singletable.operations import PutItem, Refused
 from singletable.schema import key_of
 from singletable.values import AttributeValue
@@ -214,7 +214,7 @@ class _Run:
             elif content not in doomed:
                 await self._remove(row, _is("deleting", {"BOOL": False}))
         taken = {content_of(row.folder, row.sha256) for row in rows if row.deleting}
-        puts = [TolerantPut(self._put(content)) for content in sorted(doomed - taken, key=_order)]
+        puts = [TryWrite(self._put(content)) for content in sorted(doomed - taken, key=_order)]
         if puts:
             await self.port.send_all(puts)
         return left

@@ -8,13 +8,13 @@ as a condition.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Any, TypeGuard, TypeVar
 
 import msgspec
 
 from singletable.documents.canonical_json import digest_of, is_array, is_object
-from singletable.documents.conditional_put import TolerantPut, put_if_absent
+from singletable.documents.conditional_put import put_if_absent
 from singletable.documents.contents import ARGUMENTS, Content, Contents, check_size, content_of
 from singletable.documents.context import Context
 from singletable.documents.document import CollectionModel
@@ -24,8 +24,9 @@ from singletable.documents.read import client_rows, epoch_row, not_found, outcom
 from singletable.documents.retention import ensure_contents, epoch_check
 from singletable.documents.rows import ClientRecord, GcEpoch, InboxRow
 from singletable.errors import InvalidRequest, TransactionConflict
+from singletable.flow.instants import instant
 from singletable.flow.port import Consumed, Port
-from singletable.foundation import ANY, Query, get_many, prepare_query, ready
+from singletable.foundation import ANY, Query, TryWrite, get_many, prepare_query, ready
 from singletable.operations import Cancelled, TransactWriteItems
 
 T = TypeVar("T")
@@ -149,7 +150,7 @@ async def _put_inbox_rows(
 
 
 def _instant(port: Port) -> datetime:
-    return datetime.fromtimestamp(int(port.now()), timezone.utc)
+    return instant(int(port.now()))
 
 
 def _row(
@@ -195,7 +196,7 @@ async def _put(port: Port, context: Context[Any], epoch: GcEpoch, rows: Sequence
         if needs_blobs
     ]
     if plain:
-        await port.send_all([TolerantPut(put) for put in plain])
+        await port.send_all([TryWrite(put) for put in plain])
     if not held:
         return True
     return all(await port.send_all([_PutInEpoch(transaction) for transaction in held]))

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from msgspec import Struct
-
 from singletable.errors import AlreadyExists, NotFound, SingletableError
 from singletable.exchange.bad_rows import reason_of
 from singletable.expressions import attr
-from singletable.flow.port import Consumed, Port
-from singletable.flow.request import Request, Response
-from singletable.foundation import UNREAD, CreateWrite, Moment, is_same_item, model_for
+from singletable.flow.port import Port
+from singletable.foundation import UNREAD, CreateWrite, Moment, TryWrite, is_same_item, model_for
 from singletable.foundation import flows as records
 from singletable.graph import Edge, Node
 from singletable.graph import flows as graph
-from singletable.operations import Item, Refused, read_item
+from singletable.operations import Item, read_item
 from singletable.operations.answers import encode
 from singletable.values import MAX_ITEM_BYTES, item_size
 
@@ -90,31 +87,14 @@ def _content(entity: Any) -> Item:
     return {name: value for name, value in item.items() if name != counter}
 
 
-class TryCreate(Struct, frozen=True):
-    """The request of a `create`; False where there is an item already."""
-
-    write: Any
-
-    def request(self) -> Request:
-        request: Request = self.write.request()
-        return request
-
-    def answer(self, response: Response) -> tuple[bool, Consumed]:
-        try:
-            _, consumed = self.write.answer(response)
-        except Refused:
-            return False, Consumed()
-        return True, consumed
-
-
-def try_create(entity: Any, now: float) -> TryCreate | None:
-    """None for an entity that makes no item, as its error is its own."""
+def try_create(entity: Any, now: float) -> TryWrite | None:
+    """The request of a `create`; None for an entity that makes no item, as its error is its own."""
     try:
         part: Any = CreateWrite(entity).main(UNREAD, Moment(now))
         part.action.request()
     except SingletableError:
         return None
-    return TryCreate(part.action)
+    return TryWrite(part.action)
 
 
 def why_too_large(entity: Any) -> str:

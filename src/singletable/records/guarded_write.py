@@ -2,6 +2,7 @@
 
     held = is_type(key.model) & equal("fence", 7)
     action = delete_if(key, held)                        # a request of its own: await port.send(action)
+    TryWrite(action)                                     # the same, and whether the condition held
     GuardedWrite(key, action, "done", lost)              # a part of a transaction, or send_alone(port, write)
 
 Each `..._if` takes the key of the item, which carries the model. `None` as the condition means no condition.
@@ -13,9 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from msgspec import Struct
+
 from singletable.errors import SingletableError
 from singletable.expressions import AttributeChange, Condition, Expressions, Update
-from singletable.operations import Action, CheckItem, DeleteItem, PutItem, Reader, UpdateItem
+from singletable.flow.port import Consumed
+from singletable.flow.request import Request, Response
+from singletable.operations import Action, CheckItem, DeleteItem, PutItem, Reader, Refused, UpdateItem
 from singletable.operations.answers import RAW
 from singletable.records.conditions import guard, guard_in
 from singletable.records.write import Moment, Part, Write
@@ -55,6 +60,22 @@ def delete_if(key: KeyOf[Any], condition: Condition | None) -> DeleteItem[Any]:
 def check_if(key: KeyOf[Any], condition: Condition | None) -> CheckItem:
     """A check of an item, inside a transaction only."""
     return CheckItem(key.model.table.name, key.model.key_item(key), guard(key.model, condition))
+
+
+class TryWrite(Struct, frozen=True):
+    """A write as a request of its own, whose answer is whether it was done: False where its condition fails."""
+
+    write: PutItem | UpdateItem[Any] | DeleteItem[Any]
+
+    def request(self) -> Request:
+        return self.write.request()
+
+    def answer(self, response: Response) -> tuple[bool, Consumed]:
+        try:
+            _, consumed = self.write.answer(response)
+        except Refused:
+            return False, Consumed()
+        return True, consumed
 
 
 @dataclass(eq=False)

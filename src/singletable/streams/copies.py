@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from singletable.errors import DeclarationError
-from singletable.flow import Consumed, Request, Response
 from singletable.flow.port import Port
 from singletable.foundation import (
     Bound,
@@ -20,13 +19,14 @@ from singletable.foundation import (
     Moment,
     Part,
     Table,
+    TryWrite,
     copies_in,
     flows,
     key_from,
     model_of,
 )
 from singletable.foundation import UpdateWrite as Write
-from singletable.operations import Key, Refused, UpdateItem
+from singletable.operations import Key
 from singletable.streams.events import Inserted, Modified
 from singletable.streams.router import Handler
 
@@ -102,34 +102,17 @@ class CopyUpdater(CopyWriter):
     async def _update_all(self, port: Port, holders: Sequence[Any], source: Any, is_another: bool) -> None:
         """Concurrently, one request each. A holder whose write is refused has changed, and is updated alone."""
         model, now = model_of(self.holder), port.now()
-        writes: list[_ConditionalUpdate] = []
+        writes: list[TryWrite] = []
         for holder in holders:
             updates, where = self.updates(source), self.condition(source, is_another)
             write = Write(model.key_of(holder), updates, where)
             part = write.main(holder, Moment(now, port.token()))
             assert isinstance(part, Part)
             action: Any = part.action
-            writes.append(_ConditionalUpdate(action))
+            writes.append(TryWrite(action))
         held = await port.send_all(writes)
         for holder in (holder for holder, ok in zip(holders, held, strict=True) if not ok):
             await self.update(port, model.key_of(holder), source, is_another)
-
-
-class _ConditionalUpdate:
-    """A write that returns False where its condition fails."""
-
-    def __init__(self, write: UpdateItem[Any]) -> None:
-        self.write = write
-
-    def request(self) -> Request:
-        return self.write.request()
-
-    def answer(self, response: Response) -> tuple[bool, Consumed]:
-        try:
-            _, consumed = self.write.answer(response)
-        except Refused:
-            return False, Consumed()
-        return True, consumed
 
 
 def copy_updater(table: Table, pattern: Any, to: type[Any] | None = None) -> CopyUpdater:
