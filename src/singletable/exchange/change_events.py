@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
-
-from singletable.errors import InvalidRequest
 from singletable.exchange.change_log import Batch, logged, write_batch
 from singletable.exchange.compaction import compact
 from singletable.exchange.datasets import Dataset
@@ -16,7 +13,7 @@ from singletable.exchange.stores import Store
 from singletable.flow.lambda_handler import LambdaAnswer
 from singletable.flow.port import Port
 from singletable.foundation import Table
-from singletable.operations.stream import read_records
+from singletable.streams.lambda_handler import records_in, stream_in
 
 
 async def log_event(
@@ -28,15 +25,7 @@ async def log_event(
     compact_seconds: float,
 ) -> LambdaAnswer:
     """Write a batch of Lambda's to the log. Whatever raises, Lambda sends the batch again, and it is the same file."""
-    try:
-        stream = str(event["Records"][0]["eventSourceARN"])
-        records = read_records(msgspec.json.encode(event["Records"]))
-    except (LookupError, TypeError, ValueError):
-        raise InvalidRequest(
-            "the event does not come from DynamoDB Streams",
-            operation="lambda_handler",
-            hint="Let an event source mapping of the table's stream call the function.",
-        ) from None
+    stream, records = stream_in(event), records_in(event)
     batch = Batch(stream, [logged(table, record) for record in records])
     write_batch(store, f"{records[0].sequence}-{records[-1].sequence}", batch)
     manifest = find_manifest(store)

@@ -25,7 +25,7 @@ _log = logging.getLogger("singletable.streams")
 async def handle_event(port: Port, consumer: Consumer, event: Mapping[str, Any]) -> LambdaAnswer:
     """Handle a batch in its order, up to the first record that fails."""
     router = consumer.router
-    for record in _records(event):
+    for record in records_in(event):
         error = await handle_record(port, router, record) if router.is_wanted(record) else None
         if error is not None:
             _log.error("%s: %s failed", consumer.name, router.name_of(record), exc_info=error)
@@ -33,12 +33,25 @@ async def handle_event(port: Port, consumer: Consumer, event: Mapping[str, Any])
     return {"batchItemFailures": []}
 
 
-def _records(event: Mapping[str, Any]) -> list[StreamRecord]:
+def records_in(event: Mapping[str, Any]) -> list[StreamRecord]:
+    """The records of a batch that AWS Lambda passes. InvalidRequest for an event of another kind."""
     try:
         return list(read_records(msgspec.json.encode(event["Records"])))
     except (LookupError, TypeError, ValueError):
-        raise InvalidRequest(
-            "the event does not come from DynamoDB Streams",
-            operation="lambda_handler",
-            hint="Let an event source mapping of the table's stream call the function.",
-        ) from None
+        raise _another_event() from None
+
+
+def stream_in(event: Mapping[str, Any]) -> str:
+    """The ARN of the stream that a batch is of. InvalidRequest for an event without one."""
+    try:
+        return str(event["Records"][0]["eventSourceARN"])
+    except (LookupError, TypeError):
+        raise _another_event() from None
+
+
+def _another_event() -> InvalidRequest:
+    return InvalidRequest(
+        "the event does not come from DynamoDB Streams",
+        operation="lambda_handler",
+        hint="Let an event source mapping of the table's stream call the function.",
+    )
