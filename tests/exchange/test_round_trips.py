@@ -87,8 +87,16 @@ CORNERS = [
     "=1+1",
 ]
 _TEXTS = st.one_of(st.sampled_from(CORNERS), st.text(max_size=12))
-_NUMBERS = st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-(10**12), max_value=10**12)
-_TIMES = st.datetimes(datetime(1970, 1, 2), datetime(9998, 1, 1), timezones=st.just(timezone.utc))
+LONG = [Decimal("99999999999999999999.999999999999999999"), Decimal("-12345678901234567890.123456789012345678")]
+"""Of all the 38 digits that a column holds, and DynamoDB."""
+_NUMBERS = st.one_of(
+    st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-(10**12), max_value=10**12),
+    st.sampled_from([*LONG, Decimal("0.000000000000000001"), Decimal("1E+19"), Decimal("-0.10")]),
+)
+_TIMES = st.one_of(
+    st.datetimes(timezones=st.just(timezone.utc)),
+    st.sampled_from([at.replace(tzinfo=timezone.utc) for at in (datetime.min, datetime.max)]),
+)
 _FREE = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**30), 10**30) | _TEXTS | st.binary(max_size=4),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXTS.filter(bool), inner, max_size=3),
@@ -99,8 +107,8 @@ _THINGS = st.builds(
     Thing,
     id=_TEXTS.filter(lambda text: len(text) > 0 and "#" not in text),
     text=_TEXTS,
-    number=st.integers(-(10**15), 10**15),
-    decimal=st.one_of(_NUMBERS, st.sampled_from([Decimal("1E+30"), Decimal("1E-30"), Decimal("-0.1")])),
+    number=st.integers(-(10**15), 10**15) | st.sampled_from([2**63 - 1, -(2**63), 10**26 - 1]),
+    decimal=st.one_of(_NUMBERS, st.sampled_from([Decimal("1E+30"), Decimal("1E-30"), Decimal(10**38 - 1)])),
     half=st.floats(-1e30, 1e30).map(lambda x: float(repr(x)) if abs(x) > 1e-30 else 0.0),
     flag=st.booleans(),
     at=_TIMES,

@@ -82,9 +82,12 @@ def _flag(value: Any) -> bool:
 
 
 def _whole(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)) or value != value // 1:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    found = Decimal(value) if isinstance(value, (float, Decimal)) else None
+    if found is None or not _is_storable(found) or found != found.to_integral_value():
         raise BadCell(f"a whole number is wanted, not {_said(value)}")
-    return int(value)
+    return int(found)
 
 
 def _float(value: Any) -> float:
@@ -97,9 +100,14 @@ def _decimal(value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, (int, float, str, Decimal)):
         raise BadCell(f"a number is wanted, not {_said(value)}")
     found: Decimal = _read(Decimal, value if not isinstance(value, float) else repr(value), "a number")
-    if not found.is_finite():
-        raise BadCell("a finite number is wanted")
+    if not _is_storable(found):
+        raise BadCell("a number between 1E-130 and 1E+126 is wanted")
     return found
+
+
+def _is_storable(number: Decimal) -> bool:
+    """Whether DynamoDB has numbers as large, or as small. Others may have more digits than fit into memory."""
+    return number.is_finite() and (not number or -130 <= number.adjusted() <= 125)
 
 
 def _instant(value: Any) -> datetime:

@@ -27,6 +27,7 @@ from singletable.values import (
     from_attribute_value,
     to_attribute_value,
 )
+from singletable.values.numbers import normalized
 from singletable.values.plans import (
     BINARY,
     DAY,
@@ -129,7 +130,7 @@ def _decimal(text: str) -> Decimal:
 
 
 def _decimal_text(cell: Decimal) -> str:
-    return format(cell.normalize(), "f")
+    return format(normalized(cell), "f")
 
 
 def _bytes(inner: str | bytes) -> bytes:

@@ -15,6 +15,7 @@ import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
 from singletable.exchange.columns import value_type
+from singletable.values.numbers import normalized
 
 Format = Literal["parquet", "jsonl", "csv", "arrow"]
 FORMATS: Final[tuple[Format, ...]] = ("parquet", "jsonl", "csv", "arrow")
@@ -140,7 +141,7 @@ def _json(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat("T", "microseconds")[:26] + "Z"
     if isinstance(value, Decimal):
-        return value.normalize()
+        return normalized(value)
     if isinstance(value, bytes):
         return b64encode(value).decode()
     if isinstance(value, dict):

@@ -26,6 +26,7 @@ import msgspec
 
 from singletable.errors import InvalidRequest
 from singletable.values import Plan
+from singletable.values.numbers import normalized
 from singletable.values.plans import FreePlan, ListPlan, MapPlan, OptionalPlan, Scalar, SetPlan
 from singletable.values.types import NestedPlan
 
@@ -76,7 +77,7 @@ class Mask:
         """A number of as many significant digits, with its sign and its exponent."""
         if not value.is_finite() or not value:
             return value
-        sign, digits, exponent = value.normalize().as_tuple()
+        sign, digits, exponent = normalized(value).as_tuple()
         said = "".join(map(str, digits))
         masked = "".join(self._permuted(said, _digits_of(said, is_decimal=True)))
         return Decimal(f"{'-' if sign else ''}{masked}E{exponent}")

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from singletable.errors import InvalidRequest, NotConfigured
 from singletable.reports.charts import Chart, Series
+from singletable.values.numbers import normalized
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def _plain(value: Decimal | None) -> Decimal | None:
     if value is None:
         return None
     whole = value.to_integral_value()
-    return whole if whole == value else value.normalize()
+    return whole if whole == value else normalized(value)
 
 
 def _is_number(type: pa.DataType) -> bool:

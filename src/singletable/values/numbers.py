@@ -7,7 +7,7 @@ types"). An int or a Decimal is written as its digits, a float as the shortest t
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from decimal import Context, Decimal
 from math import isfinite
 
 from singletable.errors import InvalidValue
@@ -19,6 +19,7 @@ _LARGEST_EXPONENT = 125
 _SMALLEST_EXPONENT = -130
 _PLAIN_DECIMAL = re.compile("-?[0-9]{1,20}(?:[.][0-9]{1,18})?").fullmatch
 """Within the limits at a glance: 38 digits at most, and no exponent."""
+_EXACT = Context(prec=200)
 _SURE_FLOAT = 15
 """A decimal text of this many digits always comes back from a float unchanged (IEEE 754 double: DBL_DIG)."""
 
@@ -95,3 +96,8 @@ def _refuse_rounding() -> str:
 
 def _named(value: object) -> str:
     return "None" if value is None else type(value).__name__
+
+
+def normalized(value: Decimal) -> Decimal:
+    """A number without zeros at its end, with all its other digits: by itself `Decimal.normalize` rounds to 28."""
+    return value.normalize(_EXACT)
