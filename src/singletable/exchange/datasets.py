@@ -127,6 +127,11 @@ class Dataset:
             return self.batch_of_rows(()), list(items)
         return self._decoder.decode(items)
 
+    def decode_whole(self, items: Sequence[msgspec.Raw]) -> tuple[pa.RecordBatch, list[msgspec.Raw]] | None:
+        """The same of items whose types are not known; None where one is of another class, or not as this program
+        writes it."""
+        return None if self._decoder is None else self._decoder.decode_whole(items)
+
     @cached_property
     def _decoder(self) -> PageDecoder | None:
         """None where a part of a key is in no attribute, as in guards: their items take the slow way."""

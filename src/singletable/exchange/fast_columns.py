@@ -282,7 +282,9 @@ def slot_texts(template: Template, slot: Slot, column: FastColumn) -> Callable[[
     if issubclass(slot.type, Enum):
         return _mapped({member.value: enum_text(member) for member in slot.type})
     write = template.writer_of(slot)
-    if plan in (TEXT, INTEGER) or (isinstance(plan, Scalar) and plan.choices):
+    if plan is TEXT:
+        return _written_texts(write)
+    if plan is INTEGER or (isinstance(plan, Scalar) and plan.choices):
         return _written(write)
     tag = column.tag
     return _written(lambda value: write(plan.load({tag: str(value)})))
@@ -290,6 +292,17 @@ def slot_texts(template: Template, slot: Slot, column: FastColumn) -> Callable[[
 
 def _mapped(texts: dict[Any, str]) -> Callable[[Values, Bad], Values]:
     return lambda values, bad: [texts.get(value) for value in values]
+
+
+def _written_texts(write: Callable[[str], str]) -> Callable[[Values, Bad], Values]:
+    """The texts of a page are asked at once whether any of them has to be escaped."""
+    one_by_one = _written(write)
+
+    def texts(values: Values, bad: Bad) -> Values:
+        whole = "".join(values) if None not in values else ""
+        return values if whole.isascii() and whole.isprintable() and write(whole) == whole else one_by_one(values, bad)
+
+    return texts
 
 
 def _written(write: Callable[[Any], str]) -> Callable[[Values, Bad], Values]:

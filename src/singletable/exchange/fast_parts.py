@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate, chain
 from operator import attrgetter
 from typing import Any
@@ -85,11 +85,11 @@ def _dataclass(plan: NestedPlan) -> Part | None:
     if len(found) < len(parts):
         return None
     inner = _struct_of(plan.kind, found)
-    readers = [(f"p{n}", part.tag, part.array) for n, (_, part) in enumerate(found)]
+    readers = [(_reader(f"p{n}", part.tag, f.may_be_absent), part.array) for n, (f, part) in enumerate(found)]
     fields = list(column.type)
 
     def array(values: Values, bad: Bad) -> Any:
-        arrays = [build(_contents(values, name, tag), bad) for name, tag, build in readers]
+        arrays = [build(contents(values), bad) for contents, build in readers]
         return pa.StructArray.from_arrays(arrays, fields=fields, mask=_mask(values))
 
     return Part("M", inner, column.type, array)
@@ -104,8 +104,16 @@ def _struct_of(kind: type[Any], parts: Sequence[tuple[Field, Part]]) -> Any:
     )
 
 
-def _contents(values: Values, name: str, tag: str) -> Values:
-    return [None if value is None or (part := getattr(value, name)) is None else getattr(part, tag) for value in values]
+def _reader(name: str, tag: str, may_be_absent: bool) -> Callable[[Values], Values]:
+    """What gives one part of each value."""
+    of_each = attrgetter(f"{name}.{tag}")
+
+    def contents(values: Values) -> Values:
+        if not may_be_absent and None not in values:
+            return list(map(of_each, values))
+        return [None if v is None or getattr(v, name) is None else of_each(v) for v in values]
+
+    return contents
 
 
 def _inside(build: Array, flat: Values, values: Values, bad: Bad) -> Any:

@@ -41,7 +41,18 @@ class PageDecoder:
 
     def decode(self, items: Sequence[msgspec.Raw]) -> tuple[pa.RecordBatch, list[msgspec.Raw]]:
         """The rows of the items that can be read so, and the other items."""
-        wires, read, slow = self._wires(items)
+        return self._rows(*self._wires(items))
+
+    def decode_whole(self, items: Sequence[msgspec.Raw]) -> tuple[pa.RecordBatch, list[msgspec.Raw]] | None:
+        """The same where every item is of this class and none takes the slow way for its form; else None."""
+        try:
+            return self._rows(self._decoded(items), items, [])
+        except msgspec.ValidationError:
+            return None
+
+    def _rows(
+        self, wires: list[Any], read: Sequence[msgspec.Raw], slow: list[msgspec.Raw]
+    ) -> tuple[pa.RecordBatch, list[msgspec.Raw]]:
         bad: Bad = set()
         values = {c.name: _values(wires, c) for c in self._columns}
         cells = {c.name: c.cells(values[c.name], bad) for c in self._columns}
@@ -59,9 +70,12 @@ class PageDecoder:
     def _wires(self, items: Sequence[msgspec.Raw]) -> tuple[list[Any], Sequence[msgspec.Raw], list[msgspec.Raw]]:
         """The wire structs, the items that they are of, and the items that have none."""
         try:
-            return self._decode_all(b"[%b]" % b",".join(items)), items, []
+            return self._decoded(items), items, []
         except msgspec.ValidationError:
             return self._tried(items)
+
+    def _decoded(self, items: Sequence[msgspec.Raw]) -> list[Any]:
+        return self._decode_all(b"[%b]" % b",".join(items))
 
     def _tried(self, items: Sequence[msgspec.Raw]) -> tuple[list[Any], list[msgspec.Raw], list[msgspec.Raw]]:
         wires: list[Any] = []

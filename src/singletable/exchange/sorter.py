@@ -40,21 +40,37 @@ class Sorter:
         kind: Any = msgspec.defstruct("Typed", [("type", wire_struct("S", str))], rename={"type": name}, gc=False)
         self._typed = json_decoder(kind, strict=False).decode
         self._all_typed: Any = json_decoder(list[kind], strict=False).decode
+        self._only: Dataset | None = None
+        """The class of all items of the page before, if they were of one."""
 
     def batches(self, items: Sequence[msgspec.Raw]) -> list[tuple[str, pa.RecordBatch]]:
         """The items of a page as rows, by dataset. The same items always give the same batches."""
+        groups = self._whole(items) or self._by_dataset(items)
+        return [(name, batch) for name, batch in groups if batch.num_rows]
+
+    def _whole(self, items: Sequence[msgspec.Raw]) -> list[tuple[str, pa.RecordBatch]] | None:
+        """The rows where the page is of the class that the page before was of: none of them is asked for its type."""
+        if self._only is None:
+            return None
+        decoded = self._only.decode_whole(items)
+        if decoded is None:
+            return None
+        unknown: list[dict[str, Any]] = []
+        return [*self._batches(self._only, *decoded, unknown), (UNKNOWN, unknown_batch(unknown))]
+
+    def _by_dataset(self, items: Sequence[msgspec.Raw]) -> list[tuple[str, pa.RecordBatch]]:
         found: list[tuple[str, pa.RecordBatch]] = []
         unknown: list[dict[str, Any]] = []
-        for type_name, group in self._grouped(items).items():
+        groups = self._grouped(items)
+        for type_name, group in groups.items():
             dataset = self._by_type.get(type_name)
             if dataset is None:
                 reason = f"no class has the type {type_name!r}" if type_name else "the item has no type"
                 unknown += [unknown_row(self._table, read_item(item), reason) for item in group]
-                continue
-            batch, slow = dataset.decode(group)
-            batches = [batch, self._slow(dataset, slow, unknown)] if slow else [batch]
-            found += [(dataset.name, each) for each in batches if each.num_rows]
-        return [*found, (UNKNOWN, unknown_batch(unknown))] if unknown else found
+            else:
+                found += self._batches(dataset, *dataset.decode(group), unknown)
+        self._only = self._by_type.get(next(iter(groups))) if len(groups) == 1 else None
+        return [*found, (UNKNOWN, unknown_batch(unknown))]
 
     def _grouped(self, items: Sequence[msgspec.Raw]) -> dict[str, list[msgspec.Raw]]:
         groups: dict[str, list[msgspec.Raw]] = {}
@@ -77,6 +93,17 @@ class Sorter:
             return str(self._typed(item).type.S)
         except msgspec.ValidationError:
             return ""
+
+    def _batches(
+        self,
+        dataset: Dataset,
+        batch: pa.RecordBatch,
+        slow: Sequence[msgspec.Raw],
+        unknown: list[dict[str, Any]],
+    ) -> list[tuple[str, pa.RecordBatch]]:
+        """Rows that were read, and those of the items that take the slow way; adds what can't be read to `unknown`."""
+        batches = [batch, self._slow(dataset, slow, unknown)] if slow else [batch]
+        return [(dataset.name, each) for each in batches]
 
     def _slow(self, dataset: Dataset, items: Sequence[msgspec.Raw], unknown: list[dict[str, Any]]) -> pa.RecordBatch:
         rows: list[dict[str, Any]] = []
