@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
@@ -334,6 +335,10 @@ def test_the_table_is_scanned_again(db: Database, tmp_path: Path, change: Callab
 def test_files_that_no_manifest_names_are_swept(db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compaction, "GRACE_SECONDS", 0.0)
     (tmp_path / "notes.txt").write_text("not an export's")
+    (tmp_path / "_changes").mkdir()
+    for draft in (tmp_path / ".writing-0a-manifest.json", tmp_path / "_changes" / ".writing-0b-x.json"):
+        draft.write_text("half")
+        os.utime(draft, (1.0, 1.0))
     follower = Follower(db, ledger, tmp_path)
     for seed in range(12):
         change_some(db, Random(seed))

@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from singletable import Database, NotFound, connect
 from singletable.errors import Corrupt, Denied, InvalidRequest, Unavailable
 from singletable.exchange import DirectoryStore, Exports, Manifest, datasets_of, export, read_manifest
 from singletable.exchange.formats import FORMATS
-from singletable.exchange.manifest import MANIFEST
+from singletable.exchange.manifest import MANIFEST, DataFile, write_manifest
+from singletable.exchange.unfinished import UNFINISHED, read_unfinished
 from tests.exchange import processes
 from tests.exchange.models import order, shop
 from tests.support.children import KILLED, run_child
@@ -136,6 +139,40 @@ def test_a_manifest_that_is_none(tmp_path: Path, text: str) -> None:
     (tmp_path / MANIFEST).write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(Corrupt, match=MANIFEST):
         read_manifest(DirectoryStore(tmp_path))
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../other/part-00000.parquet", "a/../../b", "..\\b"])
+def test_a_manifest_that_names_other_files(db: Database, tmp_path: Path, path: str) -> None:
+    manifest = Exports(db, shop).export(tmp_path).manifest
+    assert manifest is not None
+    (first, *rest) = manifest.datasets
+    hostile = replace(manifest, datasets=(replace(first, files=(DataFile(path, 1, 1),)), *rest))
+    write_manifest(DirectoryStore(tmp_path), hostile)
+    with pytest.raises(Corrupt, match="outside of its folder"):
+        read_manifest(DirectoryStore(tmp_path))
+
+
+def test_a_run_that_was_killed_after_its_manifest_is_done(db: Database, tmp_path: Path) -> None:
+    """Its files stay, those of classes without items among them, and so does the export before it."""
+    first = Exports(db, shop).export(tmp_path).manifest
+    states: list[bytes] = []
+    done = Exports(db, shop).export(tmp_path, progress=lambda _: states.append(_state(tmp_path)))
+    before = everything_in(tmp_path)
+    (tmp_path / UNFINISHED).write_bytes(states[-1])
+    again = Exports(db, shop).export(tmp_path)
+    assert first is not None
+    assert (again.id, again.resumed, again.manifest) == (done.id, True, done.manifest)
+    assert everything_in(tmp_path) == before
+    assert (tmp_path / first.id).exists()
+
+
+def _state(folder: Path) -> bytes:
+    """How far an export has come, but that all of its segments are over."""
+    state = read_unfinished(DirectoryStore(folder))
+    assert state is not None
+    for lane in state.lanes:
+        lane.is_over = True
+    return msgspec.json.encode(state)
 
 
 def test_a_class_that_changed_is_named(db: Database, tmp_path: Path) -> None:

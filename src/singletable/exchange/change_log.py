@@ -9,7 +9,6 @@ newest. A batch stays until a manifest says that its changes are in the data.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timezone
 from typing import Final
 
 import msgspec
@@ -17,6 +16,7 @@ from msgspec import Raw, Struct
 
 from singletable.errors import Corrupt
 from singletable.exchange.stores import Store
+from singletable.flow.instants import instant
 from singletable.flow.port import Port
 from singletable.foundation import Table
 from singletable.operations import Item, read_item
@@ -75,7 +75,7 @@ def logged(table: Table, record: StreamRecord) -> LoggedChange:
 
 def name_of(port: Port) -> str:
     """A new name for a batch; names sort about as their times do."""
-    now = datetime.fromtimestamp(port.now(), timezone.utc)
+    now = instant(port.now())
     return f"{now:%Y%m%dT%H%M%S.%fZ}-{port.token()[:8]}"
 
 

@@ -13,10 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from typing import Any, Final, TypeAlias
 
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -24,7 +22,6 @@ from msgspec.structs import replace
 
 from singletable.exchange.change_log import FOLDER, LoggedChange, Place, batches
 from singletable.exchange.datasets import UNKNOWN, UNKNOWN_SCHEMA, Dataset
-from singletable.exchange.export import UNFINISHED, Unfinished
 from singletable.exchange.manifest import (
     MANIFEST,
     DataFile,
@@ -35,11 +32,15 @@ from singletable.exchange.manifest import (
     columns_of,
     dataset_files,
     encode_manifest,
+    is_of_an_export,
+    new_id,
     read_manifest,
 )
 from singletable.exchange.parts import Parts
 from singletable.exchange.sorter import Sorter
 from singletable.exchange.stores import Store
+from singletable.exchange.unfinished import DRAFT_SECONDS, read_unfinished
+from singletable.flow.instants import instant
 from singletable.flow.port import Port
 from singletable.foundation import Table
 from singletable.streams.record_tail import Position
@@ -104,8 +105,8 @@ def compact(port: Port, table: Table, store: Store, datasets: Sequence[Dataset])
     after = replace(
         manifest,
         id=made.id,
-        complete_at=datetime.fromtimestamp(complete_at, timezone.utc),
-        written_at=datetime.fromtimestamp(now, timezone.utc),
+        complete_at=instant(complete_at),
+        written_at=instant(now),
         datasets=written,
         previous=None,
         following=Following(
@@ -155,8 +156,7 @@ class _Made:
     """The data after a compaction, in a folder of its own for what is new."""
 
     def __init__(self, port: Port, table: Table, store: Store, manifest: Manifest, datasets: Sequence[Dataset]) -> None:
-        now = datetime.fromtimestamp(port.now(), timezone.utc)
-        self.id = f"{now:%Y%m%dT%H%M%SZ}-{port.token()[:6].replace('_', 'x').replace('-', 'x')}"
+        self.id = new_id(port)
         self.table, self.store, self.manifest, self.datasets = table, store, manifest, datasets
         self.by_name = {dataset.name: dataset for dataset in datasets}
 
@@ -277,17 +277,11 @@ def _sweep(store: Store, manifest: Manifest, now: float) -> None:
     """Delete what nothing names any more: what killed runs wrote, and files whose time is over."""
     following = manifest.following
     assert following is not None
-    text = store.read(UNFINISHED)
-    under_way = "" if text is None else msgspec.json.decode(text, type=Unfinished).id
-    named = _paths(manifest.datasets) | {each.path for each in following.retired}
-    named |= {following.versions, MANIFEST, UNFINISHED}
+    for folder in ("", FOLDER):
+        store.delete_drafts(folder, before=now - DRAFT_SECONDS)
+    unfinished = read_unfinished(store)
+    named = _paths(manifest.datasets) | {each.path for each in following.retired} | {following.versions}
     for path in list(store.list("")):
-        folder = path.partition("/")[0]
-        if path not in named and folder != FOLDER and not (under_way and folder == under_way) and _is_own(path):
+        is_under_way = unfinished is not None and path.startswith(f"{unfinished.id}/")
+        if path not in named and not is_under_way and is_of_an_export(path):
             store.delete(path)
-
-
-def _is_own(path: str) -> bool:
-    """Whether a file is one of an export: in a folder that has an export's name."""
-    folder, _, rest = path.partition("/")
-    return bool(rest) and len(folder) > 17 and folder[8] == "T" and folder[15:17] == "Z-"

@@ -8,9 +8,10 @@ kill writes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
 from typing import Any, Final
@@ -30,17 +31,27 @@ from singletable.exchange.datasets import (
 from singletable.exchange.exported_items import ExportedTable
 from singletable.exchange.formats import FORMATS, Format
 from singletable.exchange.manifest import (
-    DataFile,
     DatasetFiles,
     Manifest,
     columns_of,
     dataset_files,
     find_manifest,
+    new_id,
     write_manifest,
 )
 from singletable.exchange.parts import Parts
 from singletable.exchange.sorter import RAW_ITEMS, Sorter
 from singletable.exchange.stores import Store
+from singletable.exchange.unfinished import (
+    Lane,
+    Unfinished,
+    delete_folder,
+    delete_unfinished,
+    delete_unkept,
+    read_unfinished,
+    write_unfinished,
+)
+from singletable.flow.instants import instant
 from singletable.flow.patience import patiently
 from singletable.flow.port import Port
 from singletable.foundation import Table, ready
@@ -48,8 +59,6 @@ from singletable.operations import Item, Scan, Selection
 from singletable.operations.answers import encode
 from singletable.records import usual_segments
 
-UNFINISHED: Final = "unfinished.json"
-"""Of an export that is under way, or was ended: how far it has come."""
 MOST_SEGMENTS: Final = 16
 PAGE: Final = 1_000
 """Items of an export that are taken together."""
@@ -59,28 +68,6 @@ PAGE_ITEMS: int | None = None
 SECTION_ITEMS = 200_000
 SECTION_BYTES = 256 << 20
 """Of pages as they came. What a run that goes on reads again is at most one section."""
-
-
-class Lane(Struct):
-    """How far one segment of the scan of a table has come."""
-
-    table: str
-    segment: int
-    segments: int
-    after: dict[str, Any] | None = None
-    is_over: bool = False
-
-
-class Unfinished(Struct):
-    """How far an export has come: what the next run goes on from."""
-
-    id: str
-    begun_at: datetime
-    made_for: dict[str, Any]
-    """What the export is of: another run goes on only where all of it is the same."""
-    lanes: list[Lane]
-    files: dict[str, list[DataFile]] = {}
-    items: int = 0
 
 
 class Exported(Struct, frozen=True):
@@ -130,13 +117,10 @@ async def export(
     for table in tables:
         await ready(port, table)
     run = _Run(port, tables, store, options, place)
-    run.begin()
-    try:
+    async with _begun(run):
         for table in tables:
             await run.scan(table, progress)
         return run.end()
-    finally:
-        run.parts.discard()
 
 
 async def export_from(
@@ -151,21 +135,33 @@ async def export_from(
     A run that goes on reads the files from their beginning, and leaves out what the sections before it have.
     """
     run = _Run(port, [exported.table], store, replace(options, segments=1), exported.where, exported)
-    run.begin()
-    (lane,) = run.state.lanes
-    read = int((lane.after or {}).get(_READ, 0))
-    items = islice(exported.items(), read, None)
-    try:
+    async with _begun(run):
+        (lane,) = run.state.lanes
+        read = int((lane.after or {}).get(_READ, 0))
+        items = islice(exported.items(), read, None)
         while page := list(islice(items, PAGE)):
             read += len(page)
             lane.after = {_READ: read}
+            run.claim.beat(port)
             run.take_page(exported.table, page)
             if progress is not None:
                 progress(run.told())
         lane.is_over = True
         return run.end()
+
+
+@asynccontextmanager
+async def _begun(run: _Run) -> AsyncGenerator[None, None]:
+    """A run that has its folder for itself. Whatever ends it, nothing is left half-written."""
+    await run.claim.take(run.port)
+    try:
+        run.begin()
+        try:
+            yield
+        finally:
+            run.parts.discard()
     finally:
-        run.parts.discard()
+        run.claim.release()
 
 
 @dataclass
@@ -189,20 +185,21 @@ class _Run:
         self.fingerprint = fingerprint_of(found)
         self.datasets = tuple(d.with_keys() for d in found) if self.options.keys else found
         self.sorters = {table.name: Sorter(table, self.datasets) for table in self.tables}
+        self.claim = self.store.claim()
 
     def begin(self) -> None:
         """Go on where an earlier run of the same export stopped, or begin."""
-        text = self.store.read(UNFINISHED)
-        known = None if text is None else _read_unfinished(text)
+        known = read_unfinished(self.store)
         self.resumed = known is not None and known.made_for == self._made_for() and not self.options.anew
         if known is not None and self.resumed:
             self.state = known
         else:
             if known is not None:
-                _delete_folder(self.store, known.id)
+                delete_folder(self.store, known.id)
             self.state = self._new()
             self._keep_state()
-        _delete_others(self.store, self.state)
+        if not self._is_written(find_manifest(self.store)):
+            delete_unkept(self.store, self.state, self.port.now())
         schemas = {**{d.name: d.schema for d in self.datasets}, UNKNOWN: UNKNOWN_SCHEMA}
         self.parts = Parts(self.store, self.state.id, self.options.format, schemas, self.state.files)
 
@@ -220,7 +217,12 @@ class _Run:
     async def _fetch(self, table: Table) -> list[Any]:
         """The next page of each segment that is not over."""
         scans = [self._page(table, lane) for lane in self.lanes_of(table)]
-        return await patiently(self.port, lambda: self.port.send_all(scans))
+
+        async def pages() -> list[Any]:
+            self.claim.beat(self.port)
+            return await self.port.send_all(scans)
+
+        return await patiently(self.port, pages)
 
     def _advance(self, table: Table, pages: Sequence[Any]) -> None:
         for lane, page in zip(self.lanes_of(table), pages, strict=True):
@@ -250,17 +252,25 @@ class _Run:
 
     def end(self) -> Exported:
         """The last section, an empty file for each class without items, and the manifest."""
+        before = find_manifest(self.store)
+        if before is not None and self._is_written(before):
+            delete_unfinished(self.store)
+            return self.told(before)
         self._end_section()
         for dataset in self.datasets:
             if not dataset.is_system and not self.state.files.get(dataset.name):
                 self.parts.write_empty(dataset.name)
-        before = find_manifest(self.store)
-        manifest = self._manifest(before.id if before is not None else None)
+        manifest = self._manifest(None if before is None else before.id)
+        self.claim.beat(self.port)
         write_manifest(self.store, manifest)
-        self.store.delete(UNFINISHED)
-        if before is not None and before.previous not in (None, manifest.id):
-            _delete_folder(self.store, str(before.previous))
+        delete_unfinished(self.store)
+        if before is not None and before.previous is not None:
+            delete_folder(self.store, before.previous)
         return self.told(manifest)
+
+    def _is_written(self, manifest: Manifest | None) -> bool:
+        """Whether an earlier run was killed when its manifest was there already."""
+        return manifest is not None and manifest.id == self.state.id
 
     def told(self, manifest: Manifest | None = None) -> Exported:
         files = [file for found in self.state.files.values() for file in found]
@@ -278,11 +288,10 @@ class _Run:
         return Scan(table.name, selection, RAW_ITEMS, lane.segment, lane.segments)
 
     def _new(self) -> Unfinished:
-        now = datetime.fromtimestamp(self.port.now(), timezone.utc)
+        now = instant(self.port.now())
         count = self.options.segments or usual_segments(self.port)
         lanes = [Lane(table.name, n, count) for table in self.tables for n in range(count)]
-        name = f"{now:%Y%m%dT%H%M%SZ}-{self.port.token()[:6].replace('_', 'x').replace('-', 'x')}"
-        return Unfinished(name, now, self._made_for(), lanes)
+        return Unfinished(new_id(self.port), now, self._made_for(), lanes)
 
     def _made_for(self) -> dict[str, Any]:
         tables = [table.name for table in self.tables]
@@ -299,7 +308,7 @@ class _Run:
         }
 
     def _keep_state(self) -> None:
-        self.store.write(UNFINISHED, msgspec.json.encode(self.state))
+        write_unfinished(self.store, self.state)
 
     def _manifest(self, previous: str | None) -> Manifest:
         source, complete_at = self._source()
@@ -316,7 +325,7 @@ class _Run:
             format=self.options.format,
             source=source,
             complete_at=complete_at,
-            written_at=datetime.fromtimestamp(self.port.now(), timezone.utc),
+            written_at=instant(self.port.now()),
             fingerprint=self.fingerprint,
             datasets=tuple(datasets),
             keys=self.options.keys,
@@ -330,25 +339,3 @@ class _Run:
         lag = 0.0 if self.options.consistent else self.port.traits.index_lag_seconds
         source = {"kind": "scan", "place": self.place, "consistent": self.options.consistent}
         return source, self.state.begun_at - timedelta(seconds=lag)
-
-
-def _read_unfinished(text: bytes) -> Unfinished | None:
-    """What an earlier run left; None where a newer program wrote it in another form."""
-    try:
-        return msgspec.json.decode(text, type=Unfinished)
-    except msgspec.MsgspecError:
-        return None
-
-
-def _delete_folder(store: Store, id: str) -> None:
-    for path in store.list(f"{id}/"):
-        store.delete(path)
-
-
-def _delete_others(store: Store, state: Unfinished) -> None:
-    """What a killed run wrote after its last section."""
-    kept = {file.path for files in state.files.values() for file in files}
-    store.delete_drafts(state.id)
-    for path in store.list(f"{state.id}/"):
-        if path not in kept:
-            store.delete(path)

@@ -70,8 +70,14 @@ def rows_of(
     if dataset is not None:
         keys = dataset.with_keys().schema
         columns |= {field.name: field.type for field in keys if field.name not in columns}
-    read = _Cells(path, columns, frozenset(ignored))
-    made: Iterator[Row] = _READERS[format](path, read, skip)
+    return rows_of_columns(path, format, columns, ignored, skip)
+
+
+def rows_of_columns(
+    path: Path, format: ImportFormat, columns: Mapping[str, pa.DataType], ignored: Sequence[str] = (), skip: int = 0
+) -> Iterator[Row]:
+    """The same of columns with their types."""
+    made: Iterator[Row] = _READERS[format](path, _Cells(path, columns, frozenset(ignored)), skip)
     return made
 
 

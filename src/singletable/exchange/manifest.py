@@ -7,6 +7,7 @@ before or this one, whole.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final
@@ -18,10 +19,13 @@ from msgspec import Struct
 from singletable.errors import Corrupt, NotFound
 from singletable.exchange.datasets import UNKNOWN, Dataset, fingerprint_of
 from singletable.exchange.stores import Store
+from singletable.flow.instants import instant
+from singletable.flow.port import Port
 from singletable.streams.record_tail import Position
 
 MANIFEST: Final = "manifest.json"
 FORMAT_VERSION: Final = 1
+_IN_AN_EXPORT: Final = re.compile(r"\d{8}T\d{6}Z-\w{6}/.").match
 
 
 class DataFile(Struct, frozen=True):
@@ -143,6 +147,16 @@ class Manifest(Struct, frozen=True):
         return tuple(dict.fromkeys((*changed, *gone)))
 
 
+def new_id(port: Port) -> str:
+    """The name of a new export: ids sort about as their times do."""
+    return f"{instant(port.now()):%Y%m%dT%H%M%SZ}-{port.token()[:6].replace('_', 'x').replace('-', 'x')}"
+
+
+def is_of_an_export(path: str) -> bool:
+    """Whether a file lies in a folder that has an export's id as its name."""
+    return _IN_AN_EXPORT(path) is not None
+
+
 def dataset_files(dataset: Dataset, files: Iterable[DataFile] = ()) -> DatasetFiles:
     """A dataset as a manifest has it."""
     return DatasetFiles(
@@ -182,13 +196,25 @@ def find_manifest(store: Store) -> Manifest | None:
     try:
         version = msgspec.json.decode(text, type=_Version).format_version
         if version <= FORMAT_VERSION:
-            return msgspec.json.decode(text, type=Manifest)
+            return _checked(store, msgspec.json.decode(text, type=Manifest))
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise Corrupt(f"{MANIFEST} in {store.url} can't be read: {error}", hint="Export again.") from None
     raise Corrupt(
         f"{MANIFEST} in {store.url} is of format {version}; this program knows {FORMAT_VERSION}",
         hint="Read it with the program that wrote it, or a newer one.",
     )
+
+
+def _checked(store: Store, manifest: Manifest) -> Manifest:
+    """Corrupt where a manifest names files that are none of its folder: they would be read, or deleted."""
+    named = [file.path for dataset in manifest.datasets for file in dataset.files]
+    if (following := manifest.following) is not None:
+        named += [*following.merged, *(each.path for each in following.retired), following.versions]
+    named += [manifest.id, manifest.previous or ""]
+    for path in named:
+        if path.startswith("/") or "\\" in path or not {".", ".."}.isdisjoint(path.split("/")):
+            raise Corrupt(f"{MANIFEST} in {store.url} names files outside of its folder", hint="Export again.")
+    return manifest
 
 
 def write_manifest(store: Store, manifest: Manifest) -> None:

@@ -1,0 +1,148 @@
+"""Claims: one process at a time writes an export into a folder.
+
+In a directory it is a lock, which the system takes from a process that dies. In a bucket it is a file that its owner
+writes anew every ten seconds. No clocks are compared: another process watches that file by its own clock, is refused
+when it changes, and takes it where it stays the same for two minutes. An owner that has lost it notices at its next
+beat.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from pathlib import Path
+from typing import Final, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from singletable.errors import Unavailable
+from singletable.flow.port import Port
+
+if sys.platform != "win32":  # the module must import where exports are only read
+    import fcntl
+
+CLAIM: Final = "exporting.json"
+"""In a bucket, while an export is under way."""
+LOCK: Final = ".exporting"
+"""In a directory, while an export is under way."""
+BEAT_SECONDS: Final = 10.0
+LEASE_SECONDS: Final = 120.0
+_LOOK_SECONDS: Final = 5.0
+
+
+class Claim(Protocol):
+    """The right to write an export into a folder. `take` and `beat` raise Unavailable where another process has it."""
+
+    async def take(self, port: Port) -> None: ...
+
+    def beat(self, port: Port) -> None:
+        """Show that the owner lives; at most every ten seconds is anything written."""
+        ...
+
+    def release(self) -> None:
+        """Leave the folder to others; nothing where it is not held."""
+        ...
+
+
+class LockClaim:
+    """A lock on a file of a directory, which the system releases when its process ends."""
+
+    def __init__(self, directory: Path) -> None:
+        self._path, self._url = directory / LOCK, str(directory)
+        self._handle = -1
+
+    async def take(self, port: Port) -> None:
+        while self._handle < 0:
+            handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(handle)
+                raise _taken(self._url) from None
+            if _is_still_at(self._path, handle):
+                self._handle = handle
+            else:  # its owner deleted it between the two calls
+                os.close(handle)
+
+    def beat(self, port: Port) -> None:
+        """Nothing: the system knows that the process lives."""
+
+    def release(self) -> None:
+        if self._handle >= 0:
+            self._path.unlink(missing_ok=True)
+            os.close(self._handle)
+            self._handle = -1
+
+
+class ClaimedFiles(Protocol):
+    """What a claim by beats needs of its place: a part of `Store`."""
+
+    @property
+    def url(self) -> str: ...
+
+    def read(self, path: str) -> bytes | None: ...
+
+    def write_if(self, path: str, data: bytes, before: bytes | None) -> bool: ...
+
+    def delete(self, path: str) -> None: ...
+
+
+class _Beats(Struct, frozen=True):
+    owner: str
+    beats: int
+
+
+class BeatClaim:
+    """A file that shows by its changes that its owner lives."""
+
+    def __init__(self, files: ClaimedFiles) -> None:
+        self._files, self._owner = files, secrets.token_hex(8)
+        self._beats, self._beat_at = 0, 0.0
+        self._text: bytes | None = None
+        """The file as this process wrote it; None where the claim is not held."""
+
+    async def take(self, port: Port) -> None:
+        seen, since = self._files.read(CLAIM), port.monotonic()
+        while seen is not None and port.monotonic() - since < LEASE_SECONDS:
+            await port.sleep(_LOOK_SECONDS)
+            found = self._files.read(CLAIM)
+            if found is not None and found != seen:
+                raise _taken(self._files.url)
+            seen = found
+        if not self._write(port, seen):
+            raise _taken(self._files.url)
+
+    def beat(self, port: Port) -> None:
+        if port.monotonic() - self._beat_at >= BEAT_SECONDS and not self._write(port, self._text):
+            self._text = None
+            raise _taken(self._files.url)
+
+    def release(self) -> None:
+        if self._text is not None and self._files.read(CLAIM) == self._text:
+            self._files.delete(CLAIM)
+        self._text = None
+
+    def _write(self, port: Port, before: bytes | None) -> bool:
+        self._beats += 1
+        text = msgspec.json.encode(_Beats(self._owner, self._beats))
+        if not self._files.write_if(CLAIM, text, before):
+            return False
+        self._text, self._beat_at = text, port.monotonic()
+        return True
+
+
+def _is_still_at(path: Path, handle: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(handle))
+    except FileNotFoundError:
+        return False
+
+
+def _taken(url: str) -> Unavailable:
+    return Unavailable(
+        f"another export is being written to {url}",
+        operation="export",
+        hint="Wait for its end, or name another folder. One that was killed goes on with the same command.",
+    )

@@ -1,0 +1,130 @@
+"""Exports in a directory of this machine.
+
+A file is written under another name, synced and renamed, so that it is there whole or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Final
+
+from singletable.exchange.claims import LOCK, LockClaim
+from singletable.exchange.store_faults import faults, gone_on_failure, missing
+from singletable.flow.durable_files import DurableDirectories, sync_directory
+
+if sys.platform != "win32":  # the module must import where exports are only read
+    import fcntl
+
+_WRITING: Final = ".writing-"
+_LOCK: Final = ".lock"
+
+
+class DirectoryStore:
+    """A directory of this machine."""
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self.directory = Path(directory)
+        self._directories = DurableDirectories(self.directory)
+
+    def __repr__(self) -> str:
+        return f"<DirectoryStore {self.directory}>"
+
+    @property
+    def url(self) -> str:
+        return str(self.directory)
+
+    def read(self, path: str) -> bytes | None:
+        with faults(self.url, "read"):
+            try:
+                return (self.directory / path).read_bytes()
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+
+    def write(self, path: str, data: bytes) -> None:
+        draft = self.draft(path)
+        with faults(self.url, "write"), gone_on_failure(draft):
+            draft.write_bytes(data)
+        self.keep(path, draft)
+
+    def write_if(self, path: str, data: bytes, before: bytes | None) -> bool:
+        with self._locked():
+            if self.read(path) != before:
+                return False
+            self.write(path, data)
+            return True
+
+    @contextmanager
+    def _locked(self) -> Generator[None, None, None]:
+        """One process at a time; the system unlocks for one that dies."""
+        with faults(self.url, "write"):
+            self._directories.make(self.directory)
+            handle = os.open(self.directory / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    def claim(self) -> LockClaim:
+        with faults(self.url, "write"):
+            self._directories.make(self.directory)
+        return LockClaim(self.directory)
+
+    def draft(self, path: str) -> Path:
+        with faults(self.url, "write"):
+            target = self.directory / path
+            self._directories.make(target.parent)
+            return target.with_name(f"{_WRITING}{secrets.token_hex(4)}-{target.name}")
+
+    def keep(self, path: str, draft: Path) -> int:
+        target = self.directory / path
+        with faults(self.url, "write"), gone_on_failure(draft):
+            with open(draft, "rb+") as file:
+                os.fsync(file.fileno())
+                size = os.fstat(file.fileno()).st_size
+            os.replace(draft, target)
+            sync_directory(target.parent)
+        return size
+
+    def fetch(self, path: str) -> Path:
+        found = self.directory / path
+        if not found.is_file():
+            raise missing(self.url, path)
+        return found
+
+    @contextmanager
+    def opened(self, path: str) -> Generator[IO[bytes], None, None]:
+        with open(self.fetch(path), "rb") as file:
+            yield file
+
+    def list(self, prefix: str) -> Iterator[str]:
+        with faults(self.url, "list"):
+            files = sorted(file for file in (self.directory / prefix).rglob("*") if file.is_file())
+        found = (file for file in files if not file.name.startswith((_WRITING, LOCK)))
+        return (file.relative_to(self.directory).as_posix() for file in found)
+
+    def delete_drafts(self, folder: str, before: float) -> None:
+        found = (self.directory / folder).rglob if folder else self.directory.glob
+        with faults(self.url, "delete"):
+            for draft in list(found(f"{_WRITING}*")):
+                with suppress(FileNotFoundError):  # another process was first
+                    if draft.stat().st_mtime < before:
+                        draft.unlink()
+
+    def delete(self, path: str) -> None:
+        with faults(self.url, "delete"):
+            target = self.directory / path
+            target.unlink(missing_ok=True)
+            for folder in target.parents:
+                if folder == self.directory or self.directory not in folder.parents or _is_used(folder):
+                    return
+                folder.rmdir()
+
+
+def _is_used(folder: Path) -> bool:
+    return next(folder.iterdir(), None) is not None

@@ -1,0 +1,67 @@
+"""The type of a column from Arrow's text of it, as a manifest has it: `list<item: string>`, `decimal128(38, 18)`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import pyarrow as pa
+
+from singletable.errors import Corrupt
+
+if TYPE_CHECKING:
+    from singletable.exchange.manifest import ColumnFacts
+
+_PLAIN: Final[Mapping[str, pa.DataType]] = {
+    str(each): each
+    for each in (pa.string(), pa.bool_(), pa.int32(), pa.int64(), pa.float64(), pa.binary(), pa.date32())
+}
+_TIMESTAMP: Final = re.compile(r"timestamp\[us(?:, tz=(\w+))?\]").fullmatch
+_DECIMAL: Final = re.compile(r"decimal128\((\d+), (\d+)\)").fullmatch
+_DICTIONARY: Final = re.compile(r"dictionary<values=(\w+), indices=int32, ordered=0>").fullmatch
+_NESTED: Final = re.compile(r"(list|map|struct)<(.*)>", re.DOTALL).fullmatch
+
+
+def schema_of(columns: Iterable[ColumnFacts]) -> pa.Schema:
+    """The columns of a dataset as its manifest has them."""
+    return pa.schema([pa.field(column.name, type_of(column.type)) for column in columns])
+
+
+def type_of(text: str) -> pa.DataType:
+    """The type that Arrow writes so. Corrupt for a text that no export of this library has."""
+    if text in _PLAIN:
+        return _PLAIN[text]
+    if found := _TIMESTAMP(text):
+        return pa.timestamp("us", tz=found[1])
+    if found := _DECIMAL(text):
+        return pa.decimal128(int(found[1]), int(found[2]))
+    if found := _DICTIONARY(text):
+        values: Any = type_of(found[1])
+        return cast(pa.DataType, pa.dictionary(pa.int32(), values))
+    if found := _NESTED(text):
+        return _nested(found[1], _parts(found[2]))
+    raise Corrupt(f"no column of an export has the type {text!r}", hint="Export again.")
+
+
+def _nested(kind: str, parts: list[str]) -> pa.DataType:
+    if kind == "map" and len(parts) == 2:
+        return pa.map_(type_of(parts[0]), type_of(parts[1]))
+    named = [(name, type_of(text)) for name, _, text in (part.partition(": ") for part in parts)]
+    if kind == "list" and len(named) == 1:
+        return pa.list_(named[0][1])
+    if kind == "struct":
+        return pa.struct([pa.field(name, type) for name, type in named])
+    raise Corrupt(f"no column of an export has the type {kind}<{', '.join(parts)}>", hint="Export again.")
+
+
+def _parts(text: str) -> list[str]:
+    """The parts between commas that stand in no bracket."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "<([") - (character in ">)]")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]

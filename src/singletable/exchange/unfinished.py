@@ -1,0 +1,75 @@
+"""How far an export has come, as `unfinished.json` says it while one is under way, or after one was ended."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from math import inf
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from singletable.exchange.manifest import DataFile
+from singletable.exchange.stores import Store
+
+UNFINISHED: Final = "unfinished.json"
+DRAFT_SECONDS: Final = 3600.0
+"""Longer than any program takes to write a file."""
+
+
+class Lane(Struct):
+    """How far one segment of the scan of a table has come."""
+
+    table: str
+    segment: int
+    segments: int
+    after: dict[str, Any] | None = None
+    is_over: bool = False
+
+
+class Unfinished(Struct):
+    """How far an export has come: what the next run goes on from."""
+
+    id: str
+    begun_at: datetime
+    made_for: dict[str, Any]
+    """What the export is of: another run goes on only where all of it is the same."""
+    lanes: list[Lane]
+    files: dict[str, list[DataFile]] = {}
+    items: int = 0
+
+
+def read_unfinished(store: Store) -> Unfinished | None:
+    """What an earlier run left; None where there is nothing, or a newer program wrote it in another form."""
+    text = store.read(UNFINISHED)
+    try:
+        return None if text is None else msgspec.json.decode(text, type=Unfinished)
+    except msgspec.MsgspecError:
+        return None
+
+
+def write_unfinished(store: Store, state: Unfinished) -> None:
+    """Replace it, at once."""
+    store.write(UNFINISHED, msgspec.json.encode(state))
+
+
+def delete_unfinished(store: Store) -> None:
+    """The export has ended."""
+    store.delete(UNFINISHED)
+
+
+def delete_folder(store: Store, id: str) -> None:
+    """Delete all files of an export."""
+    for path in store.list(f"{id}/"):
+        store.delete(path)
+
+
+def delete_unkept(store: Store, state: Unfinished, now: float) -> None:
+    """Delete what a killed run wrote after its last section. What lies half-written elsewhere may be another's work: it
+    is deleted when it is an hour old."""
+    kept = {file.path for files in state.files.values() for file in files}
+    store.delete_drafts(state.id, before=inf)
+    store.delete_drafts("", before=now - DRAFT_SECONDS)
+    for path in store.list(f"{state.id}/"):
+        if path not in kept:
+            store.delete(path)

@@ -1,0 +1,120 @@
+"""One export at a time is written into a folder; what a dead process held is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from obstore.store import MemoryStore
+
+from singletable import Database, Unavailable, connect
+from singletable.exchange import DirectoryStore, Exports, ObjectStore, Store, claims, read_manifest
+from singletable.exchange.claims import CLAIM, LEASE_SECONDS, BeatClaim, Claim, LockClaim
+from tests.exchange.models import order, shop
+
+TAKEN = "another export is being written to"
+
+
+@pytest.fixture(scope="module")
+def db() -> Iterator[Database]:
+    with connect("local") as made:
+        made.create_table(shop)
+        made.write_many(puts=[order(n) for n in range(60)])
+        yield made
+
+
+class Clock:
+    """What a claim asks of its port: a time that passes where it sleeps. `awake` is called after each sleep."""
+
+    def __init__(self, awake: Callable[[], object] = bool) -> None:
+        self.at, self.awake = 100.0, awake
+
+    def monotonic(self) -> float:
+        return self.at
+
+    async def sleep(self, seconds: float) -> None:
+        self.at += seconds
+        self.awake()
+
+
+def taken_by(db: Database, claim: Claim, clock: Any) -> None:
+    db.run(claim.take(clock))
+
+
+def bucket() -> ObjectStore:
+    return ObjectStore(MemoryStore(), "s3://memory")
+
+
+@pytest.mark.parametrize("kind", ["directory", "bucket"])
+def test_a_second_export_is_refused_while_one_is_under_way(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(claims, "BEAT_SECONDS", 0.0)
+    store: Store = DirectoryStore(tmp_path) if kind == "directory" else bucket()
+    first = store.claim()
+    db.run(first.take(db.port))
+    with pytest.raises(Unavailable, match=rf"{TAKEN}.*One that was killed goes on"):
+        taken_by(db, store.claim(), Clock(lambda: first.beat(db.port)))
+    first.release()
+    done = Exports(db, shop).export(store)
+    assert (done.resumed, done.items) == (False, 60)
+    assert {path for path in store.list("") if "/" not in path} == {"manifest.json"}
+
+
+def test_two_exports_of_one_process_meet_too(db: Database, tmp_path: Path) -> None:
+    errors: list[Unavailable] = []
+
+    def begin_another(_: object) -> None:
+        with pytest.raises(Unavailable, match=TAKEN) as caught:
+            Exports(db, shop).export(tmp_path)
+        errors.append(caught.value)
+
+    done = Exports(db, shop).export(tmp_path, progress=begin_another)
+    assert errors
+    assert done.manifest == read_manifest(DirectoryStore(tmp_path))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [done.id, "manifest.json"]
+
+
+def test_what_a_dead_owner_of_a_bucket_held_is_taken_after_a_while(db: Database) -> None:
+    store = bucket()
+    clock: Any = Clock()
+    dead, claim = BeatClaim(store), BeatClaim(store)
+    taken_by(db, dead, clock)
+    taken_by(db, claim, clock)
+    assert LEASE_SECONDS <= clock.at - 100.0 < LEASE_SECONDS + 10
+    with pytest.raises(Unavailable, match=TAKEN):  # it was not dead: it notices before it writes its manifest
+        dead.beat(clock)
+    dead.release()
+    assert store.read(CLAIM) is not None
+    claim.release()
+    assert store.read(CLAIM) is None
+
+
+def test_two_that_take_at_once(db: Database) -> None:
+    store = bucket()
+    first, second = BeatClaim(store), BeatClaim(store)
+    db.run(first.take(db.port))
+    first.release()
+
+    class Late(ObjectStore):
+        """Another takes it between its reads and its write."""
+
+        def write_if(self, path: str, data: bytes, before: bytes | None) -> bool:
+            db.run(second.take(db.port))
+            return super().write_if(path, data, before)
+
+    with pytest.raises(Unavailable, match=TAKEN):
+        db.run(BeatClaim(Late(store.store, store.url)).take(db.port))
+
+
+def test_a_lock_whose_file_was_deleted_meanwhile(db: Database, tmp_path: Path) -> None:
+    first, second = LockClaim(tmp_path), LockClaim(tmp_path)
+    db.run(first.take(db.port))
+    first.release()
+    db.run(second.take(db.port))
+    with pytest.raises(Unavailable, match=TAKEN):
+        db.run(first.take(db.port))
+    second.release()
+    assert list(tmp_path.iterdir()) == []
