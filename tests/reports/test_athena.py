@@ -12,6 +12,7 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from examples.goals.model import records as goals
@@ -20,6 +21,7 @@ from singletable import Database, InvalidRequest, Table, connect, connect_async
 from singletable.exchange import DirectoryStore, Exports, Manifest, datasets_of, read_manifest
 from singletable.exchange.datasets import REST
 from singletable.exchange.manifest import dataset_files
+from singletable.exchange.type_texts import type_of
 from singletable.flow import ATHENA
 from singletable.reports import AsyncAthena, Athena
 from singletable.reports.athena_queries import _Call, cost_of, table_of_texts
@@ -56,7 +58,9 @@ def test_tables_have_the_columns_of_the_files_and_a_partition_a_day(place: Path)
     for each in manifest.datasets:
         found = tables[table_name(each)]
         columns = [_COLUMN.fullmatch(line) for line in found["columns"].split("\n")]
-        assert [c and (c["name"], c["type"]) for c in columns] == [(c.name, hive_type(c.type)) for c in each.columns]
+        assert [c and (c["name"], c["type"]) for c in columns] == [
+            (c.name, hive_type(type_of(c.type))) for c in each.columns
+        ]
         folder = f"{PLACE}/{manifest.id}/{each.name}/"
         day = f"{manifest.complete_at:%Y-%m-%d}"
         (added, moved) = [text for text in made if text.startswith(f"ALTER TABLE `shop`.`{found['name']}` ")]
@@ -91,16 +95,16 @@ def _no_rows(names: list[str]) -> str:
 def test_every_type_of_the_applications_has_one_in_athena(table: Table) -> None:
     for dataset in datasets_of(table):
         for column in dataset_files(dataset).columns:
-            assert re.fullmatch(r"[a-z0-9<>:,()_]+", hive_type(column.type)), (column.name, column.type)
+            assert re.fullmatch(r"[a-z0-9<>:,()_]+", hive_type(type_of(column.type))), (column.name, column.type)
 
 
 def test_nested_types() -> None:
     nested = "list<item: struct<targets: list<item: struct<kind: string, id: string>>, at: timestamp[us, tz=UTC]>>"
-    assert hive_type(nested) == "array<struct<targets:array<struct<kind:string,id:string>>,at:timestamp>>"
-    assert hive_type("map<string, decimal128(38, 18)>") == "map<string,decimal(38,18)>"
-    assert hive_type("dictionary<values=int64, indices=int32, ordered=0>") == "bigint"
+    assert hive_type(type_of(nested)) == "array<struct<targets:array<struct<kind:string,id:string>>,at:timestamp>>"
+    assert hive_type(type_of("map<string, decimal128(38, 18)>")) == "map<string,decimal(38,18)>"
+    assert hive_type(type_of("dictionary<values=int64, indices=int32, ordered=0>")) == "bigint"
     with pytest.raises(InvalidRequest, match="no type for"):
-        hive_type("month_interval")
+        hive_type(pa.month_day_nano_interval())
 
 
 def test_what_athena_can_not_read_is_refused(any_db: Database, place: Path, tmp_path: Path) -> None:

@@ -15,17 +15,20 @@ from examples.goals.model import Goal, GoalMembership, Role, SubGoal, User
 from examples.goals.model import records as goals
 from examples.organisations.model import organisations
 from singletable import ANY, Database, Entity, InvalidRequest, Key, Table, field
-from singletable.errors import NotFound
-from singletable.exchange import Exports, datasets_of
-from singletable.exchange.stores import ObjectStore
+from singletable.errors import Corrupt, NotFound, Unavailable
+from singletable.exchange import Exports, Follower, Format, ObjectStore, datasets_of
+from singletable.exchange.formats import FORMATS
 from singletable.foundation import COVERED
 from singletable.graph import Graph
 from singletable.reports import SqlSession, open_export, open_live
 from singletable.reports.relations import relations_of
+from tests.exchange.models import order
+from tests.exchange.models import shop as every_type
 from tests.reports.answers import exported
 from tests.reports.models import Order, shop
 
 typed = Table("typed")
+LAST = datetime.max.replace(tzinfo=timezone.utc)
 
 
 class Reading(Entity, table=typed, type="reading"):
@@ -185,16 +188,57 @@ def test_a_bucket_is_fetched_as_far_as_it_is_asked(any_db: Database, tmp_path: P
             session.query("SELECT * FROM read_text('/etc/passwd')")
 
 
-def test_arrow_files_are_asked_too(any_db: Database, tmp_path: Path) -> None:
-    with open_export(exported(any_db, tmp_path / "exports", "arrow"), shop) as session:
-        assert len(session.query("SELECT * FROM order_customer")) == 4
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_format_gives_the_same_answers(any_db: Database, tmp_path: Path, format: Format) -> None:
+    """Texts that look like others, numbers of 38 digits, times at both ends, nothing and the empty text."""
+    any_db.create_table(every_type)
+    orders = [order(n) for n in range(40)]
+    orders[0].remark, orders[1].remark, orders[2].remark = "", "NaN", "null"
+    orders[3].remark, orders[4].remark = 'a "quoted"\r\n, line\t\u2028', "\ufeff=1+1"
+    orders[5].total = Decimal("99999999999999999999.999999999999999999")
+    orders[6].total = Decimal("-0.000000000000000001")
+    orders[7].placed_at, orders[8].placed_at = datetime.min.replace(tzinfo=timezone.utc), LAST
+    any_db.write_many(puts=orders)
+    Exports(any_db, every_type).export(tmp_path, format=format)
+    asked = 'SELECT * EXCLUDE (state, channel), state::VARCHAR, channel::VARCHAR FROM "order" ORDER BY number'
+    with open_export(tmp_path, every_type) as session, open_live(any_db, every_type) as live:
+        assert session.query(asked).arrow.to_pylist() == live.query(asked).arrow.to_pylist()
+        assert session.fetched == (1 if format in ("jsonl", "csv") else 0)
+        assert len(session.query("SELECT * FROM customer")) == 0
+    with open_export(tmp_path, every_type, as_exported=True) as session:
+        (found,) = session.query('SELECT total FROM "order" WHERE number = 5').rows()
+        assert found == (orders[5].total,)
+
+
+def test_a_text_file_that_was_changed_is_an_error(any_db: Database, tmp_path: Path) -> None:
+    exported(any_db, tmp_path, "jsonl")
+    (file,) = tmp_path.rglob("order/*.jsonl")
+    file.write_text('{"email": 1}\n')
+    with open_export(tmp_path, shop) as session, pytest.raises(Corrupt, match=r"row 1 of order.*a text is wanted"):
+        session.query('SELECT * FROM "order"')
+
+
+def test_a_followed_export_is_asked_as_it_was_opened(any_db: Database, tmp_path: Path) -> None:
+    """While it is compacted its files stay for an hour; after that the session says what to do."""
+    exported(any_db, tmp_path / "other")
+    follower, folder = Follower(any_db, shop, tmp_path / "followed"), tmp_path / "followed"
+    follower.catch_up()
+    with open_export(folder, shop) as session:
+        any_db.create(Order(email="ada@example.org", number=7))
+        follower.catch_up()
+        assert len(session.query('SELECT * FROM "order"')) == 4
+        with open_export(folder, shop, personal=False) as newer:
+            assert len(newer.query('SELECT * FROM "order"')) == 5
+            assert {row[0] for row in newer.query("SELECT pk FROM customer").rows()} == {COVERED}
+        for file in folder.rglob("order/*.parquet"):
+            file.unlink()
+        with pytest.raises(Unavailable, match="Open it again"):
+            session.query('SELECT * FROM "order"')
 
 
 def test_what_can_not_be_asked_says_what_to_do(any_db: Database, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match=r"manifest.json is missing.*singletable export"):
         open_export(tmp_path / "nothing", shop)
-    with pytest.raises(InvalidRequest, match=r"is csv.*--format parquet"):
-        open_export(exported(any_db, tmp_path / "csv", "csv"), shop)
 
 
 def test_a_class_that_changed_since_is_an_error(any_db: Database, tmp_path: Path) -> None:

@@ -10,24 +10,28 @@ view goes over to that.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
 
 from singletable.errors import InvalidRequest
 from singletable.exchange import Dataset, DatasetFiles, Manifest
 from singletable.exchange.datasets import REST
+from singletable.exchange.type_texts import type_of
 from singletable.reports.relations import Relation, relations_of
 from singletable.reports.views import quoted, relation_view, text
 
-_PLAIN: Final = {
-    "string": "string",
-    "bool": "boolean",
-    "int32": "int",
-    "int64": "bigint",
-    "double": "double",
-    "binary": "binary",
-    "date32[day]": "date",
-}
+_PLAIN: Final[tuple[tuple[Callable[[pa.DataType], bool], str], ...]] = (
+    (pa.types.is_string, "string"),
+    (pa.types.is_boolean, "boolean"),
+    (pa.types.is_int32, "int"),
+    (pa.types.is_int64, "bigint"),
+    (pa.types.is_float64, "double"),
+    (pa.types.is_binary, "binary"),
+    (pa.types.is_date32, "date"),
+    (pa.types.is_timestamp, "timestamp"),
+)
 _DATABASE: Final = re.compile(r"[a-z0-9_]{1,255}")
 PARTITION: Final = "exported"
 
@@ -98,7 +102,8 @@ def table_name(dataset: DatasetFiles) -> str:
 
 def _table(dataset: DatasetFiles, place: str, database: str) -> str:
     columns = ",\n".join(
-        f"  `{column.name}` {hive_type(column.type)}{_comment(column.description)}" for column in dataset.columns
+        f"  `{column.name}` {hive_type(type_of(column.type))}{_comment(column.description)}"
+        for column in dataset.columns
     )
     return (
         f"CREATE EXTERNAL TABLE IF NOT EXISTS `{database}`.`{table_name(dataset)}` (\n{columns}\n)\n"
@@ -113,34 +118,20 @@ def _comment(said: str) -> str:
     return " COMMENT '" + line.replace("'", "\\'") + "'" if line else ""
 
 
-def hive_type(arrow: str) -> str:
-    """The type of a column in Athena, from Arrow's text of it. InvalidRequest for one that has none."""
-    if arrow in _PLAIN:
-        return _PLAIN[arrow]
-    if arrow.startswith("timestamp["):
-        return "timestamp"
-    if found := re.fullmatch(r"decimal128\((\d+), (\d+)\)", arrow):
-        return f"decimal({found[1]},{found[2]})"
-    if found := re.fullmatch(r"dictionary<values=(\w+), .*>", arrow):
-        return hive_type(found[1])
-    if arrow.startswith("list<item: ") and arrow.endswith(">"):
-        return f"array<{hive_type(arrow[len('list<item: ') : -1])}>"
-    if arrow.startswith("map<") and arrow.endswith(">"):
-        key, value = _split(arrow[len("map<") : -1])[:2]
-        return f"map<{hive_type(key)},{hive_type(value)}>"
-    if arrow.startswith("struct<") and arrow.endswith(">"):
-        parts = (part.partition(": ") for part in _split(arrow[len("struct<") : -1]))
-        return f"struct<{','.join(f'{name}:{hive_type(type)}' for name, _, type in parts)}>"
-    raise InvalidRequest(f"Athena has no type for {arrow}")
-
-
-def _split(text: str) -> list[str]:
-    """The parts between commas that stand in no bracket."""
-    parts, depth = [""], 0
-    for character in text:
-        depth += (character in "<([") - (character in ">)]")
-        if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [part.strip() for part in parts]
+def hive_type(type: pa.DataType) -> str:
+    """The type of a column in Athena. InvalidRequest for one that has none."""
+    found: Any = type
+    if pa.types.is_dictionary(type):
+        return hive_type(found.value_type)
+    if pa.types.is_decimal(type):
+        return f"decimal({found.precision},{found.scale})"
+    if pa.types.is_list(type):
+        return f"array<{hive_type(found.value_type)}>"
+    if pa.types.is_map(type):
+        return f"map<{hive_type(found.key_type)},{hive_type(found.item_type)}>"
+    if pa.types.is_struct(type):
+        return f"struct<{','.join(f'{part.name}:{hive_type(part.type)}' for part in found)}>"
+    for is_of, name in _PLAIN:
+        if is_of(type):
+            return name
+    raise InvalidRequest(f"Athena has no type for {type}")
