@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 OWN = {
     "emulators": ["ministack", "moto[dynamodb,sqs,s3]", "flask", "flask-cors"],
     "peers": ["awswrangler", "boto3", "dynamodump", "orjson"],
-    "tools": ["pip-audit", "pip-tools", "cfn-lint", "aws-cdk-lib"],
+    "tools": ["pip-audit", "pip-tools", "cfn-lint", "aws-cdk-lib", "cyclonedx-bom", "twine"],
 }
 """What the other lists are for; that of development is in pyproject.toml."""
 BUILT_HERE = "singletable-engine"

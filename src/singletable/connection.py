@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import sys
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 CURSOR_KEYS_VARIABLE = "SINGLETABLE_CURSOR_KEYS"
 _LOCAL = "local"
+_CALLER_OF_CONNECT = 6
+"""Whose line a warning names: `_check_alone` is called by `_embedded`, that by `_find`, `find_target`, `connect`."""
 _NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
 
 
@@ -139,7 +143,7 @@ def _find(target: str, options: Options, environ: Mapping[str, str]) -> Target:
         raise InvalidRequest("the target is no address", hint='As in "http://127.0.0.1:8000".') from error
     credentials = options.credentials or credentials_from(environ, local=endpoint.is_local)
     locate = locator(target, environ=environ, region=options.region)
-    seal = CursorSeal(_cursor_keys(options, environ))
+    seal = _seal(options, environ)
     retry = options.retry or (RetryPolicy() if endpoint.is_local else retry_policy_for(environ))
     traits = options.traits or Traits(unknown=frozenset() if is_aws_host(endpoint.host) else frozenset(CAPABILITIES))
     return Target(endpoint, credentials, traits, seal, locate, retry=retry)
@@ -151,7 +155,7 @@ def _unix_endpoint(target: str, options: Options, environ: Mapping[str, str]) ->
 
     endpoint = endpoint_at(UnixEndpoint.at(target), environ=environ, region=options.region)
     credentials = options.credentials or credentials_from({}, local=True)
-    seal = CursorSeal(_cursor_keys(options, environ))
+    seal = _seal(options, environ)
     traits = options.traits or Traits(counts_parts=EMBEDDED.counts_parts)
     return Target(endpoint, credentials, traits, seal, beside(endpoint), retry=options.retry or RetryPolicy())
 
@@ -165,6 +169,8 @@ def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targ
     if target != _LOCAL and not name:
         raise InvalidRequest("local: without a file", hint='Use "local" for memory, or "local:data/app.db".')
     path = Path(name) if name else None
+    if path is None:
+        _check_alone(environ)
     if path is not None and (not path.name or path.is_dir()):
         raise InvalidRequest(f"{target} names a directory, not a file", hint='Use "local:data/app.db".')
     engine = Engine.start(path, environ=environ)
@@ -186,9 +192,29 @@ def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targ
     )
 
 
+def _check_alone(environ: Mapping[str, str]) -> None:
+    """Warns where this process is one of several, as a server's workers are: each would have a memory of its own."""
+    processes = sys.modules.get("multiprocessing.process")
+    workers = environ.get("WEB_CONCURRENCY", "1")
+    if (processes is not None and processes.parent_process() is not None) or (workers.isdigit() and int(workers) > 1):
+        warnings.warn(
+            'connect("local") in one of several processes: each has an engine of its own in memory, and does not see '
+            'what the others write. Name a file, which they share: connect("local:data/app.db").',
+            RuntimeWarning,
+            stacklevel=_CALLER_OF_CONNECT,
+        )
+
+
 def _cursor_keys(options: Options, environ: Mapping[str, str]) -> Sequence[str | bytes]:
     named = environ.get(CURSOR_KEYS_VARIABLE, "")
     return options.cursor_keys or [key.strip() for key in named.split(",") if key.strip()]
+
+
+def _seal(options: Options, environ: Mapping[str, str]) -> CursorSeal:
+    """The seal of the keys that were given, if any. NotConfigured where they could not be used."""
+    seal = CursorSeal(_cursor_keys(options, environ))
+    seal.check_cipher()
+    return seal
 
 
 def _own_key(path: Path | None) -> str:

@@ -13,7 +13,7 @@ from tests.architecture.import_all import modules
 from tests.architecture.sources import ROOT
 
 # Heavy, or of one shell, one back-end or one command only: loaded by whoever needs it, when it is needed.
-NOT_LOADED = ("asyncio", "boto3", "botocore", "click", "cryptography", "httpx", "rich")
+NOT_LOADED = ("asyncio", "boto3", "botocore", "click", "cryptography", "httpx", "nacl", "pydantic", "rich")
 # The layers above records: a program pays for those it uses.
 LAYERS_ABOVE = tuple(f"singletable.{name}" for name in ("graph", "documents", "streams", "tasks", "local", "cli"))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import timedelta
 
 import pytest
@@ -162,3 +164,34 @@ def test_a_local_file_keeps_its_key(tmp_path: object) -> None:
         cursor = db.page(QUERY, limit=5).cursor
     with connect(target) as again:
         assert list(again.page(QUERY, limit=5, after=cursor)) == EVERY[5:10]
+
+
+_WITHOUT_CIPHER = """
+import sys
+sys.modules["nacl"] = sys.modules["nacl.secret"] = None
+from singletable import connect
+from singletable.errors import NotConfigured
+from tests.support.models import Membership, membership
+
+with connect("local") as db:
+    db.write_many(puts=[membership(n) for n in range(3)])
+    page = db.page(Membership.of_user("ada@example.org"), limit=2)
+    assert len(page) == 2
+    try:
+        page.cursor
+    except NotConfigured as error:
+        print(error)
+try:
+    connect("http://127.0.0.1:1", cursor_keys=["0123456789abcdef"])
+except NotConfigured as error:
+    print(error)
+"""
+
+
+def test_what_is_missing_without_the_extra_is_named() -> None:
+    """A page needs no cipher, its cursor does; where keys are given, that is said before the first page."""
+    command = [sys.executable, "-c", _WITHOUT_CIPHER]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    install = "python -m pip install 'singletable[cursors]'"
+    said = f"cursors are sealed by PyNaCl, which is not installed. Install it: {install}."
+    assert ran.stdout.splitlines() == [said, said]

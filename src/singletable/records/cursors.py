@@ -1,28 +1,33 @@
 """Cursors: the position where a page ended, as a text that a client can neither read nor change.
 
-A cursor is encrypted and authenticated (AES-256-GCM) and bound to its table, index, pattern, partition, direction
-and, if given, principal. It is not bound to limit, filter, projection or the bounds of the range,
-so that a page of `before(now())` can be followed by another: the position is checked against the bounds of each call.
+A cursor is encrypted and authenticated (XChaCha20-Poly1305) and bound to its table, index, pattern, partition,
+direction and, if given, principal. It is not bound to limit, filter, projection or the bounds of the range, so that a
+page of `before(now())` can be followed by another: the position is checked against the bounds of each call.
 
-    version (1 byte) | key id (4) | nonce (12) | encrypted [expires at, position's partition and sort texts...]
+    version (1 byte) | key id (4) | nonce (24) | encrypted [expires at, position's partition and sort texts...]
+
+The nonce is random: 192 bits are enough for any number of cursors of one key.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
-from typing import Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from singletable.errors import InvalidCursor, NotConfigured
 from singletable.operations import Key
 
+if TYPE_CHECKING:
+    from nacl.secret import Aead
+
 _VERSION = b"\x01"
 _KEY_ID_BYTES = 4
-_NONCE_BYTES = 12
+_HEAD_BYTES = 1 + _KEY_ID_BYTES
 _LONGEST = 20_000
 """The longest cursor, of an index: four key texts, 6,144 bytes, up to twice as many in JSON, a third more in base64."""
 DEFAULT_LIFETIME_SECONDS = 24 * 3600.0
@@ -34,12 +39,17 @@ Binding = tuple[str, ...]
 class CursorSeal:
     """Seals and opens cursors. The first key seals, all of them open, so that keys can be replaced one after another.
 
-    `keys` are secrets of at least 16 characters; from each a key for AES-256 is derived.
+    `keys` are secrets of at least 16 characters; from each a key of 256 bits is derived.
     """
 
     def __init__(self, keys: Sequence[str | bytes], lifetime_seconds: float = DEFAULT_LIFETIME_SECONDS) -> None:
         self._keys = {self._id(key): key for key in (self._derive(k) for k in keys)}
         self.lifetime_seconds = lifetime_seconds
+
+    def check_cipher(self) -> None:
+        """Raises NotConfigured where there are keys and nothing to seal with, before the first page."""
+        if self._keys and find_spec("nacl") is None:
+            _cipher(next(iter(self._keys.values())))
 
     def __repr__(self) -> str:
         return f"<CursorSeal of {len(self._keys)} keys>"
@@ -52,10 +62,9 @@ class CursorSeal:
                 hint='Give connect("aws", cursor_keys=[...]) a secret, or set SINGLETABLE_CURSOR_KEYS.',
             )
         key_id, key = next(iter(self._keys.items()))
-        nonce = os.urandom(_NONCE_BYTES)
         plain = msgspec.json.encode([now + self.lifetime_seconds, position])
-        sealed: bytes = _cipher(key).encrypt(nonce, plain, _bound(binding))
-        return urlsafe_b64encode(_VERSION + key_id + nonce + sealed).rstrip(b"=").decode()
+        sealed = _cipher(key).encrypt(plain, _bound(binding))
+        return urlsafe_b64encode(_VERSION + key_id + sealed).rstrip(b"=").decode()
 
     def open(self, cursor: str, binding: Binding, now: float) -> Key:
         """The position of a cursor. Raises InvalidCursor if it is changed, foreign or expired, without saying which."""
@@ -67,20 +76,19 @@ class CursorSeal:
         return position
 
     def _opened(self, cursor: str, binding: Binding, now: float) -> Key | None:
-        from cryptography.exceptions import InvalidTag  # noqa: PLC0415 at the first cursor, not at every import
-
         if len(cursor) > _LONGEST or not cursor.isascii():
             return None
         try:
             raw = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-            if urlsafe_b64encode(raw).rstrip(b"=").decode() != cursor:
-                return None
-            key = self._keys.get(raw[1 : 1 + _KEY_ID_BYTES])
-            if raw[:1] != _VERSION or key is None:
-                return None
-            nonce, sealed = raw[5 : 5 + _NONCE_BYTES], raw[5 + _NONCE_BYTES :]
-            plain: bytes = _cipher(key).decrypt(nonce, sealed, _bound(binding))
-        except (ValueError, InvalidTag):
+        except ValueError:
+            return None
+        if urlsafe_b64encode(raw).rstrip(b"=").decode() != cursor:
+            return None
+        key, sealed = self._keys.get(raw[1:_HEAD_BYTES]), raw[_HEAD_BYTES:]
+        if raw[:1] != _VERSION or key is None:
+            return None
+        plain = _unsealed(key, sealed, _bound(binding))
+        if plain is None:
             return None
         expires, position = msgspec.json.decode(plain, type=tuple[float, dict[str, dict[str, str]]])
         return None if now > expires else position
@@ -101,7 +109,26 @@ def _bound(binding: Binding) -> bytes:
     return msgspec.json.encode(binding)
 
 
-def _cipher(key: bytes) -> Any:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 as above
+def _unsealed(key: bytes, sealed: bytes, bound: bytes) -> bytes | None:
+    """What a nonce and a text say; None where they were not sealed with this key and binding."""
+    cipher = _cipher(key)
+    from nacl.exceptions import CryptoError  # noqa: PLC0415 as in `_cipher`
 
-    return AESGCM(key)
+    if len(sealed) < cipher.NONCE_SIZE + cipher.MACBYTES:
+        return None
+    try:
+        return cipher.decrypt(sealed, bound)
+    except CryptoError:
+        return None
+
+
+def _cipher(key: bytes) -> Aead:
+    """XChaCha20-Poly1305, by libsodium. NotConfigured where the extra is not installed."""
+    try:
+        from nacl.secret import Aead  # noqa: PLC0415 at the first cursor, not at every import
+    except ModuleNotFoundError as error:
+        raise NotConfigured(
+            "cursors are sealed by PyNaCl, which is not installed",
+            hint="Install it: python -m pip install 'singletable[cursors]'.",
+        ) from error
+    return Aead(key)
