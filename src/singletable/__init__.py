@@ -68,11 +68,12 @@ from singletable.schema import (
     starting_with,
 )
 from singletable.tables import Index
+from singletable.version import VERSION
 
 if TYPE_CHECKING:
     from singletable.database_async import AsyncDatabase, connect_async
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "ANY",

@@ -8,11 +8,10 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from typing import TYPE_CHECKING, cast
 
-from singletable.errors import InvalidRequest
 from singletable.wire.endpoints import Endpoint
 from singletable.wire.exchange import FORGOTTEN, Answer, AnswerLost, Undelivered
 from singletable.wire.http_answers import AnswerReader
-from singletable.wire.idle_connections import IdleConnections, Probe
+from singletable.wire.idle_connections import IdleConnections, Probe, closed
 from singletable.wire.proxies import Proxy
 from singletable.wire.tls import Tls, is_untrusted
 from singletable.wire.unix_sockets import SocketBroker
@@ -210,7 +209,7 @@ class LoopPool:
 
     async def _connect(self, timeout: float) -> LoopConnection:
         if self._closed:
-            raise InvalidRequest("The port is closed", hint="Open another")
+            raise closed()
         await self._close_with_loop()
         endpoint = self._endpoint
         try:

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
-from singletable.errors import InvalidRequest
 from singletable.flow.calls import call_in_loop
 from singletable.flow.meter import RoundTrips
 from singletable.flow.port import FAN_OUT, Operation
@@ -17,6 +16,7 @@ from singletable.wire.base_port import BasePort
 from singletable.wire.credentials import CredentialSource
 from singletable.wire.endpoints import Endpoint
 from singletable.wire.exchange import Answer
+from singletable.wire.idle_connections import closed
 from singletable.wire.port_options import PortOptions
 from singletable.wire.tls import tls_for
 
@@ -163,7 +163,7 @@ class _LoopPools:
 
     def _open(self, loop: asyncio.AbstractEventLoop) -> LoopPool:
         if self._closed:
-            raise InvalidRequest("The port is closed", hint="Open another")
+            raise closed()
         for ended in [known for known in list(self._pools) if known.is_closed()]:
             self._pools.pop(ended, None)
         pool = self._pools[loop] = LoopPool(

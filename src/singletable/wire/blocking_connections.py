@@ -7,11 +7,10 @@ import socket
 from collections.abc import Callable
 from weakref import WeakSet
 
-from singletable.errors import InvalidRequest
 from singletable.wire.endpoints import Endpoint
 from singletable.wire.exchange import FORGOTTEN, Answer, AnswerLost, Undelivered
 from singletable.wire.http_answers import AnswerReader
-from singletable.wire.idle_connections import IdleConnections, Probe
+from singletable.wire.idle_connections import IdleConnections, Probe, closed
 from singletable.wire.proxies import Proxy
 from singletable.wire.tls import is_untrusted, tls_for
 from singletable.wire.unix_sockets import open_unix
@@ -132,7 +131,7 @@ class SocketPool:
 
     def _connect(self, timeout: float) -> SocketConnection:
         if self._closed:
-            raise InvalidRequest("The port is closed", hint="Open another")
+            raise closed()
         endpoint, epoch = self._endpoint, ""
         try:
             if endpoint.broker is not None:

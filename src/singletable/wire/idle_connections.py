@@ -10,6 +10,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
+from singletable.errors import InvalidRequest
+
 MAX_IDLE_SECONDS = 50.0
 """DynamoDB closes idle connections after about a minute."""
 
@@ -94,3 +96,10 @@ class Probe:
         if self._poll is not None:
             return not self._poll(0)
         return not select.select([self._descriptor], [], [], 0)[0]
+
+
+def closed() -> InvalidRequest:
+    """For a request after `close()`."""
+    return InvalidRequest(
+        "the database is closed", hint="Call connect(...) for another, or move the call into the `with` block."
+    )

@@ -11,13 +11,14 @@ import hmac
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+from singletable.version import VERSION
 from singletable.wire.credentials import Credentials
 
 if TYPE_CHECKING:
     from hashlib import _Hash  # pyright: ignore[reportPrivateUsage]
 
 CONTENT_TYPE = "application/x-amz-json-{}"
-USER_AGENT = "singletable"
+USER_AGENT = f"singletable/{VERSION}"
 _HMAC_BLOCK_BYTES = 64
 _INNER_PAD = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER_PAD = bytes(byte ^ 0x5C for byte in range(256))

@@ -12,6 +12,7 @@ import botocore.awsrequest
 import botocore.credentials
 import pytest
 
+from singletable import __version__
 from singletable.wire import Credentials
 from singletable.wire.signature import Signer
 
@@ -82,3 +83,8 @@ def test_threads_may_share_a_signer() -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_the_user_agent_has_the_version() -> None:
+    signer = Signer(Credentials("AKID", "secret"), "eu-central-1", "127.0.0.1:8000")
+    assert headers_of(signer.head("GetItem", b"{}", NEW_YEAR))["User-Agent"] == f"singletable/{__version__}"
