@@ -11,9 +11,9 @@ from typing import Annotated
 
 import httpx
 from fastapi import Depends, FastAPI, HTTPException, Query, Request, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
-from singletable import ANY, AsyncDatabase, Entity, InvalidCursor, Key, Table, connect_async
+from singletable import ANY, AsyncDatabase, Entity, InvalidCursor, Key, Page, Table, connect_async
 
 table = Table("app")
 
@@ -31,14 +31,12 @@ class Note(Entity, table=table, type="note"):
 
 
 class NoteOut(BaseModel):
+    """What a client sees of a note."""
+
+    model_config = ConfigDict(from_attributes=True)
+
     number: int
     text: str
-
-
-class NotePage(BaseModel):
-    notes: list[NoteOut]
-    after: str | None
-    """For the next page; None on the last."""
 
 
 @asynccontextmanager
@@ -75,15 +73,14 @@ Db = Annotated[AsyncDatabase, Depends(database)]
 User = Annotated[str, Depends(user)]
 
 
-@app.get("/notes")
+@app.get("/notes", response_model=Page[NoteOut])
 async def notes(
     db: Db, user: User, limit: Annotated[int, Query(ge=1, le=100)] = 25, after: str | None = None
-) -> NotePage:
+) -> Page[Note]:
     try:
-        page = await db.page(Note.of_owner(user), limit=limit, after=after, principal=user)
+        return await db.page(Note.of_owner(user), limit=limit, after=after, principal=user)
     except InvalidCursor as error:
         raise HTTPException(400, "the cursor is not of this list, or too old: begin with the first page") from error
-    return NotePage(notes=[NoteOut(number=note.number, text=note.text) for note in page], after=page.cursor)
 
 
 @app.put("/notes/{number}", status_code=204)
@@ -99,15 +96,15 @@ async def main() -> None:
             await client.put(f"/notes/{number}", params={"text": f"note {number}"})
 
         first = (await client.get("/notes", params={"limit": 3})).json()
-        print("page:", [note["number"] for note in first["notes"]])
+        print("page:", [note["number"] for note in first["items"]])
         await client.put("/notes/0", params={"text": "before everything that was read"})
         await client.put("/notes/8", params={"text": "behind it"})
-        after = first["after"]
+        after = first["cursor"]
         while after is not None:
             body = (await client.get("/notes", params={"limit": 3, "after": after})).json()
-            print("page:", [note["number"] for note in body["notes"]])
-            after = body["after"]
-        others = await client.get("/notes", params={"after": first["after"]}, headers={"x-user": "eve"})
+            print("page:", [note["number"] for note in body["items"]])
+            after = body["cursor"]
+        others = await client.get("/notes", params={"after": first["cursor"]}, headers={"x-user": "eve"})
         print("the cursor of somebody else:", others.status_code)
 
         page = await client.get("/notes", params={"limit": 3})

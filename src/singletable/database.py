@@ -24,7 +24,7 @@ from singletable.wire import CredentialSource, RetryPolicy, Timeouts
 from singletable.wire.blocking_port import BlockingPort
 
 if TYPE_CHECKING:
-    from singletable.records import CheckRound, Explainable, Explained, Finding, Layer
+    from singletable.records import CheckRound, Explainable, Explanation, Finding, Layer
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Entity)
@@ -174,7 +174,7 @@ class Database:
             for page in drive(flows.read_scan_pages(port, kind, positions, segments, consistent)):
                 yield from page
 
-    def explain(self, read: Explainable) -> list[Explained]:
+    def explain(self, read: Explainable) -> Explanation:
         """The requests of an access pattern, without sending them."""
         return flows.explain(read)
 

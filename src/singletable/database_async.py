@@ -23,7 +23,7 @@ from singletable.wire import CredentialSource, RetryPolicy, Timeouts
 from singletable.wire.asyncio_port import AwaitingPort
 
 if TYPE_CHECKING:
-    from singletable.records import CheckRound, Explainable, Explained, Finding, Layer
+    from singletable.records import CheckRound, Explainable, Explanation, Finding, Layer
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Entity)
@@ -177,7 +177,7 @@ class AsyncDatabase:
                 for item in page:
                     yield item
 
-    def explain(self, read: Explainable) -> list[Explained]:
+    def explain(self, read: Explainable) -> Explanation:
         """The requests of an access pattern, without sending them."""
         return flows.explain(read)
 

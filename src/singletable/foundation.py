@@ -61,11 +61,10 @@ from singletable.records.first_use import ready
 from singletable.records.guarded_write import GuardedWrite, TryWrite, check_if, delete_if, put_if, update_if
 from singletable.records.index_keys import applied
 from singletable.records.moves import Move, Outcome, TryMove, move_of, moved
+from singletable.records.page import Page, Position
 from singletable.records.query_request import PreparedQuery, prepare_query
 from singletable.records.read import (
     DEFAULT_LIMIT,
-    Page,
-    Position,
     get,
     get_operation,
     open_query,

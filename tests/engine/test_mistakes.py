@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from singletable import InvalidRequest, Table, attr, connect
+from singletable import InvalidRequest, Table, attr, connect, connect_async
 from tests.support.models import User
 from tests.support.shells import Shell
 
@@ -67,3 +72,76 @@ def test_a_target_is_a_text() -> None:
     target: Any = None
     with pytest.raises(InvalidRequest, match="a target is a text, not None"):
         connect(target)
+
+
+def test_an_entity_takes_names() -> None:
+    kind: Any = User
+    with pytest.raises(
+        TypeError, match=r"User takes its attributes by name, .*write User\(email=\.\.\., name="
+    ) as caught:
+        kind("secret@example.org", name="Ada")
+    assert "secret" not in str(caught.value)
+    with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'email'"):
+        kind()
+    assert list(inspect.signature(User).parameters)[:2] == ["email", "name"]
+    assert str(inspect.signature(User)).startswith("(*, email: ")
+
+
+def test_an_attribute_is_changed_by_attr() -> None:
+    age: Any = User.age
+    with pytest.raises(TypeError, match=r"write attr\(User.age\).set\("):
+        age.set(3)
+
+
+async def test_after_close_the_error_says_so(shell: Shell) -> None:
+    await shell.close()
+    with pytest.raises(InvalidRequest, match=r"the database is closed. Call connect\(...\)"):
+        await shell.get(ADA)
+
+
+async def test_a_forgotten_await_is_named() -> None:
+    async with connect_async("local") as db:
+        forgotten: list[Any] = [db.get(ADA)]
+        with pytest.warns(RuntimeWarning, match=r"'AsyncDatabase.get' was never awaited"):
+            forgotten.clear()
+        found: Any = db.get(ADA)
+        with pytest.raises(InvalidRequest, match=r"not a call of get\(\) that was not awaited"):
+            await db.put(found)
+        found.close()
+
+
+@pytest.mark.parametrize("how", ["spawn", "fork"])
+def test_two_workers_in_memory_are_warned(how: str, tmp_path: Path) -> None:
+    """Each worker has data of its own: nobody means that."""
+    program = tmp_path / "server.py"
+    program.write_text(_SERVER.format(how=how))
+    ran = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=100, check=True)
+    assert ran.stdout.split() == ["True", "False"]
+    assert f'{program}:8: RuntimeWarning: connect("local") in one of several processes' in ran.stderr
+    assert 'connect("local:data/app.db")' in ran.stderr
+
+
+_SERVER = """
+import multiprocessing, warnings
+from singletable import connect
+
+def work(target):
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        connect(target).close()
+    for each in warned:
+        warnings.showwarning(each.message, each.category, each.filename, each.lineno)
+    print(bool(warned), flush=True)
+
+if __name__ == "__main__":
+    connect("local").close()
+    for target in ("local", "local:{{}}.db".format(__file__)):
+        worker = multiprocessing.get_context("{how}").Process(target=work, args=(target,))
+        worker.start()
+        worker.join()
+"""
+
+
+def test_a_server_of_several_workers_is_warned() -> None:
+    with pytest.warns(RuntimeWarning, match="one of several processes"):
+        connect("local", environ={**os.environ, "WEB_CONCURRENCY": "2"}).close()

@@ -142,7 +142,7 @@ CHANGES: list[tuple[Any, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("update", "becomes"), CHANGES, ids=[f"{u.verb} {u.path!r}" for u, _ in CHANGES])
+@pytest.mark.parametrize(("update", "becomes"), CHANGES, ids=[f"{u.verb} {u.path}" for u, _ in CHANGES])
 async def test_where_it_is_there(shell: Shell, update: Update, becomes: dict[str, Any]) -> None:
     await shell.put(full())
     changed = await shell.update(KEY, update)

@@ -18,6 +18,7 @@ from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.foundation import KeyOf, Page, Query, covered_body, flows, ready
 from singletable.pattern_calls import Pattern
+from singletable.records import Explained
 from singletable.schema import Collection, Whole
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -141,7 +142,7 @@ def explain(
     singletable explain shop.model Contact.by_domain d1 name=starting-with:A
     """
     asked = _asked(pattern_of(module, pattern), words, newest_first, consistent)
-    requests = flows.explain(asked)
+    requests: list[Explained] = flows.explain(asked)
     if not personal:
         query = asked.query if isinstance(asked, Whole) else asked
         requests = [replace(each, body=covered_body(query, each.body)) for each in requests]

@@ -29,7 +29,7 @@ class Condition(Struct, frozen=True):
 
     def __repr__(self) -> str:
         """Without the values that it compares with, as it may be shown in a traceback."""
-        shown = (repr(each) if isinstance(each, (Condition, Handle)) else "..." for each in self.operands)
+        shown = (str(each) if isinstance(each, (Condition, Handle, Size)) else "..." for each in self.operands)
         return f"<{self.how}({', '.join(shown)})>"
 
     def __and__(self, other: Condition) -> Condition:
@@ -81,7 +81,7 @@ class Update(Struct, frozen=True):
 
     def __repr__(self) -> str:
         """Without the value, as it may be shown in a traceback."""
-        return f"<{self.verb} {self.path!r}>"
+        return f"<{self.verb} {self.path}>"
 
     @property
     def is_of_members(self) -> bool:
@@ -94,6 +94,9 @@ class Size(Struct, frozen=True, eq=False):
 
     handle: Any
     """A handle; or, of the library's own conditions, a stored attribute."""
+
+    def __repr__(self) -> str:
+        return f"size({self.handle})"
 
     def __eq__(self, other: int) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
         return Condition("=", (self, other))
@@ -135,6 +138,9 @@ class Attribute(Generic[T_contra]):
 
     def __init__(self, handle: Any) -> None:
         self.handle: Handle = handle
+
+    def __repr__(self) -> str:
+        return f"<attr({self.handle})>"
 
     # --- conditions -------------------------------------------------------------------------------------------------
     def __eq__(self, other: T_contra) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]

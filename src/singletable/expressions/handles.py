@@ -6,7 +6,7 @@ from typing import Any, NoReturn, Protocol, cast
 
 from msgspec import Struct
 
-from singletable.errors import InvalidRequest
+from singletable.errors import InvalidRequest, SingletableError
 from singletable.values import Field, Plan
 
 
@@ -63,22 +63,28 @@ class Handle:
             return self
         raise AttributeError(f"{owner.__name__}.{self.__dict__['_path'][0]} was not loaded: only(...) left it out")
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         return f"{self.__dict__['_owner'].__name__}.{'.'.join(map(str, self.__dict__['_path']))}"
 
+    def __repr__(self) -> str:
+        return f"<attribute {self}>"
+
+    def __dir__(self) -> list[str]:
+        """The attributes of what it holds, for completion: `User.address.` lists those of an address."""
+        try:
+            return sorted(resolve(self).plan.children)
+        except SingletableError:  # a path to what is not there
+            return []
+
     def _refuse(self, *_: object) -> NoReturn:
-        raise TypeError(
-            f"{self!r} is an attribute of the class, not a value: write attr({self!r}) to compare or change it"
-        )
+        raise TypeError(f"{self} is an attribute of the class, not a value: write attr({self}) to compare or change it")
 
     def __call__(self, *_: object, **__: object) -> NoReturn:
         *before, last = self.__dict__["_path"]
         if not before or last not in VERBS:
             self._refuse()
         attribute = Handle(self.__dict__["_owner"], *before)
-        raise TypeError(
-            f"{attribute!r} is an attribute of the class, not a value: write attr({attribute!r}).{last}(...)"
-        )
+        raise TypeError(f"{attribute} is an attribute of the class, not a value: write attr({attribute}).{last}(...)")
 
     __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __iter__ = __len__ = __add__ = __contains__ = _refuse
     __eq__ = __ne__ = _refuse  # pyright: ignore[reportAssignmentType]
@@ -111,7 +117,7 @@ def resolve(handle: Handle, kinds: tuple[type[Any], ...] = ()) -> Path:
     if kinds and owner not in kinds and not any(issubclass(kind, owner) for kind in kinds):
         named = " or ".join(kind.__name__ for kind in kinds)
         raise InvalidRequest(
-            f"{handle!r} is no attribute of {named}", hint="Use an attribute of the class that is asked for."
+            f"{handle} is no attribute of {named}", hint="Use an attribute of the class that is asked for."
         )
     field = owner.__field__(name)
     stored: list[str | int] = [field.stored]

@@ -51,7 +51,7 @@ class Parent(Struct, frozen=True):
         """`map at User.address`, `list of 3 elements or more at User.homes`."""
         owner, path = self.handle.__dict__["_owner"], self.handle.__dict__["_path"]
         kind = "map" if self.tag == "M" else f"list of {self.least} elements or more" if self.least else "list"
-        return f"{kind} at {Handle(owner, *path[:-1])!r}"
+        return f"{kind} at {Handle(owner, *path[:-1])}"
 
 
 def _within(value: AttributeValue, step: str | int) -> AttributeValue | None:

@@ -190,7 +190,7 @@ class Expressions:
         if len(steps) > MAX_STEPS:
             raise InvalidRequest(
                 f"a path of {len(steps)} steps; DynamoDB allows {MAX_STEPS}",
-                attribute=repr(handle),
+                attribute=str(handle),
                 hint="Change or compare a part of the attribute that lies less deep.",
             )
         return self.path(steps)
@@ -212,7 +212,7 @@ class Expressions:
     def _is_in(self, left: str, plan: Plan, operands: tuple[Any, ...]) -> str:
         values = operands[1:]
         if not 1 <= len(values) <= MAX_IN:
-            raise InvalidRequest(f"is_in() takes 1 to {MAX_IN} values, not {len(values)}", attribute=repr(operands[0]))
+            raise InvalidRequest(f"is_in() takes 1 to {MAX_IN} values, not {len(values)}", attribute=str(operands[0]))
         return f"{left} IN ({', '.join(self._operand(v, plan, operands[0]) for v in values)})"
 
     def _operand(self, value: Any, plan: Plan, handle: Any) -> str:
@@ -225,12 +225,12 @@ class Expressions:
     def _update(self, update: Update, path: Path) -> tuple[str, str]:
         verb, value, left = update.verb, update.value, self._inside(update.path, path.stored)
         if verb == "REMOVE" and not path.removable:
-            raise InvalidValue("only an attribute that may be None can be removed", attribute=repr(update.path))
+            raise InvalidValue("only an attribute that may be None can be removed", attribute=str(update.path))
         if verb == "REMOVE" or (verb == "SET" and _is_absence(update, path)):
             return "REMOVE", left
         if verb == "APPEND":
             if not isinstance(path.plan, ListPlan):
-                raise InvalidRequest("only a list can be appended to", attribute=repr(update.path))
+                raise InvalidRequest("only a list can be appended to", attribute=str(update.path))
             return "SET", self._append(left, encoded(path.plan, value, update.path))
         if path.plan.is_set and verb in ("ADD", "DELETE"):
             return verb, self._members(update, path, left)
@@ -255,10 +255,10 @@ class Expressions:
     def _members(self, update: Update, path: Path, left: str) -> str:
         if not path.is_top:
             raise InvalidRequest(
-                "DynamoDB adds to and takes from a set at the top of an item only", attribute=repr(update.path)
+                "DynamoDB adds to and takes from a set at the top of an item only", attribute=str(update.path)
             )
         if not update.value:
-            raise InvalidRequest("include() and exclude() take at least one member", attribute=repr(update.path))
+            raise InvalidRequest("include() and exclude() take at least one member", attribute=str(update.path))
         return f"{left} {self._operand(update.value, path.plan, update.path)}"
 
 
@@ -291,7 +291,7 @@ def encoded(plan: Plan, value: Any, handle: Any = None) -> AttributeValue:
         return _writer(plan)(value)  # type: ignore[no-any-return]
     except InvalidValue as error:
         if handle is not None and error.attribute is None:
-            error.attribute = repr(handle)
+            error.attribute = str(handle)
         raise
 
 
@@ -330,7 +330,7 @@ def _test_words(condition: Condition) -> str:
 def _shown(operand: Any) -> str:
     if isinstance(operand, Stored):
         return operand.name
-    return f"size of {_shown(operand.handle)}" if isinstance(operand, Size) else repr(operand)
+    return f"size of {_shown(operand.handle)}" if isinstance(operand, Size) else str(operand)
 
 
 @cache
@@ -352,7 +352,7 @@ def _is_absence(update: Update, path: Path) -> bool:
     if update.value is None and path.plan.holds_none and not path.optional:
         return False
     if update.value is None and not path.optional:
-        raise InvalidValue("None is for an attribute that may be None", attribute=repr(update.path))
+        raise InvalidValue("None is for an attribute that may be None", attribute=str(update.path))
     return update.value is None or (path.plan.is_set and not update.value)
 
 
@@ -361,6 +361,6 @@ def _refuse_overlap(handle: Handle, path: tuple[str | int, ...], seen: list[tupl
         shorter = min(len(path), len(other))
         if path[:shorter] == other[:shorter]:
             raise InvalidRequest(
-                "two changes of the same attribute in one update", attribute=repr(handle), hint="Merge them."
+                "two changes of the same attribute in one update", attribute=str(handle), hint="Merge them."
             )
     seen.append(path)

@@ -85,6 +85,15 @@ class Meter:
             f"{f', estimated={list(self.estimated)}' if self.estimated else ''})"
         )
 
+    def _repr_html_(self) -> str:
+        from singletable.html_table import html_table  # noqa: PLC0415 for notebooks only
+
+        columns = ("", "requests", "retries", "read units", "write units")
+        counts: list[tuple[str, OperationCount | Meter]] = [*sorted(self.by_operation.items()), ("together", self)]
+        rows = [(name, n.requests, n.retries, f"{n.read_units:g}", f"{n.write_units:g}") for name, n in counts]
+        estimated = "".join(f"; {name} estimated: {why}" for name, why in self.estimated.items())
+        return html_table("Meter", columns, rows, f"{self.round_trips} round trips{estimated}")
+
     def count_of(self, operation: str) -> OperationCount:
         """The counts of one action, created when it is first counted."""
         count = self.by_operation.get(operation)

@@ -49,14 +49,14 @@ def _check_test(condition: Condition, edge: type[Any]) -> None:
     mirrored = name in (edge.__mirrors__ or ()) and owner_of(handle) is edge and is_whole(handle)
     if not mirrored:
         raise InvalidRequest(
-            f"{handle!r} is not mirrored in the edge set of {edge.__name__}",
+            f"{handle} is not mirrored in the edge set of {edge.__name__}",
             hint=f'Declare it, as in mirrors=("{name or "role"}",), or read the edges themselves.',
         )
     if how not in (*_COMPARED, *_ON_TEXT, "IN", "BETWEEN", "attribute_exists"):
-        raise InvalidRequest(f"{how} can't be asked of an edge set", attribute=repr(handle))
+        raise InvalidRequest(f"{how} can't be asked of an edge set", attribute=str(handle))
     tags = [_stored(edge, name, value, handle)[0] for value in operands[1:]]
     if how in _ON_TEXT and tags != ["S"]:
-        raise InvalidRequest(f"{how} is asked of a text", attribute=repr(handle))
+        raise InvalidRequest(f"{how} is asked of a text", attribute=str(handle))
 
 
 def test_of(condition: Condition, edge: type[Any]) -> Test:

@@ -19,7 +19,6 @@ from singletable.foundation import (
     TOP,
     CursorSeal,
     KeyOf,
-    Position,
     Table,
     get_at,
     get_many,
@@ -57,8 +56,7 @@ async def page_of_nodes(
     """
     edges = await page(port, query.edges, limit, after, seal, principal)
     rows = await rows_of(port, edges.items, query)
-    position: Position | None = edges.position
-    return NodePage(rows, position, len(edges) - len(rows))
+    return NodePage(rows, edges.position, len(edges) - len(rows))
 
 
 async def rows_of(port: Port, edges: Sequence[Any], query: NodeQuery[N]) -> list[Row[N]]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, overload
 
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest
-from singletable.foundation import Page
+from singletable.foundation import Page, Position
 from singletable.graph.edges import Edge
 from singletable.graph.members import Member, has_more
 from singletable.graph.nodes import Node
@@ -100,9 +99,13 @@ class Row(Struct, Generic[N_co], frozen=True, gc=False):
         return has_more(self.node, *edges)
 
 
-@dataclass(frozen=True)
 class NodePage(Page[Row[N_co]]):
     """A page of rows."""
 
-    missing: int = 0
+    __slots__ = ("missing",)
+
+    def __init__(self, items: Sequence[Row[N_co]], position: Position | str | None = None, missing: int = 0) -> None:
+        super().__init__(items, position)
+        self.missing = missing
+
     """Edges of the page whose node was missing when it was read."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from singletable.records import flows
 from singletable.records.cursors import CursorSeal
-from singletable.records.read import DEFAULT_MAX_PAGES, Page
+from singletable.records.page import Page
+from singletable.records.read import DEFAULT_MAX_PAGES
 from singletable.records.transactions import Failure, Transaction
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
         RepairMode,
         usual_segments,
     )
-    from singletable.records.explain import Explainable, Explained
+    from singletable.records.explain import Explainable, Explained, Explanation
     from singletable.records.findings import Finding
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "CursorSeal",
     "Explainable",
     "Explained",
+    "Explanation",
     "Failure",
     "Finding",
     "Layer",
@@ -53,6 +55,7 @@ _LATE = {
     "CheckState": "check_run",
     "Explainable": "explain",
     "Explained": "explain",
+    "Explanation": "explain",
     "Finding": "findings",
     "Layer": "check_passes",
     "RepairMode": "check_run",

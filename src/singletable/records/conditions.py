@@ -214,7 +214,7 @@ def missing_path(model: Model[Any], key: Any, operation: str, parent: Parent, fo
         stored=found.stored,
         key=key,
         table=model.table.name,
-        attribute=repr(parent.handle),
+        attribute=str(parent.handle),
         operation=operation,
         hint="Set the outer attribute as a whole first, as in attr(User.address).set(...). Nothing was written.",
     )

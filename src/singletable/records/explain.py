@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from singletable.records.read import check_whole, get_operation
 from singletable.schema.collections import Whole
 from singletable.schema.patterns import KeyOf, Query
 
+_PLACEHOLDER = re.compile(r"#\w+")
 Explainable = Query[Any] | Whole[Any] | Iterable[KeyOf[Any]]
 
 
@@ -35,12 +37,44 @@ class Explained:
         return f"<Explained {self}>"
 
     def __str__(self) -> str:
-        place = f"{self.table}/{self.index}" if self.index else self.table
-        return f"{self.operation} {place}: {self.cost}"
+        return f"{self.operation} {self.place}: {self.cost}"
+
+    @property
+    def place(self) -> str:
+        """The table, or the table and its index."""
+        return f"{self.table}/{self.index}" if self.index else self.table
+
+    @property
+    def conditions(self) -> str:
+        """Of a query: its conditions, with the names of attributes and without values."""
+        names: dict[str, str] = self.body.get("ExpressionAttributeNames", {})
+        given = [self.body[name] for name in ("KeyConditionExpression", "FilterExpression") if name in self.body]
+        return _PLACEHOLDER.sub(lambda found: names.get(found[0], found[0]), "; filter: ".join(given))
+
+    def _repr_html_(self) -> str:
+        return _table([self])
 
 
-def explain(read: Explainable) -> list[Explained]:
+class Explanation(list[Explained]):
+    """The requests of a read, in their order; a notebook shows them as a table, without the values of keys."""
+
+    def _repr_html_(self) -> str:
+        return _table(self)
+
+
+def _table(requests: Sequence[Explained]) -> str:
+    from singletable.html_table import html_table  # noqa: PLC0415 for notebooks only
+
+    columns = ("operation", "reads", "where", "cost")
+    return html_table("Explained", columns, [(e.operation, e.place, e.conditions, e.cost) for e in requests])
+
+
+def explain(read: Explainable) -> Explanation:
     """The requests of `get`, `get_many`, `page`, `iter` or `all`; a query's further pages look like its first."""
+    return Explanation(_requests(read))
+
+
+def _requests(read: Explainable) -> list[Explained]:
     if isinstance(read, Whole):
         return [_query(read.query)]
     if isinstance(read, Query):

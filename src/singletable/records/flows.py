@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from singletable.operations import Action, Item
     from singletable.records.check_passes import ItemPass, Layer, Pass
     from singletable.records.check_run import CheckOptions, CheckState, OnRound, RepairMode
-    from singletable.records.explain import Explainable, Explained
+    from singletable.records.explain import Explainable, Explanation
     from singletable.records.findings import Finding, Repaired
     from singletable.records.gaps import GapsFilled
 
@@ -169,7 +169,7 @@ def guards_sent(table: Table, item: Item, now: float) -> Sequence[Action]:
     return gaps.guards_sent(table, item, now)
 
 
-def explain(read: Explainable) -> list[Explained]:
+def explain(read: Explainable) -> Explanation:
     """The requests of an access pattern, without sending them."""
     from singletable.records import explain as requests  # noqa: PLC0415  as above
 

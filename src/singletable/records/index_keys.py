@@ -65,15 +65,15 @@ def check_updates(model: Model[Any], updates: tuple[Update, ...]) -> None:
         check_update(update)
         owner = owner_of(update.path)
         if owner is not model.kind and not issubclass(model.kind, owner):
-            raise InvalidRequest(f"{update.path!r} is no attribute of {model.kind.__name__}")
+            raise InvalidRequest(f"{update.path} is no attribute of {model.kind.__name__}")
         if first_name(update.path) in model.identity:
             raise InvalidRequest(
-                f"{update.path!r} is part of the primary key, which never changes",
-                attribute=repr(update.path),
+                f"{update.path} is part of the primary key, which never changes",
+                attribute=str(update.path),
                 hint="Create an item under the new key and delete the old one, in one transaction.",
             )
         if model.roles.get(first_name(update.path)) == "version":
-            raise InvalidRequest(f"{update.path!r} is counted by the library", attribute=repr(update.path))
+            raise InvalidRequest(f"{update.path} is counted by the library", attribute=str(update.path))
 
 
 def is_repeatable(model: Model[Any], updates: tuple[Update, ...]) -> bool:
@@ -96,7 +96,7 @@ def applied(model: Model[Any], entity: Any, updates: tuple[Update, ...]) -> Any:
     for update in updates:
         name = first_name(update.path)
         if not is_whole(update.path):
-            raise InvalidRequest(f"{update.path!r}: an upsert changes whole attributes", attribute=repr(update.path))
+            raise InvalidRequest(f"{update.path}: an upsert changes whole attributes", attribute=str(update.path))
         values[name] = _after(getattr(entity, name), update)
     return replace(entity, **values)
 
@@ -128,7 +128,7 @@ def _known(
         held = feeding - {n for n, u in changed.items() if u.verb in ("SET", "REMOVE")}
     for name, update in changed.items():
         if not is_whole(update.path):
-            raise InvalidRequest(f"{update.path!r} lies inside an attribute that a key is made of", attribute=name)
+            raise InvalidRequest(f"{update.path} lies inside an attribute that a key is made of", attribute=name)
         if update.verb == "SET":
             values[name] = update.value
         elif update.verb == "REMOVE":

@@ -121,8 +121,8 @@ def _check_filter(query: PatternQuery[Any], table: Table) -> None:
     for handle in () if query.filter is None else handles_in(query.filter):
         if resolve(handle).stored[0] in keys:
             raise InvalidRequest(
-                f"{handle!r} is part of the key of {query.captured.shown}, and can't be filtered",
-                attribute=repr(handle),
+                f"{handle} is part of the key of {query.captured.shown}, and can't be filtered",
+                attribute=str(handle),
                 operation=query.captured.shown,
                 hint="Pass it as an argument of the pattern, or filter the result in your program.",
             )

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
-
-from msgspec import Struct
+from typing import Any, TypeVar
 
 from singletable.errors import Corrupt, InvalidRequest
 from singletable.expressions import Condition, Expressions, Given, Stored
@@ -18,6 +15,7 @@ from singletable.records.conditions import is_alive
 from singletable.records.cursors import Binding, CursorSeal
 from singletable.records.first_use import ready
 from singletable.records.old_keys import find
+from singletable.records.page import Page, Position
 from singletable.records.query_request import PreparedQuery, prepare_query, projected
 from singletable.records.readers import reader_of
 from singletable.schema.collections import Collection, Whole
@@ -26,7 +24,6 @@ from singletable.schema.models import Model, model_of
 from singletable.schema.patterns import KeyOf, Query
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 C = TypeVar("C", bound=Collection)
 
 DEFAULT_LIMIT = 100
@@ -37,41 +34,6 @@ _MOST_SEGMENTS = 1_000_000
 _MOST_SEGMENTS_OF_ONE_READER = 64
 _LARGEST_LIMIT = 2**31 - 1
 """The service takes 32 bits. Its own pages are far smaller."""
-
-
-class Position(Struct, frozen=True):
-    """The position where a page ended, and the seal for it."""
-
-    key: Key
-    binding: Binding
-    seal: CursorSeal
-    now: float
-
-    def __repr__(self) -> str:
-        return "<Position>"
-
-
-@dataclass(frozen=True)
-class Page(Generic[T_co]):
-    """Some of a query's items, in key order. `cursor` is None on the last page."""
-
-    items: Sequence[T_co]
-    position: Position | None = field(default=None, repr=False, compare=False)
-
-    @property
-    def cursor(self) -> str | None:
-        """The value of `page(..., after=)` for the next page: encrypted, bound to the query, valid for a day.
-
-        Raises NotConfigured without a cursor key (on AWS, without `cursor_keys`).
-        """
-        at = self.position
-        return None if at is None else at.seal.seal(at.key, at.binding, at.now)
-
-    def __iter__(self) -> Iterator[T_co]:
-        return iter(self.items)
-
-    def __len__(self) -> int:
-        return len(self.items)
 
 
 async def get(port: Port, key: KeyOf[T]) -> T | None:

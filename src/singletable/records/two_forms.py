@@ -72,9 +72,9 @@ def _check(write: UpdateWrite) -> None:
     uniques = {field.name for field in write.model.uniques}
     for update in write.updates:
         if not is_whole(update.path):
-            raise in_two_forms(write.model, write.key, f"an update of {update.path!r}")
+            raise in_two_forms(write.model, write.key, f"an update of {update.path}")
         if first_name(update.path) in uniques:
-            raise in_two_forms(write.model, write.key, f"an update of {update.path!r}, which is unique,")
+            raise in_two_forms(write.model, write.key, f"an update of {update.path}, which is unique,")
 
 
 def _action(write: UpdateWrite, stored: Item, write_id: str, now: float) -> UpdateItem[Any]:

@@ -17,6 +17,7 @@ from singletable.errors import DeclarationError
 from singletable.expressions import Handle
 from singletable.schema.capture import key_type, sortable
 from singletable.schema.copies import check_copies, copy_of, version_fields
+from singletable.schema.mistakes import positional
 from singletable.schema.models import Model, Upcaster, model_for, model_of
 from singletable.schema.old_keys import MovingPattern, old_key
 from singletable.schema.patterns import Bound, Captured, Declared, DeclaredKey, KeyOf, Query
@@ -112,6 +113,17 @@ else:
         """`User.age` is a handle, made on access. An object on the class would make every read of an instance's
         attribute several times slower, because CPython could no longer specialize it."""
 
+        def __call__(cls, *values: object, **attributes: object) -> Any:
+            if values:
+                raise positional(cls, len(values))
+            return type.__call__(cls, **attributes)  # super() is slower, and no other class has one
+
+        @property
+        def __signature__(cls) -> inspect.Signature:
+            """That of `__init__`, which `inspect` would not find behind `__call__`."""
+            _, *parameters = inspect.signature(cls.__init__).parameters.values()
+            return inspect.Signature(parameters)
+
         def __getattr__(cls, name: str) -> Handle:
             if name in cls.__dict__.get("__dataclass_fields__", ()):
                 return Handle(cls, name)
@@ -196,6 +208,11 @@ class Entity(metaclass=EntityType):
             if f.name in vars(self)
         )
         return f"{builtins.type(self).__qualname__}({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        from singletable.schema.notebook import entity_html  # noqa: PLC0415 for notebooks only
+
+        return entity_html(self)
 
     @classmethod
     def upcast(cls, version: int) -> Callable[[Upcaster], Upcaster]:

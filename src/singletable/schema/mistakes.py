@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 from singletable.errors import InvalidRequest
 from singletable.expressions import Update
 from singletable.schema.patterns import Query
 from singletable.schema.table import Table
 
+_NAMED = 3
 _CALL = "Call an access pattern: User.by_email(email)."
 
 
@@ -48,6 +50,15 @@ def check_table(given: object) -> None:
         raise InvalidRequest(
             f"a table is expected, not {_named(given)}", hint='Give the value that Table("...") made, not its name.'
         )
+
+
+def positional(kind: type[Any], given: int) -> TypeError:
+    """For an entity that was made of values without names."""
+    names = list(inspect.signature(kind).parameters)[:_NAMED]
+    example = ", ".join(f"{name}=..." for name in names)
+    return TypeError(
+        f"{kind.__name__} takes its attributes by name, and was given {given} without: write {kind.__name__}({example})"
+    )
 
 
 def not_an_entity(given: object, expected: str) -> InvalidRequest:

@@ -106,7 +106,33 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
 
     def __repr__(self) -> str:
         """Shows no values, as it appears in logs and errors."""
-        return f"<{type(self).__name__} {self.shown}>"
+        return f"<{', '.join((f'{type(self).__name__} {self.shown}', *self.said))}>"
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What was asked of it besides its key, without values: `newest first`, `only name`."""
+        told = (
+            (len(self.kinds) > 1, f"with {', '.join(kind.__name__ for kind in self.kinds[1:])}"),
+            (self.filter is not None, "filtered"),
+            (self.descending, "newest first"),
+            (self.strong, "consistent"),
+            (bool(self.attributes), f"only {', '.join(self.attributes)}"),
+        )
+        return tuple(text for is_so, text in told if is_so)
+
+    def _repr_html_(self) -> str:
+        """Which items it reads, and how: without values, as its repr."""
+        from singletable.html_table import html_table  # noqa: PLC0415 for notebooks only
+
+        partition, sort = self.captured.templates
+        rows = [
+            ("returns", " or ".join(kind.__name__ for kind in self.kinds)),
+            ("reads", f"index {self.index}" if self.index else f"table {self.model.table.name}"),
+            ("partition key", partition.shown),
+            ("sort key", sort.shown),
+            *(("how", said) for said in self.said),
+        ]
+        return html_table(f"{type(self).__name__} {self.captured.shown}", (), rows)
 
     @property
     def is_one_key(self) -> bool:
@@ -151,7 +177,7 @@ def _attribute_name(attribute: Any, kinds: tuple[type[Any], ...]) -> str:
         raise InvalidRequest("only() takes attributes of the class, as in only(User.name)")
     owner, path = attribute.__dict__["_owner"], attribute.__dict__["_path"]
     if len(path) != 1 or not all(issubclass(kind, owner) for kind in kinds):
-        raise InvalidRequest(f"{attribute!r} is not an attribute of what is read", attribute=repr(attribute))
+        raise InvalidRequest(f"{attribute} is not an attribute of what is read", attribute=str(attribute))
     return str(path[0])
 
 

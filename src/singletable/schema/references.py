@@ -139,7 +139,7 @@ def _reference(model: Model[Any], name: str, bond: Bond, said: Any) -> Reference
     owner, other = owner_of(handle), first_name(handle)
     if model_of(owner).table is not model.table:
         raise DeclarationError(
-            f"{model.kind.__name__}.{name} refers to {handle!r}, which is in table {model_of(owner).table.name}",
+            f"{model.kind.__name__}.{name} refers to {handle}, which is in table {model_of(owner).table.name}",
             table=model.table.name,
             hint="Erase in each table by itself.",
         )

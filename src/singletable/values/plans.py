@@ -104,6 +104,11 @@ class Plan(Struct, frozen=True, eq=False):
         """The stored name and plan of what lies inside, for a path such as `User.address.city`."""
         raise InvalidValue(f"there is nothing inside a value of this type to name, as {step!r} does")
 
+    @property
+    def children(self) -> tuple[str, ...]:
+        """The names of what lies inside, where they are declared."""
+        return ()
+
     def child_is_optional(self, step: str | int) -> bool:
         """Whether what lies there may be None, which is stored as absence."""
         return False
@@ -412,6 +417,10 @@ class OptionalPlan(Plan, frozen=True, eq=False):
     @property
     def children_may_go(self) -> bool:
         return self.inner.children_may_go
+
+    @property
+    def children(self) -> tuple[str, ...]:
+        return self.inner.children
 
     def child(self, step: str | int) -> tuple[str | int, Plan]:
         return self.inner.child(step)

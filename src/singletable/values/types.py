@@ -184,6 +184,10 @@ class NestedPlan(Plan, frozen=True, eq=False):
             raise ValueError(f"stored as {', '.join(value)}, not as M")
         return self.codec.load(value["M"])
 
+    @property
+    def children(self) -> tuple[str, ...]:
+        return tuple(self.codec.by_name)
+
     def child(self, step: str | int) -> tuple[str | int, Plan]:
         found = self.codec.by_name.get(str(step))
         if found is None:

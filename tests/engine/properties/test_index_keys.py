@@ -99,7 +99,7 @@ def after(card: Card, updates: list[Update]) -> Card:
     """What the updates make of a card, in Python."""
     values: dict[str, Any] = {}
     for update in updates:
-        name = repr(update.path).partition(".")[2]
+        name = str(update.path).partition(".")[2]
         values[name] = getattr(card, name) + update.value if update.verb == "ADD" else update.value
     return replace(card, **values)
 

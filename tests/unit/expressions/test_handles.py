@@ -64,11 +64,11 @@ def test_a_handle_is_no_value(use: Callable[[], Any]) -> None:
 
 
 def test_a_handle_says_what_it_is() -> None:
-    assert repr(P.age) == "Person.age"
-    assert repr(P.address.city) == "Person.address.city"
-    assert repr(P.homes[0].city) == "Person.homes.0.city"
+    assert (str(P.age), repr(P.age)) == ("Person.age", "<attribute Person.age>")
+    assert str(P.address.city) == "Person.address.city"
+    assert str(P.homes[0].city) == "Person.homes.0.city"
     assert isinstance(hash(P.age), int)
-    assert copy.copy(P.age).__repr__() == "Person.age"
+    assert copy.copy(P.age).__str__() == "Person.age"
     with pytest.raises(AttributeError, match="no attribute 'nope'"):
         _ = P.nope
     with pytest.raises(AttributeError):

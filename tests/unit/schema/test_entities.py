@@ -172,7 +172,7 @@ def test_a_mixin_brings_attributes_and_patterns_and_is_no_entity_of_a_table() ->
 def test_a_plain_dataclass_mixed_in() -> None:
     keeper = Keeper(id="1")
     assert (keeper.note, keeper.id) == ("n", "1")
-    assert repr(Keeper.note) == "Keeper.note"
+    assert str(Keeper.note) == "Keeper.note"
     assert model_of(Keeper).load(model_of(Keeper).item(keeper)) == keeper
 
 
