@@ -82,8 +82,10 @@ from singletable.records.write import UNREAD, Moment, Part, Write
 from singletable.schema.capture import ANY, capture_sort, key_type
 from singletable.schema.catalogue import AccessPattern, captured_of, catalogue, collections_of, entity_name
 from singletable.schema.copies import copies_in
+from singletable.schema.docstrings import attribute_docs, class_doc
 from singletable.schema.entities import Entity, Special, field, names_around
 from singletable.schema.guard_items import guard_key, guard_prefix, models_of
+from singletable.schema.key_relations import named_in_keys
 from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Template
 from singletable.schema.key_text import Part as KeyPart
 from singletable.schema.key_values import TOP, Slot, Verbatim, enum_text
@@ -185,6 +187,7 @@ __all__ = [
     "after",
     "applied",
     "apply_lease_of",
+    "attribute_docs",
     "belongings_of",
     "both",
     "capture_sort",
@@ -193,6 +196,7 @@ __all__ = [
     "catalogue",
     "check_if",
     "check_sample",
+    "class_doc",
     "cleared",
     "collections_of",
     "commit",
@@ -232,6 +236,7 @@ __all__ = [
     "models_of",
     "move_of",
     "moved",
+    "named_in_keys",
     "names_around",
     "open_query",
     "page",

@@ -64,10 +64,10 @@ class Visitor:
 
 @asynccontextmanager
 async def visiting(
-    db: AsyncDatabase, *tables: Table, write: bool = False, module: str = "shop.model"
+    db: AsyncDatabase, *tables: Table, write: bool = False, module: str = "shop.model", export: str = ""
 ) -> AsyncGenerator[Visitor]:
     """A visitor who has entered."""
-    studio, address = loopback_studio(db, *tables, port=PORT, write=write, module=module)
+    studio, address = loopback_studio(db, *tables, port=PORT, write=write, module=module, export=export)
     async with client_of(studio) as client:
         visitor = Visitor(studio, address, client)
         await visitor.enter()

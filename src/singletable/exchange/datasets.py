@@ -12,15 +12,11 @@ column's type, and everything that an item of an older schema version has otherw
 
 from __future__ import annotations
 
-import ast
-import inspect
 import re
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from hashlib import sha256
-from itertools import pairwise
 from typing import Any, Final
 
 import msgspec
@@ -29,7 +25,17 @@ import pyarrow as pa
 from singletable.errors import Corrupt, SingletableError
 from singletable.exchange.columns import Column, column_of, load_cell, value_type
 from singletable.exchange.page_decoder import PageDecoder
-from singletable.foundation import KeyOf, Model, Table, entity_name, is_same_item, migration_models, models_of
+from singletable.foundation import (
+    KeyOf,
+    Model,
+    Table,
+    attribute_docs,
+    class_doc,
+    entity_name,
+    is_same_item,
+    migration_models,
+    models_of,
+)
 from singletable.operations import Item, read_item
 from singletable.operations.answers import encode
 from singletable.values import Codec, Field
@@ -269,11 +275,11 @@ def _models(table: Table) -> list[Model[Any]]:
 
 def _dataset(table: Table, model: Model[Any]) -> Dataset:
     kind: Any = model.kind
-    docs = _attribute_docs(kind)
+    docs = attribute_docs(kind)
     fields = [f for f in model.fields if not (model.tombstone and f.stored == model.tombstone)]
     columns = tuple(DatasetColumn(f.name, f, _column(model, f), docs.get(f.name, "")) for f in fields)
     name = entity_name(model.kind)
-    return Dataset(snake(name), name, model.type, table, columns, _own_doc(model.kind), model)
+    return Dataset(snake(name), name, model.type, table, columns, class_doc(model.kind), model)
 
 
 def _column(model: Model[Any], f: Field) -> Column:
@@ -351,30 +357,3 @@ def _read_rest(text: Any) -> dict[str, Any]:
 
 def _is_same(one: Any, other: Any) -> bool:
     return one == other or is_same_item({"": one}, {"": other})
-
-
-def _own_doc(kind: type[Any]) -> str:
-    said = kind.__doc__ or ""
-    return "" if said.startswith(f"{kind.__name__}(") else inspect.cleandoc(said)
-
-
-@cache
-def _attribute_docs(kind: type[Any]) -> Mapping[str, str]:
-    """The texts under a class's attributes, by name; those of its bases too."""
-    found: dict[str, str] = {}
-    for base in reversed(kind.__mro__):
-        if base.__module__ == "builtins":
-            continue
-        try:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(base)))
-        except (OSError, TypeError, SyntaxError, IndexError):
-            continue  # a class that was made in a function, or in a console: it has no text to read
-        body = getattr(tree.body[0], "body", []) if tree.body else []
-        for before, after in pairwise(body):
-            if isinstance(before, ast.AnnAssign) and isinstance(before.target, ast.Name) and _is_text(after):
-                found[before.target.id] = inspect.cleandoc(after.value.value)
-    return found
-
-
-def _is_text(node: ast.stmt) -> Any:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from singletable.exchange import Dataset
-from singletable.foundation import Captured, Model, Template, references_of
+from singletable.foundation import Template, named_in_keys, references_of
 
 
 @dataclass(frozen=True)
@@ -88,24 +88,9 @@ def _one_value(template: Template) -> tuple[str, str]:
 
 def _by_key(left: Dataset, right: Dataset) -> Iterator[Relation]:
     """Where a key of the left class has the partition key by which one item of the right class is known."""
-    partition = right.model.key.templates[0]
-    names = partition.names
-    if not names or frozenset(names) != right.model.identity or left.table is not right.table:
-        return
-    for captured in _keys(left.model):
-        own = captured.templates[0]
-        is_same = _shape(own) == _shape(partition) and (own.names == names or any(part.literal for part in own.parts))
-        if is_same and _are_scalar(left, own.names):
-            joins = tuple(Join(a, "", b) for a, b in zip(own.names, names, strict=True))
-            yield Relation("", left.name, right.name, joins)
-
-
-def _keys(model: Model[Any]) -> tuple[Captured, ...]:
-    return (model.key, *model.indexes.values())
-
-
-def _shape(template: Template) -> list[tuple[str, type[Any] | None]]:
-    return [(part.literal, part.slot.type if part.slot else None) for part in template.parts]
+    for names in named_in_keys(left.model, right.model):
+        if _are_scalar(left, [own for own, _ in names]):
+            yield Relation("", left.name, right.name, tuple(Join(own, "", other) for own, other in names))
 
 
 def _are_scalar(dataset: Dataset, names: Any) -> bool:

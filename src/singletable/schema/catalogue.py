@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from singletable.schema.capture import ANY
 from singletable.schema.collections import BoundCollection, Collection
+from singletable.schema.docstrings import class_doc
 from singletable.schema.guard_items import models_of
 from singletable.schema.key_values import TOP, Slot
 from singletable.schema.models import Model
@@ -141,7 +142,7 @@ def _of_collection(kind: type[Collection], name: str, bound: BoundCollection[...
         captured.index is None,
         needs_type_filter(whole),
         (),
-        _own_doc(kind),
+        class_doc(kind),
     )
 
 
@@ -183,12 +184,6 @@ def _sparse_by(model: Model[Any], captured: Captured) -> tuple[str, ...]:
         return ()
     names = dict.fromkeys(n for t in captured.templates for n in t.names)
     return tuple(n for n in names if model.by_name[n].optional)
-
-
-def _own_doc(kind: type[Any]) -> str:
-    """A class's docstring, without the one that `dataclass` makes of the signature."""
-    said = kind.__doc__ or ""
-    return "" if said.startswith(f"{kind.__name__}(") else cleandoc(said)
 
 
 def _subclasses(kind: type[Collection]) -> Iterator[type[Collection]]:

@@ -1,0 +1,16 @@
+"""The model: what a program declares, as values, as a picture, and as pages that need no server.
+
+    view = model_view([shop])          # entities, keys, patterns, relations, documents, tasks, consumers
+    diagram_of(view.tables[0])         # boxes in layers, and the lines between them
+    write_site(view, Path("docs"))     # complete pages of HTML
+
+Read `views` (what is told), `declarations` and `layer_declarations` (where it comes from), `relations` (what names
+what), `layers` (where a box stands), `diagram` (what is drawn), `static_site`. Nothing here sends a request.
+"""
+
+from singletable.studio.model.declarations import model_view
+from singletable.studio.model.diagram import Diagram, diagram_of
+from singletable.studio.model.static_site import write_site
+from singletable.studio.model.views import ClassView, ModelView, TableView
+
+__all__ = ["ClassView", "Diagram", "ModelView", "TableView", "diagram_of", "model_view", "write_site"]

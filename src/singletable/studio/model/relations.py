@@ -1,0 +1,69 @@
+"""What names what: by what attributes say, by keys, and by the ends of edges. Nothing is guessed by names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from singletable.documents.document import Document, document_model
+from singletable.expressions import Handle, first_name, owner_of
+from singletable.foundation import Model, Table, entity_name, named_in_keys, references_of
+from singletable.graph import Edge
+from singletable.studio.model.views import Bond, RelationView
+
+_BONDS: Final[dict[str, Bond]] = {"belongs_to": "belongs to", "mentions": "mentions", "copy": "copies"}
+SURENESS: Final[tuple[Bond, ...]] = (
+    "starts at",
+    "leads to",
+    "belongs to",
+    "copies",
+    "names in its key",
+    "mentions",
+)
+"""How surely an item of the holder goes with one of the subject: the surest stands for a pair in a picture."""
+
+
+def relations_between(table: Table, models: Sequence[Model[Any]]) -> tuple[RelationView, ...]:
+    """The relations of a table's classes, each said once: a key that repeats what an attribute says is left out."""
+    found: dict[tuple[str, str, tuple[tuple[str, str], ...]], RelationView] = {}
+    for each in (*_of_edges(models), *_of_attributes(table), *_of_keys(models)):
+        found.setdefault((each.holder, each.subject, each.names), each)
+    return tuple(found.values())
+
+
+def relation_of_document(kind: type[Document]) -> RelationView | None:
+    """Whose a document is, where its class says so."""
+    said = document_model(kind).belongs_to
+    if said is None:
+        return None
+    handle = said if isinstance(said, Handle) else said()
+    return RelationView(
+        entity_name(kind), entity_name(owner_of(handle)), "belongs to", (("parent", first_name(handle)),)
+    )
+
+
+def _of_edges(models: Iterable[Model[Any]]) -> Iterator[RelationView]:
+    ends: tuple[tuple[str, Bond, str], ...] = (
+        ("__sources__", "starts at", "source"),
+        ("__targets__", "leads to", "target"),
+    )
+    for model in models:
+        if issubclass(model.kind, Edge):
+            for kinds, bond, end in ends:
+                for node in getattr(model.kind, kinds):
+                    yield RelationView(entity_name(model.kind), entity_name(node), bond, ((end, "id"),))
+
+
+def _of_attributes(table: Table) -> Iterator[RelationView]:
+    for each in references_of(table):
+        if not each.holder.__model__.is_system and not each.subject.__model__.is_system:
+            names = tuple(each.names.items())
+            yield RelationView(entity_name(each.holder), entity_name(each.subject), _BONDS[each.bond], names)
+
+
+def _of_keys(models: Sequence[Model[Any]]) -> Iterator[RelationView]:
+    for holder in models:
+        for subject in models:
+            if holder is not subject and not issubclass(holder.kind, Edge):
+                for names in named_in_keys(holder, subject):
+                    yield RelationView(entity_name(holder.kind), entity_name(subject.kind), "names in its key", names)
