@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from singletable.reports.athena_async import AsyncAthena
     from singletable.reports.athena_queries import AthenaAnswer
     from singletable.reports.charts import Chart, Series, page_of, svg_of, table_of
+    from singletable.reports.limits import Limits
     from singletable.reports.relations import Join, Relation
     from singletable.reports.shape import (
         ClassShape,
@@ -50,6 +51,7 @@ __all__ = [
     "ItemCollection",
     "Join",
     "LargeItem",
+    "Limits",
     "Prediction",
     "Relation",
     "Series",
@@ -73,6 +75,7 @@ _MODULES = {
     "AthenaAnswer": "athena_queries",
     "Chart": "charts",
     "Join": "relations",
+    "Limits": "limits",
     "Relation": "relations",
     "Series": "charts",
     "SqlSession": "sql",

@@ -21,6 +21,8 @@ class Answer:
 
     arrow: pa.Table
     """In columns, as DuckDB made them."""
+    is_cut: bool = False
+    """Whether there are more rows than the session's limits allow."""
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -19,8 +19,9 @@ from singletable.errors import InvalidRequest
 from singletable.exchange import Dataset, DatasetFiles, Manifest
 from singletable.exchange.datasets import REST
 from singletable.exchange.type_texts import type_of
+from singletable.reports.names import quoted, text
 from singletable.reports.relations import Relation, relations_of
-from singletable.reports.views import quoted, relation_view, text
+from singletable.reports.views import relation_view
 
 _PLAIN: Final[tuple[tuple[Callable[[pa.DataType], bool], str], ...]] = (
     (pa.types.is_string, "string"),

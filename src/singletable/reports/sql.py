@@ -39,6 +39,8 @@ from singletable.flow.rate import Rate
 from singletable.foundation import GUARD_TYPE, BlockingDatabase, Table, personal_names
 from singletable.reports.answers import Answer
 from singletable.reports.export_files import ExportFiles
+from singletable.reports.limits import Limits, ended_after
+from singletable.reports.names import quoted
 from singletable.reports.relations import Relation, relations_of
 from singletable.reports.views import (
     comments,
@@ -46,7 +48,6 @@ from singletable.reports.views import (
     empty_rows,
     names_in,
     parquet_rows,
-    quoted,
     relation_comment,
     relation_view,
 )
@@ -62,14 +63,21 @@ _CLOSED = {
 
 
 def open_export(
-    place: str | os.PathLike[str] | Store, *tables: Table, personal: bool = True, as_exported: bool = False
+    place: str | os.PathLike[str] | Store,
+    *tables: Table,
+    personal: bool = True,
+    as_exported: bool = False,
+    limits: Limits | None = None,
 ) -> SqlSession:
     """SQL over the export in a directory or at `s3://bucket/prefix`. Close it, or use it in a `with`.
 
     A directory's Parquet and Arrow files are read in place. Those of S3 are fetched, each at the first query whose text
     has its dataset's name: its GET requests and bytes are what it costs. JSON Lines and CSV are read then too, and made
-    Parquet of, for some 50 us a row. Where `personal` is false, attributes that are personal are covered. NotFound
-    without an export; InvalidRequest, unless `as_exported`, where a class was declared otherwise when it was made.
+    Parquet of, for some 50 us a row. Where `personal` is false, attributes that are personal are covered. `limits` are
+    those of each question.
+
+    NotFound without an export; InvalidRequest, unless `as_exported`, where a class was declared otherwise when it was
+    made.
     """
     store = store_at(place)
     manifest = read_manifest(store)
@@ -79,7 +87,7 @@ def open_export(
             f"{', '.join(changed)} in {store.url}: declared otherwise when this export was made",
             hint="Export again; or say as_exported=True (--as-exported) to ask it as it is.",
         )
-    return SqlSession(store, manifest, datasets, personal=personal)
+    return SqlSession(store, manifest, datasets, personal=personal, limits=limits)
 
 
 def open_live(db: BlockingDatabase, *tables: Table, rate: Rate | None = None, personal: bool = True) -> SqlSession:
@@ -100,8 +108,16 @@ def open_live(db: BlockingDatabase, *tables: Table, rate: Rate | None = None, pe
 class SqlSession:
     """An export, open for questions."""
 
-    def __init__(self, store: Store, manifest: Manifest, datasets: Sequence[Dataset], *, personal: bool) -> None:
-        self.manifest, self.at_end = manifest, ExitStack()
+    def __init__(
+        self,
+        store: Store,
+        manifest: Manifest,
+        datasets: Sequence[Dataset],
+        *,
+        personal: bool,
+        limits: Limits | None = None,
+    ) -> None:
+        self.manifest, self.at_end, self.limits = manifest, ExitStack(), limits or Limits()
         self._store = store
         self._on_disk = ExportFiles(store, manifest)
         self.at_end.callback(self._on_disk.close)
@@ -146,6 +162,11 @@ class SqlSession:
         return self._on_disk.fetched
 
     @property
+    def datasets(self) -> tuple[DatasetFiles, ...]:
+        """What the export holds, and the classes that it has no item of."""
+        return tuple(self._files.values())
+
+    @property
     def views(self) -> Mapping[str, str]:
         """What can be asked, with a line of description: the datasets with rows or a class, then the relations."""
         said = {each.name: each.description.partition("\n")[0] for each in self._files.values()}
@@ -156,15 +177,19 @@ class SqlSession:
         return {name: kind for name, kind, *_ in self.query(f"DESCRIBE {quoted(view)}").rows()}
 
     def query(self, sql: str) -> Answer:
-        """The answer to one SELECT. InvalidRequest for what writes, for two statements, and for what DuckDB refuses."""
+        """The answer to one SELECT. InvalidRequest for what writes, for two statements, for what DuckDB refuses, and
+        for what goes beyond the session's limits."""
         self._check(sql)
         self._open(sql)
+        most = self.limits.rows
         try:
-            found: Any = self._db.sql(sql)
-            table: pa.Table = found.to_arrow_table()
+            with ended_after(self._db, self.limits.seconds):
+                found: Any = self._db.sql(sql)
+                table: pa.Table = (found if most is None else found.limit(most + 1)).to_arrow_table()
         except duckdb.Error as error:
             raise self._refused(error) from None
-        return Answer(table)
+        is_cut = most is not None and table.num_rows > most
+        return Answer(table.slice(0, most) if is_cut else table, is_cut)
 
     # --- what a query may do ------------------------------------------------------------------------------------------
     def _check(self, sql: str) -> None:
@@ -191,6 +216,11 @@ class SqlSession:
                 f"{self._store.url} lacks a file that it had when it was opened",
                 hint="Open it again: a newer export, or a compaction, has taken its place.",
             )
+        if isinstance(error, duckdb.OutOfMemoryException) and self.limits.megabytes is not None:
+            return InvalidRequest(
+                f"the question needs more than {self.limits.megabytes} MB of memory",
+                hint="Ask for less: group by fewer columns, sort fewer rows; or ask with `singletable sql`.",
+            )
         if isinstance(error, duckdb.PermissionException):
             return InvalidRequest(
                 "SQL reads nothing but the export: other files and extensions are closed", hint="Ask its views."
@@ -209,6 +239,8 @@ class SqlSession:
                 for name in self._files:
                     self._rows[name] = self._source(db, name)
             db.execute("SET TimeZone = 'UTC'")
+            if self.limits.megabytes is not None:
+                db.execute(f"SET memory_limit = '{int(self.limits.megabytes)}MB'")
             setting, paths = self._on_disk.allowed(self._files.values())
             db.execute(f"SET {setting} = ?", [paths])
             db.execute("SET enable_external_access = false")

@@ -8,18 +8,8 @@ from typing import Final
 from singletable.exchange import DatasetFiles
 from singletable.exchange.datasets import REST
 from singletable.foundation import COVERED
+from singletable.reports.names import quoted, text
 from singletable.reports.relations import Relation
-
-
-def quoted(name: str) -> str:
-    """A name as SQL takes it, whatever it is."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def text(value: str) -> str:
-    """A text as SQL takes it."""
-    return "'" + value.replace("'", "''") + "'"
-
 
 _TEXTS: Final = ("string", "dictionary<values=string")
 

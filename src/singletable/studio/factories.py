@@ -24,6 +24,7 @@ def studio(
     module: str = "",
     secret: str = "",
     origins: Collection[str] = (),
+    export: str = "",
 ) -> Studio:
     """A studio of tables as an ASGI application, to be mounted: `app.mount("/admin", studio(...))`.
 
@@ -31,16 +32,23 @@ def studio(
     "read" or "write" the items of a class; both may be async, and are asked at each request. Without `write` nothing
     can be changed by anybody. `module` is how the commands that pages show name the tables. Several processes need
     the same `secret`, or a form of one is refused by the other. `origins` are addresses of the application besides
-    the one that its Host header says, as behind a proxy. The database is not closed with it.
+    the one that its Host header says, as behind a proxy. `export` is where the page SQL finds the last export, a
+    directory or `s3://bucket/prefix`; it is for those who may read every class. The database is not closed with it.
 
     InvalidRequest without a table, without an AsyncDatabase, or where one of the two is no function.
     """
     gate = MountedGate(authenticate, authorise, frozenset(origins))
-    return Studio(_site(db, tables, write, title, module), gate, secret=secret)
+    return Studio(_site(db, tables, write, title, module, export), gate, secret=secret)
 
 
 def loopback_studio(
-    db: AsyncDatabase, *tables: Table, port: int, write: bool = False, title: str = "", module: str = ""
+    db: AsyncDatabase,
+    *tables: Table,
+    port: int,
+    write: bool = False,
+    title: str = "",
+    module: str = "",
+    export: str = "",
 ) -> tuple[Studio, str]:
     """A studio for one person on this machine, and the address that opens it, with its token.
 
@@ -49,15 +57,15 @@ def loopback_studio(
     """
     token = secrets.token_urlsafe(24)
     gate = LoopbackGate(token, secrets.token_urlsafe(32), port)
-    made = Studio(_site(db, tables, write, title, module), gate, close=True)
+    made = Studio(_site(db, tables, write, title, module, export), gate, close=True)
     return made, f"http://127.0.0.1:{port}/?token={token}"
 
 
-def _site(db: AsyncDatabase, tables: tuple[Table, ...], write: bool, title: str, module: str) -> Site:
+def _site(db: AsyncDatabase, tables: tuple[Table, ...], write: bool, title: str, module: str, export: str) -> Site:
     if not is_of_shell(db, awaiting=True):
         raise InvalidRequest("a studio takes the AsyncDatabase that connect_async() returns", operation="studio")
     if not tables:
         raise InvalidRequest(
             "a studio shows one table at least", operation="studio", hint="As in studio(db, shop, ...)."
         )
-    return Site.of(db, tables, title=title, module=module, write=write)
+    return Site.of(db, tables, title=title, module=module, write=write, export=export)

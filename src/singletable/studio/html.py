@@ -8,6 +8,7 @@ from typing import Any, cast
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from singletable.studio.json import encoded
 from singletable.studio.text import finalized
 
 
@@ -23,6 +24,7 @@ def environment() -> Environment:
     )
     filters: dict[str, Any] = cast("Any", made.filters)
     filters |= {"exact": exact, "units": units, "counted": counted, "bytes": byte_count, "when": when}
+    filters["json"] = lambda value: encoded(value).decode()
     names: dict[str, Any] = made.globals
     names["parts"] = made.get_template("_parts.html").module
     return made

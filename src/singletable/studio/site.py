@@ -63,16 +63,25 @@ class Site:
     write: bool
     place: Place
     totals: Totals
+    export: str = ""
+    """Where the last export is, which the page SQL asks: a directory, or `s3://bucket/prefix`."""
     kept: dict[str, Any] = field(default_factory=dict[str, Any])
     """What pages keep between visits, such as dated samples; by page and table."""
 
     @classmethod
     def of(
-        cls, db: AsyncDatabase, tables: tuple[Table, ...], *, title: str = "", module: str = "", write: bool = False
+        cls,
+        db: AsyncDatabase,
+        tables: tuple[Table, ...],
+        *,
+        title: str = "",
+        module: str = "",
+        write: bool = False,
+        export: str = "",
     ) -> Site:
         began = datetime.fromtimestamp(db.port.now(), timezone.utc)
         named = title or ", ".join(table.name for table in tables)
-        return cls(db, tables, named, module, write, place_of(db), Totals(began))
+        return cls(db, tables, named, module, write, place_of(db), Totals(began), export)
 
     @property
     def now(self) -> Callable[[], float]:

@@ -1,0 +1,101 @@
+"""The model of a table: its classes drawn, where the live table differs, what a plan would do; and a page a class."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from singletable.documents.document import documents_of
+from singletable.errors import NotFound
+from singletable.foundation import Table, entity_name
+from singletable.migrations import PlanRefused, Step
+from singletable.migrations.plans import compared_with_live
+from singletable.studio.model import ClassView, Diagram, ModelView, TableView, diagram_of, model_view
+from singletable.studio.model.declarations import own_models
+from singletable.studio.model.diagram import colours_of
+from singletable.studio.model.visibility import readable
+from singletable.studio.page import Page
+from singletable.studio.view import View
+from singletable.studio.visit import Visit
+from singletable.tables import Difference, differences
+
+
+class LiveView(Struct, frozen=True):
+    """How the live table differs from its declaration, and what would bring it there."""
+
+    is_missing: bool = False
+    differences: tuple[Difference, ...] = ()
+    steps: tuple[Step, ...] = ()
+    left: tuple[str, ...] = ()
+    """What differs and stays, each with why."""
+    unsupported: tuple[str, ...] = ()
+    """Declared settings that the engine doesn't have."""
+    refused: str = ""
+    """Why there is no plan."""
+
+
+class ModelPage(View, frozen=True, kw_only=True):
+    """A table, as it is declared and as it is."""
+
+    table: TableView
+    diagram: Diagram
+    colours: dict[str, str]
+    live: LiveView
+    commands: tuple[str, ...]
+
+
+class ClassPage(View, frozen=True, kw_only=True):
+    """A class, as it is declared."""
+
+    shown: ClassView
+    colours: dict[str, str]
+
+
+async def load_model(visit: Visit) -> ModelPage:
+    table, view = visit.table, _view(visit)
+    module = visit.site.module or "MODULE"
+    return ModelPage(
+        title=f"Model of {table.name}",
+        table=view,
+        diagram=diagram_of(view, lambda each: visit.links.entity(table.name, each.name)),
+        colours=colours_of(view),
+        live=await _live(visit, table),
+        commands=(f"singletable plan {module}", f"singletable studio {module} --static docs/model"),
+    )
+
+
+async def load_class(visit: Visit) -> ClassPage:
+    view, name = _view(visit), visit.path["name"]
+    found = next((each for each in view.classes if each.name == name), None)
+    if found is None:
+        known = ", ".join(each.name for each in view.classes) or "none"
+        raise NotFound(f"the table has no class {name!r}", table=view.name, hint=f"It has {known}.")
+    return ClassPage(title=found.name, shown=found, colours=colours_of(view))
+
+
+def _view(visit: Visit) -> TableView:
+    """The table's declarations, as far as the visitor may read its classes."""
+    kept: ModelView | None = visit.site.kept.get("model")
+    if kept is None:
+        kept = visit.site.kept["model"] = model_view(visit.site.tables, visit.site.title)
+    view = next(each for each in kept.tables if each.name == visit.table.name)
+    if visit.reads_all:
+        return view
+    kinds = (*(model.kind for model in own_models(visit.table)), *documents_of(visit.table))
+    return readable(view, {entity_name(kind) for kind in kinds if visit.may_read(kind)})
+
+
+async def _live(visit: Visit, table: Table) -> LiveView:
+    """A few requests, whatever the table's size: what steps take is counted by `singletable plan`."""
+    db = visit.db
+    try:
+        compared, _, live, _ = await db.run(compared_with_live(db.port, table))
+    except PlanRefused as error:
+        return LiveView(differences=tuple(await db.diff_table(table)), refused=str(error))
+    found = () if live is None else tuple(differences(table.definition, live.description))
+    return LiveView(live is None, found, compared.steps, compared.left, compared.unsupported)
+
+
+PAGES = (
+    Page("/model/{table}", "model.html", load_model, nav="Model", order=80, style="model.css"),
+    Page("/model/{table}/{name}", "model_class.html", load_class, style="model.css"),
+)

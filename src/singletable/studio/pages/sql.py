@@ -1,0 +1,97 @@
+"""SQL: a question to the last export, its rows as a typed table, and a chart of them. Sends nothing to the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from functools import partial
+from typing import Literal
+
+from msgspec import Struct
+from starlette.concurrency import run_in_threadpool
+
+from singletable.errors import Denied, InvalidRequest, NotConfigured, NotFound
+from singletable.reports.names import quoted, text
+from singletable.studio.page import Page
+from singletable.studio.questions import MOST_ROWS, MOST_SECONDS, Asked, Desk
+from singletable.studio.view import View
+from singletable.studio.visit import Visit
+
+AS_EXPORTED = "as_exported"
+
+
+class Example(Struct, frozen=True):
+    """A question to begin with."""
+
+    text: str
+    address: str
+
+
+class SqlPage(View, frozen=True, kw_only=True):
+    """A question and its answer, or what is missing for one."""
+
+    sql: str
+    asked: Asked | None = None
+    missing: Literal["", "extra", "export", "readable export"] = ""
+    what: str = ""
+    """What is missing, in words."""
+    hint: str = ""
+    place: str = ""
+    age: str = ""
+    """How old the export is."""
+    as_exported: bool = False
+    commands: tuple[str, ...] = ()
+    examples: tuple[Example, ...] = ()
+    most_rows: int = MOST_ROWS
+    most_seconds: float = MOST_SECONDS
+
+
+async def load_sql(visit: Visit) -> SqlPage:
+    site, sql = visit.site, visit.query.get("sql", "")
+    if not visit.reads_all:
+        raise Denied("an export holds every class: SQL is for those who may read all of them")
+    as_exported = visit.query.get(AS_EXPORTED) == "yes"
+    page = partial(SqlPage, title="SQL", sql=sql, place=site.export, as_exported=as_exported)
+    commands = _commands(site.module or "MODULE", site.export or "exports")
+    if not site.export:
+        return page(missing="export", what="This studio knows of no export.", commands=commands)
+    desk: Desk = site.kept.setdefault("sql", Desk(site.export, site.tables))
+    question = partial(desk.ask, sql, personal=not visit.covered, as_exported=as_exported)
+    try:
+        asked = await run_in_threadpool(question)
+    except NotConfigured as error:
+        return page(missing="extra", what=error.what, commands=("python -m pip install 'singletable[reports]'",))
+    except NotFound as error:
+        return page(missing="export", what=error.what, commands=commands)
+    except InvalidRequest as error:
+        return page(missing="readable export", what=error.what, hint=error.hint or "", commands=commands[:1])
+    age = _age(asked.export.complete_at, datetime.fromtimestamp(site.now(), timezone.utc))
+    return page(asked=asked, age=age, examples=tuple(_examples(visit, asked)))
+
+
+def _commands(module: str, place: str) -> tuple[str, ...]:
+    return f"singletable export {module} --to {place}", f"singletable studio {module} --from {place}"
+
+
+def _examples(visit: Visit, asked: Asked) -> Iterator[Example]:
+    """Questions to the first class, to the first relation, and to all classes."""
+    own, joined = ([v.name for v in asked.export.views if v.kind == kind] for kind in ("class", "relation"))
+    texts = [f"FROM {quoted(name)} LIMIT 20" for name in (*own[:1], *joined[:1])]
+    if len(own) > 1:
+        counts = (f"SELECT {text(name)} AS class, count(*) AS items FROM {quoted(name)}" for name in own)  # noqa: S608
+        texts.append("-- Items of each class\n" + "\nUNION ALL ".join(counts) + "\nORDER BY items DESC")
+    for each in texts:
+        yield Example(each, visit.links.of("/sql", {"sql": each}))
+
+
+def _age(complete_at: datetime, now: datetime) -> str:
+    """`3 minutes`, `2 days`: of whole units."""
+    seconds = max(0, int((now - complete_at).total_seconds()))
+    for size, word in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= size:
+            count = seconds // size
+            return f"{count} {word}{'' if count == 1 else 's'}"
+    return "less than a minute"
+
+
+PAGES = (Page("/sql", "sql.html", load_sql, nav="SQL", order=90, style="sql.css"),)

@@ -1,0 +1,206 @@
+"""Questions by SQL to the last export, as values: what can be asked, the rows of an answer, and its chart.
+
+The reports extra is imported when a question is asked: the studio runs without it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from msgspec import Struct
+
+from singletable.errors import InvalidRequest, NotConfigured
+from singletable.flow.fork_safe_lock import ForkSafeLock
+from singletable.foundation import Table
+
+if TYPE_CHECKING:
+    from singletable.reports import Answer, SqlSession
+
+MOST_ROWS, MOST_SECONDS, MOST_MEGABYTES = 1_000, 10.0, 512
+"""Of one question."""
+_MOST_BARS: Final = 40
+_MOST_TEXT: Final = 2_000
+"""Characters of a cell that are shown; the JSON has as many."""
+
+
+class ViewColumn(Struct, frozen=True):
+    """A column that can be asked for."""
+
+    name: str
+    type: str
+
+
+ViewKind = Literal["class", "relation", "system"]
+"""A class of the program, a relation between two, the library's own items."""
+
+
+class SqlView(Struct, frozen=True):
+    """What can be asked."""
+
+    name: str
+    description: str
+    columns: tuple[ViewColumn, ...]
+    kind: ViewKind
+
+
+class Export(Struct, frozen=True):
+    """The export that is asked."""
+
+    place: str
+    complete_at: datetime
+    rows: int
+    views: tuple[SqlView, ...]
+
+
+class AnswerColumn(Struct, frozen=True):
+    """A column of an answer."""
+
+    name: str
+    type: str
+    is_number: bool
+
+
+class Rows(Struct, frozen=True):
+    """The answer to a question."""
+
+    columns: tuple[AnswerColumn, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    milliseconds: float
+    is_cut: bool
+    """Whether there are more rows than are shown."""
+    chart: str = ""
+    """As SVG; empty where the rows make none."""
+
+
+class Asked(Struct, frozen=True):
+    """An export, and the answer of a question to it, or why there is none."""
+
+    export: Export
+    answer: Rows | None = None
+    refused: str = ""
+    hint: str = ""
+
+
+class Desk:
+    """An export, kept open between questions: opening it takes a hundred times as long as a small question.
+
+    One question is answered at a time. A new manifest in its place is a new export: that is opened then.
+    """
+
+    def __init__(self, place: str, tables: Sequence[Table]) -> None:
+        self._place, self._tables = place, tables
+        self._lock = ForkSafeLock()
+        self._opened: _Opened | None = None
+
+    def ask(self, sql: str, *, personal: bool, as_exported: bool) -> Asked:
+        """Ask the export; an empty text asks nothing. Blocks until the answer is there.
+
+        NotConfigured without the reports extra, NotFound without an export, InvalidRequest for one whose classes have
+        changed since, unless `as_exported`.
+        """
+        with self._lock.lock:
+            opened = self._current(personal, as_exported)
+            if not sql.strip():
+                return Asked(opened.export)
+            try:
+                return Asked(opened.export, _answered(opened.session, sql))
+            except InvalidRequest as error:
+                return Asked(opened.export, refused=error.what, hint=error.hint or "")
+
+    def close(self) -> None:
+        """Let go of the export. The next question opens it again."""
+        if self._opened is not None:
+            self._opened.session.close()
+            self._opened = None
+
+    def _current(self, personal: bool, as_exported: bool) -> _Opened:
+        reports, exchange = _extra()
+        named = exchange.read_manifest(exchange.store_at(self._place)).id, personal, as_exported
+        if self._opened is None or self._opened.named != named:
+            self.close()
+            limits = reports.Limits(MOST_ROWS, MOST_SECONDS, MOST_MEGABYTES)
+            session = reports.open_export(
+                self._place, *self._tables, personal=personal, as_exported=as_exported, limits=limits
+            )
+            self._opened = _Opened(named, session, _export(session))
+        return self._opened
+
+
+class _Opened(Struct, frozen=True):
+    """An export that is open: its manifest's id, whether personal values are shown, whether its classes may differ."""
+
+    named: tuple[str, bool, bool]
+    session: Any
+    export: Export
+
+
+def _extra() -> tuple[Any, Any]:
+    """The packages of the reports extra; NotConfigured where they are not installed."""
+    try:
+        return import_module("singletable.reports"), import_module("singletable.exchange")
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("singletable"):
+            raise
+        hint = "Install it: python -m pip install 'singletable[reports]'."
+        raise NotConfigured(f"SQL needs {error.name}", hint=hint) from None
+
+
+def _export(session: SqlSession) -> Export:
+    manifest = session.manifest
+    kinds: dict[str, ViewKind] = {relation.name: "relation" for relation in session.relations}
+    kinds |= {each.name: "system" for each in session.datasets if each.is_system}
+    views = tuple(
+        SqlView(name, description, tuple(_columns(session, name)), kinds.get(name, "class"))
+        for name, description in session.views.items()
+    )
+    return Export(session.place, manifest.complete_at, manifest.rows, views)
+
+
+def _columns(session: SqlSession, view: str) -> Iterator[ViewColumn]:
+    return (ViewColumn(name, type) for name, type in session.columns(view).items())
+
+
+def _answered(session: SqlSession, sql: str) -> Rows:
+    began = time.perf_counter()
+    answer = session.query(sql)
+    taken = (time.perf_counter() - began) * 1000
+    kinds = {field.name: str(field.type) for field in answer.arrow.schema}
+    columns = tuple(AnswerColumn(name, kinds[name], _is_number(kinds[name])) for name in answer.columns)
+    rows = tuple(tuple(_cell(value) for value in row) for row in answer.rows())
+    return Rows(columns, rows, round(taken, 1), answer.is_cut, _chart(answer, sql))
+
+
+def _is_number(type: str) -> bool:
+    return type.startswith(("int", "uint", "float", "double", "decimal", "halffloat"))
+
+
+def _cell(value: Any) -> Any:
+    """A value as a row shows it: long texts are cut."""
+    if isinstance(value, str) and len(value) > _MOST_TEXT:
+        return f"{value[:_MOST_TEXT]}… ({len(value):,} characters)"
+    return value if not isinstance(value, bytes) else f"{len(value):,} bytes"
+
+
+def _chart(answer: Answer, sql: str) -> str:
+    """The rows drawn, where they have a column of numbers over others, and are few enough to be told apart."""
+    reports, _ = _extra()
+    if not len(answer) > 1 or answer.is_cut:
+        return ""
+    try:
+        chart = answer.chart(_title(sql))
+    except InvalidRequest:
+        return ""
+    has_labels = len(chart.series) < len(answer.columns)
+    return (
+        str(reports.svg_of(chart)) if has_labels and (chart.form == "lines" or len(chart.labels) <= _MOST_BARS) else ""
+    )
+
+
+def _title(sql: str) -> str:
+    """What a question says of itself: its first comment; or its own words."""
+    first = sql.strip().splitlines()[0]
+    return first.removeprefix("--").strip()[:100]
