@@ -17,7 +17,7 @@ from singletable.studio.questions import MOST_ROWS
 from tests.studio.visitor import Visitor, shown, visiting
 from tests.support.models import User, app
 
-BY_NAME = "-- Users by name\nSELECT name, count(*) AS users FROM \"user\" GROUP BY name ORDER BY name"
+BY_NAME = '-- Users by name\nSELECT name, count(*) AS users FROM "user" GROUP BY name ORDER BY name'
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ async def test_hostile_values_are_text(asker: Visitor) -> None:
     sql = "SELECT '<script>alert(1)</script>' || chr(27) || chr(8238) AS \"<b>\", repeat('x', 1000000) AS long"
     page = await asker.page(f"/sql?sql={quote(sql)}")
     assert "<script>alert" not in page
-    assert "<b>" not in page.partition("<tbody>")[0].partition("answer")[2]
+    assert '<th scope="col">&lt;b&gt;<' in page
     assert "␛⟨U+202E⟩" in page
     assert len(page) < 100_000
 
@@ -136,7 +136,7 @@ async def test_without_an_export_the_commands_are_shown(visitor: Visitor, db: As
 
 def test_without_the_extra_the_page_says_what_to_install() -> None:
     """In a process of its own, where nothing of it can be imported."""
-    code = f"""
+    code = """
 import asyncio, sys
 sys.modules.update(dict.fromkeys(['duckdb', 'plotext', 'pyarrow', 'obstore']))
 from tests.studio.visitor import visiting
@@ -152,7 +152,9 @@ async def main():
 asyncio.run(main())
 """
     root = Path(__file__).parents[2]
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=root, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=root, timeout=60
+    )
     assert done.returncode == 0, done.stderr
     assert "extra" in done.stdout
     assert "pip install 'singletable[reports]'" in done.stdout
