@@ -1,4 +1,4 @@
-"""Model, its classes, SQL, and the pages without a server, in a real browser: whole, reached by keys, read by everybody."""
+"""Model, its classes, SQL, and the pages without a server, in a real browser: by keys, at each width, for everybody."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_a_question_is_asked_by_keys_and_its_address_is_shared(browser: Any, ser
         page.wait_for_url("**/sql?sql=*")
         rows = page.locator("table.answer tbody tr")
         assert rows.first.inner_text().split() == ["harbour", "6"] or rows.count() == 2
-        assert page.locator("figure.chart svg title").inner_text() == "Members of each organisation"
+        assert page.locator("figure.chart svg title").text_content() == "Members of each organisation"
         asked, shown = page.url, page.locator("table.answer").inner_text()
     with visiting(browser, served) as other:
         other.goto(asked)
