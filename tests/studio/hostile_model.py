@@ -33,16 +33,14 @@ class Thing(Entity, table=hostile, type="<thing>"):
         return "all</td>", f"{text}"
 
 
-Thing.__doc__ = NASTY
-Odd = type(Entity)(
-    "Od<d>/../x",
-    (Entity,),
-    {
-        "__annotations__": {"id": str},
-        "__module__": __name__,
-        "__doc__": NASTY,
-        "by_id": hostile.key(staticmethod(lambda id: (f"odd#{id}", "odd"))),
-    },
-    table=hostile,
-    type=NASTY,
-)
+class Odd(Entity, table=hostile, type=NASTY):
+    id: str
+
+    @hostile.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        return f"odd#{id}", "odd"
+
+
+Thing.__doc__ = Odd.__doc__ = NASTY
+Odd.__qualname__ = "Od<d>/../x"

@@ -28,6 +28,11 @@ class Answer:
     def columns(self) -> tuple[str, ...]:
         return tuple(self.arrow.column_names)
 
+    @property
+    def types(self) -> dict[str, str]:
+        """The type of each column, as Arrow writes it."""
+        return {field.name: str(field.type) for field in self.arrow.schema}
+
     def __len__(self) -> int:
         return self.arrow.num_rows
 

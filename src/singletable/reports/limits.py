@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading  # noqa: TID251  (a question runs in its caller's thread; another one has to end it)
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import duckdb
@@ -24,7 +24,7 @@ class Limits(Struct, frozen=True):
 
 
 @contextmanager
-def ended_after(db: duckdb.DuckDBPyConnection, seconds: float | None) -> Iterator[None]:
+def ended_after(db: duckdb.DuckDBPyConnection, seconds: float | None) -> Generator[None]:
     """End what runs within after some seconds."""
     if seconds is None:
         yield

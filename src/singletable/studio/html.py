@@ -24,7 +24,7 @@ def environment() -> Environment:
     )
     filters: dict[str, Any] = cast("Any", made.filters)
     filters |= {"exact": exact, "units": units, "counted": counted, "bytes": byte_count, "when": when}
-    filters["json"] = lambda value: encoded(value).decode()
+    filters["json"] = json_text
     names: dict[str, Any] = made.globals
     names["parts"] = made.get_template("_parts.html").module
     return made
@@ -33,6 +33,11 @@ def environment() -> Environment:
 def exact(value: str) -> Markup:
     """Text that goes back with a form, as it is: escaped, and nothing made visible."""
     return escape(value)
+
+
+def json_text(value: Any) -> str:
+    """A value as one line of JSON."""
+    return encoded(value).decode()
 
 
 def units(value: float) -> str:

@@ -168,8 +168,7 @@ def _answered(session: SqlSession, sql: str) -> Rows:
     began = time.perf_counter()
     answer = session.query(sql)
     taken = (time.perf_counter() - began) * 1000
-    kinds = {field.name: str(field.type) for field in answer.arrow.schema}
-    columns = tuple(AnswerColumn(name, kinds[name], _is_number(kinds[name])) for name in answer.columns)
+    columns = tuple(AnswerColumn(name, type, _is_number(type)) for name, type in answer.types.items())
     rows = tuple(tuple(_cell(value) for value in row) for row in answer.rows())
     return Rows(columns, rows, round(taken, 1), answer.is_cut, _chart(answer, sql))
 

@@ -254,7 +254,8 @@ def _indexes(table: Table, models: Sequence[Model[Any]]) -> Iterator[IndexView]:
 def _settings(table: Table) -> Iterator[tuple[str, str]]:
     """What is declared of the table besides its keys."""
     for name, value in document_of(table).settings.items():
-        yield name, ", ".join(f"{n}={v}" for n, v in value.items()) if isinstance(value, dict) else str(value)
+        said = cast("dict[str, Any]", value) if isinstance(value, dict) else {"": value}
+        yield name, ", ".join(f"{each}={of}" if each else str(of) for each, of in said.items())
     if table.guards_overlap:
         yield "overlap", "guarded by the type, in every write"
     for target in table.targets:

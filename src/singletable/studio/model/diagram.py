@@ -136,7 +136,7 @@ def _cut(text: str, width: float, each: float) -> str:
 def _line(layout: Layout, pair: tuple[str, str], relation: RelationView) -> str:
     points, is_turned = layout.lines.get(pair), False
     if points is None:
-        points, is_turned = layout.lines[pair[::-1]], True
+        points, is_turned = layout.lines[pair[1], pair[0]], True
     marker = 'marker-start="url(#arrow)"' if is_turned else 'marker-end="url(#arrow)"'
     said = _said(f"{relation.holder} {relation.bond} {relation.subject}: {relation.shown}")
     kind = _BOND_CLASSES[relation.bond]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from singletable.documents.document import Document, document_model
 from singletable.expressions import Handle, first_name, owner_of
@@ -48,10 +48,11 @@ def _of_edges(models: Iterable[Model[Any]]) -> Iterator[RelationView]:
         ("__targets__", "leads to", "target"),
     )
     for model in models:
-        if issubclass(model.kind, Edge):
+        edge: type[Any] = model.kind
+        if issubclass(edge, Edge):
             for kinds, bond, end in ends:
-                for node in getattr(model.kind, kinds):
-                    yield RelationView(entity_name(model.kind), entity_name(node), bond, ((end, "id"),))
+                for node in getattr(cast(Any, edge), kinds):
+                    yield RelationView(entity_name(cast(Any, edge)), entity_name(node), bond, ((end, "id"),))
 
 
 def _of_attributes(table: Table) -> Iterator[RelationView]:
@@ -62,8 +63,9 @@ def _of_attributes(table: Table) -> Iterator[RelationView]:
 
 
 def _of_keys(models: Sequence[Model[Any]]) -> Iterator[RelationView]:
-    for holder in models:
+    own = [model for model in models if not issubclass(cast("type[object]", model.kind), Edge)]
+    for holder in own:
         for subject in models:
-            if holder is not subject and not issubclass(holder.kind, Edge):
+            if holder is not subject:
                 for names in named_in_keys(holder, subject):
                     yield RelationView(entity_name(holder.kind), entity_name(subject.kind), "names in its key", names)

@@ -53,11 +53,12 @@ def _parameter_text(parameter: inspect.Parameter) -> str:
 def own_types(kinds: Iterable[Any]) -> tuple[TypeView, ...]:
     """The enums and dataclasses that types are made of, each once, those within dataclasses too."""
     found: dict[type[Any], TypeView] = {}
-    waiting = list(kinds)
+    waiting = list[Any](kinds)
     while waiting:
-        kind = waiting.pop(0)
-        waiting += get_args(kind)
-        if not isinstance(kind, type) or kind in found or issubclass(kind, Entity):
+        said = waiting.pop(0)
+        waiting += get_args(said)
+        kind: type[Any] = said if isinstance(said, type) else Entity
+        if kind in found or issubclass(kind, Entity):
             continue
         if issubclass(kind, Enum):
             found[kind] = TypeView(type_text(kind), "enum", class_doc(kind), tuple(_choices(kind)))
