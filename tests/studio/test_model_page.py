@@ -99,6 +99,8 @@ async def test_who_may_not_read_a_class_does_not_see_that_it_exists(db: AsyncDat
         page = await client.get("/model/app.json")
         assert [each["name"] for each in page.json()["table"]["classes"]] == ["Membership"]
         assert "User" not in page.text
+        assert page.json()["live"] is None
+        assert "Declared and live" not in (await client.get("/model/app")).text
         assert (await client.get("/model/app/User")).status_code == 404
         assert (await client.get("/model/app/Membership")).status_code == 200
         assert (await client.get("/sql")).status_code == 403

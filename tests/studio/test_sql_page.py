@@ -62,7 +62,7 @@ async def test_rows_are_drawn(asker: Visitor) -> None:
 async def test_what_can_be_asked_is_listed_with_columns(asker: Visitor) -> None:
     export = (await asker.json("/sql.json"))["asked"]["export"]
     views = {each["name"]: each for each in export["views"]}
-    assert {"name": "email", "type": "VARCHAR"} in views["user"]["columns"]
+    assert {"name": "email", "type": "string"} in views["user"]["columns"]
     assert (views["user"]["kind"], views["membership_user"]["kind"]) == ("class", "relation")
     for example in (await asker.json("/sql.json"))["examples"]:
         assert (await asker.json(example["address"].replace("/sql?", "/sql.json?")))["asked"]["answer"]["rows"]

@@ -9,8 +9,9 @@ import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
+import msgspec
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest, NotConfigured
@@ -18,6 +19,7 @@ from singletable.flow.fork_safe_lock import ForkSafeLock
 from singletable.foundation import Table
 
 if TYPE_CHECKING:
+    from singletable.exchange import DatasetFiles
     from singletable.reports import Answer, SqlSession
 
 MOST_ROWS, MOST_SECONDS, MOST_MEGABYTES = 1_000, 10.0, 512
@@ -44,6 +46,7 @@ class SqlView(Struct, frozen=True):
     name: str
     description: str
     columns: tuple[ViewColumn, ...]
+    """None of a relation: it has those of both sides."""
     kind: ViewKind
 
 
@@ -153,15 +156,17 @@ def _export(session: SqlSession) -> Export:
     manifest = session.manifest
     kinds: dict[str, ViewKind] = {relation.name: "relation" for relation in session.relations}
     kinds |= {each.name: "system" for each in session.datasets if each.is_system}
+    columns = {each.name: tuple(_columns(each)) for each in session.datasets}
     views = tuple(
-        SqlView(name, description, tuple(_columns(session, name)), kinds.get(name, "class"))
+        SqlView(name, description, columns.get(name, ()), kinds.get(name, "class"))
         for name, description in session.views.items()
     )
     return Export(session.place, manifest.complete_at, manifest.rows, views)
 
 
-def _columns(session: SqlSession, view: str) -> Iterator[ViewColumn]:
-    return (ViewColumn(name, type) for name, type in session.columns(view).items())
+def _columns(dataset: DatasetFiles) -> Iterator[ViewColumn]:
+    """Those of its view, which leaves out what only an import needs."""
+    return (ViewColumn(column.name, column.type) for column in dataset.columns if not column.name.startswith("_"))
 
 
 def _answered(session: SqlSession, sql: str) -> Rows:
@@ -178,10 +183,22 @@ def _is_number(type: str) -> bool:
 
 
 def _cell(value: Any) -> Any:
-    """A value as a row shows it: long texts are cut."""
-    if isinstance(value, str) and len(value) > _MOST_TEXT:
-        return f"{value[:_MOST_TEXT]}… ({len(value):,} characters)"
-    return value if not isinstance(value, bytes) else f"{len(value):,} bytes"
+    """A value as a row shows it: what is long, or no JSON, is a text that is cut."""
+    if isinstance(value, bytes):
+        return f"{len(value):,} bytes"
+    text: Any = _nested(cast(Any, value)) if isinstance(value, (dict, list)) else value
+    if isinstance(text, str) and len(text) > _MOST_TEXT:
+        return f"{text[:_MOST_TEXT]}… ({len(text):,} characters)"
+    shown: Any = cast(Any, value)
+    return shown if text is not None or value is None else str(shown)
+
+
+def _nested(value: Any) -> str | None:
+    """A list or a map as JSON; None for one that JSON can't hold, as a map by maps."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except TypeError:
+        return None
 
 
 def _chart(answer: Answer, sql: str) -> str:

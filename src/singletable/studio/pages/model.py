@@ -39,7 +39,8 @@ class ModelPage(View, frozen=True, kw_only=True):
     table: TableView
     diagram: Diagram
     colours: dict[str, str]
-    live: LiveView
+    live: LiveView | None
+    """None for a visitor who may not read every class: steps name classes."""
     commands: tuple[str, ...]
 
 
@@ -58,7 +59,7 @@ async def load_model(visit: Visit) -> ModelPage:
         table=view,
         diagram=diagram_of(view, lambda each: visit.links.entity(table.name, each.name)),
         colours=colours_of(view),
-        live=await _live(visit, table),
+        live=await _live(visit, table) if visit.reads_all else None,
         commands=(f"singletable plan {module}", f"singletable studio {module} --static docs/model"),
     )
 
