@@ -107,7 +107,7 @@ async def test_who_may_not_read_a_class_does_not_see_that_it_exists(db: AsyncDat
     assert User.__name__ == "User"
 
 
-def _declare(table: Table) -> None:
+def _declare(table: Table) -> type[Entity]:
     class Note(Entity, table=table, type="note"):
         id: str
 
@@ -115,3 +115,5 @@ def _declare(table: Table) -> None:
         @staticmethod
         def by_id(id: str) -> Key:
             return f"note#{id}", "note"
+
+    return Note

@@ -26,7 +26,8 @@ class Visitor:
         self.studio, self.address, self.client = studio, address, client
         self.sent: list[str] = []
         """The operations that were sent to the database."""
-        delivery: Any = studio.site.db.port._delivery
+        port: Any = studio.site.db.port
+        delivery = port._delivery
         delivery.deliver = self._recording(delivery.deliver)
 
     async def enter(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,14 +53,23 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         process.terminate()
 
 
+def noting(found: list[str], name: str) -> Callable[[Any], None]:
+    """What keeps an attribute of each event."""
+
+    def note(event: Any) -> None:
+        found.append(getattr(event, name))
+
+    return note
+
+
 @contextmanager
-def visiting(browser: Any, served: Served, **options: Any) -> Iterator[Any]:
+def visiting(browser: Any, served: Served, **options: Any) -> Generator[Any]:
     """A page of a visitor who has entered; what its console says is an error."""
     context = browser.new_context(**options)
     page = context.new_page()
     said: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("console", noting(said, "text"))
+    page.on("pageerror", noting(said, "message"))
     page.goto(served.address)
     yield page
     context.close()
@@ -143,7 +152,7 @@ def test_pages_without_a_server_open_from_the_disk_without_script(browser: Any, 
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     fetched: list[str] = []
-    page.on("request", lambda request: fetched.append(request.url))
+    page.on("request", noting(fetched, "url"))
     page.goto((tmp_path / "index.html").as_uri())
     page.locator("svg.diagram a", has_text="TrailEntry").click()
     assert page.get_by_role("heading", level=1).inner_text() == "TrailEntry"
