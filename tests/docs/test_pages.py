@@ -15,10 +15,13 @@ from tests.docs.pages import DOCS, ROOT, named, python_of, run
 TUTORIAL = DOCS / "tutorial" / "first-table.md"
 TUTORIAL_CODE = DOCS / "tutorial" / "first_table.py"
 OF_TESTS = DOCS / "how-to" / "test.md"
-HOW_TO = sorted(page for page in (DOCS / "how-to").glob("*.md") if page != OF_TESTS)
+WEB_FRAMEWORKS = DOCS / "how-to" / "web-frameworks.md"
+"""Django's settings are a process's own."""
+HOW_TO = sorted({*(DOCS / "how-to").glob("*.md")} - {OF_TESTS, WEB_FRAMEWORKS})
+EXPLANATION = sorted(page for page in (DOCS / "explanation").glob("*.md") if python_of(page))
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *HOW_TO], ids=named)
+@pytest.mark.parametrize("page", [ROOT / "README.md", *HOW_TO, *EXPLANATION], ids=named)
 def test_its_python_runs(page: Path) -> None:
     assert python_of(page)
     run(page)
@@ -31,7 +34,16 @@ def test_the_tests_of_the_page_on_tests_pass(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(file)]
     ran = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout
-    assert "4 passed" in ran.stdout
+    assert "7 passed" in ran.stdout
+
+
+def test_the_page_of_web_frameworks_runs_as_a_program(tmp_path: Path) -> None:
+    file = tmp_path / "page.py"
+    file.write_text("\n".join(python_of(WEB_FRAMEWORKS)))
+    environ = {**os.environ, ENGINE_VARIABLE: str(find_engine(os.environ, ROOT))}
+    command = [sys.executable, "-W", "error", str(file)]
+    ran = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
 
 
 def test_the_tutorial_is_its_file() -> None:
