@@ -74,6 +74,7 @@ class Database:
 
     @classmethod
     def at(cls, target: Target, options: Options) -> Database:
+        """A database at a target that was found already: `connect` finds it."""
         return cls(BlockingPort(target.endpoint, target.credentials, port_options(target, options)), target)
 
     def __enter__(self) -> Database:

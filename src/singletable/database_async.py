@@ -73,6 +73,7 @@ class AsyncDatabase:
 
     @classmethod
     def at(cls, target: Target, options: Options) -> AsyncDatabase:
+        """A database at a target that was found already: `connect_async` finds it."""
         return cls(AwaitingPort(target.endpoint, target.credentials, port_options(target, options)), target)
 
     async def __aenter__(self) -> AsyncDatabase:

@@ -16,6 +16,7 @@ from singletable.flow import SQS
 from tests.docs.pages import named, run
 from tests.support.emulators import aws_emulator
 from tests.support.queue_operations import CreateQueue
+from tools.site.declarations import docstring, found, methods
 from tools.site.public import API, ERRORS, all_packages, examples, names_in, names_of, page_of, sections
 
 __all__ = ["aws_emulator"]
@@ -95,6 +96,19 @@ DOCUMENTED = dict(_documented())
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_a_class_or_function_has_a_docstring(name: str) -> None:
     assert inspect.getdoc(DOCUMENTED[name])
+
+
+METHODS = [
+    f"{package}.{name}.{method}"
+    for package, name in NAMES
+    for method, at in methods(found(package, name))
+    if not docstring(at)
+]
+"""Without a word."""
+
+
+def test_a_method_has_a_docstring() -> None:
+    assert METHODS == []
 
 
 VERBS = {

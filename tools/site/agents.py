@@ -12,9 +12,10 @@ from tools.site.declarations import docstring, first_sentence, found, methods, s
 from tools.site.public import ERRORS, PACKAGES, names_of
 
 ABOUT = "DynamoDB from Python: everything in one table, declared once; typed access patterns that say what they cost."
-WHOLE = ("tutorial/first-table.md", "how-to/declare-keys.md", "how-to/attributes.md", "how-to/test.md")
+WHOLE = ("tutorial/first-table.md", "how-to/declare-keys.md", "how-to/attributes.md", "how-to/transactions.md")
 """The pages that stand in `agents.txt` as they are, where they are there."""
-_SHELLS = {"Database", "Graph", "Documents", "Tasks", "Transaction", "Query", "Table"}
+_SHELLS = {"Database", "Graph", "Documents", "Tasks", "TaskWorker", "Changes", "ChangeWorker", "Transaction", "Query"}
+"""The classes whose methods an application calls: `Async...` has the same, awaited."""
 
 
 def index(nav: Mapping[str, list[Path]], sources: Mapping[Path, str | bytes]) -> str:
@@ -64,11 +65,16 @@ def _names() -> Iterator[str]:
         yield f"## from {package} import ...\n"
         for name in names_of(package):
             of = found(package, name)
-            yield f"{signature(of, name)}\n    {first_sentence(docstring(of))}"
+            yield f"{_flat(signature(of, name))}\n    {first_sentence(docstring(of))}"
             if name in _SHELLS:
                 for method, at in methods(of):
-                    yield f"  {signature(at, f'{name}.{method}')}\n    {first_sentence(docstring(at))}"
+                    yield f"{_flat(signature(at, f'{name}.{method}'))}\n    {' '.join(docstring(at).split())}"
         yield ""
+
+
+def _flat(signature: str) -> str:
+    """Each form on one line."""
+    return re.sub(r",?\n\)", ")", re.sub(r"\n {4}", " ", signature)).replace("( ", "(")
 
 
 def _errors() -> str:

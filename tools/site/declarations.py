@@ -39,8 +39,24 @@ def _inherited(package: str, name: str) -> griffe.Object:
     return at.final_target if isinstance(at, griffe.Alias) else at
 
 
+PROTOCOLS = {
+    "documents.LocalBlobs": "BlobStore",
+    "documents.ObjectBlobs": "BlobStore",
+    "exchange.DirectoryStore": "Store",
+    "exchange.ObjectStore": "Store",
+    "wire.CachedCredentials": "CredentialSource",
+    "wire.StaticCredentials": "CredentialSource",
+}
+"""Classes whose methods are told of at the protocol that they are of."""
+
+
 def docstring(of: griffe.Object) -> str:
-    return of.docstring.value.strip() if of.docstring else ""
+    """What it says of itself; of a method without a word, what its protocol says."""
+    if of.docstring or not isinstance(of.parent, griffe.Class):
+        return of.docstring.value.strip() if of.docstring else ""
+    package = of.parent.path.split(".")[1]
+    protocol = PROTOCOLS.get(f"{package}.{of.parent.name}")
+    return docstring(found(f"singletable.{package}", f"{protocol}.{of.name}")) if protocol else ""
 
 
 def signature(of: griffe.Object, name: str) -> str:
@@ -130,5 +146,6 @@ def public_names() -> Iterator[tuple[str, str]]:
 
 
 def first_sentence(text: str) -> str:
+    """Of the first paragraph, up to its full stop."""
     paragraph = " ".join(text.split("\n\n")[0].split())
-    return re.split(r"(?<=[.:])\s", paragraph, maxsplit=1)[0].rstrip(":")
+    return re.split(r"(?<=\.)\s", paragraph, maxsplit=1)[0].rstrip(":")

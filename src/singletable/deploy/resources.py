@@ -19,6 +19,7 @@ class MessageQueue:
 
     @property
     def stored_name(self) -> str:
+        """The name in the account, which ends in `.fifo` for one that keeps an order."""
         return self.name + (FIFO_SUFFIX if self.is_fifo else "")
 
 

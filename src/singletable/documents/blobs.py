@@ -35,7 +35,9 @@ class BlobStore(Protocol):
         """The content; None if it is missing. At most `most` + 1 bytes are read."""
         ...
 
-    def has(self, path: str) -> bool: ...
+    def has(self, path: str) -> bool:
+        """Whether there is a content."""
+        ...
 
     def list(self, prefix: str) -> Iterator[str]:
         """The paths below a prefix that ends with `/`."""

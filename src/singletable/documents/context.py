@@ -42,9 +42,11 @@ class Context(Generic[D]):
 
     @cached_property
     def model(self) -> DocumentModel:
+        """What is known of the class: its scalars, collections and words."""
         return document_model(self.kind)
 
     def contents(self, parent: str, document_id: str) -> Contents:
+        """The blobs of a document of its own."""
         return Contents(self.store, prefix_of(parent, self.model.words.plural, document_id), self.most)
 
     def contents_of(self, row: Pooled) -> Contents:

@@ -58,6 +58,7 @@ class Replay:
 
     @property
     def rejected(self) -> tuple[Replayed, ...]:
+        """The mutations that the other document rejected."""
         return tuple(each for each in self.mutations if each.outcome.status != "applied")
 
 

@@ -34,6 +34,7 @@ class ErasurePlan(Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
+        """Whether there is nothing to delete or clear."""
         return not self.belongings
 
     @property

@@ -64,10 +64,12 @@ class DatasetFiles(Struct, frozen=True):
 
     @property
     def rows(self) -> int:
+        """Of all files together."""
         return sum(file.rows for file in self.files)
 
     @property
     def bytes(self) -> int:
+        """Of all files together."""
         return sum(file.bytes for file in self.files)
 
 
@@ -120,6 +122,7 @@ class Manifest(Struct, frozen=True):
 
     @property
     def rows(self) -> int:
+        """Of all datasets together."""
         return sum(dataset.rows for dataset in self.datasets)
 
     @property

@@ -180,6 +180,7 @@ class Attribute(Generic[T_contra]):
         return Condition("attribute_exists", (self.handle,))
 
     def starts_with(self: Attribute[str], prefix: str) -> Condition:
+        """Begins with a text."""
         return Condition("begins_with", (self.handle, prefix))
 
     @overload

@@ -33,6 +33,7 @@ class Link(Generic[D]):
     target: Target = "checked"
 
     def writes(self) -> Sequence[Write]:
+        """The writes that a transaction takes: the edge, its member, the check of its target."""
         edge, listing = self.edge, Listing(self.edge)
         held = type(edge).__mirrors__ is not None
         found: list[Write] = [
@@ -51,6 +52,7 @@ class Unlink(Generic[D]):
     edge: D
 
     def writes(self) -> Sequence[Write]:
+        """The writes that a transaction takes: the edge and its member."""
         edge, listing = self.edge, listing_of(self.edge)
         found: list[Write] = [DeleteEdge(edge_key(edge), listing)]
         if type(edge).__mirrors__ is not None and listing.listed:

@@ -46,6 +46,7 @@ class Member(Struct, frozen=True, gc=False):
 
     @property
     def edge(self) -> type[Edge[Any, Any]]:
+        """The edge's class."""
         return self.meaning.edge
 
     @property
@@ -60,6 +61,7 @@ class Member(Struct, frozen=True, gc=False):
 
     @property
     def target(self) -> KeyOf[Any]:
+        """The target's key."""
         return stored_key(self.kind, self.text)
 
     def __repr__(self) -> str:

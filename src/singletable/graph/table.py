@@ -60,12 +60,15 @@ class GraphTable(Table):
         )
 
     def index(self, name: str) -> GraphIndexDecorator:
+        """The decorator of an edge's key function."""
         return GraphIndexDecorator(super().index(name).name)
 
     def checks(self) -> LayerChecks:
+        """The checks of a graph, beside those of its items."""
         return graph_checks(self)
 
     def belongings(self) -> LayerBelongings:
+        """What of a graph belongs to the subject of an erasure."""
         return GraphBelongings(self)
 
     @property
@@ -78,4 +81,5 @@ class GraphTable(Table):
         return edges_around(entity) if isinstance(entity, Node) else ()
 
     async def sweep_layer(self, port: Port, *, orphans: bool) -> int:
+        """What a sweep completes of a graph: deletions of nodes."""
         return await sweep_graph(port, self, orphans=orphans)

@@ -39,6 +39,7 @@ class Step(Struct, frozen=True):
 
     @property
     def name(self) -> str:
+        """Its kind with its subject: `add index gsi1`."""
         return f"{self.kind} {self.subject}"
 
 

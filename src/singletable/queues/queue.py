@@ -28,10 +28,12 @@ class Queue(Generic[T]):
 
     @property
     def name(self) -> str:
+        """The last part of its URL."""
         return self.url.rpartition("/")[2]
 
     @property
     def is_fifo(self) -> bool:
+        """Whether it keeps the order of each group."""
         return self.name.endswith(".fifo")
 
     def text_of(self, body: T) -> str:

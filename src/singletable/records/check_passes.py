@@ -134,7 +134,9 @@ class Pass(ABC):
 class Layer(Protocol):
     """What a check can be given besides a table: `Tasks`, `Changes`, `Documents(db, Kind)`, `Sync`."""
 
-    def checks(self) -> LayerChecks: ...
+    def checks(self) -> LayerChecks:
+        """What the layer checks of a table."""
+        ...
 
 
 class LayerChecks(Struct, frozen=True):

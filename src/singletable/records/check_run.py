@@ -53,10 +53,12 @@ class CheckRound(Struct, frozen=True):
 
     @property
     def seen(self) -> int:
+        """Items that were read so far."""
         return self.state.seen
 
     @property
     def found(self) -> int:
+        """Findings so far."""
         return self.state.found
 
     def told(self) -> Sequence[tuple[Finding, Repaired | None]]:

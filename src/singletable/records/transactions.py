@@ -79,9 +79,11 @@ class Transaction:
         self.pending: list[Write] = []
 
     def create(self, entity: Any) -> None:
+        """As `db.create`: AlreadyExists among the failures."""
         self.pending.append(CreateWrite(entity))
 
     def put(self, entity: Any, *, where: Condition | None = None) -> None:
+        """As `db.put`."""
         self.pending.append(PutWrite(entity, where))
 
     def update(

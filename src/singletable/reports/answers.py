@@ -26,6 +26,7 @@ class Answer:
 
     @property
     def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
         return tuple(self.arrow.column_names)
 
     @property

@@ -38,6 +38,7 @@ class ClassShape(Struct, frozen=True):
 
     @property
     def mean(self) -> float:
+        """Bytes of an item, on average."""
         return self.bytes / self.items if self.items else 0.0
 
 

@@ -66,6 +66,7 @@ class Whole(Struct, Generic[T_co], frozen=True):
 
     @property
     def shown(self) -> str:
+        """The name of its pattern, for errors."""
         return f"{self.kind.__name__} of {self.query.shown}"
 
     def consistent(self) -> Whole[T_co]:

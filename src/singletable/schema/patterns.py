@@ -97,6 +97,7 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
 
     @property
     def index(self) -> str | None:
+        """The index that is read; None for the table itself."""
         return self.captured.index
 
     @property
@@ -136,6 +137,7 @@ class Query(Struct, Generic[E_co], frozen=True, gc=False):
 
     @property
     def is_one_key(self) -> bool:
+        """Whether it names one item, by its whole key."""
         return self.low == self.high
 
     def where(self, condition: Condition) -> Query[E_co]:

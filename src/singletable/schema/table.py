@@ -135,6 +135,7 @@ class Table:
         return tuple(dict.fromkeys(m.kind.__table__ for m in self.leaving))
 
     def model_of_type(self, type_name: str) -> Model[Any] | None:
+        """The entity of a stored type; None for a type of no class."""
         return self._models.get(type_name)
 
     def model_here(self, type_name: str) -> Model[Any] | None:

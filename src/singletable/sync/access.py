@@ -39,6 +39,7 @@ class Access:
 
     @property
     def is_read(self) -> bool:
+        """Whether it is a read, of the document as a whole."""
         return not self.mutation
 
 

@@ -180,6 +180,7 @@ class Sync:
     # --- what the ASGI application calls
     # --------------------------------------------------------------------------------
     async def user_of(self, request: HttpRequest) -> str | None:
+        """Who a request is from, by `authenticate`; None for nobody."""
         return await resolve(self._authenticate(request)) or None
 
     async def admit(self, user: str, document_id: str) -> None:
@@ -274,6 +275,7 @@ class Sync:
                 return
 
     async def head(self, document_id: str) -> int:
+        """The newest version of a document, as `AsyncDocuments.head` reads it."""
         return (await newest(self._db.port, self._context, document_id)).number
 
     async def run_blocking(self, call: Callable[[], T]) -> T:

@@ -32,6 +32,7 @@ class Difference(Struct, frozen=True):
 
     @property
     def is_of_expiry(self) -> bool:
+        """Whether it is about the attribute of expiry."""
         return self.what == _EXPIRY
 
     def __str__(self) -> str:
@@ -53,10 +54,12 @@ class Description(Struct, frozen=True):
 
     @property
     def has_stream(self) -> bool:
+        """Whether its stream is on."""
         return bool(self.raw.get("StreamSpecification", {}).get("StreamEnabled"))
 
     @property
     def indexes(self) -> Mapping[str, Mapping[str, Any]]:
+        """Its indexes by name, as the service describes them."""
         return {i["IndexName"]: i for i in self.raw.get("GlobalSecondaryIndexes", ())}
 
 

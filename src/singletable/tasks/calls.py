@@ -63,6 +63,7 @@ class TaskFunction(Generic[P]):
 
     @property
     def is_async(self) -> bool:
+        """Whether it is an `async def`, which an AsyncTaskWorker runs."""
         return inspect.iscoroutinefunction(self.function)
 
     def bind(self, stored: Mapping[str, Any]) -> Callable[[], Any]:

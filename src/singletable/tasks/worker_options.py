@@ -46,4 +46,5 @@ class Counts:
 
     @property
     def begun(self) -> int:
+        """All of them."""
         return self.done + self.failed + self.dead + self.lost
