@@ -9,6 +9,8 @@ import pytest
 
 from tests.docs.pages import CONTRIBUTING, PAGES, ROOT, links_of, named
 from tests.support.no_engine import no_engine
+from tools.site.__main__ import navigation
+from tools.site.pages import place_of
 
 __all__ = ["no_engine"]
 
@@ -22,6 +24,12 @@ def test_its_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", [p for p in PAGES if p.parent != ROOT], ids=named)
 def test_the_readme_or_an_index_leads_to_it(page: Path) -> None:
     assert page in [target for other in PAGES if other != page for target in links_of(other)]
+
+
+def test_the_site_s_navigation_lists_it() -> None:
+    listed = {page for part in navigation().values() for page in part}
+    pages = {place_of(page) for page in PAGES}
+    assert pages - listed == set(), "put it into nav of tools/site/zensical.toml"
 
 
 def test_the_files_that_contributing_names_are_there() -> None:

@@ -26,6 +26,7 @@ PACKAGES = (
     "singletable.exchange",
     "singletable.reports",
     "singletable.deploy",
+    "singletable.studio",
     "singletable.errors",
 )
 """All that their `__all__` lists is for applications."""
