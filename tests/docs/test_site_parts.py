@@ -1,0 +1,61 @@
+"""What the site is made of: what a page of the reference gets, which links are told as broken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.no_engine import no_engine
+from tools.site.agents import opening_of
+from tools.site.built import defects
+from tools.site.pages import place_of, sources
+from tools.site.public import API, ROOT
+from tools.site.reference import expanded, package_of
+
+__all__ = ["no_engine"]
+
+
+def test_a_heading_is_followed_by_what_the_source_says() -> None:
+    page = expanded(API / "singletable.md")
+    assert "from singletable import connect_async" in page
+    assert "Database.delete_table(table: Table) -> bool" in page
+    assert "Costs as `iter`." in page
+    assert "[`Index`](singletable.md#index)" in page
+
+
+def test_a_heading_of_no_public_name_is_refused() -> None:
+    with pytest.raises(LookupError, match="'Databse'"):
+        package_of(API / "singletable.md", "Databse")
+
+
+@pytest.mark.parametrize(
+    ("html", "what"),
+    [
+        ('<script src="https://cdn.example.org/a.js"></script>', "from another host"),
+        ('<img src="missing.png">', "fetches missing.png, which is not there"),
+        ('<a href="missing.html">a</a>', "links to missing.html, which is not there"),
+        ('<a href="#missing">a</a>', "whose anchor is not there"),
+    ],
+)
+def test_a_defect_of_a_page_is_told(tmp_path: Path, html: str, what: str) -> None:
+    (tmp_path / "index.html").write_text(html)
+    (found,) = defects(tmp_path)
+    assert what in found
+
+
+def test_a_sound_page_has_no_defect(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text('<h1 id="a">A</h1><a href="#a">a</a><a href="https://example.org">b</a>')
+    assert defects(tmp_path) == []
+
+
+def test_files_that_pages_link_to_are_part_of_it() -> None:
+    made = sources()
+    recipe = made[place_of(ROOT / "examples/recipes/unique_email.py")]
+    assert isinstance(recipe, str)
+    assert recipe.startswith("# Unique email\n")
+    assert made[place_of(ROOT / "LICENSE")] == (ROOT / "LICENSE").read_bytes()
+
+
+def test_a_page_s_first_sentence_is_prose() -> None:
+    assert opening_of("# A\n\n```python\nx = 1\n```\n\nFirst [one](a.md): two. Second.") == "First one: two."
