@@ -47,6 +47,7 @@ class Page(Sequence[T_co]):
 
     @property
     def items(self) -> Sequence[T_co]:
+        """The items themselves, in key order."""
         return self._items
 
     @property
