@@ -48,7 +48,11 @@ def test_its_search_works_from_the_disk_and_nothing_is_fetched(site: Path, brows
     context = browser.new_context()
     page = context.new_page()
     fetched: list[str] = []
-    page.on("request", lambda request: fetched.append(request.url))
+
+    def note(request: Any) -> None:
+        fetched.append(str(request.url))
+
+    page.on("request", note)
     page.goto((site / "index.html").as_uri())
     page.get_by_role("button", name="Search").first.click()
     page.get_by_role("combobox").fill("InvalidCursor")
