@@ -126,6 +126,28 @@ async def test_restoring_is_a_mutation_like_any_other(world: World) -> None:
         await world.docs.restore("p1", version=99, by="c")
 
 
+async def test_a_restore_over_a_version_is_rejected_where_the_document_has_changed_since(world: World) -> None:
+    await written(world)
+    seen = (await world.docs.head("p1")).version
+    refused = await world.docs.restore("p1", version=2, over=seen - 1, by="c")
+    assert refused.status == "rejected"
+    assert "was changed since the version that this was to replace" in (refused.error or "")
+    assert not await world.docs.diff("p1", seen, seen + 1)
+    outcome = await world.docs.restore("p1", version=2, over=seen, by="c")  # the rejected one changed nothing
+    assert outcome.status == "applied"
+    assert not await world.docs.diff("p1", 2, seen + 2)
+
+
+async def test_a_restore_that_waits_behind_another_change_is_rejected(world: World) -> None:
+    """Whoever processes it finds the change, which was made after the restore was decided."""
+    await written(world)
+    seen = (await world.docs.head("p1")).version
+    await world.docs.submit_next("p1", "another", put_shape(id="late", shape=Shape(1, 1, "late")))
+    outcome = await world.docs.restore("p1", version=2, over=seen, by="z")
+    assert outcome.status == "rejected"
+    assert "late" in (await world.docs.head("p1")).shapes
+
+
 async def test_only_the_library_submits_its_own_mutation(world: World) -> None:
     await written(world)
     before = await world.docs.head("p1")

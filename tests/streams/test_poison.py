@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from singletable import NotFound
 from singletable.streams import Changes, Inserted
 from tests.streams.models import Note, Seen, noted
 from tests.support.shells import Shell
@@ -74,6 +75,30 @@ async def test_retry_raises_it_and_keeps_the_change(shell: Shell, poison: str) -
     cured.append(True)
     await change_worker(shell, changes).retry(aside)
     assert await change_worker(shell, changes).check() == []
+
+
+async def test_a_dead_letter_is_dropped_once(shell: Shell) -> None:
+    changes, told = Changes(noted), list[str]()
+
+    @changes.on(Note).inserted
+    def inserted(change: Inserted[Note]) -> None:
+        told.append(change.new.id)
+        raise ValueError
+
+    for id in ("bad", "worse"):
+        await shell.create(Note(id=id))
+    worker = change_worker(shell, changes)
+    await worker.drain(tries=1)
+    first, second = await worker.dead_letters()
+    told.clear()
+    await worker.drop(first)
+    assert (await worker.dead_letters(), told) == ([second], [])
+    for verb in ("drop", "retry"):
+        with pytest.raises(NotFound) as gone:
+            await getattr(worker, verb)(first)
+        assert gone.value.operation == verb
+    await worker.drop(second)
+    assert await worker.check() == []
 
 
 @pytest.mark.parametrize("poison", POISON)

@@ -260,6 +260,26 @@ async def test_the_dead_are_retried_or_cancelled(bench: Bench) -> None:
     assert await bench.findings() == []
 
 
+@pytest.mark.parametrize("order", [None, "o"])
+async def test_a_dead_task_is_dropped_and_no_other(bench: Bench, order: str | None) -> None:
+    @bench.task(tries=1)
+    async def fail() -> None:
+        raise ValueError
+
+    worker = task_worker(bench.shell, bench.tasks)
+    await bench.add(bench.tasks.after(seconds(0), fail(), key="a", order=order))
+    with pytest.raises(NotFound) as waits:
+        await worker.drop("a")
+    assert waits.value.operation == "drop"
+    assert (await bench.drain()).dead == 1
+    await worker.drop("a")
+    assert await bench.dead() == []
+    with pytest.raises(NotFound):
+        await worker.drop("a")
+    await bench.add(bench.tasks.after(seconds(0), fail(), key="a", order=order))  # its key is free again
+    assert await bench.findings() == []
+
+
 async def test_dead_letters_are_shown_in_the_order_of_their_death(bench: Bench) -> None:
     @bench.task(tries=1)
     async def fail() -> None:

@@ -13,16 +13,16 @@ from singletable.documents.context import Context
 from singletable.documents.diff import Diff, diff_of
 from singletable.documents.mutations import Mutation, Outcome, Submission
 from singletable.documents.read import (
-    hashes_of,
+    hashes_of_all,
     last_ids,
     newest,
     outcome_of,
     outcomes,
     record_rows,
-    version_row,
+    version_rows,
     versions_since,
 )
-from singletable.documents.restore import restoration
+from singletable.documents.restore import digest_of_version, restoration
 from singletable.documents.rows import MutationRecord, Version
 from singletable.documents.submission import refs_in, submit_next
 from singletable.errors import InvalidRequest, NotFound
@@ -63,15 +63,25 @@ class Replay:
 
 
 async def restore(
-    port: Port, context: Context[Any], document_id: str, version: int, client: str, principal: str | None = None
+    port: Port,
+    context: Context[Any],
+    document_id: str,
+    version: int,
+    client: str,
+    principal: str | None = None,
+    over: int | None = None,
 ) -> Outcome:
     """Restore a document to a version, as the client's next mutation; returns its outcome.
 
-    Its arguments refer to every item's content, in a blob of about 45 bytes for each item. No content is written.
+    Its arguments refer to every item's content, in a blob of about 45 bytes for each item. No content is written. With
+    `over` it is rejected unless the document is still as it was in that version.
     """
-    found = await version_row(port, context, document_id, version)
-    hashes = await hashes_of(port, context, found, tuple(context.model.collections))
-    mutation = restoration(context.model, found, hashes)
+    numbers = (version,) if over is None else (version, over)
+    found = await version_rows(port, context, document_id, numbers)
+    names = tuple(context.model.collections)
+    hashes = await hashes_of_all(port, context, [(row, names) for row in found])
+    replaced = "" if over is None else digest_of_version(context.model, found[-1], hashes[-1])
+    mutation = restoration(context.model, found[0], hashes[0], replaced)
     submission = await submit_next(port, context, document_id, client, mutation, principal, own=True)
     place = submission.client, submission.id
     own = {(o.client, o.id): o for o in await process(port, context, document_id)}

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from singletable.documents.canonical_json import canonical
+from singletable.documents.canonical_json import canonical, digest_of
 from singletable.documents.document import DocumentModel
 from singletable.documents.mutations import Mutation, Ref
 from singletable.documents.rows import Version
@@ -25,25 +25,44 @@ from singletable.values.decoders import json_decoder
 RESTORE = "$restore"
 
 
-class State(Struct, frozen=True):
+class State(Struct, frozen=True, omit_defaults=True):
     """The whole state of a version, as arguments."""
 
     version: int
     """The restored version's number, for readers of the history."""
     scalars: dict[str, AttributeValue]
     items: dict[str, dict[str, Ref[Any]]]
+    over: str = ""
+    """A digest of the state that it replaces; empty where it replaces any."""
 
 
 _decoder = json_decoder(State)
 
 
-def restoration(model: DocumentModel, version: Version, hashes: Mapping[str, Hashes]) -> Mutation:
-    """The mutation that restores a version."""
+def restoration(model: DocumentModel, version: Version, hashes: Mapping[str, Hashes], over: str = "") -> Mutation:
+    """The mutation that restores a version; with `over`, only where the document's state has that digest."""
     items = {
         name: {id: Ref[Any](f"{model.collections[name].folder}/{digest.hex()}") for id, digest in own.items()}
         for name, own in hashes.items()
     }
-    return Mutation(RESTORE, canonical(State(version.number, scalars_of(version), items)).decode())
+    return Mutation(RESTORE, canonical(State(version.number, scalars_of(version), items, over)).decode())
+
+
+def digest_of_version(model: DocumentModel, version: Version, hashes: Mapping[str, Hashes]) -> str:
+    """A digest of a version's whole state: equal states have equal ones."""
+    return _digest(model, model.scalars.load(scalars_of(version)), hashes)
+
+
+def _digest_of_draft(model: DocumentModel, draft: Any) -> str:
+    drafted = {name: getattr(draft, name) for name in model.collections}
+    hashes = {name: {id: bytes.fromhex(items.hash_of(id)) for id in items} for name, items in drafted.items()}
+    return _digest(model, draft, hashes)
+
+
+def _digest(model: DocumentModel, scalars: Any, hashes: Mapping[str, Hashes]) -> str:
+    """Collections without items don't count: one that was never written has none either."""
+    items = {name: {id: digest.hex() for id, digest in own.items()} for name, own in hashes.items() if own}
+    return digest_of(canonical([model.scalars.dump(scalars), items])).hex()
 
 
 def restore_draft(model: DocumentModel, draft: Any, arguments: str) -> None:
@@ -52,6 +71,8 @@ def restore_draft(model: DocumentModel, draft: Any, arguments: str) -> None:
         state: State = _decoder.decode(arguments)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         raise InvalidValue("the arguments are no state of a document", operation=RESTORE) from None
+    if state.over and state.over != _digest_of_draft(model, draft):
+        raise InvalidValue("the document was changed since the version that this was to replace", operation=RESTORE)
     for name, value in model.scalars.load(state.scalars).__dict__.items():
         setattr(draft, name, value)
     for name in model.collections:

@@ -90,12 +90,17 @@ class Documents(Generic[D]):
         """
         return self.db.run(flows.submit_next(self.db.port, self.context, document_id, client, mutation, principal))
 
-    def restore(self, document_id: str, *, version: int, by: str, principal: str | None = None) -> Outcome:
+    def restore(
+        self, document_id: str, *, version: int, by: str, over: int | None = None, principal: str | None = None
+    ) -> Outcome:
         """Restore a document to a version, as the next mutation of the client `by`. Returns its outcome.
+
+        `over=7` is the version that it replaces: where the document is no longer as it was then, whichever processor
+        finds that out, the outcome is rejected and says so.
 
         The round trips of `at`, and those of one version of `process`; no content is copied. NotFound.
         """
-        return self.db.run(flows.restore(self.db.port, self.context, document_id, version, by, principal))
+        return self.db.run(flows.restore(self.db.port, self.context, document_id, version, by, principal, over))
 
     def branch(self, document_id: str, new: str, *, version: int | None = None, parent: str | None = None) -> D:
         """A new document that begins as the newest, or another, version of this one. NotFound, AlreadyExists.

@@ -113,6 +113,13 @@ class ChangeWorker:
         self._check_functions()
         return self.db.run(flows.retry(self.db.port, self.changes.consumer, dead_letter))
 
+    def drop(self, dead_letter: DeadLetter) -> None:
+        """Delete a dead letter without handling its change. A query and a delete. NotFound where it is no longer one.
+
+        What its handlers would have done is left undone.
+        """
+        return self.db.run(flows.drop(self.db.port, self.changes.consumer, dead_letter))
+
     def check(self) -> list[Finding]:
         """What is not as it should be: dead letters, leases without a shard, tries of what is done. Two requests and
         more: it reads all that the worker keeps."""

@@ -112,6 +112,13 @@ class AsyncChangeWorker:
         self._check_functions()
         return await self.db.run(flows.retry(self.db.port, self.changes.consumer, dead_letter))
 
+    async def drop(self, dead_letter: DeadLetter) -> None:
+        """Delete a dead letter without handling its change. A query and a delete. NotFound where it is no longer one.
+
+        What its handlers would have done is left undone.
+        """
+        return await self.db.run(flows.drop(self.db.port, self.changes.consumer, dead_letter))
+
     async def check(self) -> list[Finding]:
         """What is not as it should be: dead letters, leases without a shard, tries of what is done. Two requests and
         more: it reads all that the worker keeps."""

@@ -124,6 +124,16 @@ async def all_dead_letters(port: Port, state: StateEntities, consumer: str) -> l
     return list(_joined(items))
 
 
+async def dead_letter_at(
+    port: Port, state: StateEntities, consumer: str, stream: str, shard: str, sequence: str
+) -> DeadLetter | None:
+    """One dead letter, by its place; None where it was retried or dropped. One request, a unit for each 4 KB."""
+    query: Any = state.dead_letter.by_sequence(consumer, stream, shard, sequence)
+    with leases_needed(port, state):
+        items: list[DeadLetterItem] = await flows.read_all(port, query.consistent())
+    return next(_joined(items), None)
+
+
 async def forget(port: Port, state: StateEntities, dead_letter: DeadLetter) -> None:
     """Delete a dead letter."""
     parts: list[KeyOf[Any]] = [

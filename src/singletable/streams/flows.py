@@ -9,10 +9,10 @@ from singletable.streams.check import check
 from singletable.streams.consumer import Consumer, WorkerOptions
 from singletable.streams.dead_letters import all_dead_letters as dead_letters
 from singletable.streams.lambda_handler import handle_event
-from singletable.streams.retry import retry
+from singletable.streams.retry import drop, retry
 from singletable.streams.worker import drain
 
-__all__ = ["check", "dead_letters", "drain", "handle_event", "retry", "run"]
+__all__ = ["check", "dead_letters", "drain", "drop", "handle_event", "retry", "run"]
 
 
 async def run(port: Port, consumer: Consumer, options: WorkerOptions, stop: Stop | None, signals: bool) -> None:

@@ -15,14 +15,14 @@ from singletable.tasks.calls import TaskFunction
 from singletable.tasks.check import check
 from singletable.tasks.dispatch import send_due
 from singletable.tasks.due import all_of
-from singletable.tasks.items import DeadLetter, State, TaskEntities, TaskItem
-from singletable.tasks.outcomes import apply, revive_writes
+from singletable.tasks.items import DeadLetter, PlainTask, State, TaskEntities, TaskItem
+from singletable.tasks.outcomes import apply, drop_writes, revive_writes
 from singletable.tasks.queue_worker import QueueWorker, handle_event
 from singletable.tasks.worker import Worker
 from singletable.tasks.worker_options import Counts, WorkerOptions
 from singletable.tasks.writes import ClaimLost
 
-__all__ = ["check", "dead_letters", "drain", "handle_event", "retry", "run", "send_due"]
+__all__ = ["check", "dead_letters", "drain", "drop", "handle_event", "retry", "run", "send_due"]
 
 Functions = Mapping[str, TaskFunction[...]]
 
@@ -58,24 +58,39 @@ async def dead_letters(port: Port, tasks: TaskEntities) -> list[DeadLetter]:
 
 async def retry(port: Port, tasks: TaskEntities, key: str) -> None:
     """A read and a write."""
-    item = await get(port, tasks.by_id(key).consistent())
-    if item is None or item.state is not State.DEAD:
-        raise _not_dead(tasks, key)
+    item = await _dead(port, tasks, key, "retry")
     try:
         await apply(port, revive_writes(tasks, item, instant(port.now())))
     except ClaimLost:
-        raise _not_dead(tasks, key) from None
+        raise _not_dead(tasks, key, "retry") from None
+
+
+async def drop(port: Port, tasks: TaskEntities, key: str) -> None:
+    """A read and a write."""
+    item = await _dead(port, tasks, key, "drop")
+    try:
+        await apply(port, drop_writes(item))
+    except ClaimLost:
+        raise _not_dead(tasks, key, "drop") from None
+
+
+async def _dead(port: Port, tasks: TaskEntities, key: str, verb: str) -> PlainTask:
+    """A dead task as it is now."""
+    item = await get(port, tasks.by_id(key).consistent())
+    if item is None or item.state is not State.DEAD:
+        raise _not_dead(tasks, key, verb)
+    return item
 
 
 def _letter(item: TaskItem) -> DeadLetter:
     return DeadLetter(item.id, item.function, item.arguments, item.due, item.tries, item.wake, item.error or "")
 
 
-def _not_dead(tasks: TaskEntities, key: str) -> NotFound:
+def _not_dead(tasks: TaskEntities, key: str, verb: str) -> NotFound:
     return NotFound(
         "no dead task has this key",
         key=tasks.by_id(key),
         table=tasks.table.name,
-        operation="retry",
+        operation=verb,
         hint="TaskWorker(db, tasks).dead_letters() returns those that are.",
     )

@@ -12,7 +12,7 @@ from singletable.flow.port import Port
 from singletable.foundation import Write, commit, send_alone
 from singletable.tasks.items import OrderedTask, PlainTask, TaskEntities, TaskItem
 from singletable.tasks.ordered import dead_letter_ordered, extend_ordered, finish_ordered, retry_ordered, revive_ordered
-from singletable.tasks.states import Event, Phase, stored_after
+from singletable.tasks.states import TRANSITIONS, Event, Phase, stored_after
 from singletable.tasks.writes import Advance, Finish
 
 
@@ -56,6 +56,12 @@ def revive_writes(tasks: TaskEntities, dead: PlainTask, now: datetime) -> list[W
     state = stored_after(Phase.DEAD, Event.REVIVE)
     again = replace(dead, state=state, wake=now, fence=dead.fence + 1, tries=0, sent=False)
     return [Advance(dead, again, Event.REVIVE.value)]
+
+
+def drop_writes(dead: PlainTask) -> list[Write]:
+    """CANCEL: a dead task is given up, as it was read."""
+    TRANSITIONS.after(Phase.DEAD, Event.CANCEL)
+    return [Finish(dead)]
 
 
 def _advance(item: TaskItem, event: Event, **changes: Any) -> Advance:

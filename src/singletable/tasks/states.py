@@ -12,7 +12,7 @@
     CLAIMED  DEAD_LETTER  DEAD       the function raised in its last try
     CLAIMED  CANCEL       CANCELLED  an application's transaction; the worker's end is refused with ClaimLost
     DEAD     REVIVE       WAITING    a person calls `retry`
-    DEAD     CANCEL       CANCELLED  an application's transaction
+    DEAD     CANCEL       CANCELLED  an application's transaction, or a person calls `drop`
 
 DONE and CANCELLED have no item: the key is free for a new task, whose fence is another. WAITING and CLAIMED are stored
 alike, as DUE, because a claim is a lease and no more: `wake` is the time at which the next worker may look. Who has the

@@ -107,6 +107,13 @@ class TaskWorker:
         """
         return self.db.run(flows.retry(self.db.port, self.tasks.entities, key))
 
+    def drop(self, key: str) -> None:
+        """Delete a dead task; NotFound where no dead task has that key. A task that was retried meanwhile stays.
+
+        A read and a write.
+        """
+        return self.db.run(flows.drop(self.db.port, self.tasks.entities, key))
+
     def check(self) -> list[Finding]:
         """What is not as it should be; empty for sound tasks. Reads the whole table, and changes nothing.
 
