@@ -26,6 +26,12 @@ MAX_DELAY_SECONDS = 900
 MAX_VISIBILITY_SECONDS = 43_200
 MAX_WAIT_SECONDS = 20
 _READ = ["ApproximateReceiveCount", "MessageGroupId", "MessageDeduplicationId", "SentTimestamp"]
+_DEPTHS = (
+    "ApproximateNumberOfMessages",
+    "ApproximateNumberOfMessagesNotVisible",
+    "ApproximateNumberOfMessagesDelayed",
+)
+"""What a queue is asked for its depth, in the order of `Depth`."""
 
 
 class Entry(Struct, frozen=True, rename="pascal", omit_defaults=True):
@@ -122,6 +128,32 @@ class ChangeMessageVisibility(Struct, frozen=True):
                 return False, NOTHING
             _raise(fault, "ChangeMessageVisibility", self.url)
         return True, NOTHING
+
+
+class Depth(Struct, frozen=True):
+    """How many messages a queue has, about."""
+
+    waiting: int
+    in_flight: int
+    """Received, and not deleted yet."""
+    delayed: int
+
+
+class GetQueueAttributes(Struct, frozen=True):
+    """The depth of a queue."""
+
+    url: str
+
+    def request(self) -> Request:
+        return _request("GetQueueAttributes", {"QueueUrl": self.url, "AttributeNames": list(_DEPTHS)}, self.url)
+
+    def answer(self, response: Response) -> tuple[Depth, Consumed]:
+        said = _decoded(response, _Attributes, "GetQueueAttributes", self.url).attributes
+        return Depth(*(int(said.get(name, "0")) for name in _DEPTHS)), NOTHING
+
+
+class _Attributes(Struct, rename="pascal"):
+    attributes: dict[str, str] = {}
 
 
 class _Batch(Struct, rename="pascal"):

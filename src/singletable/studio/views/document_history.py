@@ -1,0 +1,114 @@
+"""The history of a document: its versions, their names, and the documents that share its contents."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from singletable.documents.families import root_of
+from singletable.documents.flows import history, newest, tags
+from singletable.documents.rows import Branch, Tag, Version
+from singletable.flow.port import Port
+from singletable.foundation import ANY, Query, page
+from singletable.studio.views.documents_list import AnyContext, DocumentClass, document_class
+
+MOST_VERSIONS = 25
+MOST_TAGS = 25
+MOST_BRANCHES = 25
+_NAMED = 5
+"""Mutations of a version that its line names."""
+
+
+class VersionLine(Struct, frozen=True):
+    """A version in a list."""
+
+    number: int
+    time: str
+    mutations: tuple[str, ...]
+    """The names of the first of them."""
+    count: int
+    rejected: int
+    clients: int
+
+
+class TagSeen(Struct, frozen=True):
+    """A name of a version."""
+
+    name: str
+    number: int
+    time: str
+
+
+class BranchSeen(Struct, frozen=True):
+    """A document that was branched from this one, or from the one that it was branched from."""
+
+    id: str
+    origin: str
+    version: int
+    """Of the origin, that it began as."""
+    created: str
+    is_deleted: bool
+
+
+class HistorySeen(Struct, frozen=True):
+    """Some versions of a document, newest first, its tags and its branches."""
+
+    kind: DocumentClass
+    id: str
+    newest: int
+    versions: tuple[VersionLine, ...]
+    cursor: str | None
+    tags: tuple[TagSeen, ...]
+    tags_cursor: str | None
+    root: str
+    """The document that the first of the family was branched from."""
+    branches: tuple[BranchSeen, ...]
+    branches_cursor: str | None
+
+
+async def history_seen(
+    port: Port,
+    context: AnyContext,
+    document_id: str,
+    *,
+    after: str | None = None,
+    tags_after: str | None = None,
+    branches_after: str | None = None,
+) -> HistorySeen:
+    """Up to 25 versions, tags and branches of a document, each from a cursor on.
+
+    Five requests, one more with `after`; a unit for each 4 KB. NotFound, InvalidCursor.
+    """
+    last = await newest(port, context, document_id)
+    versions = await history(port, context, document_id, MOST_VERSIONS, after)
+    named = await tags(port, context, document_id, MOST_TAGS, tags_after)
+    root = root_of(last)
+    query: Query[Branch] = context.model.rows.branch.by_branch(root, ANY)
+    branches = await page(port, query, MOST_BRANCHES, branches_after, context.seal)
+    return HistorySeen(
+        document_class(context),
+        document_id,
+        last.number,
+        tuple(map(_line, versions.items)),
+        versions.cursor,
+        tuple(map(_tag, named.items)),
+        named.cursor,
+        root,
+        tuple(map(_branch, branches.items)),
+        branches.cursor,
+    )
+
+
+def _line(row: Version) -> VersionLine:
+    names = tuple(dict.fromkeys(each.name for each in row.mutations))[:_NAMED]
+    rejected = sum(each.rejected for each in row.mutations)
+    clients = len({each.client for each in row.mutations})
+    return VersionLine(row.number, row.time.isoformat(), names, len(row.mutations), rejected, clients)
+
+
+def _tag(row: Tag) -> TagSeen:
+    return TagSeen(row.name, row.number, row.time.isoformat())
+
+
+def _branch(row: Branch) -> BranchSeen:
+    origin = row.origin
+    return BranchSeen(row.branch, origin.document_id, origin.number, row.created.isoformat(), bool(row.deleted))

@@ -1,0 +1,113 @@
+"""The document classes of a program, and some documents of each to begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from singletable.documents.blobs import BlobStore, NoBlobs
+from singletable.documents.context import Context, context_of
+from singletable.documents.document import document_model, documents_of
+from singletable.documents.rows import Listing
+from singletable.errors import NotFound, SingletableError
+from singletable.flow.port import Port
+from singletable.foundation import ANY, CursorSeal, Query, Table, model_of, page
+from singletable.studio.views.scans import sampled
+
+MOST_LISTED = 25
+
+AnyContext = Context[Any]
+
+
+class DocumentClass(Struct, frozen=True):
+    """A declared class of documents."""
+
+    name: str
+    table: str
+    parent: str
+    """The word of what documents are listed by."""
+    scalars: tuple[str, ...]
+    collections: tuple[str, ...]
+    mutations: tuple[str, ...]
+    has_contents: bool
+    """Whether the studio was given the store of the contents."""
+
+
+class DocumentListed(Struct, frozen=True):
+    """A document in a list."""
+
+    id: str
+    parent: str
+    created: str
+
+
+class DocumentsSeen(Struct, frozen=True):
+    """Some documents of a class."""
+
+    kind: DocumentClass
+    under: str
+    """The parent whose documents these are; empty for some of any parent."""
+    documents: tuple[DocumentListed, ...]
+    cursor: str | None
+
+
+def contexts_of(tables: Sequence[Table], seal: CursorSeal, blobs: BlobStore | None) -> dict[str, AnyContext]:
+    """The document classes of some tables, by their names. `blobs` is the store of those whose class has none."""
+    found: dict[str, AnyContext] = {}
+    for table in tables:
+        for kind in documents_of(table):
+            store = document_model(kind).blobs or blobs or NoBlobs()
+            found[kind.__name__] = context_of(kind, store, seal, is_direct=False)
+    return found
+
+
+def context_named(contexts: Mapping[str, AnyContext], name: str) -> AnyContext:
+    """NotFound for a class that is not declared here."""
+    if name not in contexts:
+        named = ", ".join(contexts) or "none"
+        raise NotFound("there is no class of documents of this name", hint=f"These are declared: {named}.")
+    return contexts[name]
+
+
+def document_class(context: AnyContext) -> DocumentClass:
+    """A class as it is declared. No request."""
+    model = context.model
+    return DocumentClass(
+        context.kind.__name__,
+        model.table.name,
+        model.words.parent,
+        tuple(model.scalars.by_name),
+        tuple(model.collections),
+        tuple(sorted(model.mutators)),
+        not isinstance(context.store, NoBlobs),
+    )
+
+
+async def documents_seen(
+    port: Port, context: AnyContext, *, under: str = "", after: str | None = None
+) -> DocumentsSeen:
+    """Up to MOST_LISTED documents of a parent, by their ids: one request, half a unit for each 4 KB.
+
+    Without a parent some documents of any: the requests and units of `scans.sampled`. InvalidCursor.
+    """
+    if under:
+        query: Query[Listing] = context.model.rows.listing.by_parent(under, ANY)
+        listed = await page(port, query, MOST_LISTED, after, context.seal)
+        return DocumentsSeen(document_class(context), under, tuple(map(_listed, listed.items)), listed.cursor)
+    model = model_of(context.model.rows.listing)
+    found = await sampled(port, context.seal, context.model.table, (model.type,), after, MOST_LISTED)
+    rows: list[Listing] = []
+    for item in found.items:
+        try:
+            row = model.load(item)
+        except SingletableError:  # the partition's own page shows an item that can't be read
+            continue
+        if row is not None:
+            rows.append(row)
+    return DocumentsSeen(document_class(context), "", tuple(map(_listed, rows)), found.cursor)
+
+
+def _listed(row: Listing) -> DocumentListed:
+    return DocumentListed(row.document_id, row.parent, row.created.isoformat())

@@ -1,0 +1,96 @@
+"""The graphs of a program: their classes, and some nodes of each to begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from singletable.flow.port import Port
+from singletable.foundation import CursorSeal, Table
+from singletable.graph.edges import edge_types
+from singletable.graph.table import GraphTable
+from singletable.studio.views.graph_node import expansion
+from singletable.studio.views.node_ends import NodeEnd, Reads, all_classes, as_node, node_kinds
+from singletable.studio.views.scans import sampled
+
+MOST_NODES = 25
+
+
+class NodeClass(Struct, frozen=True):
+    """A declared class of nodes."""
+
+    name: str
+    word: str
+    about: str
+    requests: int
+    """What showing one of its nodes takes."""
+
+
+class EdgeClass(Struct, frozen=True):
+    """A declared class of edges."""
+
+    name: str
+    about: str
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
+    mirrors: tuple[str, ...] | None
+    """The attributes that the edge set holds; None for a type that is kept out of it."""
+
+
+class GraphSeen(Struct, frozen=True):
+    """A graph's classes, and some of its nodes."""
+
+    table: str
+    nodes: tuple[NodeClass, ...]
+    edges: tuple[EdgeClass, ...]
+    some: tuple[NodeEnd, ...]
+    cursor: str | None
+
+
+def graphs_of(tables: Sequence[Table]) -> list[GraphTable]:
+    """The tables that hold a graph."""
+    return [table for table in tables if isinstance(table, GraphTable) and node_kinds(table)]
+
+
+async def graph_seen(
+    port: Port,
+    seal: CursorSeal,
+    table: Table,
+    *,
+    of: str = "",
+    after: str | None = None,
+    personal: bool = False,
+    reads: Reads = all_classes,
+) -> GraphSeen:
+    """A graph's classes and up to MOST_NODES of its nodes, of one class or of all, from a cursor on.
+
+    The requests and units of one part of a scan: `scans.sampled`. InvalidCursor.
+    """
+    kinds = tuple(kind for kind in node_kinds(table) if reads(kind))
+    words = [kind.__word__ for kind in kinds if of in ("", kind.__name__)] or [kind.__word__ for kind in kinds]
+    found = await sampled(port, seal, table, words, after, MOST_NODES)
+    nodes = [as_node(table, item, personal=personal) for item in found.items]
+    return GraphSeen(
+        table.name,
+        tuple(NodeClass(kind.__name__, kind.__word__, _about(kind), expansion(table, kind)) for kind in kinds),
+        tuple(
+            EdgeClass(
+                edge.__name__,
+                _about(edge),
+                tuple(kind.__name__ for kind in edge.__sources__),
+                tuple(kind.__name__ for kind in edge.__targets__),
+                edge.__mirrors__,
+            )
+            for edge in edge_types(table)
+            if reads(edge)
+        ),
+        tuple(node for node in nodes if node is not None),
+        found.cursor,
+    )
+
+
+def _about(kind: type) -> str:
+    """The first line of a class's docstring, without the one that `dataclass` makes of the signature."""
+    said = (kind.__doc__ or "").strip()
+    return "" if said.startswith(f"{kind.__name__}(") else said.partition("\n")[0]

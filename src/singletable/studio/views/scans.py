@@ -1,0 +1,66 @@
+"""Some items of a class where no access pattern lists them: a bounded part of a scan, and where it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from singletable.flow.port import Port
+from singletable.foundation import CursorSeal, Table, ready
+from singletable.operations import Item, Key, Scan, Selection
+from singletable.operations.answers import RAW
+
+MOST_SCANNED = 250
+"""Items read for one list."""
+
+
+class Sampled(Struct, frozen=True):
+    """Items of some types, in no order that means anything."""
+
+    items: Sequence[Item]
+    cursor: str | None
+    """Where the next part begins; None at the table's end."""
+
+
+async def sampled(
+    port: Port, seal: CursorSeal, table: Table, types: Sequence[str], after: str | None, limit: int
+) -> Sampled:
+    """Up to `limit` items of some types, from at most MOST_SCANNED that are read.
+
+    One request, several on an engine of small pages; half a unit for each 4 KB that is read. InvalidCursor.
+    """
+    await ready(port, table)
+    binding = (table.name, "sample", *types)
+    position: Key | None = None if after is None else seal.open(after, binding, port.now())
+    found: list[Item] = []
+    left = MOST_SCANNED
+    while left > 0:
+        page = await port.send(_scan(port, table, types, position, left))
+        left -= min(port.traits.scan_page_limit or MOST_SCANNED, left)
+        for item in page.items:
+            found.append(item)
+            if len(found) == limit:
+                return Sampled(found, seal.seal(_key_of(table, item), binding, port.now()))
+        position = page.after
+        if position is None:
+            return Sampled(found, None)
+    return Sampled(found, seal.seal(position or {}, binding, port.now()))
+
+
+def _scan(port: Port, table: Table, types: Sequence[str], after: Key | None, left: int) -> Scan[Any]:
+    names = {"#t": table.definition.type_attribute}
+    values: dict[str, Any] = {f":{n}": {"S": type} for n, type in enumerate(types)}
+    selection = Selection(
+        filter=f"#t IN ({', '.join(values)})",
+        names=names,
+        values=values,
+        limit=min(port.traits.scan_page_limit or left, left),
+        after=after,
+    )
+    return Scan(table.name, selection, RAW)
+
+
+def _key_of(table: Table, item: Item) -> Key:
+    return {name: item[name] for name in table.definition.key}

@@ -1,0 +1,97 @@
+"""Values as pages show them: text, cut where it is long, covered where it is personal."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct
+
+from singletable.foundation import COVERED, KeyOf, covered_place, personal_names
+from singletable.operations import Item
+from singletable.values import from_attribute_value
+
+MOST_CHARACTERS = 2_000
+"""Of one value. The item's own page shows the rest."""
+
+_encoder = msgspec.json.Encoder(decimal_format="number", order="deterministic")
+
+
+class Shown(Struct, frozen=True):
+    """One attribute's value."""
+
+    name: str
+    text: str
+    kind: str
+    """The name of its Python type."""
+    characters: int
+    """Of the whole value, also where the text is cut."""
+    is_covered: bool = False
+
+    @property
+    def is_cut(self) -> bool:
+        return not self.is_covered and self.characters > len(self.text)
+
+
+def shown(name: str, value: Any, *, most: int = MOST_CHARACTERS) -> Shown:
+    """A value, cut at `most` characters."""
+    text = text_of(value)
+    return Shown(name, text[:most], _kind_of(value), len(text))
+
+
+def covered(name: str) -> Shown:
+    """The mark in the place of a personal value."""
+    return Shown(name, COVERED, "", 0, is_covered=True)
+
+
+def attributes_of(entity: Any, *, personal: bool, without: Iterable[str] = ()) -> tuple[Shown, ...]:
+    """An entity's declared attributes, in their order."""
+    kind: Any = entity.__class__
+    hidden = frozenset[str]() if personal else personal_names(kind)
+    left_out = frozenset(without)
+    names = [each.name for each in dataclasses.fields(entity) if each.name not in left_out]
+    return tuple(covered(name) if name in hidden else shown(name, _value(entity, name, personal)) for name in names)
+
+
+def _value(entity: Any, name: str, personal: bool) -> Any:
+    """An attribute's value; of the end of an edge its key, without what is personal in it."""
+    value = getattr(entity, name)
+    if personal or not isinstance(value, KeyOf):
+        return value
+    model = value.model
+    return covered_place(model.table, model.type, (value.partition, value.low))[0]
+
+
+def stored_attributes(item: Item, *, is_covered: bool) -> tuple[Shown, ...]:
+    """The attributes of an item as it is stored, for one that its class can't read. All of them are covered, or none,
+    because nothing says which are personal."""
+    names = sorted(item)
+    return tuple(covered(n) if is_covered else shown(n, from_attribute_value(item[n])) for n in names)
+
+
+def text_of(value: Any) -> str:
+    """A value as text, as in JSON; a text stands as it is."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, KeyOf):
+        return str(value.partition)
+    if isinstance(value, (set, frozenset)):
+        members = cast("Iterable[Any]", value)
+        return ", ".join(sorted(text_of(member) for member in members))
+    text = _encoder.encode(value).decode()
+    return text[1:-1] if text.startswith('"') else text
+
+
+def json_lines(data: Mapping[str, Any] | Any) -> str:
+    """JSON to read: indented."""
+    return msgspec.json.format(_encoder.encode(data), indent=2).decode()
+
+
+def _kind_of(value: Any) -> str:
+    if value is None:
+        return "none"
+    return "key" if isinstance(value, KeyOf) else type(value).__name__
