@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from html import unescape
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 
 from singletable import AsyncDatabase, Table
+from singletable.documents import BlobStore
 from singletable.studio import Studio, loopback_studio
 
 PORT = 8123
@@ -65,10 +66,17 @@ class Visitor:
 
 @asynccontextmanager
 async def visiting(
-    db: AsyncDatabase, *tables: Table, write: bool = False, module: str = "shop.model", export: str = ""
+    db: AsyncDatabase,
+    *tables: Table,
+    write: bool = False,
+    module: str = "shop.model",
+    export: str = "",
+    blobs: BlobStore | None = None,
+    queues: Sequence[str] = (),
 ) -> AsyncGenerator[Visitor]:
     """A visitor who has entered."""
-    studio, address = loopback_studio(db, *tables, port=PORT, write=write, module=module, export=export)
+    sources: dict[str, Any] = {"export": export, "blobs": blobs, "queues": queues}
+    studio, address = loopback_studio(db, *tables, port=PORT, write=write, module=module, **sources)
     async with client_of(studio) as client:
         visitor = Visitor(studio, address, client)
         await visitor.enter()

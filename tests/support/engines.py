@@ -158,6 +158,13 @@ def again(db: Database, **options: Any) -> Database:
     return connect(db.target.endpoint.url, **options)
 
 
+def awaiting(db: Database, **options: Any) -> AsyncDatabase:
+    """An awaiting database at the place of one that `fresh` gave, which has to be closed after it."""
+    lease = db.target.engine
+    made = AsyncDatabase.at(altered(db.target, engine=None), Options(**options))
+    return add_prefix(made, lease.place.prefix if isinstance(lease, Lease) else "")
+
+
 def fresh_async(**options: Any) -> AsyncDatabase:
     """An awaiting database with nothing in it, with the options of `connect_async`."""
     if engine().is_embedded:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -35,9 +36,22 @@ _INSTALL = "python -m pip install 'singletable[studio]'"
     metavar="DIR",
     help="Write the model there instead, as pages that need no server. Sends nothing.",
 )
+@click.option("--blobs", type=click.Path(exists=True, file_okay=False), help="The directory of documents' contents.")
+@click.option(
+    "--queue", "queues", multiple=True, metavar="URL", help="Show the depth of an SQS queue. May be repeated."
+)
 @options_anywhere("db")
 @click.pass_context
-def studio(ctx: click.Context, module: str, port: int, write: bool, export: str, static: Path | None) -> None:
+def studio(
+    ctx: click.Context,
+    module: str,
+    port: int,
+    write: bool,
+    export: str,
+    static: Path | None,
+    blobs: str | None,
+    queues: tuple[str, ...],
+) -> None:
     """Look at the tables in a browser: classes, patterns, partitions, items.
 
     \b
@@ -52,6 +66,7 @@ def studio(ctx: click.Context, module: str, port: int, write: bool, export: str,
     try:
         import uvicorn
 
+        from singletable.documents import LocalBlobs
         from singletable.studio import loopback_studio
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("singletable"):
@@ -63,7 +78,8 @@ def studio(ctx: click.Context, module: str, port: int, write: bool, export: str,
         return
     bound = _bound(port)
     db = session_of(ctx).connect_async_to_read()
-    app, address = loopback_studio(db, *tables, port=bound.getsockname()[1], write=write, module=module, export=export)
+    sources: dict[str, Any] = {"export": export, "blobs": LocalBlobs(blobs) if blobs else None, "queues": queues}
+    app, address = loopback_studio(db, *tables, port=bound.getsockname()[1], write=write, module=module, **sources)
     click.echo(address)
     output.note("Ctrl-C ends it.")
     options = {"log_level": "warning", "access_log": False, "server_header": False, "ws": "none", "lifespan": "on"}

@@ -141,10 +141,16 @@ class Studio:
     def _feed(self, feed: Feed) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
             visit = await self._visit(request)
+            events = feed.events(visit)
+            try:
+                first = await anext(events)  # what is refused is an answer of its own
+            except SingletableError as error:
+                return _as_json(_failure(error))
 
             async def lines() -> AsyncIterator[bytes]:
-                async for view in feed.events(visit):
-                    yield b"data: " + encoded(view) + b"\n\n"
+                yield _event(first)
+                async for view in events:
+                    yield _event(view)
 
             return StreamingResponse(lines(), media_type="text/event-stream")
 
@@ -281,6 +287,10 @@ def _failure(error: SingletableError) -> Failure:
         hint=error.hint,
         code=error.code,
     )
+
+
+def _event(view: View) -> bytes:
+    return b"data: " + encoded(view) + b"\n\n"
 
 
 def _as_json(view: View) -> Response:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from singletable.database_async import AsyncDatabase
+from singletable.documents.blobs import BlobStore
 from singletable.errors import InvalidRequest
 from singletable.flow.shells import is_of_shell
 from singletable.foundation import Table
@@ -25,6 +26,8 @@ def studio(
     secret: str = "",
     origins: Collection[str] = (),
     export: str = "",
+    blobs: BlobStore | None = None,
+    queues: Sequence[str] = (),
 ) -> Studio:
     """A studio of tables as an ASGI application, to be mounted: `app.mount("/admin", studio(...))`.
 
@@ -33,12 +36,13 @@ def studio(
     can be changed by anybody. `module` is how the commands that pages show name the tables. Several processes need
     the same `secret`, or a form of one is refused by the other. `origins` are addresses of the application besides
     the one that its Host header says, as behind a proxy. `export` is where the page SQL finds the last export, a
-    directory or `s3://bucket/prefix`; it is for those who may read every class. The database is not closed with it.
+    directory or `s3://bucket/prefix`; it is for those who may read every class. `blobs` is the store of those documents
+    whose class has none, `queues` are addresses of SQS whose depth is shown. The database is not closed with it.
 
     InvalidRequest without a table, without an AsyncDatabase, or where one of the two is no function.
     """
     gate = MountedGate(authenticate, authorise, frozenset(origins))
-    return Studio(_site(db, tables, write, title, module, export), gate, secret=secret)
+    return Studio(_site(db, tables, write, title, module, export, blobs, queues), gate, secret=secret)
 
 
 def loopback_studio(
@@ -49,6 +53,8 @@ def loopback_studio(
     title: str = "",
     module: str = "",
     export: str = "",
+    blobs: BlobStore | None = None,
+    queues: Sequence[str] = (),
 ) -> tuple[Studio, str]:
     """A studio for one person on this machine, and the address that opens it, with its token.
 
@@ -57,15 +63,24 @@ def loopback_studio(
     """
     token = secrets.token_urlsafe(24)
     gate = LoopbackGate(token, secrets.token_urlsafe(32), port)
-    made = Studio(_site(db, tables, write, title, module, export), gate, close=True)
+    made = Studio(_site(db, tables, write, title, module, export, blobs, queues), gate, close=True)
     return made, f"http://127.0.0.1:{port}/?token={token}"
 
 
-def _site(db: AsyncDatabase, tables: tuple[Table, ...], write: bool, title: str, module: str, export: str) -> Site:
+def _site(
+    db: AsyncDatabase,
+    tables: tuple[Table, ...],
+    write: bool,
+    title: str,
+    module: str,
+    export: str,
+    blobs: BlobStore | None,
+    queues: Sequence[str],
+) -> Site:
     if not is_of_shell(db, awaiting=True):
         raise InvalidRequest("a studio takes the AsyncDatabase that connect_async() returns", operation="studio")
     if not tables:
         raise InvalidRequest(
             "a studio shows one table at least", operation="studio", hint="As in studio(db, shop, ...)."
         )
-    return Site.of(db, tables, title=title, module=module, write=write, export=export)
+    return Site.of(db, tables, title=title, module=module, write=write, export=export, blobs=blobs, queues=queues)

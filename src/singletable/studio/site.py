@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from singletable.database_async import AsyncDatabase
+from singletable.documents.blobs import BlobStore
 from singletable.flow import unmetered
 from singletable.foundation import Table, entity_name, model_of
 from singletable.studio.view import Cost
@@ -65,6 +66,10 @@ class Site:
     totals: Totals
     export: str = ""
     """Where the last export is, which the page SQL asks: a directory, or `s3://bucket/prefix`."""
+    blobs: BlobStore | None = None
+    """The contents of documents whose class has no store."""
+    queues: tuple[str, ...] = ()
+    """The addresses of the queues whose depth is shown."""
     kept: dict[str, Any] = field(default_factory=dict[str, Any])
     """What pages keep between visits, such as dated samples; by page and table."""
 
@@ -78,10 +83,12 @@ class Site:
         module: str = "",
         write: bool = False,
         export: str = "",
+        blobs: BlobStore | None = None,
+        queues: Sequence[str] = (),
     ) -> Site:
         began = datetime.fromtimestamp(db.port.now(), timezone.utc)
         named = title or ", ".join(table.name for table in tables)
-        return cls(db, tables, named, module, write, place_of(db), Totals(began), export)
+        return cls(db, tables, named, module, write, place_of(db), Totals(began), export, blobs, tuple(queues))
 
     @property
     def now(self) -> Callable[[], float]:

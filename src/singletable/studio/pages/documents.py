@@ -1,0 +1,265 @@
+"""Documents: any version beside any other, the mutations between them, history, inbox and contents; and restoring."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from singletable.documents.document import documents_of
+from singletable.documents.flows import newest as read_newest
+from singletable.documents.service_async import AsyncDocuments
+from singletable.errors import InvalidRequest, NotFound
+from singletable.studio.page import Action, Page, Shown
+from singletable.studio.site import Site
+from singletable.studio.view import View
+from singletable.studio.views.document_history import HistorySeen, history_seen
+from singletable.studio.views.document_inbox import BlobsSeen, InboxSeen, blobs_seen, inbox_seen
+from singletable.studio.views.document_seen import CollectionSeen, DocumentSeen, collection_seen, document_seen
+from singletable.studio.views.documents_list import (
+    AnyContext,
+    DocumentClass,
+    DocumentsSeen,
+    context_named,
+    contexts_of,
+    document_class,
+    documents_seen,
+)
+from singletable.studio.visit import Visit
+
+_LONGEST_NUMBER = 12
+
+
+class DocumentsView(View, frozen=True, kw_only=True):
+    """The documents of a table's classes."""
+
+    table: str
+    kinds: tuple[DocumentClass, ...]
+    kind: str
+    found: DocumentsSeen
+
+
+class DocumentView(View, frozen=True, kw_only=True):
+    """What each page of one document has."""
+
+    table: str
+    kind: str
+    id: str
+    tab: str
+    newest: int = 0
+
+
+class VersionView(DocumentView, frozen=True, kw_only=True):
+    """A version, compared with another."""
+
+    seen: DocumentSeen
+    may_restore: bool = False
+    refused: str = ""
+    """Why a restore was not done."""
+
+
+class HistoryView(DocumentView, frozen=True, kw_only=True):
+    seen: HistorySeen
+
+
+class InboxView(DocumentView, frozen=True, kw_only=True):
+    seen: InboxSeen
+
+
+class BlobsView(DocumentView, frozen=True, kw_only=True):
+    seen: BlobsSeen
+
+
+class CollectionView(DocumentView, frozen=True, kw_only=True):
+    version: int
+    seen: CollectionSeen
+
+
+async def load_documents(visit: Visit) -> DocumentsView:
+    """Some documents of a class, or those of one parent: a request, more on an engine of small pages."""
+    visit.must_read(None)
+    contexts = contexts_of([visit.table], visit.links.seal, visit.site.blobs)
+    if not contexts:
+        raise NotFound("this table holds no documents", table=visit.table.name)
+    context = context_named(contexts, visit.query.get("kind") or next(iter(contexts)))
+    under, after = visit.query.get("parent", "").strip(), visit.query.get("after") or None
+    found = await visit.db.run(documents_seen(visit.db.port, context, under=under, after=after))
+    return DocumentsView(
+        title="Documents",
+        table=visit.table.name,
+        kinds=tuple(map(document_class, contexts.values())),
+        kind=found.kind.name,
+        found=found,
+    )
+
+
+async def load_document(visit: Visit) -> VersionView:
+    """A version beside another: four requests; see `document_seen`."""
+    return await _version(visit, _context(visit), "version")
+
+
+async def load_restore(visit: Visit) -> VersionView:
+    """What a restore would change: the version beside the newest."""
+    context = _context(visit)
+    await visit.must_write(context.model.rows.version)
+    return await _restoring(visit, context, _number(visit, "version"))
+
+
+async def load_history(visit: Visit) -> HistoryView:
+    """Versions, tags and branches: five requests, six with a cursor."""
+    query = visit.query
+    flow = history_seen(
+        visit.db.port,
+        _context(visit),
+        _id(visit),
+        after=query.get("after") or None,
+        tags_after=query.get("tags") or None,
+        branches_after=query.get("branches") or None,
+    )
+    seen = await visit.db.run(flow)
+    return HistoryView(**_common(visit, "history", seen.newest), seen=seen)
+
+
+async def load_inbox(visit: Visit) -> InboxView:
+    """What waits, and the clients: four requests."""
+    flow = inbox_seen(
+        visit.db.port,
+        _context(visit),
+        _id(visit),
+        after=visit.query.get("after") or None,
+        clients_after=visit.query.get("clients") or None,
+        personal=not visit.covered,
+    )
+    seen = await visit.db.run(flow)
+    return InboxView(**_common(visit, "inbox", seen.newest), seen=seen)
+
+
+async def load_blobs(visit: Visit) -> BlobsView:
+    """The contents of a collection in the store: four requests, and 25 questions to the store."""
+    part, _, after = visit.query.get("after", "0:").partition(":")
+    flow = blobs_seen(
+        visit.db.port,
+        _context(visit),
+        _id(visit),
+        collection=visit.query.get("collection", ""),
+        part=_as_number("after", part),
+        after=after,
+        condemned_after=visit.query.get("condemned") or None,
+    )
+    seen = await visit.db.run(flow)
+    return BlobsView(**_common(visit, "contents", seen.newest), seen=seen)
+
+
+async def load_collection(visit: Visit) -> CollectionView:
+    """The ids of a collection in a version: two requests, three at the end of a part."""
+    version = _number(visit, "version")
+    name, after = visit.query.get("collection", ""), visit.query.get("after") or None
+    flow = collection_seen(visit.db.port, _context(visit), _id(visit), version, name, after=after)
+    seen = await visit.db.run(flow)
+    return CollectionView(**_common(visit, "version", version), version=version, seen=seen)
+
+
+async def restore(visit: Visit) -> str | Shown:
+    """Restore a document to a version, over the one that was seen; what came in between is shown instead."""
+    context, id = _context(visit), _id(visit)
+    await visit.must_write(context.model.rows.version)
+    version, over = _number(visit, "version"), _number(visit, "over")
+    documents: AsyncDocuments[Any] = AsyncDocuments(visit.db, context.kind, blobs=context.store)
+    outcome = await documents.restore(id, version=version, over=over, by=f"studio-{visit.user}")
+    place = context.model.rows.version.by_number(id, over)
+    visit.log_write(
+        "restored" if outcome.status == "applied" else "tried to restore",
+        visit.table,
+        context.model.words.document + "Version",
+        (place.partition, place.low),
+    )
+    if outcome.status == "applied":
+        return visit.links.of(_path(visit), {"id": id, "version": str(outcome.version), "since": str(over)})
+    view = await _restoring(visit, context, version)
+    why = outcome.error or "it waits in the inbox, behind mutations that can't be applied yet"
+    return Shown("restore.html", replace(view, refused=why), 409)
+
+
+# --- what they share --------------------------------------------------------------------------------------------------
+async def _version(visit: Visit, context: AnyContext, tab: str) -> VersionView:
+    collection, slash, item = visit.query.get("item", "").partition("/")
+    flow = document_seen(
+        visit.db.port,
+        context,
+        _id(visit),
+        version=_optional(visit, "version"),
+        since=_optional(visit, "since"),
+        whole=visit.query.get("whole") == "1",
+        item=(collection, item) if slash else None,
+        personal=not visit.covered,
+    )
+    seen = await visit.db.run(flow)
+    may = seen.kind.has_contents and await visit.may_write(context.model.rows.version)
+    return VersionView(**_common(visit, tab, seen.newest), seen=seen, may_restore=may)
+
+
+async def _restoring(visit: Visit, context: AnyContext, version: int) -> VersionView:
+    """A version beside the newest one, which it is to replace."""
+    newest = (await visit.db.run(read_newest(visit.db.port, context, _id(visit)))).number
+    personal = not visit.covered
+    flow = document_seen(visit.db.port, context, _id(visit), version=version, since=newest, personal=personal)
+    seen = await visit.db.run(flow)
+    view = VersionView(**_common(visit, "version", seen.newest), seen=seen, may_restore=True)
+    return replace(view, title=f"Restore version {version} of {_id(visit)}?")
+
+
+def _context(visit: Visit) -> AnyContext:
+    visit.must_read(None)
+    return context_named(contexts_of([visit.table], visit.links.seal, visit.site.blobs), visit.path["kind"])
+
+
+def _common(visit: Visit, tab: str, newest: int) -> dict[str, Any]:
+    kind, id = visit.path["kind"], _id(visit)
+    return {"title": f"{kind} {id}", "table": visit.table.name, "kind": kind, "id": id, "tab": tab, "newest": newest}
+
+
+def _path(visit: Visit) -> str:
+    return f"/documents/{visit.table.name}/{visit.path['kind']}"
+
+
+def _id(visit: Visit) -> str:
+    found = visit.form.get("id") or visit.query.get("id", "")
+    if not found:
+        raise InvalidRequest("the address names no document", hint="As in ?id=p1.")
+    return found
+
+
+def _optional(visit: Visit, name: str) -> int | None:
+    text = visit.form.get(name) or visit.query.get(name, "")
+    return _as_number(name, text) if text else None
+
+
+def _number(visit: Visit, name: str) -> int:
+    found = _optional(visit, name)
+    if found is None:
+        raise InvalidRequest(f"the address has no {name}=", hint=f"As in ?{name}=7.")
+    return found
+
+
+def _as_number(name: str, text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER):
+        raise InvalidRequest(f"{name}= begins with a number, from 0 on")
+    return int(text)
+
+
+def _has_documents(site: Site) -> bool:
+    return any(documents_of(table) for table in site.tables)
+
+
+_ONE = "/documents/{table}/{kind}"
+_STYLE = "layers.css"
+PAGES = (
+    Page("/documents/{table}", "documents.html", load_documents, "Documents", 50, _has_documents, _STYLE),
+    Page(_ONE, "document.html", load_document, style=_STYLE, script="versions.js"),
+    Page(f"{_ONE}/history", "document_history.html", load_history, style=_STYLE),
+    Page(f"{_ONE}/inbox", "document_inbox.html", load_inbox, style=_STYLE),
+    Page(f"{_ONE}/contents", "document_contents.html", load_blobs, style=_STYLE),
+    Page(f"{_ONE}/collection", "document_collection.html", load_collection, style=_STYLE),
+    Page(f"{_ONE}/restore", "restore.html", load_restore, style=_STYLE),
+)
+ACTIONS = (Action(f"{_ONE}/restore", restore),)

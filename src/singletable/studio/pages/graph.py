@@ -1,0 +1,87 @@
+"""A graph: its classes and some nodes; and a node with its neighbours, its edge set beside its edges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from singletable.errors import NotFound
+from singletable.foundation import Table
+from singletable.graph.edges import edge_types
+from singletable.studio.page import Page
+from singletable.studio.site import Site, colour_of
+from singletable.studio.view import View
+from singletable.studio.views.graph_list import GraphSeen, graph_seen, graphs_of
+from singletable.studio.views.graph_node import NodeSeen, node_seen
+from singletable.studio.views.node_ends import kind_at, node_kinds
+from singletable.studio.visit import Visit
+
+_INCOMING = "from-"
+"""Before the name of an edge's class: the cursor of those that come to the node."""
+
+
+class GraphView(View, frozen=True, kw_only=True):
+    """The page: a graph to begin with, or one of its nodes."""
+
+    table: str
+    graph: GraphSeen | None = None
+    node: NodeSeen | None = None
+    colours: Mapping[str, str]
+    """By the name of a class of nodes."""
+    of: str = ""
+    """The class whose nodes are listed."""
+    place: tuple[str, str] = ("", "")
+    """The node's own item."""
+
+
+async def load_graph(visit: Visit) -> GraphView:
+    """Without `node` some nodes: a request, and one more for each page of a scan on engines of small pages; with it,
+    what `node_seen` takes."""
+    table = visit.table
+    if table not in graphs_of(visit.site.tables):
+        raise NotFound("this table holds no graph", table=table.name)
+    colours = {kind.__name__: colour_of(table, kind.__word__) for kind in node_kinds(table)}
+    key = visit.query.get("node", "").strip()
+    return await (_node(visit, table, key, colours) if key else _graph(visit, table, colours))
+
+
+async def _graph(visit: Visit, table: Table, colours: Mapping[str, str]) -> GraphView:
+    of, after = visit.query.get("of", ""), visit.query.get("after") or None
+    seal, personal = visit.links.seal, not visit.covered
+    flow = graph_seen(visit.db.port, seal, table, of=of, after=after, personal=personal, reads=visit.may_read)
+    return GraphView(title="Graph", table=table.name, graph=await visit.db.run(flow), colours=colours, of=of)
+
+
+async def _node(visit: Visit, table: Table, key: str, colours: Mapping[str, str]) -> GraphView:
+    visit.must_read(kind_at(table, key))
+    incoming = {edge.__name__: visit.query.get(f"{_INCOMING}{edge.__name__}") for edge in edge_types(table)}
+    flow = node_seen(
+        visit.db.port,
+        visit.links.seal,
+        table,
+        key,
+        after=visit.query.get("after") or None,
+        incoming_after={name: cursor for name, cursor in incoming.items() if cursor},
+        personal=not visit.covered,
+        reads=visit.may_read,
+    )
+    found = await visit.db.run(flow)
+    title = f"{found.node.kind} {found.node.label}"
+    return GraphView(title=title, table=table.name, node=found, colours=colours, place=(found.node.key, found.node.key))
+
+
+def _has_graph(site: Site) -> bool:
+    return bool(graphs_of(site.tables))
+
+
+PAGES = (
+    Page(
+        "/graph/{table}",
+        "graph.html",
+        load_graph,
+        nav="Graph",
+        order=40,
+        shown=_has_graph,
+        style="layers.css",
+        script="graph.js",
+    ),
+)

@@ -1,0 +1,266 @@
+"""Graph, documents and work in a real browser: by keys, at each width, for everybody, on the applications' own data."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from examples.goals import Service as Goals
+from examples.goals.model import Goal, GoalMembership, Role, User, records
+from examples.goals.sample import SINCE, load_sample
+from examples.manhunt import Service as Manhunt
+from examples.manhunt import manhunt
+from examples.manhunt.model import Kind, tasks
+from examples.projects.model import rename
+from examples.projects.service import Service as Projects
+from singletable import Database, connect
+from singletable.documents import LocalBlobs
+from singletable.graph import Graph
+from tests.e2e.manhunt.support import Clock, Outbox, make_world
+from tests.studio.views.conftest import BOARD, NASTY, draw_board
+from tests.support.commandline import ROOT
+
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+WIDTHS = (390, 820, 1440)
+PATIENCE_MS = 30_000
+DOCUMENT = "/documents/projects/Project"
+PAGES = {
+    "goals": (
+        "/graph/records",
+        "/graph/records?node=GOAL-G1",
+        "/graph/records?node=GOAL-evil",
+        "/graph/records?node=USER-none",
+    ),
+    "projects": (
+        "/documents/projects",
+        f"{DOCUMENT}?id=atlas&version=9&since=4&item=shapes/s1&personal=shown",
+        f"{DOCUMENT}/history?id=atlas",
+        f"{DOCUMENT}/inbox?id=atlas",
+        f"{DOCUMENT}/contents?id=atlas",
+        f"{DOCUMENT}/restore?id=atlas&version=4",
+        f"{DOCUMENT}/collection?id=atlas&version=4&collection=shapes",
+    ),
+    "manhunt": ("/work/manhunt", "/work/manhunt?consumer=escalation", "/work/manhunt/order?order=none"),
+}
+
+
+@dataclass(frozen=True)
+class Served:
+    """One application's studio, and the target of its data."""
+
+    address: str
+    target: str
+    folder: Path
+
+    @property
+    def url(self) -> str:
+        return self.address.partition("/?")[0]
+
+
+@contextmanager
+def serving(module: str, target: str, folder: Path, *options: str) -> Generator[Served]:
+    """The program, as a user starts it."""
+    command = [sys.executable, "-m", "singletable.cli", "studio", module, "--db", target, "--write", *options]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield Served(process.stdout.readline().strip(), target, folder)
+        process.terminate()
+
+
+def fill_goals(db: Database) -> None:
+    db.create_table(records)
+    load_sample(Goals(db))
+    db.create(Goal(id="evil", title=NASTY))
+    edge = GoalMembership(source=Goal.by_id("evil"), target=User.by_id("U1"), role=Role.LEAD, since=SINCE)
+    Graph(db).link(edge)
+
+
+def fill_manhunt(db: Database) -> None:
+    db.create_table(manhunt)
+    clock, outbox = Clock(), Outbox()
+    world = make_world(Manhunt(db), clock, outbox)
+    world.open((Kind.EMAIL, 0), (Kind.VOICE, 600))
+    world.drain()
+
+
+@pytest.fixture(scope="module")
+def goals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("goals")
+    with connect(f"local:{folder}/goals.db") as db:
+        fill_goals(db)
+    with serving("examples.goals.model", f"local:{folder}/goals.db", folder) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def projects(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("projects")
+    with connect(f"local:{folder}/projects.db") as db:
+        app = Projects(db, LocalBlobs(folder / "blobs"))
+        app.create_table()
+        draw_board(app)
+    options = ("--blobs", str(folder / "blobs"))
+    with serving("examples.projects.model", f"local:{folder}/projects.db", folder, *options) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("manhunt")
+    with connect(f"local:{folder}/manhunt.db") as db:
+        fill_manhunt(db)
+    with serving("examples.manhunt.deployment", f"local:{folder}/manhunt.db", folder) as served:
+        yield served
+
+
+@contextmanager
+def visiting(browser: Any, served: Served, **options: Any) -> Iterator[Any]:
+    """A page of a visitor who has entered; what its console says, a dialog and a foreign request are errors."""
+    context = browser.new_context(base_url=served.url, **options)
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("dialog", lambda dialog: said.append("a dialog"))
+    page.on("request", lambda request: said.extend([] if request.url.startswith(served.url) else [request.url]))
+    page.goto(served.address)
+    yield page
+    context.close()
+    assert [text for text in said if "Failed to load resource" not in text] == []
+
+
+def violations(page: Any, scheme: str) -> list[str]:
+    """By every rule; in the dark, where nothing else differs, by that of contrast."""
+    page.evaluate(AXE.read_text())
+    rules = {} if scheme == "light" else {"runOnly": ["color-contrast"]}
+    found = page.evaluate("rules => axe.run(rules)", rules)["violations"]
+    return [f"{each['id']} at {[node['target'] for node in each['nodes']][:3]}" for each in found]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("application", PAGES)
+def test_they_are_accessible_and_fit_their_window(
+    browser: Any, application: str, scheme: str, goals: Served, projects: Served, work: Served
+) -> None:
+    served = {"goals": goals, "projects": projects, "manhunt": work}[application]
+    found: list[str] = []
+    for width in WIDTHS if scheme == "light" else WIDTHS[:1]:
+        with visiting(browser, served, color_scheme=scheme, viewport={"width": width, "height": 900}) as page:
+            for path in PAGES[application]:
+                page.goto(path)
+                if width != WIDTHS[1]:
+                    found += [f"{path}, {width}: {each}" for each in violations(page, scheme)]
+                if page.evaluate("document.documentElement.scrollWidth") > width:
+                    found.append(f"{path} is wider than {width}")
+    assert found == []
+
+
+def test_a_neighbour_is_shown_with_its_neighbours_by_keys(browser: Any, goals: Served) -> None:
+    with visiting(browser, goals, viewport={"width": 1200, "height": 900}) as page:
+        page.goto("/graph/records?node=TEAM-T2")
+        picture = page.locator("[data-board] svg")
+        before = picture.locator(".point").count()
+        page.locator(".point.is-centre").focus()
+        for key in ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown"):
+            page.keyboard.press(key)
+            if page.evaluate("document.activeElement.dataset.key") != "TEAM-T2":
+                break
+        chosen = page.evaluate("document.activeElement.dataset.key")
+        assert chosen != "TEAM-T2"
+        page.keyboard.press("Enter")
+        button = page.get_by_role("button", name="Show its neighbours")
+        said = int("".join(each for each in button.inner_text() if each.isdigit()))
+        assert button.evaluate("each => each === document.activeElement")
+        page.keyboard.press("Enter")
+        page.locator("[data-status]", has_text="requests").wait_for()
+        assert f"by {said} requests" in page.locator("[data-status]").inner_text()
+        assert picture.locator(".point").count() > before
+        assert page.locator("[data-expanded] tbody tr").count() > 0
+        page.get_by_role("link", name="Open", exact=True).press("Enter")
+        page.wait_for_url(f"**node={chosen}*")
+
+
+def test_without_a_script_a_node_is_its_tables(browser: Any, goals: Served) -> None:
+    with visiting(browser, goals, java_script_enabled=False) as page:
+        page.goto("/graph/records?node=GOAL-G1")
+        assert not page.locator("[data-picture]").is_visible()
+        edges = page.get_by_role("region", name="Table: Edges from the node")
+        assert edges.get_by_role("row").count() == 15
+        page.get_by_role("link", name="Two lamps are lit before the winter").first.click()
+        assert page.get_by_role("heading", level=1).inner_text() == "Two lamps are lit before the winter"
+
+
+def test_hostile_text_is_text_in_the_picture_too(browser: Any, goals: Served) -> None:
+    with visiting(browser, goals) as page:
+        page.goto("/graph/records?node=USER-U1")
+        label = page.locator('.point[data-key="GOAL-evil"] text')
+        assert label.text_content().startswith("<script>alert(1)")
+        page.locator('.point[data-key="GOAL-evil"]').click()
+        told = page.locator("[data-panel]").inner_text()
+        assert "<script>alert(1)</script>⟨U+202E⟩evil␛[31m" in told
+        page.get_by_role("button", name="Show its neighbours").click()
+        page.locator("[data-status]", has_text="requests").wait_for()
+        assert "⟨U+202E⟩" in page.locator("[data-expanded]").inner_text()
+
+
+def test_the_slider_goes_through_versions_by_keys(browser: Any, projects: Served) -> None:
+    with visiting(browser, projects) as page:
+        page.goto(f"{DOCUMENT}?id=atlas&version=5")
+        page.get_by_label("Shown").focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
+        assert page.locator('output[for="version"]').inner_text() == "version 7"
+        page.wait_for_url("**version=7*")
+        assert page.get_by_role("heading", name="From version 4 to 7").is_visible()
+
+
+def test_a_version_is_restored_by_keys_and_never_over_another(browser: Any, projects: Served) -> None:
+    blobs = LocalBlobs(projects.folder / "blobs")
+    with visiting(browser, projects) as page, connect(projects.target) as db:
+        page.goto(f"{DOCUMENT}?id=atlas-2&version=0")
+        page.goto(f"{DOCUMENT}/restore?id={BOARD}&version=4")
+        Projects(db, blobs).boards.apply(BOARD, [rename(name="meanwhile").by("zoe", 1)])
+        restore = page.get_by_role("button", name="Restore version 4 over 9")
+        restore.focus()
+        with page.expect_response("**/restore*") as refused:
+            page.keyboard.press("Enter")
+        assert refused.value.status == 409
+        page.get_by_role("alert").wait_for()
+        assert "Nothing was restored." in page.get_by_role("alert").inner_text()
+        assert Projects(db, blobs).boards.head(BOARD).name == "meanwhile"
+        page.get_by_role("button", name="Restore version 4 over").press("Enter")
+        page.wait_for_url("**since=*")
+        assert Projects(db, blobs).boards.head(BOARD).name == "Atlas"
+
+
+def test_the_live_page_shows_what_comes_and_says_what_it_takes(browser: Any, work: Served) -> None:
+    with visiting(browser, work) as page, connect(work.target) as db:
+        page.goto("/work/manhunt")
+        toggle = page.get_by_role("button", name="Live", exact=True)
+        page.get_by_label("Seconds between two readings").select_option("2")
+        toggle.focus()
+        page.keyboard.press("Enter")
+        told = page.locator("[data-told]")
+        page.locator("[data-told]", has_text="so far").wait_for()
+        with db.transaction() as tx:
+            call = tasks.task(name="browser")(_nothing)
+            tx.add(tasks.after(timedelta(hours=1), call(), key="of-the-browser"))
+        page.get_by_role("link", name="of-the-browser").wait_for()
+        assert "for each reading" in told.inner_text()
+        assert toggle.get_attribute("aria-pressed") == "true"
+        assert toggle.evaluate("each => each === document.activeElement")
+        page.keyboard.press("Enter")
+        assert told.inner_text() == "It is off."
+
+
+def _nothing() -> None:
+    raise AssertionError("no worker runs")
