@@ -34,6 +34,7 @@ from singletable.records.belongings import (
     belongings_of,
     subject_of,
 )
+from singletable.records.check import items_of
 from singletable.records.check_passes import (
     ItemCheck,
     Lane,
@@ -76,7 +77,7 @@ from singletable.records.readers import placed_reader_of
 from singletable.records.send import send_alone
 from singletable.records.transactions import HasWrites, Transaction, commit
 from singletable.records.unique_guards import Claim, guard_actions
-from singletable.records.upgrade import is_same_item, refresh_keys, upgrade, upgrade_if_needed, value_as_read
+from singletable.records.upgrade import as_read, is_same_item, refresh_keys, upgrade, upgrade_if_needed, value_as_read
 from singletable.records.verbs import CreateWrite, DeleteWrite, UpdateWrite
 from singletable.records.write import UNREAD, Moment, Part, Write
 from singletable.schema.capture import ANY, capture_sort, key_type
@@ -187,6 +188,7 @@ __all__ = [
     "after",
     "applied",
     "apply_lease_of",
+    "as_read",
     "attribute_docs",
     "belongings_of",
     "both",
@@ -227,6 +229,7 @@ __all__ = [
     "is_schema",
     "is_type",
     "items_at",
+    "items_of",
     "key_from",
     "key_type",
     "mentions",

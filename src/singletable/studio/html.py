@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -23,8 +24,15 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     filters: dict[str, Any] = cast("Any", made.filters)
-    filters |= {"exact": exact, "units": units, "counted": counted, "bytes": byte_count, "when": when}
-    filters["json"] = json_text
+    filters |= {
+        "exact": exact,
+        "units": units,
+        "counted": counted,
+        "bytes": byte_count,
+        "when": when,
+        "compact": compact,
+        "json": json_text,
+    }
     names: dict[str, Any] = made.globals
     names["parts"] = made.get_template("_parts.html").module
     return made
@@ -48,6 +56,11 @@ def units(value: float) -> str:
 def counted(number: float, word: str, several: str = "") -> str:
     """`1 request`, `2 requests`, `2 entities`."""
     return f"{units(number)} {word if number == 1 else several or word + 's'}"
+
+
+def compact(value: Any) -> str:
+    """A list or a map as one line of JSON."""
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def byte_count(size: int) -> str:

@@ -27,6 +27,8 @@ class Chrome(Struct, frozen=True):
     place: Place
     account: str
     table: str
+    path: str
+    """This page's address without its query."""
     here: str
     """This page's address."""
     twin: str
@@ -41,6 +43,7 @@ async def chrome_of(visit: Visit, every: Sequence[Page], page: Page | None) -> C
     named = site.table_named(visit.path.get("table", "")) or site.tables[0]
     path = page.path.format_map(dict(visit.path)) if page is not None else ""
     here = links.of(path, visit.query) if page is not None else links.home()
+    own = links.covered().of(path or "/")
     nav = tuple(
         NavLink(each.nav, links.of(_path_for(each, named.name)), page is not None and _section(each) == _section(page))
         for each in every
@@ -54,7 +57,7 @@ async def chrome_of(visit: Visit, every: Sequence[Page], page: Page | None) -> C
     asked = Crumb("Cover personal values" if shown else "Show personal values", links.with_personal(here, not shown))
     account = await site.account_of(named)
     twin = links.twin(here) if page is not None else ""
-    return Chrome(nav, tables, site.place, account, named.name, here, twin, asked)
+    return Chrome(nav, tables, site.place, account, named.name, own, here, twin, asked)
 
 
 def _path_for(page: Page, table: str) -> str:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from singletable.database_async import AsyncDatabase
 from singletable.documents.blobs import BlobStore
 from singletable.flow import unmetered
-from singletable.foundation import Table, entity_name, model_of
+from singletable.foundation import Model, Table, entity_name, models_of
 from singletable.studio.view import Cost
 from singletable.wire import is_aws_host
 
@@ -111,6 +111,12 @@ class Site:
         return known
 
 
+def model_of_type(table: Table, type_name: str) -> Model[Any] | None:
+    """The class of a type: of the application, or of the library, guards of unique values among them."""
+    found = table.model_here(type_name)
+    return found or next((model for model in models_of(table) if model.type == type_name), None)
+
+
 def colour_of(table: Table, type_name: str) -> str:
     """The CSS class of a class's colour: `k0` to `k7`, and `kx` for the library's own items and unknown ones."""
     own = [model.type for model in table.models if not model.is_system]
@@ -119,10 +125,11 @@ def colour_of(table: Table, type_name: str) -> str:
 
 def name_of_type(table: Table, type_name: str) -> str:
     """The class of a type, by its name in its module; the type itself where no class of the table has it."""
-    model = table.model_here(type_name)
+    model = model_of_type(table, type_name)
     return entity_name(model.kind) if model is not None else type_name
 
 
-def kind_of(table: Table, name: str) -> type[Any] | None:
-    """The class of that name in a table."""
-    return next((model.kind for model in table.models if entity_name(model_of(model.kind).kind) == name), None)
+def about(kind: type[Any]) -> str:
+    """The first line of a class's docstring, without the one that `dataclass` makes of the signature."""
+    said = (kind.__doc__ or "").strip()
+    return "" if said.startswith(f"{kind.__name__}(") else said.partition("\n")[0]

@@ -12,7 +12,7 @@ from singletable.database_async import AsyncDatabase
 from singletable.errors import Denied, InvalidRequest, NotFound
 from singletable.foundation import COVERED, Table, covered_place
 from singletable.studio.addresses import Addresses, Place
-from singletable.studio.site import Site, name_of_type
+from singletable.studio.site import Site, model_of_type, name_of_type
 
 _log = logging.getLogger("singletable.studio")
 
@@ -69,7 +69,7 @@ class Visit:
         return self.reads is None or (kind is not None and kind in self.reads)
 
     def may_read_type(self, table: Table, type_name: str) -> bool:
-        model = table.model_here(type_name)
+        model = model_of_type(table, type_name)
         return self.may_read(model.kind if model is not None and not model.is_system else None)
 
     def must_read(self, kind: type[Any] | None) -> None:

@@ -10,7 +10,7 @@ from singletable.foundation import Model, Table, captured_of, collections_of, en
 from singletable.reports.shape import ClassShape
 from singletable.studio.page import Action, Page
 from singletable.studio.samples import Sample, sample_of
-from singletable.studio.site import colour_of
+from singletable.studio.site import about, colour_of
 from singletable.studio.view import Cost, View
 from singletable.studio.visit import Visit
 
@@ -135,7 +135,7 @@ def _row(visit: Visit, table: Table, model: Model[object], shape: ClassShape | N
         name,
         model.type,
         colour_of(table, model.type),
-        _first_line(model.kind.__doc__, model.kind.__name__),
+        about(model.kind),
         not model.is_system,
         shape.items if shape is not None else none,
         shape.bytes if shape is not None else none,
@@ -161,15 +161,8 @@ def _collections(visit: Visit, table: Table) -> tuple[CollectionRow, ...]:
         if all(visit.may_read(place.kind) for place in kind.__collection_fields__.values()):
             partition = bound.pattern.captured.templates[0].shown
             address = visit.links.pattern(table.name, entity_name(kind), name)
-            about = _first_line(kind.__doc__, kind.__name__)
-            rows.append(CollectionRow(f"{entity_name(kind)}.{name}", about, partition, address))
+            rows.append(CollectionRow(f"{entity_name(kind)}.{name}", about(kind), partition, address))
     return tuple(rows)
-
-
-def _first_line(doc: str | None, name: str) -> str:
-    """The first line of a docstring, without the one that `dataclass` makes of the signature."""
-    said = (doc or "").strip()
-    return "" if said.startswith(f"{name}(") else said.partition("\n")[0]
 
 
 PAGES = (Page("/", "home.html", load_home, nav="Home", order=0),)

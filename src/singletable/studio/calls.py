@@ -1,0 +1,134 @@
+"""A call of a pattern to copy: in Python, for the program `singletable`, for the AWS CLI, and for boto3."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from pprint import pformat
+from typing import Any, cast
+from uuid import UUID
+
+from msgspec import Struct
+
+from singletable.foundation import COVERED, KeyOf, entity_name
+from singletable.pattern_calls import Pattern
+from singletable.records import Explained
+
+_ACTIONS: Mapping[str, tuple[str, str]] = {
+    "GetItem": ("get-item", "get_item"),
+    "Query": ("query", "query"),
+    "BatchGetItem": ("batch-get-item", "batch_get_item"),
+    "TransactGetItems": ("transact-get-items", "transact_get_items"),
+}
+
+
+class Call(Struct, frozen=True):
+    """One way to write it."""
+
+    name: str
+    text: str
+
+
+class Asked(Struct, frozen=True):
+    """A call of a pattern, with its options."""
+
+    module: str
+    """How the program `singletable` names the tables."""
+    pattern: Pattern
+    texts: Mapping[str, tuple[str, Sequence[str]]]
+    """By parameter: the range, and its texts."""
+    values: Mapping[str, Any]
+    covered: frozenset[str]
+    """Parameters whose values are not shown."""
+    reads_one: bool
+    limit: int
+    newest_first: bool
+    consistent: bool
+
+
+def calls_of(asked: Asked, requests: Sequence[Explained], region: str) -> tuple[Call, ...]:
+    """The same call in each form. A covered value is covered in all of them."""
+    made = [Call("Python", _python(asked)), Call("singletable", _program(asked))]
+    if len(requests) == 1:
+        (request,) = requests
+        made.append(Call("AWS CLI", _aws(request, region)))
+        made.append(Call("boto3", _boto3(request, region)))
+    return tuple(made)
+
+
+def _python(asked: Asked) -> str:
+    captured = asked.pattern.captured
+    arguments = ", ".join(f"{name}={_argument(asked, name)}" for name in asked.values)
+    read = f"{asked.pattern.shown}({arguments})"
+    if asked.newest_first:
+        read += ".newest_first()"
+    if asked.consistent:
+        read += ".consistent()"
+    ranges = sorted({how.replace("-", "_") for how, _ in asked.texts.values() if how != "exactly"})
+    kind: type[Any] = getattr(asked.pattern.call, "kind", captured.owner)
+    head = [f"from {kind.__module__} import {asked.pattern.entity.partition('.')[0]}"]
+    if ranges:
+        head.insert(0, f"from singletable import {', '.join(ranges)}")
+    call = f"db.get({read})" if asked.reads_one else f"db.page({read}, limit={asked.limit})"
+    return "\n".join([*head, "", call])
+
+
+def _argument(asked: Asked, name: str) -> str:
+    how, texts = asked.texts[name]
+    if name in asked.covered:
+        return repr(COVERED)
+    value = asked.values[name]
+    if how == "exactly":
+        return _literal(value)
+    ends = [end for end in (value.low, value.high) if end is not None]
+    assert len(ends) == len(texts)
+    return f"{how.replace('-', '_')}({', '.join(map(_literal, ends))})"
+
+
+def _literal(value: Any) -> str:
+    """A value as Python code, with the class by its name."""
+    if isinstance(value, Enum):
+        return f"{entity_name(type(value))}.{value.name}"
+    if isinstance(value, KeyOf):
+        key: KeyOf[Any] = cast("Any", value)
+        arguments = ", ".join(_literal(each) for each in key.model.key_values(key).values())
+        return f"{key.captured.shown}({arguments})"
+    if isinstance(value, (datetime, date)):
+        return f"{type(value).__name__}.fromisoformat({value.isoformat()!r})"
+    if isinstance(value, (UUID, Decimal)):
+        return f"{type(value).__name__}({str(value)!r})"
+    if isinstance(value, type):
+        return entity_name(value)
+    return repr(value)
+
+
+def _program(asked: Asked) -> str:
+    words = ["singletable", "get" if asked.reads_one else "query", asked.module, asked.pattern.shown]
+    for name, (how, texts) in asked.texts.items():
+        value = COVERED if name in asked.covered else ",".join(texts)
+        words.append(f"{name}={value}" if how == "exactly" and ":" not in value else f"{name}={how}:{value}")
+    if not asked.reads_one:
+        words += ["--limit", str(asked.limit)]
+    if asked.newest_first:
+        words.append("--newest-first")
+    if asked.consistent:
+        words.append("--consistent")
+    return shlex.join(words)
+
+
+def _aws(request: Explained, region: str) -> str:
+    body = json.dumps(request.body, ensure_ascii=False, indent=2)
+    place = f" --region {shlex.quote(region)}" if region else ""
+    return f"aws dynamodb {_ACTIONS[request.operation][0]}{place} --cli-input-json {shlex.quote(body)}"
+
+
+def _boto3(request: Explained, region: str) -> str:
+    place = f", region_name={region!r}" if region else ""
+    body = pformat(request.body, sort_dicts=False, width=100)
+    return (
+        f'import boto3\n\nclient = boto3.client("dynamodb"{place})\nclient.{_ACTIONS[request.operation][1]}(**{body})'
+    )

@@ -1,0 +1,201 @@
+"""Editing an item as a form: a value as the text of a field, the text as a value again, and what differs."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import types
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Union, get_args, get_origin
+from uuid import UUID
+
+import msgspec
+from msgspec import Struct
+
+from singletable.errors import InvalidValue
+from singletable.expressions import Update, attr
+from singletable.foundation import Model, personal_names
+from singletable.operations import Item
+
+_SCALARS: tuple[type[Any], ...] = (int, float, Decimal, datetime, date, UUID)
+_WANTED: Mapping[type[Any], str] = {
+    int: "a whole number",
+    float: "a number",
+    Decimal: "a number, as in 12.5",
+    datetime: "an instant, as in 2026-01-31T09:30:00Z",
+    date: "a date, as in 2026-01-31",
+    UUID: "a UUID",
+}
+_encoder = msgspec.json.Encoder(order="deterministic", decimal_format="number")
+_encoder = msgspec.json.Encoder(order="deterministic", decimal_format="number")
+_MODULE = re.compile(r"\b(?:\w+\.)+(?=\w)")
+_UNTYPABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+"""What a text field of a browser does not give back as it was."""
+NONE = "none."
+"""Before the name of the box that says None."""
+
+
+class EditField(Struct, frozen=True):
+    """One attribute in the form."""
+
+    name: str
+    type: str
+    form: str
+    """`text`, `line`, `choice`, `json`; `fixed` where it can't be changed here."""
+    text: str
+    wanted: str = ""
+    optional: bool = False
+    is_none: bool = False
+    choices: tuple[str, ...] = ()
+    why_fixed: str = ""
+    problem: str = ""
+
+
+class Difference(Struct, frozen=True):
+    """An attribute before and after."""
+
+    name: str
+    before: Any
+    after: Any
+
+
+def digest_of(item: Item) -> str:
+    """What an item was, as a short text: another item has another one."""
+    return hashlib.sha256(msgspec.json.encode(item, order="deterministic")).hexdigest()
+
+
+def fields_of(model: Model[Any], entity: Any, *, covered: bool) -> Iterator[EditField]:
+    """The form of an entity. Keys, counts and what is covered can't be changed in it."""
+    personal = personal_names(model.kind)
+    for field in model.fields:
+        if not field.is_written or field.name not in vars_of(model):
+            continue
+        name, declared = field.name, model.types.get(field.name)
+        why = _why_fixed(model, name, declared, is_covered=covered and name in personal)
+        if why:
+            yield EditField(name, shown_type(declared), "fixed", "", why_fixed=why)
+            continue
+        yield _field(name, declared, getattr(entity, name))
+
+
+def changed(
+    model: Model[Any], entity: Any, form: Mapping[str, str], *, covered: bool
+) -> tuple[dict[str, Any], list[EditField]]:
+    """The attributes that a form which was sent changes, and its fields, with what is wrong in them.
+
+    A field whose text is as it was shown is not changed, so that nothing is lost that a text field does not keep.
+    """
+    values: dict[str, Any] = {}
+    fields: list[EditField] = []
+    for field in fields_of(model, entity, covered=covered):
+        sent = form.get(field.name)
+        is_as_shown = sent is not None and _lines(sent) == _lines(field.text)
+        is_none = field.optional and form.get(NONE + field.name) == "1" and (is_as_shown or not sent)
+        if field.form == "fixed" or sent is None or (is_as_shown and is_none == field.is_none):
+            fields.append(field)
+            continue
+        text = sent.replace("\r\n", "\n")
+        field = msgspec.structs.replace(field, text=text, is_none=is_none)
+        try:
+            value = None if is_none else parsed(model.types[field.name], field, text)
+        except InvalidValue as error:
+            field = msgspec.structs.replace(field, problem=f"{error.what}.")
+        else:
+            if value != getattr(entity, field.name) or type(value) is not type(getattr(entity, field.name)):
+                values[field.name] = value
+        fields.append(field)
+    return values, fields
+
+
+def updates_of(model: Model[Any], values: Mapping[str, Any]) -> list[Update]:
+    """The changes as the library writes them."""
+    return [
+        attr(getattr(model.kind, name)).remove() if value is None else attr(getattr(model.kind, name)).set(value)
+        for name, value in values.items()
+    ]
+
+
+def vars_of(model: Model[Any]) -> Mapping[str, Any]:
+    """The attributes that a class declares."""
+    found: Mapping[str, Any] = model.kind.__dataclass_fields__
+    return found
+
+
+def shown_type(declared: Any) -> str:
+    """A type as the declaration has it."""
+    if declared is None:
+        return ""
+    is_plain = isinstance(declared, type) and not get_args(declared)
+    return declared.__name__ if is_plain else _MODULE.sub("", str(declared))
+
+
+def _why_fixed(model: Model[Any], name: str, declared: Any, *, is_covered: bool) -> str:
+    if name in model.identity:
+        return "it is part of the key"
+    if model.roles.get(name) == "version":
+        return "it counts the writes"
+    if is_covered:
+        return "it is personal, and covered"
+    if declared is None:
+        return "its type is not known here"
+    return ""
+
+
+def _field(name: str, declared: Any, value: Any) -> EditField:
+    inner, optional = _inner(declared)
+    made = EditField(name, shown_type(declared), "json", "", optional=optional, is_none=value is None)
+    if inner is bool:
+        text = "" if value is None else "true" if value else "false"
+        return msgspec.structs.replace(made, form="choice", text=text, choices=("true", "false"))
+    if isinstance(inner, type) and issubclass(inner, Enum):
+        choices = tuple(member.name for member in inner)
+        text = "" if value is None else inner(value).name
+        return msgspec.structs.replace(made, form="choice", text=text, choices=choices)
+    if inner is str and not _UNTYPABLE.search(value or ""):
+        return msgspec.structs.replace(made, form="text", text=value or "")
+    if inner in _SCALARS:
+        text = "" if value is None else str(msgspec.to_builtins(value))
+        return msgspec.structs.replace(made, form="line", text=text, wanted=_WANTED[inner])
+    try:
+        encoded = msgspec.json.format(_encoder.encode(value), indent=2)
+    except (TypeError, ValueError):
+        return msgspec.structs.replace(made, form="fixed", why_fixed="it has no form as JSON")
+    wanted = "text as JSON, as it has control characters" if inner is str else "JSON"
+    return msgspec.structs.replace(made, text="" if value is None else encoded.decode(), wanted=wanted)
+
+
+def parsed(declared: Any, field: EditField, text: str) -> Any:
+    """A field's text as a value of its declared type. InvalidValue says what is wanted, and holds no value."""
+    inner, _ = _inner(declared)
+    if field.form == "text":
+        return text
+    if not text.strip():
+        raise InvalidValue(f"it is {field.wanted or 'one of the choices'}" + (", or none" if field.optional else ""))
+    if field.form == "choice":
+        if text not in field.choices:
+            raise InvalidValue(f"it is one of {', '.join(field.choices)}")
+        return text == "true" if inner is bool else inner[text]
+    try:
+        if field.form == "line":
+            return msgspec.convert(text.strip(), inner, strict=False)
+        return msgspec.json.decode(text, type=inner)
+    except msgspec.ValidationError as error:
+        raise InvalidValue(f"it is {field.wanted}: {error}") from None
+    except (msgspec.DecodeError, ValueError, TypeError):
+        raise InvalidValue(f"it is {field.wanted}, and this can't be read") from None
+
+
+def _inner(declared: Any) -> tuple[Any, bool]:
+    """A type without `| None`, and whether it had it."""
+    if get_origin(declared) in (Union, types.UnionType):
+        left = [each for each in get_args(declared) if each is not type(None)]
+        if len(left) < len(get_args(declared)):
+            return (left[0] if len(left) == 1 else Union[tuple(left)]), True  # noqa: UP007 made of values
+    return declared, False
+
+
+def _lines(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,0 +1,75 @@
+"""The changes of one item that its table's stream still holds, read to a limit."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from singletable.errors import SingletableError
+from singletable.foundation import COVERED, Table, place_in
+from singletable.operations import Item
+from singletable.streams.tail import Tail, TailedChange
+from singletable.studio.edits import Difference
+from singletable.studio.items import attributes_of
+from singletable.studio.visit import Visit
+
+MOST_RECORDS = 2_000
+MOST_READINGS = 20
+
+
+class Change(Struct, frozen=True):
+    at: datetime
+    what: str
+    """`inserted`, `modified`, `removed`, or another word of the stream."""
+    differences: tuple[Difference, ...]
+
+
+class Changes(Struct, frozen=True):
+    found: tuple[Change, ...]
+    seen: int
+    """Records that were looked at."""
+    is_all: bool
+    """Whether that was all that the stream holds."""
+    problem: str = ""
+
+
+async def changes_of(visit: Visit, table: Table, item: Item) -> Changes:
+    """The changes of an item, newest first; a request for each open shard and reading, no units."""
+    tail, seen, found = Tail(visit.db.port, table, "horizon"), 0, dict[str, Change]()
+    place, is_all = place_in(table, item), False
+    try:
+        for _ in range(MOST_READINGS):
+            read = [each for each in await tail.read() if isinstance(each, TailedChange)]
+            is_all = not read
+            if is_all or seen >= MOST_RECORDS:
+                break
+            seen += len(read)
+            for each in read:
+                images = each.record.dynamodb
+                if place_in(table, images.keys) == place:
+                    found[images.sequence_number] = _change(visit, table, each)
+    except SingletableError as error:
+        return Changes(tuple(reversed(found.values())), seen, False, error.what)
+    return Changes(tuple(reversed(found.values())), seen, is_all)
+
+
+def _change(visit: Visit, table: Table, each: TailedChange) -> Change:
+    images = each.record.dynamodb
+    old, new = _item(images.old_image), _item(images.new_image)
+    shown = [{a.name: a.value for a in attributes_of(visit, table, image)} if image else {} for image in (old, new)]
+    names = dict.fromkeys((*shown[0], *shown[1]))
+    differences = tuple(
+        Difference(name, shown[0].get(name), shown[1].get(name))
+        for name in names
+        if shown[0].get(name) != shown[1].get(name) or shown[0].get(name) == COVERED
+    )
+    at = datetime.fromtimestamp(images.approximate_creation_date_time, timezone.utc)
+    return Change(at, {"INSERT": "inserted", "MODIFY": "modified", "REMOVE": "removed"}[each.record.event], differences)
+
+
+def _item(image: msgspec.Raw) -> Item:
+    raw = bytes(image)
+    return msgspec.json.decode(raw, type=dict[str, dict[str, Any]]) if raw and raw != b"null" else {}

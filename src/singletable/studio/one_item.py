@@ -1,0 +1,52 @@
+"""One item, as its address names it: read, and whether it can be written here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from singletable.errors import NotFound, SingletableError
+from singletable.foundation import Model, Table, ready, type_in
+from singletable.operations import GetItem, Item
+from singletable.operations.answers import RAW
+from singletable.studio.site import model_of_type
+from singletable.studio.visit import Visit
+
+MOST_COMPARED = 150
+"""Attributes that the condition of a write can compare."""
+
+
+async def read_item(visit: Visit, table: Table) -> Item:
+    """The item that the address names, read consistently. NotFound; Denied for a class that the user may not read."""
+    partition, sort = visit.key
+    names = table.definition.key
+    await ready(visit.db.port, table)
+    key = {names[0]: {"S": partition}, names[1]: {"S": sort}}
+    found = await visit.db.port.send(GetItem(table.name, key, RAW, consistent=True))
+    if found is None:
+        raise NotFound("no item lies under this key", table=table.name, hint="It may have been deleted since.")
+    type_name = type_in(table, found)
+    if not visit.may_read_type(table, type_name):
+        model = model_of_type(table, type_name)
+        visit.must_read(None if model is None or model.is_system else model.kind)
+    return found
+
+
+def why_fixed(model: Model[Any] | None, item: Item, verb: str = "update") -> str:
+    """Why an item can't be written here; empty where it can."""
+    if model is None:
+        return "no class of this program has its type"
+    if verb in model.refuses:
+        return model.refuses[verb]
+    if model.is_system:
+        return "the library keeps it"
+    if len(item) > MOST_COMPARED:
+        return f"it has {len(item):,} attributes, and the condition of a write compares up to {MOST_COMPARED}"
+    try:
+        return "it is being deleted" if model.load(item) is None else ""
+    except SingletableError as error:
+        return error.what
+
+
+def below(visit: Visit, table: Table, word: str) -> str:
+    """The address of what is done with an item, without its key."""
+    return visit.links.covered().of(f"/item/{table.name}/{word}")

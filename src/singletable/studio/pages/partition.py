@@ -1,0 +1,170 @@
+"""Partition: an item collection in key order, each class in its colour, field name over value in each key."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from msgspec import Struct
+
+from singletable.errors import InvalidRequest
+from singletable.foundation import COVERED, Table, ready, type_in
+from singletable.operations import Item, Key, Query, Selection
+from singletable.operations.answers import RAW
+from singletable.studio.items import Part, ShownItem, key_parts, shown_item
+from singletable.studio.page import Page
+from singletable.studio.site import model_of_type
+from singletable.studio.view import View
+from singletable.studio.visit import Visit
+
+MOST_ITEMS = 50
+
+
+class Tab(Struct, frozen=True):
+    text: str
+    address: str
+    is_here: bool
+
+
+class Group(Struct, frozen=True):
+    """Items that lie together: in the partition itself, or in one of an index."""
+
+    parts: tuple[Part, ...]
+    address: str
+    items: tuple[ShownItem, ...]
+
+
+class ClassCount(Struct, frozen=True):
+    kind: str
+    colour: str
+    count: int
+
+
+class Partition(View, frozen=True, kw_only=True):
+    """The page."""
+
+    table: str
+    index: str
+    attribute: str
+    """The partition key's name."""
+    parts: tuple[Part, ...]
+    count: int
+    classes: tuple[ClassCount, ...]
+    tabs: tuple[Tab, ...]
+    """The same items as they lie in the table, and in each index."""
+    groups: tuple[Group, ...]
+    next: str
+
+
+class Find(View, frozen=True, kw_only=True):
+    """The form for a partition's key."""
+
+    table: str
+    indexes: tuple[str, ...]
+    key: tuple[str, str]
+
+
+async def load_partition(visit: Visit) -> View:
+    """One request: up to 50 items, 1 MB at most; nothing without a key."""
+    table = visit.table
+    if not visit.query.get("pk") and "k" not in visit.query:
+        return Find(
+            title="Partition", table=table.name, indexes=tuple(table.definition.indexes), key=table.definition.key
+        )
+    index = visit.query.get("index", "")
+    if index and index not in table.definition.indexes:
+        raise InvalidRequest(f"table {table.name} has no index of this name")
+    text = visit.key[0]
+    items, after = await _page(visit, table, index, text)
+    return _shown(visit, table, index, text, items, after)
+
+
+async def _page(visit: Visit, table: Table, index: str, text: str) -> tuple[list[Item], Key | None]:
+    port = visit.db.port
+    await ready(port, table)
+    cursor, binding = visit.query.get("after"), _binding(table, index, text)
+    position = visit.links.seal.open(cursor, binding, visit.site.now()) if cursor else None
+    selection = Selection(
+        index or None,
+        names={"#0": table.definition.index_keys(index or None)[0]},
+        values={":0": {"S": text}},
+        limit=MOST_ITEMS,
+        after=position,
+    )
+    found = await port.send(Query(table.name, "#0 = :0", selection, RAW))
+    return found.items, found.after
+
+
+def _shown(visit: Visit, table: Table, index: str, text: str, items: list[Item], after: Key | None) -> Partition:
+    names = table.definition.index_keys(index or None)
+    parts = _parts(visit, table, index, text, items)
+    hidden = any(part.text == COVERED for part in parts)
+    by = visit.query.get("by", index)
+    own = [(item, shown_item(visit, table, item, (index, text))) for item in items]
+    shown = [each for _, each in own]
+    following = ""
+    if after is not None:
+        cursor = visit.links.seal.seal(after, _binding(table, index, text), visit.site.now())
+        following = visit.links.partition(table.name, text, index=index, after=cursor, hidden=hidden)
+    return Partition(
+        title="".join(part.text for part in parts),
+        table=table.name,
+        index=index,
+        attribute=names[0],
+        parts=parts,
+        count=len(shown),
+        classes=_classes(shown),
+        tabs=_tabs(visit, table, index, text, by, hidden),
+        groups=_groups(visit, table, by, own) if by != index else (Group((), "", tuple(shown)),),
+        next=following,
+    )
+
+
+def _parts(visit: Visit, table: Table, index: str, text: str, items: list[Item]) -> tuple[Part, ...]:
+    """The partition's key, as the class of its first item writes it."""
+    model = model_of_type(table, type_in(table, items[0])) if items else None
+    captured = None if model is None else model.indexes.get(index) if index else model.key
+    return tuple(key_parts(visit, table, model, captured, 0, text, (index, text)))
+
+
+def _classes(shown: list[ShownItem]) -> tuple[ClassCount, ...]:
+    counts: dict[tuple[str, str], int] = {}
+    for each in shown:
+        counts[each.kind, each.colour] = counts.get((each.kind, each.colour), 0) + 1
+    return tuple(ClassCount(kind, colour, count) for (kind, colour), count in counts.items())
+
+
+def _tabs(visit: Visit, table: Table, index: str, text: str, by: str, hidden: bool) -> tuple[Tab, ...]:
+    base = visit.links.partition(table.name, text, index=index, hidden=hidden)
+    return tuple(
+        Tab(
+            name or "table",
+            base if name == index else f"{base}&by={name or 'table'}",
+            (by if by != "table" else "") == name,
+        )
+        for name in ("", *table.definition.indexes)
+    )
+
+
+def _groups(visit: Visit, table: Table, by: str, own: list[tuple[Item, ShownItem]]) -> tuple[Group, ...]:
+    """The same items as they lie in another place: together where they have one partition key there, in its order."""
+    index = "" if by == "table" else by
+    if index and index not in table.definition.indexes:
+        raise InvalidRequest(f"table {table.name} has no index of this name")
+    partition, sort = table.definition.index_keys(index or None)
+    there = [pair for pair in own if partition in pair[0] and sort in pair[0]]
+    there.sort(key=lambda pair: (pair[0][partition]["S"], pair[0][sort]["S"].encode()))
+    groups: list[Group] = []
+    for _, pairs in groupby(there, key=lambda pair: pair[0][partition]["S"]):
+        shown = [each for _, each in pairs]
+        cell = next((c for each in shown for c in each.cells if c.name == partition), None)
+        groups.append(Group(cell.parts if cell else (), cell.address if cell else "", tuple(shown)))
+    if left := tuple(each for item, each in own if partition not in item or sort not in item):
+        groups.append(Group((), "", left))
+    return tuple(groups)
+
+
+def _binding(table: Table, index: str, text: str) -> tuple[str, ...]:
+    return ("studio partition", table.name, index, text)
+
+
+PAGES = (Page("/partition/{table}", "partition.html", load_partition, nav="Partition", order=20, style="items.css"),)

@@ -1,0 +1,182 @@
+"""A pattern as a form, made from its signature; and the arguments that an address of the form gives.
+
+`?name=A&name.how=between&name.to=B&limit=25`. A value that is personal is sealed in the address: `sealed.email`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from singletable.errors import InvalidCursor, InvalidRequest, InvalidValue
+from singletable.foundation import Slot, Verbatim, personal_names
+from singletable.pattern_calls import RANGES, WANTED, Pattern, argument_of
+from singletable.studio.visit import Visit
+
+_HOW, _TO, _SEALED = ".how", ".to", "sealed."
+_EXACTLY, _BETWEEN = "exactly", "between"
+_FORMS: Mapping[type[Any], tuple[str, str]] = {
+    str: ("text", ""),
+    int: ("number", ""),
+    Decimal: ("decimal", "12.5"),
+    datetime: ("instant", "2026-01-31T09:30:00Z"),
+    date: ("date", "2026-01-31"),
+    UUID: ("uuid", "123e4567-e89b-12d3-a456-426614174000"),
+}
+
+
+class Choice(Struct, frozen=True):
+    value: str
+    text: str
+
+
+class Field(Struct, frozen=True):
+    """One parameter of a pattern in its form."""
+
+    name: str
+    type: str
+    form: str
+    """How it is typed: `text`, `number`, `decimal`, `instant`, `date`, `uuid`, `choice`, `key`."""
+    wanted: str
+    """What a value looks like."""
+    required: bool
+    hows: tuple[Choice, ...]
+    """The ranges that it takes besides one value; empty where it takes none."""
+    choices: tuple[Choice, ...] = ()
+    how: str = _EXACTLY
+    value: str = ""
+    to: str = ""
+    sealed: str = ""
+    """The value as the address has it, where it is personal and covered."""
+    problem: str = ""
+
+    @property
+    def is_given(self) -> bool:
+        return bool(self.value or self.sealed)
+
+
+class Arguments(Struct, frozen=True):
+    """What an address asks of a pattern."""
+
+    fields: tuple[Field, ...]
+    values: dict[str, Any]
+    """By parameter, as the pattern takes them."""
+    texts: dict[str, tuple[str, tuple[str, ...]]]
+    """By parameter: the range, and its texts."""
+    is_complete: bool
+    """Nothing that is required is missing, and nothing is wrong."""
+
+
+def arguments_of(visit: Visit, pattern: Pattern) -> Arguments:
+    """The form of a pattern, filled in with what the address has, and what that means."""
+    personal = personal_names(pattern.captured.model.kind)
+    fields: list[Field] = []
+    values: dict[str, Any] = {}
+    texts: dict[str, tuple[str, tuple[str, ...]]] = {}
+    asked = any(visit.query.get(name) or visit.query.get(_SEALED + name) for name in pattern.slots)
+    for name, slot in pattern.slots.items():
+        field = _field(pattern, name, slot)
+        how, given = _given(visit, pattern, name)
+        is_personal = name in personal
+        if given:
+            try:
+                values[name] = argument_of(slot, how, given)
+                texts[name] = (how, given)
+            except InvalidValue as error:
+                field = _with(field, problem=f"{error.what}.")
+        elif field.required and asked:
+            field = _with(field, problem="It is needed.")
+        if given and is_personal and visit.covered:
+            field = _with(field, how=how, sealed=_sealed(visit, pattern, name, how, given))
+        elif given:
+            field = _with(field, how=how, value=given[0], to=given[1] if len(given) > 1 else "")
+        fields.append(field)
+    complete = not any(field.problem for field in fields) and all(name in values for name in pattern.required)
+    return Arguments(tuple(fields), values, texts, complete and (asked or "run" in visit.query))
+
+
+def address_query(visit: Visit, pattern: Pattern, form: Mapping[str, str]) -> dict[str, str]:
+    """The query of the address that a form which was sent stands for: personal values are sealed."""
+    personal = personal_names(pattern.captured.model.kind)
+    known = {"limit", "order", "consistent", "run"}
+    query = {name: value for name, value in form.items() if name in known}
+    for name in pattern.slots:
+        how, value, to = form.get(name + _HOW, _EXACTLY), form.get(name, ""), form.get(name + _TO, "")
+        if not value:
+            query[_SEALED + name] = form.get(_SEALED + name, "")
+        elif name in personal:
+            given = (value, to) if how == _BETWEEN else (value,)
+            query[_SEALED + name] = _sealed(visit, pattern, name, how, given)
+        else:
+            query |= {
+                name: value,
+                name + _HOW: "" if how == _EXACTLY else how,
+                name + _TO: to if how == _BETWEEN else "",
+            }
+    return query
+
+
+def is_personal(pattern: Pattern) -> bool:
+    """Whether a pattern takes a personal value."""
+    return bool(personal_names(pattern.captured.model.kind).intersection(pattern.slots))
+
+
+def _given(visit: Visit, pattern: Pattern, name: str) -> tuple[str, tuple[str, ...]]:
+    """The range and its texts; no texts where the address has none."""
+    if (sealed := visit.query.get(_SEALED + name)) and not visit.query.get(name):
+        return _opened(visit, pattern, name, sealed)
+    how = visit.query.get(name + _HOW) or _EXACTLY
+    if how not in (*RANGES, _BETWEEN, _EXACTLY):
+        raise InvalidRequest(f"{name}{_HOW}= is {_EXACTLY}, {_BETWEEN}, {', '.join(RANGES)}")
+    value = visit.query.get(name, "")
+    if not value:
+        return how, ()
+    return how, (value, visit.query.get(name + _TO, "")) if how == _BETWEEN else (value,)
+
+
+def _field(pattern: Pattern, name: str, slot: Slot) -> Field:
+    hows: tuple[Choice, ...] = ()
+    if pattern.takes_range(name):
+        every = (_EXACTLY, *(how for how in RANGES if how != "starting-with" or slot.type is str), _BETWEEN)
+        hows = tuple(Choice(how, how.replace("-", " ")) for how in every)
+    required = name in pattern.required
+    if issubclass(slot.type, Enum):
+        choices = tuple(Choice(member.name, member.name) for member in slot.type)
+        return Field(name, slot.type.__name__, "choice", "", required, hows, choices)
+    if issubclass(slot.type, Verbatim):
+        return Field(name, slot.type.__name__, "key", slot.type.wanted, required, ())
+    form, example = _FORMS[slot.type]
+    return Field(name, slot.type.__name__, form, example or WANTED.get(slot.type, ""), required, hows)
+
+
+def _with(field: Field, **changed: str) -> Field:
+    """The field with what was given for it."""
+    return replace(field, **changed)
+
+
+def _sealed(visit: Visit, pattern: Pattern, name: str, how: str, given: tuple[str, ...]) -> str:
+    texts = {str(number): {"S": text} for number, text in enumerate((how, *given))}
+    return visit.links.seal.seal(texts, _binding(pattern, name), visit.site.now())
+
+
+def _opened(visit: Visit, pattern: Pattern, name: str, sealed: str) -> tuple[str, tuple[str, ...]]:
+    try:
+        texts = visit.links.seal.open(sealed, _binding(pattern, name), visit.site.now())
+    except InvalidCursor:
+        raise InvalidRequest(
+            f"the value of {name} in this address has expired, or was sealed by another studio",
+            hint="Fill in the form again.",
+        ) from None
+    how, *given = (texts[str(number)]["S"] for number in range(len(texts)))
+    return how, tuple(given)
+
+
+def _binding(pattern: Pattern, name: str) -> tuple[str, ...]:
+    return ("studio", pattern.shown, name)

@@ -1,0 +1,73 @@
+"""Entities as rows: their attributes as plain values, covered where they are personal, and a link to each."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct
+
+from singletable.errors import SingletableError
+from singletable.foundation import COVERED, KeyOf, Model, covered_place, entity_name, model_for, personal_names
+from singletable.studio.site import colour_of
+from singletable.studio.visit import Visit
+
+
+class Row(Struct, frozen=True):
+    """One entity."""
+
+    values: tuple[Any, ...]
+    """As JSON has them: text, numbers, lists, maps; None for what is not there."""
+    address: str
+    """The page of its item; empty where its key is not known, as that of a part of an index."""
+
+
+class Rows(Struct, frozen=True):
+    """Entities of one class."""
+
+    kind: str
+    colour: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    name: str = ""
+    """Of a collection, the attribute that they are in."""
+
+
+def rows_of(visit: Visit, kind: type[Any], entities: Sequence[Any], name: str = "") -> Rows:
+    """Entities of one class, with a column for each attribute that one of them has loaded."""
+    model = model_for(entities[0]) if entities else cast("Model[Any]", cast("Any", kind).__model__)
+    names = [each.name for each in dataclasses.fields(cast("Any", kind))]
+    loaded = tuple(each for each in names if not entities or any(hasattr(entity, each) for entity in entities))
+    rows = tuple(Row(values_of(visit, entity, loaded), _address(visit, model, entity)) for entity in entities)
+    return Rows(entity_name(kind), colour_of(model.table, model.type), loaded, rows, name)
+
+
+def values_of(visit: Visit, entity: Any, names: Iterable[str]) -> tuple[Any, ...]:
+    """An entity's attributes as plain values; the mark in the place of what is covered."""
+    covered = personal_names(entity.__class__) if visit.covered else frozenset[str]()
+    return tuple(COVERED if n in covered else plain(visit, getattr(entity, n, None)) for n in names)
+
+
+def plain(visit: Visit, value: Any) -> Any:
+    """A value as JSON has it, with the ends of edges as the keys of their nodes, and numbers exact."""
+    if isinstance(value, KeyOf):
+        return _key_text(visit, cast("Any", value))
+    if isinstance(value, list):
+        return [plain(visit, each) for each in cast("Any", value)]
+    return msgspec.to_builtins(value, order="deterministic", builtin_types=(Decimal,), str_keys=True)
+
+
+def _key_text(visit: Visit, key: KeyOf[Any]) -> str:
+    place = key.partition, key.low
+    return (covered_place(key.model.table, key.model.type, place) if visit.covered else place)[0]
+
+
+def _address(visit: Visit, model: Model[Any], entity: Any) -> str:
+    try:
+        place = model.place_of(entity)
+    except SingletableError:
+        return ""
+    return visit.item_address(model.table, model.type, place)

@@ -1,0 +1,45 @@
+"""The four applications with their own data, for a studio: what their tours load and write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from examples.goals.model import records
+from examples.manhunt.model import manhunt
+from examples.organisations.model import organisations
+from examples.projects.model import projects
+from examples.tours import TOURS
+from singletable import Database, Table, connect
+
+TABLES: dict[str, Table] = {
+    "organisations": organisations,
+    "goals": records,
+    "projects": projects,
+    "manhunt": manhunt,
+}
+
+
+@dataclass(frozen=True)
+class Application:
+    """One of them, in a data file."""
+
+    name: str
+    table: Table
+    target: str
+    db: Database
+
+    @property
+    def module(self) -> str:
+        return f"examples.{self.name}.model"
+
+
+def filled(name: str, folder: Path) -> Iterator[Application]:
+    """An application whose tour was made."""
+    target = f"local:{folder / name}.db"
+    tour = next(tour for tour in TOURS if tour.application == name)
+    with connect(target) as db:
+        for call in tour.calls(db):
+            call.act()
+        yield Application(name, TABLES[name], target, db)

@@ -1,0 +1,367 @@
+"""Item: what it is and costs, whether it is right; edited and deleted under what was seen, by the library's rules."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import AsyncIterator
+from datetime import datetime, timezone
+from decimal import Decimal
+from enum import Enum
+from html import unescape
+from typing import Any
+
+import pytest
+
+from singletable import AsyncDatabase, Entity, Key, Table, attr, copy_of, field
+from singletable.operations import TableCall
+from singletable.studio import studio
+from tests.studio.visitor import Visitor, client_of, shown, visiting
+from tests.support.engines import fresh_async
+
+shop = Table("shop", indexes=["gsi1"], stream="new_and_old")
+_HIDDEN = re.compile(r'<textarea hidden name="([^"]+)" aria-hidden="true">\n(.*?)</textarea>', re.DOTALL)
+AT = datetime(2026, 1, 1, 9, 30, tzinfo=timezone.utc)
+
+
+class State(Enum):
+    OPEN = "open"
+    SENT = "sent"
+
+
+class Customer(Entity, table=shop, type="customer"):
+    """Somebody who buys."""
+
+    id: str
+    name: str = ""
+    email: str | None = field(default=None, unique=True)
+    phone: str = field(default="", personal=True)
+    revision: int = field(version=True, default=0)
+
+    @shop.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        return f"customer#{id}", "customer"
+
+
+class Order(Entity, table=shop, type="order"):
+    id: str
+    customer: str
+    state: State = State.OPEN
+    total: Decimal = Decimal(0)
+    count: int = 0
+    paid: bool = False
+    sent_at: datetime | None = None
+    note: str | None = None
+    lines: list[str] = field(default_factory=list[str])
+    tags: set[str] = field(default_factory=set[str])
+
+    @shop.key
+    @staticmethod
+    def of_customer(customer: str, id: str) -> Key:
+        return f"customer#{customer}", f"order#{id}"
+
+    @shop.index("gsi1")
+    @staticmethod
+    def by_state(state: State, id: str) -> Key:
+        return f"state#{state}", f"{id}"
+
+
+class Address(Entity, table=shop, type="address"):
+    id: str
+    city: str = ""
+    name: str = copy_of(Customer.name, default="")
+
+    @shop.key
+    @staticmethod
+    def of(id: str) -> Key:
+        return f"customer#{id}", "address"
+
+
+CUSTOMER, ORDER = "pk=customer%23c1&sk=customer", "pk=customer%23c1&sk=order%23o1"
+
+
+@pytest.fixture
+async def shopkeeper() -> AsyncIterator[Visitor]:
+
+    async with fresh_async() as db:
+        await db.create_table(shop)
+        await db.create(Customer(id="c1", name="Ada", email="ada@example.org", phone="0123"))
+        await db.create(Order(id="o1", customer="c1", note="a\nb", lines=["x"], tags={"t"}, total=Decimal("1.50")))
+        async with visiting(db, shop, write=True) as visitor:
+            yield visitor
+
+
+async def form_of(visitor: Visitor, key: str, **changed: str) -> dict[str, str]:
+    """The form of an item as a browser sends it, with some fields changed."""
+    page = await visitor.json(f"/item/shop/edit.json?{key}")
+    form = {f["name"]: f["text"].replace("\n", "\r\n") for f in page["fields"] if f["form"] != "fixed"}
+    form |= {f"none.{f['name']}": "1" for f in page["fields"] if f["is_none"]}
+    return form | {"seen": page["seen"], "form_token": await visitor.token(f"/item/shop/edit?{key}")} | changed
+
+
+async def confirmed(visitor: Visitor, path: str, form: dict[str, str]) -> Any:
+    """Send a form, and what its answer asks to confirm."""
+    answer = await visitor.send(path, form)
+    assert answer.status_code == 200, shown(answer.text)
+    again = {unescape(name): unescape(value) for name, value in _HIDDEN.findall(answer.text)}
+    return await visitor.send(path, again | {"form_token": form["form_token"]})
+
+
+def db_of(visitor: Visitor) -> AsyncDatabase:
+    return visitor.studio.site.db
+
+
+async def order(visitor: Visitor) -> Order:
+    found = await db_of(visitor).get(Order.of_customer("c1", "o1"))
+    assert found is not None
+    return found
+
+
+async def customer(visitor: Visitor) -> Customer:
+    found = await db_of(visitor).get(Customer.by_id("c1"))
+    assert found is not None
+    return found
+
+
+# --- looking ----------------------------------------------------------------------------------------------------------
+async def test_an_item_decoded_and_raw(shopkeeper: Visitor) -> None:
+    page = await shopkeeper.json(f"/item/shop.json?{ORDER}")
+    values = {row["name"]: row["value"] for row in page["attributes"]}
+    assert (values["total"], values["tags"], values["state"]) == (1.5, ["t"], "open")
+    assert '"pk": {' in page["raw"]
+    assert page["bytes"] > sum(row["bytes"] for row in page["attributes"])
+    assert (page["read_units"], page["write_units"]) == (0.5, 1.0)
+    assert [(entry["index"], entry["is_in"]) for entry in page["indexes"]] == [("gsi1", True)]
+    assert (page["version"], page["version_known"], page["findings"]) == (1, 1, [])
+    assert page["cost"]["requests"] == 1
+
+
+async def test_guards_and_copies_and_whether_they_are_right(shopkeeper: Visitor) -> None:
+    db = db_of(shopkeeper)
+    page = await shopkeeper.json(f"/item/shop.json?{CUSTOMER}")
+    assert ([each["of"] for each in page["guards"]], page["findings"]) == (["email"], [])
+    guard = await shopkeeper.json(page["guards"][0]["address"].replace("?", ".json?"))
+    assert (guard["kind"], guard["edit_address"]) == ("UniqueGuard", "")
+    await db.create(Address(id="c1", name="Ada"))
+    await db.update(Customer.by_id("c1"), attr(Customer.name).set("Grace"))
+    page = await shopkeeper.json("/item/shop.json?pk=customer%23c1&sk=address")
+    assert page["copies"][0]["of"] == "Customer.name"
+    assert page["findings"][0].startswith("copy.behind")
+
+
+async def test_changes_that_the_stream_still_holds(shopkeeper: Visitor) -> None:
+    await db_of(shopkeeper).update(Order.of_customer("c1", "o1"), attr(Order.count).set(5))
+    page = await shopkeeper.json(f"/item/shop.json?{ORDER}&changes=1")
+    assert [change["what"] for change in page["changes"]["found"]] == ["modified", "inserted"]
+    assert {"name": "count", "before": 0, "after": 5} in page["changes"]["found"][0]["differences"]
+    assert (await shopkeeper.json(f"/item/shop.json?{ORDER}"))["changes"] is None
+
+
+async def test_an_item_that_is_not_there(shopkeeper: Visitor) -> None:
+    assert "no item lies under this key" in await shopkeeper.page("/item/shop?pk=customer%23c2&sk=customer", 404)
+    await shopkeeper.page("/item/shop?sk=customer", 400)
+
+
+# --- editing ----------------------------------------------------------------------------------------------------------
+async def test_an_edit_shows_the_difference_first(shopkeeper: Visitor) -> None:
+    form = await form_of(shopkeeper, ORDER, note="changed")
+    answer = await shopkeeper.send(f"/item/shop/edit?{ORDER}", form)
+    assert "changed" in shown(answer.text)
+    assert (await order(shopkeeper)).note == "a\nb"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("note", "two\r\nlines", "two\nlines"),
+        ("note", "", ""),
+        ("state", "SENT", State.SENT),
+        ("total", "2.75", Decimal("2.75")),
+        ("count", " 7 ", 7),
+        ("paid", "true", True),
+        ("sent_at", "2026-01-01T09:30:00Z", AT),
+        ("lines", '["y", "z"]', ["y", "z"]),
+        ("tags", '["u"]', {"u"}),
+    ],
+)
+async def test_each_type_is_written_as_itself(shopkeeper: Visitor, name: str, text: str, value: Any) -> None:
+    before = await order(shopkeeper)
+    form = await form_of(shopkeeper, ORDER, **{name: text})
+    form.pop(f"none.{name}", None)
+    answer = await confirmed(shopkeeper, f"/item/shop/edit?{ORDER}", form)
+    assert answer.status_code == 303, shown(answer.text)
+    after = await order(shopkeeper)
+    assert getattr(after, name) == value
+    for other in ("note", "state", "total", "count", "paid", "sent_at", "lines", "tags"):
+        assert other == name or getattr(after, other) == getattr(before, other)
+    assert await db_of(shopkeeper).check(shop) == []
+
+
+async def test_nothing_is_written_that_was_not_changed(shopkeeper: Visitor) -> None:
+    answer = await shopkeeper.send(f"/item/shop/edit?{ORDER}", await form_of(shopkeeper, ORDER))
+    assert "Nothing would change" in shown(answer.text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wanted"),
+    [
+        ("count", "many", "a whole number"),
+        ("total", "", "a number"),
+        ("state", "LOST", "one of OPEN, SENT"),
+        ("lines", "[1]", "JSON"),
+        ("lines", "[", "JSON"),
+        ("sent_at", "tomorrow", "an instant"),
+    ],
+)
+async def test_a_mistake_stands_beside_its_field(shopkeeper: Visitor, name: str, text: str, wanted: str) -> None:
+    form = await form_of(shopkeeper, ORDER, **{name: text, "note": "kept"})
+    form.pop(f"none.{name}", None)
+    answer = await shopkeeper.send(f"/item/shop/edit?{ORDER}", form)
+    assert answer.status_code == 400
+    assert wanted in shown(answer.text)
+    assert f'aria-describedby="p-{name}"' in answer.text
+    assert ">\nkept</textarea>" in answer.text
+
+
+@pytest.mark.parametrize("at", ["the form", "the confirmation"])
+async def test_a_concurrent_change_is_refused_and_both_are_shown(shopkeeper: Visitor, at: str) -> None:
+    path, form = f"/item/shop/edit?{ORDER}", await form_of(shopkeeper, ORDER, note="mine")
+    if at == "the confirmation":
+        answer = await shopkeeper.send(path, form)
+        form |= {unescape(name): unescape(value) for name, value in _HIDDEN.findall(answer.text)}
+    await db_of(shopkeeper).update(Order.of_customer("c1", "o1"), attr(Order.note).set("theirs"))
+    answer = await shopkeeper.send(path, form)
+    assert answer.status_code == 409
+    assert "theirs" in answer.text
+    assert "mine" in answer.text
+    assert (await order(shopkeeper)).note == "theirs"
+
+
+async def test_a_change_between_reading_and_writing_is_refused(
+    shopkeeper: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The condition of the write holds it, not the look before it."""
+    db = db_of(shopkeeper)
+    update = db.update
+
+    async def late(target: Any, *updates: Any, **options: Any) -> Any:
+        await update(Order.of_customer("c1", "o1"), attr(Order.count).set(9))
+        return await update(target, *updates, **options)
+
+    form = await form_of(shopkeeper, ORDER, note="mine", confirmed="1")
+    monkeypatch.setattr(db, "update", late)
+    answer = await shopkeeper.send(f"/item/shop/edit?{ORDER}", form)
+    assert answer.status_code == 409
+    assert ((await order(shopkeeper)).note, (await order(shopkeeper)).count) == ("a\nb", 9)
+
+
+async def test_the_librarys_rules_hold(shopkeeper: Visitor) -> None:
+    """Guards move with their value, another's value is refused, writes are counted, and index keys follow."""
+    db, path = db_of(shopkeeper), f"/item/shop/edit?{CUSTOMER}"
+    await db.create(Customer(id="c2", email="bob@example.org"))
+    answer = await confirmed(shopkeeper, path, await form_of(shopkeeper, CUSTOMER, email="bob@example.org"))
+    assert answer.status_code == 409
+    assert "another Customer has this value" in answer.text
+    answer = await confirmed(shopkeeper, path, await form_of(shopkeeper, CUSTOMER, email="grace@example.org"))
+    assert answer.status_code == 303
+    found = await customer(shopkeeper)
+    assert (found.email, found.revision, found.phone) == ("grace@example.org", 2, "0123")
+    await db.create(Customer(id="c3", email="ada@example.org"))
+    assert await db.check(shop) == []
+
+
+async def test_what_is_covered_is_not_in_the_form(shopkeeper: Visitor) -> None:
+    html = await shopkeeper.page(f"/item/shop/edit?{CUSTOMER}")
+    assert "0123" not in html
+    form = await form_of(shopkeeper, CUSTOMER, phone="999", name="Grace")
+    await confirmed(shopkeeper, f"/item/shop/edit?{CUSTOMER}", form)
+    found = await customer(shopkeeper)
+    assert (found.phone, found.name) == ("0123", "Grace")
+
+
+async def test_a_text_that_a_browser_would_change_is_kept(shopkeeper: Visitor) -> None:
+    text = "a\rb\x1b[31m\u2028c\n\n"
+    await db_of(shopkeeper).update(Order.of_customer("c1", "o1"), attr(Order.note).set(text))
+    form = await form_of(shopkeeper, ORDER, count="3")
+    assert (await confirmed(shopkeeper, f"/item/shop/edit?{ORDER}", form)).status_code == 303
+    assert (await order(shopkeeper)).note == text
+
+
+async def test_an_item_of_no_class_is_not_edited(shopkeeper: Visitor) -> None:
+    item = {"pk": {"S": "x"}, "sk": {"S": "y"}, "_type": {"S": "unknown"}, "secret": {"S": "shy"}}
+    await db_of(shopkeeper).port.send(TableCall("PutItem", {"TableName": "shop", "Item": item}))
+    page = await shopkeeper.json("/item/shop.json?pk=x&sk=y")
+    assert (page["kind"], page["edit_address"]) == ("unknown", "")
+    assert "shy" not in str(page)  # nobody can tell whether it is personal
+    await shopkeeper.page("/item/shop/edit?pk=x&sk=y", 400)
+
+
+# --- deleting ---------------------------------------------------------------------------------------------------------
+async def test_delete_asks_first(shopkeeper: Visitor) -> None:
+    path, form = f"/item/shop/delete?{CUSTOMER}", await form_of(shopkeeper, CUSTOMER)
+    sent = {name: form[name] for name in ("seen", "form_token")}
+    answer = await shopkeeper.send(path, sent)
+    assert "Delete Customer?" in shown(answer.text)
+    assert (await customer(shopkeeper)).id == "c1"
+    answer = await confirmed(shopkeeper, path, sent)
+    assert answer.headers["location"] == "/partition/shop?pk=customer%23c1"
+    await db_of(shopkeeper).create(Customer(id="c4", email="ada@example.org"))  # its guard is gone, too
+    assert await db_of(shopkeeper).check(shop) == []
+
+
+async def test_what_was_changed_since_is_not_deleted(shopkeeper: Visitor) -> None:
+    form = await form_of(shopkeeper, ORDER)
+    await db_of(shopkeeper).update(Order.of_customer("c1", "o1"), attr(Order.count).set(5))
+    sent = {"seen": form["seen"], "form_token": form["form_token"], "confirmed": "1"}
+    answer = await shopkeeper.send(f"/item/shop/delete?{ORDER}", sent)
+    assert answer.status_code == 409
+    assert (await order(shopkeeper)).count == 5
+
+
+# --- who may ----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("path", ["/item/shop/edit", "/item/shop/delete"])
+async def test_a_studio_that_only_reads_writes_nothing(shopkeeper: Visitor, path: str) -> None:
+    form = await form_of(shopkeeper, ORDER, note="changed", confirmed="1")
+    async with visiting(db_of(shopkeeper), shop) as reader:
+        form["form_token"] = await reader.token()
+        reader.sent.clear()
+        answer = await reader.send(f"{path}?{ORDER}", form)
+        assert answer.status_code == 403
+        assert "read-only" in answer.text
+        assert reader.sent == []
+        assert (await reader.json(f"/item/shop.json?{ORDER}"))["edit_address"] == ""
+
+
+async def test_each_write_is_logged_without_values(shopkeeper: Visitor, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "singletable.studio")
+    await confirmed(shopkeeper, f"/item/shop/edit?{CUSTOMER}", await form_of(shopkeeper, CUSTOMER, name="Grace"))
+    said = [record.getMessage() for record in caplog.records if record.levelno == logging.INFO]
+    assert said == ["owner: update Customer 'customer#c1' / 'customer' in table shop"]
+
+
+async def test_a_mounted_studio_asks_for_each_class(shopkeeper: Visitor) -> None:
+
+    def user_of(request: Any) -> str | None:
+        user: str | None = request.headers.get("x-user")
+        return user
+
+    def may(user: str, kind: type[Any], right: str) -> bool:
+        return kind is Order or (right == "read" and kind is Customer and user == "ada")
+
+    made = studio(db_of(shopkeeper), shop, authenticate=user_of, authorise=may, write=True)
+    async with client_of(made, "https://shop.example.org") as client:
+        client.headers["origin"] = "https://shop.example.org"
+        for user, kind, page, edit in (
+            ("ada", CUSTOMER, 200, 403),
+            ("ada", ORDER, 200, 200),
+            ("bob", CUSTOMER, 403, 403),
+            ("bob", ORDER, 200, 200),
+        ):
+            headers = {"x-user": user}
+            assert (await client.get(f"/item/shop?{kind}", headers=headers)).status_code == page
+            assert (await client.get(f"/item/shop/edit?{kind}", headers=headers)).status_code == edit
+        listed = (await client.get("/partition/shop.json?pk=customer%23c1", headers={"x-user": "bob"})).json()
+        hidden = [(item["kind"], item["is_hidden"], item["attributes"]) for item in listed["groups"][0]["items"]]
+        assert hidden[0] == ("Customer", True, [])
+        assert (await client.get("/patterns/shop/Customer/by_id?id=c1", headers={"x-user": "bob"})).status_code == 403
