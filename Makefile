@@ -29,7 +29,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: setup ## see the library at work, on the embedded engine
-	$(BIN)/singletable demo
+	$(BIN)/singletable demo --keep data/demo
 
 quick: $(PYTHON_READY) ## the tests that need no engine, no browser and no network; under a minute
 	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n $(WORKERS) --dist loadgroup $(QUICK)

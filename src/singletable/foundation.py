@@ -87,7 +87,7 @@ from singletable.schema.docstrings import attribute_docs, class_doc
 from singletable.schema.entities import Entity, Special, field, names_around
 from singletable.schema.guard_items import guard_key, guard_prefix, models_of
 from singletable.schema.key_relations import named_in_keys
-from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Template
+from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Range, Template
 from singletable.schema.key_text import Part as KeyPart
 from singletable.schema.key_values import TOP, Slot, Verbatim, enum_text
 from singletable.schema.migration_items import (
@@ -169,6 +169,7 @@ __all__ = [
     "Position",
     "PreparedQuery",
     "Query",
+    "Range",
     "Reference",
     "Repair",
     "Repaired",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from singletable.operations import TableCall
 from tests.studio.visitor import Visitor, shown
 
 
@@ -34,6 +35,22 @@ async def test_the_page_says_what_its_twin_does(visitor: Visitor) -> None:
     text = shown(await visitor.page("/"))
     for said in ("User", "user#{email}", "6 items", "read-only", "3 requests"):
         assert said in text
+
+
+async def test_health_is_checked_on_request(visitor: Visitor) -> None:
+    assert (await visitor.json("/.json"))["tables"][0]["health"] is None
+    await visitor.send("/check/app", {"form_token": await visitor.token()})
+    health = (await visitor.json("/.json"))["tables"][0]["health"]
+    assert (health["part"], health["found"]) == (1.0, 0)
+    values = {"pk": {"S": "user#x"}, "sk": {"S": "user"}, "_type": {"S": "user"}, "_v": {"N": "1"}, "email": {"S": "y"}}
+    db = visitor.studio.site.db
+    await db.port.send(TableCall("PutItem", {"TableName": "app", "Item": values}))
+    await visitor.send("/check/app", {"form_token": await visitor.token()})
+    (card,) = (await visitor.json("/.json"))["tables"]
+    assert [row["code"] for row in card["health"]["rows"]] == ["key.wrong"]
+    assert "key.wrong" in shown(await visitor.page("/"))
+    item = card["health"]["rows"][0]["address"].replace("?", ".json?")
+    assert (await visitor.json(item))["findings"][0].startswith("key.wrong")
 
 
 @pytest.mark.parametrize("path", ["/nowhere", "/nowhere.json"])

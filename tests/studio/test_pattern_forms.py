@@ -97,7 +97,7 @@ async def test_a_pattern_that_is_not_there(visitor: Visitor, path: str) -> None:
 async def test_calls_to_copy(visitor: Visitor) -> None:
     page = await visitor.json(f"{USER}.json?phone=1%2023&age=5&age.how=at-least&limit=25")
     calls = {call["name"]: call["text"] for call in page["calls"]}
-    assert "db.page(User.by_phone(phone='1 23', age=at_least(5)), limit=25)" in calls["Python"]
+    assert "db.page(User.by_phone('1 23', age=at_least(5)), limit=25)" in calls["Python"]
     ast.parse(calls["Python"])
     words = shlex.split(calls["singletable"])
     assert words == [

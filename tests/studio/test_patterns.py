@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -71,18 +72,38 @@ def said(item: Any, columns: list[str]) -> list[Any]:
     return [plain(getattr(item, name, None)) for name in columns]
 
 
+def listed(part: Any) -> list[Any]:
+    """A part of a collection as a list."""
+    return [] if part is None else [*part] if hasattr(part, "__iter__") else [part]
+
+
+def called(page: Any) -> list[Any]:
+    """What the Python code to copy reads, with the imports that it names."""
+    seen: list[Any] = []
+
+    def page_of(query: Any, limit: int) -> None:
+        seen.append(query)
+
+    db = SimpleNamespace(page=page_of, get=seen.append)
+    code = next(call["text"] for call in page["calls"] if call["name"] == "Python")
+    exec(code, {"db": db})
+    return seen
+
+
 async def compare(visitor: Visitor, application: Application, pattern: Pattern, values: Mapping[str, Any]) -> int:
     """Ask by the form and by the API; how many items both found."""
     path = f"/patterns/{application.table.name}/{pattern.entity}/{pattern.name}"
     page = (await visitor.client.get(f"{path}.json", params=asked(values))).json()
     assert page.get("asked"), page
     query = pattern.call(**values)
+    if not pattern.captured.model.is_system:
+        assert called(page) == [query]
     found = 0
     if isinstance(query, Whole):
         whole: Any = application.db.get(query)
         for rows in page["results"]:
-            part = getattr(whole, rows["name"]) if whole is not None else []
-            items = part if isinstance(part, list) else [] if part is None else [part]
+            part: Any = getattr(whole, rows["name"]) if whole is not None else []
+            items = listed(part)
             assert [row["values"] for row in rows["rows"]] == [said(item, rows["columns"]) for item in items]
             found += len(items)
         return found

@@ -41,18 +41,28 @@ class Tour(Protocol):
 
 
 @click.command()
-def demo() -> None:
+@click.option(
+    "--keep",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Keep each application's data there, in place of what an earlier demo kept.",
+)
+def demo(keep: Path | None) -> None:
     """Show the four applications: three calls of each, with their cost.
 
     Each runs on a private engine: it creates its table, loads a sample and makes the calls. Engine and data are
-    deleted at the end. The last lines are the commands that open each application in a browser. The applications are
-    in the repository, not in the package: run it from a checkout.
+    deleted at the end, unless --keep names a folder. The last lines are the commands that open each application in a
+    browser, and the studio of what was kept. The applications are in the repository, not in the package: run it from a
+    checkout.
     """
     started = time.perf_counter()
     tours, steps_of = _applications()
     made: list[Step] = []
     for tour in tours:
-        with connect("local") as db:
+        if keep is not None:
+            keep.mkdir(parents=True, exist_ok=True)
+            _forget(keep, tour.application)
+        with connect(_target(keep, tour.application)) as db:
             steps = list(steps_of(db, tour.calls(db)))
         click.echo(f"\n{tour.application}: {tour.about}")
         output.print_table(_TITLES, [_line(step) for step in steps])
@@ -60,6 +70,23 @@ def demo() -> None:
     click.echo(f"\n{_summary(made, time.perf_counter() - started)}\n\nTo look at each in a browser:")
     for tour in tours:
         click.echo("\n".join(["", *(f"  {command}" for command in tour.opens)]))
+    if keep is None:
+        click.echo("\nTo look at the tables: singletable demo --keep data/demo")
+        return
+    click.echo("\nTo look at the tables that were made, each in the studio:\n")
+    for tour in tours:
+        click.echo(f"  singletable studio examples.{tour.application}.model --db {_target(keep, tour.application)}")
+
+
+def _target(keep: Path | None, application: str) -> str:
+    """A data file of the folder that is kept."""
+    return "local" if keep is None else f"local:{keep / application}.db"
+
+
+def _forget(keep: Path, application: str) -> None:
+    """Delete what an earlier demo kept of an application."""
+    for path in keep.glob(f"{application}.db*"):
+        path.unlink()
 
 
 def _applications() -> tuple[Sequence[Tour], Callable[[Database, Iterable[Any]], Iterator[Step]]]:

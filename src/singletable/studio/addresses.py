@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 from singletable.errors import InvalidCursor, InvalidRequest
+from singletable.foundation import MAX_PARTITION_BYTES, MAX_SORT_BYTES
 from singletable.records import CursorSeal
 
 Place = tuple[str, str]
@@ -93,7 +94,11 @@ class Addresses:
             return position[_PARTITION]["S"], position[_SORT]["S"]
         if not query.get(_PARTITION):
             raise InvalidRequest("the address names no key", hint="As in ?pk=user%23ada&sk=user.")
-        return query[_PARTITION], query.get(_SORT, "")
+        place = query[_PARTITION], query.get(_SORT, "")
+        for text, most in zip(place, (MAX_PARTITION_BYTES, MAX_SORT_BYTES), strict=True):
+            if len(text.encode("utf-8", "surrogatepass")) > most:
+                raise InvalidRequest(f"the address names a key of more than the {most:,} bytes that DynamoDB takes")
+        return place
 
     def _key(self, table: str, place: Place, hidden: bool) -> dict[str, str]:
         if not hidden:

@@ -130,7 +130,7 @@ class Studio:
             found = made[0]
             if isinstance(found, Shown):
                 shown = replace(found.view, cost=view.cost)
-                return await self._html(found.template, visit, shown, found.status)
+                return await self._html(found.template, visit, shown, found.status, style=found.style)
             response = RedirectResponse(found, 303)
             if action.writes:
                 self._remember(response, visit)
@@ -195,9 +195,12 @@ class Studio:
         self.site.totals.add(cost)
         return replace(view, cost=cost), failed
 
-    async def _html(self, template: str, visit: Visit, view: View, status: int, page: Page | None = None) -> Response:
+    async def _html(
+        self, template: str, visit: Visit, view: View, status: int, page: Page | None = None, style: str = ""
+    ) -> Response:
         chrome = await chrome_of(visit, pages(), page)
-        names = {"view": view, "visit": visit, "site": self.site, "links": visit.links, "chrome": chrome, "page": page}
+        names = {"view": view, "visit": visit, "site": self.site, "links": visit.links, "chrome": chrome}
+        names |= {"style": page.style if page is not None else style, "script": page.script if page is not None else ""}
         return HTMLResponse(render(self._templates, template, names), status)
 
     async def _missing(self, request: Request, error: Exception) -> Response:

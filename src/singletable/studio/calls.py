@@ -14,9 +14,10 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from singletable.foundation import COVERED, KeyOf, entity_name
+from singletable.foundation import COVERED, KeyOf, Range, entity_name
 from singletable.pattern_calls import Pattern
 from singletable.records import Explained
+from singletable.studio.text import escaped, python_escaped
 
 _ACTIONS: Mapping[str, tuple[str, str]] = {
     "GetItem": ("get-item", "get_item"),
@@ -52,7 +53,9 @@ class Asked(Struct, frozen=True):
 
 def calls_of(asked: Asked, requests: Sequence[Explained], region: str) -> tuple[Call, ...]:
     """The same call in each form. A covered value is covered in all of them."""
-    made = [Call("Python", _python(asked)), Call("singletable", _program(asked))]
+    made = [Call("singletable", _program(asked))]
+    if not asked.pattern.captured.model.is_system:
+        made.insert(0, Call("Python", _python(asked)))
     if len(requests) == 1:
         (request,) = requests
         made.append(Call("AWS CLI", _aws(request, region)))
@@ -62,19 +65,43 @@ def calls_of(asked: Asked, requests: Sequence[Explained], region: str) -> tuple[
 
 def _python(asked: Asked) -> str:
     captured = asked.pattern.captured
-    arguments = ", ".join(f"{name}={_argument(asked, name)}" for name in asked.values)
+    required = [_argument(asked, name) for name in asked.pattern.required]
+    more = [f"{name}={_argument(asked, name)}" for name in asked.values if name not in asked.pattern.required]
+    arguments = ", ".join([*required, *more])
     read = f"{asked.pattern.shown}({arguments})"
     if asked.newest_first:
         read += ".newest_first()"
     if asked.consistent:
         read += ".consistent()"
-    ranges = sorted({how.replace("-", "_") for how, _ in asked.texts.values() if how != "exactly"})
     kind: type[Any] = getattr(asked.pattern.call, "kind", captured.owner)
-    head = [f"from {kind.__module__} import {asked.pattern.entity.partition('.')[0]}"]
-    if ranges:
-        head.insert(0, f"from singletable import {', '.join(ranges)}")
+    ranges = [("singletable", how.replace("-", "_")) for how, _ in asked.texts.values() if how != "exactly"]
+    shown = [value for name, value in asked.values.items() if name not in asked.covered]
+    needed = [*ranges, (kind.__module__, asked.pattern.entity), *(name for value in shown for name in _names_in(value))]
     call = f"db.get({read})" if asked.reads_one else f"db.page({read}, limit={asked.limit})"
-    return "\n".join([*head, "", call])
+    return "\n".join([*_imports(needed), "", python_escaped(call)])
+
+
+def _imports(needed: Sequence[tuple[str, str]]) -> list[str]:
+    """What the names of a call are imported by: each a module, and a name in it."""
+    modules: dict[str, set[str]] = {}
+    for module, name in needed:
+        modules.setdefault(module, set()).add(name.partition(".")[0])
+    return [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(modules.items())]
+
+
+def _names_in(value: Any) -> Sequence[tuple[str, str]]:
+    """The names that a value needs as Python code."""
+    if isinstance(value, Range):
+        return [name for end in (value.low, value.high) for name in _names_in(end)]
+    if isinstance(value, KeyOf):
+        key: KeyOf[Any] = cast("Any", value)
+        inner = [name for each in key.model.key_values(key).values() for name in _names_in(each)]
+        return [(key.model.kind.__module__, entity_name(key.model.kind)), *inner]
+    if isinstance(value, type):
+        return [(value.__module__, entity_name(value))]
+    if isinstance(value, (Enum, datetime, date, UUID, Decimal)):
+        return [(type(value).__module__, entity_name(type(value)))]
+    return []
 
 
 def _argument(asked: Asked, name: str) -> str:
@@ -121,14 +148,14 @@ def _program(asked: Asked) -> str:
 
 
 def _aws(request: Explained, region: str) -> str:
-    body = json.dumps(request.body, ensure_ascii=False, indent=2)
+    body = escaped(json.dumps(request.body, ensure_ascii=False, indent=2))
     place = f" --region {shlex.quote(region)}" if region else ""
     return f"aws dynamodb {_ACTIONS[request.operation][0]}{place} --cli-input-json {shlex.quote(body)}"
 
 
 def _boto3(request: Explained, region: str) -> str:
     place = f", region_name={region!r}" if region else ""
-    body = pformat(request.body, sort_dicts=False, width=100)
+    body = python_escaped(pformat(request.body, sort_dicts=False, width=100))
     return (
         f'import boto3\n\nclient = boto3.client("dynamodb"{place})\nclient.{_ACTIONS[request.operation][1]}(**{body})'
     )

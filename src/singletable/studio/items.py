@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -12,6 +12,7 @@ from singletable.errors import SingletableError
 from singletable.foundation import (
     COVERED,
     Captured,
+    KeyOf,
     Model,
     Reference,
     Table,
@@ -200,6 +201,10 @@ def _related(
     visit: Visit, table: Table, model: Model[Any], name: str, value: Any, here: tuple[str, str], hidden: bool
 ) -> str:
     """The partition that a value is the key of: of the class that it refers to, or of one with a key of that name."""
+    if isinstance(value, KeyOf):
+        key: KeyOf[Any] = cast("Any", value)
+        own = ("", key.partition) == here or not visit.may_read(key.model.kind)
+        return "" if own else visit.links.partition(table.name, key.partition, hidden=hidden)
     for other, attribute in _targets(table, model, name):
         template = other.key.templates[0]
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from singletable.errors import NotFound, SingletableError
+from singletable.errors import InvalidRequest, NotFound, SingletableError
 from singletable.foundation import Model, Table, ready, type_in
 from singletable.operations import GetItem, Item
 from singletable.operations.answers import RAW
@@ -18,6 +18,8 @@ MOST_COMPARED = 150
 async def read_item(visit: Visit, table: Table) -> Item:
     """The item that the address names, read consistently. NotFound; Denied for a class that the user may not read."""
     partition, sort = visit.key
+    if not sort:
+        raise InvalidRequest("the address names no sort key", hint="As in ?pk=user%23ada&sk=user.")
     names = table.definition.key
     await ready(visit.db.port, table)
     key = {names[0]: {"S": partition}, names[1]: {"S": sort}}

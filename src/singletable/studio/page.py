@@ -45,6 +45,8 @@ class Shown:
     template: str
     view: View
     status: int = 200
+    style: str = ""
+    """A file of `static` besides `studio.css`."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 _OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202f"
-    "\u205f-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
+    "\u205f-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ufdd0-\ufdef\ufffe\uffff\U000e0000-\U000e007f\U0010fffe\U0010ffff\ud800-\udfff]"
 )
 _PICTURES = 0x2400
 """Where Unicode has pictures of the control characters."""
@@ -33,6 +33,11 @@ def finalized(value: Any) -> Any:
 def escaped(json: str) -> str:
     """JSON with the same characters as `\\uXXXX`: within its texts, where alone they can be."""
     return _OBEYED.sub(_as_escape, json)
+
+
+def python_escaped(code: str) -> str:
+    """Python code with the same characters as escapes: within its texts, where alone they can be."""
+    return _OBEYED.sub(lambda found: "\n" if found[0] == "\n" else f"\\U{ord(found[0]):08x}", code)
 
 
 def _as_escape(found: re.Match[str]) -> str:

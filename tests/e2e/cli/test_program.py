@@ -63,10 +63,13 @@ def test_the_demo_outside_a_checkout_says_how_to_run_it(folder: Folder) -> None:
 
 
 def test_the_demo_shows_three_calls_of_each_application(folder: Folder) -> None:
-    ran = replace(folder, path=ROOT).run_installed("demo")
+    kept = folder.path / "kept"
+    ran = replace(folder, path=ROOT).run_installed("demo", "--keep", str(kept))
     assert ran.code == 0, ran.err
     shown, _, opened = ran.out.partition("To look at each in a browser:")
     for application in ("organisations", "goals", "projects", "manhunt"):
         assert f"\n{application}: " in shown
         assert f"python -m examples.{application} " in opened
+        assert f"singletable studio examples.{application}.model --db local:{kept}/{application}.db" in opened
+        assert (kept / f"{application}.db").stat().st_size > 0
     assert "12 calls, " in shown

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from singletable.foundation import Model, Table, captured_of, collections_of, entity_name
 from singletable.reports.shape import ClassShape
+from singletable.studio.health import check_health, health_of
 from singletable.studio.page import Action, Page
 from singletable.studio.samples import Sample, sample_of
 from singletable.studio.site import about, colour_of
@@ -58,6 +59,24 @@ class SampleNote(Struct, frozen=True):
     share: float
 
 
+class FindingRow(Struct, frozen=True):
+    """What the check found at one item."""
+
+    code: str
+    what: str
+    key: str
+    address: str
+
+
+class HealthNote(Struct, frozen=True):
+    """What the last check of a sample found."""
+
+    at: datetime
+    part: float
+    found: int
+    rows: tuple[FindingRow, ...]
+
+
 class TableCard(Struct, frozen=True):
     """One table."""
 
@@ -73,6 +92,10 @@ class TableCard(Struct, frozen=True):
     """Types of items that no class of the program has."""
     has_stream: bool
     sample_action: str
+    health: HealthNote | None
+    """None before the first check."""
+    check_action: str
+    """Empty for who may not read every class."""
 
 
 class Home(View, frozen=True, kw_only=True):
@@ -107,6 +130,13 @@ async def read_sample(visit: Visit) -> str:
     return f"{visit.links.home()}#{visit.table.name}"
 
 
+async def check(visit: Visit) -> str:
+    """Check a sample of a table."""
+    visit.must_read(None)
+    await check_health(visit.site, visit.table)
+    return f"{visit.links.home()}#{visit.table.name}"
+
+
 def _card(visit: Visit, table: Table, sample: Sample | None) -> TableCard:
     shapes = {shape.type: shape for shape in sample.shape.classes} if sample is not None else {}
     readable = [model for model in table.models if visit.may_read(None if model.is_system else model.kind)]
@@ -125,7 +155,25 @@ def _card(visit: Visit, table: Table, sample: Sample | None) -> TableCard:
         unknown if visit.reads_all else (),
         sample is not None and sample.has_stream,
         visit.links.of(f"/sample/{table.name}"),
+        _health(visit, table) if visit.reads_all else None,
+        visit.links.of(f"/check/{table.name}") if visit.reads_all else "",
     )
+
+
+def _health(visit: Visit, table: Table) -> HealthNote | None:
+    health = health_of(visit.site, table)
+    if health is None:
+        return None
+    rows = tuple(
+        FindingRow(
+            finding.code,
+            finding.what,
+            " / ".join(visit.shown_place(table, finding.type, finding.key)),
+            visit.item_address(table, finding.type, finding.key),
+        )
+        for finding in health.findings
+    )
+    return HealthNote(health.at, health.part, health.found, rows)
 
 
 def _row(visit: Visit, table: Table, model: Model[object], shape: ClassShape | None, sampled: bool) -> ClassRow:
@@ -166,4 +214,7 @@ def _collections(visit: Visit, table: Table) -> tuple[CollectionRow, ...]:
 
 
 PAGES = (Page("/", "home.html", load_home, nav="Home", order=0),)
-ACTIONS = (Action("/sample/{table}", read_sample, writes=False),)
+ACTIONS = (
+    Action("/sample/{table}", read_sample, writes=False),
+    Action("/check/{table}", check, writes=False),
+)

@@ -29,6 +29,7 @@ from singletable.studio.items import KeyCell, attributes_of, is_covered, shown_i
 from singletable.studio.one_item import below, read_item, why_fixed
 from singletable.studio.page import Page
 from singletable.studio.site import about, model_of_type
+from singletable.studio.text import escaped
 from singletable.studio.view import View
 from singletable.studio.visit import Visit
 from singletable.tables.write_units import projected_in, size_units
@@ -176,7 +177,7 @@ def _raw(visit: Visit, table: Table, model: Model[Any] | None, item: Item) -> st
             shown[name] = COVERED if covers_keys and is_key else value
         else:
             shown[name] = COVERED if is_covered(visit, table, model, names.get(name, name)) else value
-    return json.dumps(shown, indent=2, ensure_ascii=False)
+    return escaped(json.dumps(shown, indent=2, ensure_ascii=False))
 
 
 def _entries(visit: Visit, table: Table, item: Item, cells: tuple[KeyCell, ...]) -> Iterator[IndexEntry]:

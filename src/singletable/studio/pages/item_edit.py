@@ -68,7 +68,8 @@ async def edit(visit: Visit) -> str | Shown:
     if digest_of(item) != visit.form.get("seen"):
         return _confirm(visit, table, model, item, entity, values, conflict=True)
     if any(field.problem for field in fields):
-        return Shown("item_edit.html", _edit_page(visit, table, model, item, tuple(fields)), 400)
+        page = _edit_page(visit, table, model, item, tuple(fields))
+        return Shown("item_edit.html", page, 400, style="items.css")
     if not values or visit.form.get("confirmed") != "1":
         return _confirm(visit, table, model, item, entity, values)
     visit.log_write("update", table, model.type, place_in(table, item))
@@ -158,7 +159,7 @@ def _confirm(
         is_conflict=conflict,
         is_delete=delete,
     )
-    return Shown("item_confirm.html", view, 409 if conflict else 200)
+    return Shown("item_confirm.html", view, 409 if conflict else 200, style="items.css")
 
 
 PAGES = (Page("/item/{table}/edit", "item_edit.html", load_edit, style="items.css"),)

@@ -24,6 +24,7 @@ from singletable.studio.pattern_forms import Arguments, Field, address_query, ar
 from singletable.studio.rows import Rows, rows_of
 from singletable.studio.samples import Sample
 from singletable.studio.site import colour_of
+from singletable.studio.text import escaped
 from singletable.studio.view import View
 from singletable.studio.visit import Visit
 
@@ -76,7 +77,7 @@ class Request(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        return json.dumps(self.body, ensure_ascii=False, indent=2)
+        return escaped(json.dumps(self.body, ensure_ascii=False, indent=2))
 
 
 class PatternPage(View, frozen=True, kw_only=True):
@@ -322,7 +323,7 @@ def _parts(visit: Visit, kind: type[Collection], found: Any) -> tuple[Rows, ...]
 
 
 PAGES = (
-    Page("/patterns", "patterns.html", load_patterns, nav="Patterns", order=10),
+    Page("/patterns", "patterns.html", load_patterns, nav="Patterns", order=10, style="patterns.css"),
     Page("/patterns/{table}/{entity}/{name}", "pattern.html", load_pattern, style="patterns.css", script="patterns.js"),
 )
 ACTIONS = (Action("/patterns/{table}/{entity}/{name}", open_pattern, writes=False),)

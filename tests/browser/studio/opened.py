@@ -1,0 +1,91 @@
+"""A studio in a process of its own and a browser that looks at it: what any test of its pages needs.
+
+with studio_of("examples.organisations.model", target, "--write") as address:
+    with opened(browser, address) as page: ...       # nothing was said on the console, nothing came from elsewhere
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+from tests.support.commandline import ROOT
+
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+WIDTHS = (390, 820, 1440)
+PATIENCE_MS, PATIENCE_SECONDS = 30_000, 45
+_VIOLATIONS = """
+window.violations = [];
+document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
+"""
+Page = Any
+
+
+@contextmanager
+def studio_of(module: str, target: str, *options: str) -> Generator[str]:
+    """The address of `singletable studio`, from when it is printed: the first line of its output."""
+    command = [sys.executable, "-m", "singletable.cli", "studio", module, "--db", target, *options]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            address = process.stdout.readline().strip()
+            assert address, process.stderr and process.stderr.read()
+            yield address
+        finally:
+            process.terminate()
+            process.communicate(timeout=PATIENCE_SECONDS)
+
+
+@contextmanager
+def opened(browser: Any, address: str, *, width: int = 1200, scheme: str = "light") -> Generator[Page]:
+    """A page of a profile of its own that has entered. At the end nothing was said on the console, nothing came from
+    elsewhere, and the content security policy was kept."""
+    base = address.partition("/?")[0]
+    said: list[str] = []
+    foreign: list[str] = []
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, base_url=base)
+    context.add_init_script(_VIOLATIONS)
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("dialog", lambda dialog: said.append("a dialog"))
+    page.on("request", lambda request: foreign.extend([] if request.url.startswith(base) else [request.url]))
+    try:
+        page.goto(address)
+        yield page
+        assert violations(page) == []
+        assert [text for text in said if "Failed to load resource" not in text] == []
+        assert foreign == []
+    finally:
+        context.close()
+
+
+def violations(page: Page) -> list[str]:
+    """What the content security policy refused."""
+    found: list[str] = page.evaluate("window.violations")
+    return found
+
+
+def barriers(page: Page) -> list[str]:
+    """What axe finds, with the first place of each."""
+    page.evaluate(AXE.read_text())
+    answer = page.evaluate("axe.run()")
+    firsts = [(each["id"], each["nodes"][0]) for each in answer["violations"]]
+    return [f"{rule} at {node['target']}: {node['html'][:120]}" for rule, node in firsts]
+
+
+def overflow(page: Page) -> int:
+    """By how many pixels a page is wider than its window."""
+    found: int = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    return found
+
+
+def press(page: Page, name: str) -> None:
+    """Press a button that leads to another page."""
+    with page.expect_navigation(wait_until="load"):
+        page.get_by_role("button", name=name, exact=True).click()
