@@ -7,6 +7,8 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 from singletable import AsyncDatabase, Database, InvalidRequest
 from singletable.studio import loopback_studio, studio
@@ -204,3 +206,27 @@ async def test_a_mounted_studio_lets_in_whom_the_application_knows(db: AsyncData
             rows = [row for row in found["tables"][0]["rows"] if row["is_own"]]
             assert len(rows) == classes
             assert (found["tables"][0]["items"] is None) == (user != "ada")
+
+
+async def test_it_is_mounted_below_a_path(db: AsyncDatabase) -> None:
+    def ada(request: Any) -> str:
+        return "ada"
+
+    def always(user: str, kind: type[Any], right: str) -> bool:
+        return True
+
+    mounted = Mount("/admin", studio(db, app, authenticate=ada, authorise=always))
+    async with client_of(Starlette(routes=[mounted]), "https://shop.example.org") as client:
+        home = await client.get("/admin/")
+        for link in ('href="/admin/static/studio.css"', 'href="/admin/patterns"', 'action="/admin/sample/app"'):
+            assert link in home.text
+        assert (await client.get("/admin/static/studio.css")).status_code == 200
+        assert (await client.get("/admin/patterns/app/User/by_email.json?email=ada@example.org")).json()["found"] == 1
+        token = home.text.partition('name="form_token" value="')[2].partition('"')[0]
+        headers = {"origin": "https://shop.example.org"}
+        answer = await client.post("/admin/sample/app", data={"form_token": token}, headers=headers)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/admin/#app")
+        foreign = await client.post(
+            "/admin/sample/app", data={"form_token": token}, headers={"origin": "https://x.org"}
+        )
+        assert foreign.status_code == 403

@@ -60,7 +60,7 @@ class Reader(HTMLParser):
         given: dict[str, Any] = dict(attrs)
         if tag == "script" and not str(given.get("src", "")).startswith("/static/"):
             self.found.append(f"<script {given}>")
-        if tag in ("img", "iframe", "object", "embed", "style", "base", "svg", "math"):
+        if tag in ("img", "iframe", "object", "embed", "style", "base", "math"):
             self.found.append(f"<{tag}>")
         for name, value in given.items():
             if name.startswith("on") or name in ("style", "srcdoc"):

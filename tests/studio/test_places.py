@@ -83,6 +83,17 @@ async def test_the_first_write_asks_for_the_tables_name(on_aws: Visitor) -> None
     assert once_more.status_code == 303
 
 
+async def test_the_name_is_asked_for_once_where_a_difference_is_shown_first(on_aws: Visitor) -> None:
+    path = f"/item/app/edit?{ADA}"
+    page = await on_aws.json(f"/item/app/edit.json?{ADA}")
+    form = {"form_token": await on_aws.token(path), "seen": page["seen"], "name": "Grace", "table_name": "app"}
+    difference = await on_aws.send(path, form)
+    assert "Change User?" in shown(difference.text)
+    form.pop("table_name")
+    assert (await on_aws.send(path, form | {"confirmed": "1"})).status_code == 303
+    assert await name_of(on_aws) == "Grace"
+
+
 async def test_counting_asks_for_no_name(on_aws: Visitor) -> None:
     answer = await on_aws.send("/sample/app", {"form_token": await on_aws.token()})
     assert answer.status_code == 303

@@ -112,8 +112,10 @@ class Studio:
         async def answer(request: Request) -> Response:
             visit = await self._visit(request)
             made: list[str | Shown] = []
+            confirmed = False
 
             async def act() -> View:
+                nonlocal confirmed
                 if action.writes and not self.site.write:
                     raise Denied("this studio is read-only", hint="Start it with --write, or make it with write=True.")
                 form = await _form_of(request)
@@ -121,6 +123,7 @@ class Studio:
                     raise Denied("the form has no valid token", hint="Open its page again, and send it from there.")
                 sent = _with_form(visit, form)
                 asked = await self._to_confirm(sent, request) if action.writes else None
+                confirmed = action.writes and asked is None
                 made.append(asked or await action.perform(sent))
                 return View(title="")
 
@@ -130,9 +133,10 @@ class Studio:
             found = made[0]
             if isinstance(found, Shown):
                 shown = replace(found.view, cost=view.cost)
-                return await self._html(found.template, visit, shown, found.status, style=found.style)
-            response = RedirectResponse(found, 303)
-            if action.writes:
+                response = await self._html(found.template, visit, shown, found.status, style=found.style)
+            else:
+                response = RedirectResponse(found, 303)
+            if confirmed:
                 self._remember(response, visit)
             return response
 
