@@ -23,7 +23,7 @@ QUICK := tests/unit tests/property tests/architecture tests/typing tests/docs/te
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test engines soak check mutants mutants-map aws audit bench wheels docs format setup pins clean need-python need-npm
+.PHONY: help demo quick test engines soak check mutants mutants-map aws audit bench wheels docs screenshots format setup pins clean need-python need-npm
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ audit: $(TOOLS_READY) need-npm ## ask for known vulnerabilities of what is pinne
 
 bench: setup $(PEERS_READY) ## measure against other libraries; a quarter of an hour
 	$(BIN)/python -m benchmarks
+
+screenshots: setup ## take the studio's pictures of the documentation anew where a page changed; ARGS=--check
+	$(BIN)/python -m tools.screenshots $(ARGS)
 
 wheels: setup ## build what is installed into dist: the library, and the local engine from npm
 	$(BIN)/python -m tools.wheels

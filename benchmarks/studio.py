@@ -64,9 +64,19 @@ class Case:
 
 
 def cases(items: int) -> list[Case]:
+    async def page(db: AsyncDatabase) -> Any:
+        return await db.page(OrganisationMember.of_organisation(ID), limit=items)
+
+    async def item(db: AsyncDatabase) -> Any:
+        return await db.get(User.by_email("user00000@example.org"))
+
     member = f"/{organisations.name}/OrganisationMember"
+    partition = quote(f"organisation/{ID}")
     return [
         Case("home, counted before", "/", "", 0),
+        Case("pattern", f"/patterns{member}/of_organisation", f"organisation_id={ID}&limit={items}", items, page),
+        Case("partition", f"/partition/{organisations.name}", f"pk={partition}&limit={items}", items, page),
+        Case("item", f"/item/{organisations.name}", "pk=user%2Fuser00000%40example.org&sk=user", 1, item),
         Case("model", f"/model/{organisations.name}", "", 0),
         Case("class", f"/model{member}", "", 0),
         Case("sql", "/sql", f"sql={quote(f'FROM organisation_member LIMIT {items}')}", items),

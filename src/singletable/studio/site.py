@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -34,10 +35,15 @@ def place_of(db: AsyncDatabase) -> Place:
     """Where a database is. The account is known once a table was described."""
     engine, endpoint = db.target.engine, db.target.endpoint
     if engine is not None:
-        return Place(str(engine.data))
+        return Place(_near(engine.data))
     if is_aws_host(endpoint.host):
         return Place(f"AWS {endpoint.region}", is_aws=True, region=endpoint.region)
     return Place(endpoint.url)
+
+
+def _near(file: Path) -> str:
+    """A file as people name it: from the current folder on, where it lies below that."""
+    return str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)
 
 
 class Totals:
