@@ -179,6 +179,7 @@ async def test_two_versions_side_by_side(drawn: Visitor) -> None:
     assert '− "x": 40,' in text
     assert '+ "x": 400,' in text
     assert "put_shape rejected" in text
+    assert "/item/projects?pk=Project%23atlas&amp;sk=ProjectVersion%23pv_000000000009" in html
     covered = shown(await drawn.page(f"{DOCUMENT}?id=atlas&version=9&since=4&item=shapes/s1"))
     assert "Atlas of the harbour" not in covered
     assert COVERED in covered
@@ -249,6 +250,14 @@ async def test_work_shows_consumers_tasks_and_what_is_dead(work: Visitor) -> Non
     assert "no bill for" not in text
     for path in (*WORK_BUDGETS, "/work/shop/task?key=bad"):
         assert safe(await work.page(f"{path}{'&' if '?' in path else '?'}personal=shown"))
+
+
+async def test_pages_lead_to_items(work: Visitor) -> None:
+    assert "/item/shop?pk=_task%23bad&amp;sk=_task" in await work.page("/work/shop/task?key=bad")
+    (card,) = (await work.json("/work/shop.json"))["consumers"]
+    line = card["letters"]["letters"][0]
+    place = {"consumer": "bills", **{name: line[name] for name in ("stream", "shard", "sequence")}}
+    assert "/item/shop?pk=order%23bad&amp;sk=order" in await work.page(f"/work/shop/letter?{urlencode(place)}")
 
 
 async def task_form(visitor: Visitor, key: str, do: str) -> dict[str, str]:

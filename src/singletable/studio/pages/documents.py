@@ -53,6 +53,8 @@ class VersionView(DocumentView, frozen=True, kw_only=True):
     """A version, compared with another."""
 
     seen: DocumentSeen
+    item: str = ""
+    """The address of the version's own item."""
     may_restore: bool = False
     refused: str = ""
     """Why a restore was not done."""
@@ -195,7 +197,9 @@ async def _version(visit: Visit, context: AnyContext, tab: str) -> VersionView:
     )
     seen = await visit.db.run(flow)
     may = seen.kind.has_contents and await visit.may_write(context.model.rows.version)
-    return VersionView(**_common(visit, tab, seen.newest), seen=seen, may_restore=may)
+    place = context.model.rows.version.by_number(_id(visit), seen.version.number)
+    item = visit.links.item(visit.table.name, (place.partition, place.low))
+    return VersionView(**_common(visit, tab, seen.newest), seen=seen, item=item, may_restore=may)
 
 
 async def _restoring(visit: Visit, context: AnyContext, version: int) -> VersionView:

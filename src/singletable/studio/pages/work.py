@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from jinja2 import Environment
+from msgspec.structs import replace
 
 from singletable.errors import Conflict, InvalidRequest, NotFound, SingletableError
 from singletable.failure_text import error_text
@@ -85,6 +86,8 @@ class LetterView(View, frozen=True, kw_only=True):
 
     table: str
     seen: LetterSeen
+    item: str
+    """The address of the changed item; empty where its key is covered."""
     can_retry: bool
     writes: bool
     failed: str = ""
@@ -96,6 +99,8 @@ class TaskView(View, frozen=True, kw_only=True):
 
     table: str
     seen: TaskSeen
+    item: str
+    """The address of its item."""
     writes: bool
 
 
@@ -160,8 +165,12 @@ async def load_task(visit: Visit) -> TaskView:
     """A task by its key: one request, two for one that has an order."""
     visit.must_read(None)
     tasks = _tasks_of(visit.table)
-    seen = await visit.db.run(task_seen(visit.db.port, tasks, _given(visit, "key"), personal=not visit.covered))
-    return TaskView(title=f"Task {seen.task.key}", table=visit.table.name, seen=seen, writes=visit.site.write)
+    key = _given(visit, "key")
+    seen = await visit.db.run(task_seen(visit.db.port, tasks, key, personal=not visit.covered))
+    place = tasks.entities.by_id(key)
+    item = visit.links.item(visit.table.name, (place.partition, place.low))
+    title = f"Task {seen.task.key}"
+    return TaskView(title=title, table=visit.table.name, seen=seen, item=item, writes=visit.site.write)
 
 
 async def load_order(visit: Visit) -> OrderView:
@@ -211,7 +220,7 @@ async def change_letter(visit: Visit) -> str | Shown:
     except Exception as error:  # a handler's own, whatever it is
         told = f"{type(error).__name__}: {COVERED}" if visit.covered else error_text(error, most=2_000)
         view = await _letter(visit)
-        return Shown("letter.html", _failed(view, told), 409)
+        return Shown("letter.html", replace(view, failed=told), 409)
     visit.log_write(f"{do}:", visit.table, "_aside", (letter.shard, letter.sequence))
     return visit.links.of(f"/work/{visit.table.name}")
 
@@ -249,13 +258,14 @@ async def _letter(visit: Visit) -> LetterView:
     flow = letter_seen(visit.db.port, visit.table, consumer, _place(visit), personal=not visit.covered)
     seen = await visit.db.run(flow)
     can_retry = changes_named(visit.table, consumer.name) is not None
-    title = f"Dead letter of {consumer.name}"
-    return LetterView(title=title, table=visit.table.name, seen=seen, can_retry=can_retry, writes=visit.site.write)
-
-
-def _failed(view: LetterView, told: str) -> LetterView:
+    is_open = any(seen.key) and COVERED not in "".join(seen.key)
     return LetterView(
-        title=view.title, table=view.table, seen=view.seen, can_retry=view.can_retry, writes=view.writes, failed=told
+        title=f"Dead letter of {consumer.name}",
+        table=visit.table.name,
+        seen=seen,
+        item=visit.links.item(visit.table.name, seen.key) if is_open else "",
+        can_retry=can_retry,
+        writes=visit.site.write,
     )
 
 
