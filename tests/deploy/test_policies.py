@@ -10,7 +10,20 @@ from typing import Any
 import pytest
 
 from singletable import ANY, Collection, Entity, Key, Table, collect, field
-from singletable.deploy import Deployment, Grant, Role, checks, creates, deletes, exporter, reads, scans, updates
+from singletable.deploy import (
+    BlobBucket,
+    Deployment,
+    Grant,
+    Role,
+    analyst,
+    checks,
+    creates,
+    deletes,
+    exporter,
+    reads,
+    scans,
+    updates,
+)
 from singletable.deploy.access import Access, Resource
 from singletable.deploy.cloudformation import template
 from singletable.deploy.formats import template_text
@@ -247,6 +260,25 @@ def test_an_exporter_reads_the_table_and_its_stream_and_has_dynamodb_export_it()
         assert ("dynamodb:GetRecords" in said) is (table is streamed)
         assert not any(action.startswith(("dynamodb:Put", "dynamodb:Update", "dynamodb:Delete")) for action in said)
         assert ".arn}/export/*" in template_text(Deployment("app", [table], [role]), "terraform")
+
+
+@pytest.mark.parametrize("publishes", [False, True])
+def test_an_analyst_asks_athena_and_nothing_else(publishes: bool) -> None:
+    data, results = BlobBucket("exports"), BlobBucket("answers")
+    role = analyst("shop", data=data, results=results, publishes=publishes, name="it")
+    deployment = Deployment("app", [app], [role], buckets=[data, results])
+    held = statements_of(template(deployment), "It")
+    asked = [("athena:StartQueryExecution", "athena:eu-central-1:1:workgroup/primary")]
+    asked += [("glue:GetTable", f"glue:eu-central-1:1:{part}") for part in ("catalog", "database/shop", "table/shop/a")]
+    for action, tail in asked:
+        assert is_allowed(held, Attempt(action, f"arn:aws:{tail}"))
+    creates_table = Attempt("glue:CreateTable", "arn:aws:glue:eu-central-1:1:table/shop/order")
+    assert is_allowed(held, creates_table) is publishes
+    assert not is_allowed(held, Attempt("glue:GetTable", "arn:aws:glue:eu-central-1:1:table/other/order"))
+    assert not is_allowed(held, Attempt("athena:StartQueryExecution", "arn:aws:athena:eu-central-1:1:workgroup/other"))
+    assert not any(action.startswith("dynamodb:") for statement in held for action in statement["Action"])
+    made = template_text(deployment, "terraform")
+    assert "arn:aws:glue:*:*:table/shop/*" in made
 
 
 def test_a_wide_pattern_leaves_out_what_it_covers() -> None:

@@ -31,6 +31,8 @@ def resolved(value: Any, resources: Json) -> Any:
     ((function, given),) = value.items()
     if function == "Fn::GetAtt":
         return _attribute(given[1], resources[given[0]])
+    if function == "Fn::Sub" and isinstance(given, str):
+        return given.replace("${AWS::Partition}", "aws")
     if function == "Fn::Sub" and isinstance(given, list):
         text = given[0]
         for name, inner in given[1].items():

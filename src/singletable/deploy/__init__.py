@@ -28,6 +28,8 @@ from singletable.deploy.layer_verbs import (
 from singletable.deploy.ready_roles import (
     admin,
     administers,
+    analyst,
+    asks_athena,
     exporter,
     exports_from,
     migrates,
@@ -60,6 +62,8 @@ __all__ = [
     "Role",
     "admin",
     "administers",
+    "analyst",
+    "asks_athena",
     "checks",
     "collects_garbage",
     "creates",

@@ -15,9 +15,9 @@ from singletable.foundation import Captured, Model, Table
 
 Where = Mapping[str, str]
 """What values in keys look like, by the parameter's name, as patterns of IAM."""
-Kind = Literal["table", "index", "stream", "exports", "queue", "aside", "bucket", "objects"]
+Kind = Literal["table", "index", "stream", "exports", "queue", "aside", "bucket", "objects", "workgroup", "catalog"]
 """`exports` are those that DynamoDB makes of a table to S3; `aside` is the queue of what a stream's function could not
-handle, by the function's name."""
+handle, by the function's name; `workgroup` is Athena's, `catalog` a part of Glue's: these two are in no deployment."""
 
 
 @dataclass(frozen=True, order=True)
@@ -26,9 +26,15 @@ class Resource:
 
     kind: Kind
     name: str
-    """Of the table, queue or bucket."""
+    """Of the table, queue, bucket or workgroup; of Glue's catalog the database."""
     part: str = ""
-    """The index of a table, or the prefix of a bucket's objects."""
+    """The index of a table, the prefix of a bucket's objects, or what of Glue's catalog."""
+
+    @property
+    def arn_tail(self) -> str:
+        """Of what is in no deployment, its ARN after the partition: in any region, of this account."""
+        service, path = ("athena", f"workgroup/{self.name}") if self.kind == "workgroup" else ("glue", self.part)
+        return f"{service}:*:*:{path}"
 
 
 @dataclass(frozen=True)

@@ -198,6 +198,8 @@ def _resource(resource: Resource) -> Any:
         return {"Fn::Sub": ["${Table}/export/*", {"Table": arn_of(owner)}]}
     if resource.kind == "aside":
         return arn_of(logical(resource.name, "Aside"))
+    if resource.kind in ("workgroup", "catalog"):
+        return {"Fn::Sub": f"arn:${{AWS::Partition}}:{resource.arn_tail}"}
     if resource.kind == "objects":
         return {"Fn::Sub": [f"${{Bucket}}/{resource.part}*", {"Bucket": arn_of(logical(resource.name, "Bucket"))}]}
     return arn_of(logical(resource.name, resource.kind.title()))

@@ -131,7 +131,7 @@ class Deployment:
         for role in self.all_roles:
             for grant, resource in role.needs:
                 kind = _OWNERS.get(resource.kind, resource.kind)
-                if resource.name not in known[kind]:
+                if kind in known and resource.name not in known[kind]:
                     raise DeclarationError(
                         f"role {role.name}: {grant.shown} needs the {kind} {resource.name!r}, which {self.name} does "
                         "not have",

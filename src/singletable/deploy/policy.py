@@ -29,6 +29,8 @@ SERVICES: Mapping[Kind, str] = {
     "aside": "sqs",
     "bucket": "s3",
     "objects": "s3",
+    "workgroup": "athena",
+    "catalog": "glue",
 }
 _LONG_ARN = "x" * 200
 Json = dict[str, Any]

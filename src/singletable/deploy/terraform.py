@@ -196,6 +196,8 @@ def _resource(resource: Resource) -> str:
     if resource.kind in ("bucket", "objects"):
         arn = f"${{aws_s3_bucket.{name}.arn}}"
         return arn if resource.kind == "bucket" else f"{arn}/{resource.part}*"
+    if resource.kind in ("workgroup", "catalog"):
+        return f"arn:aws:{resource.arn_tail}"
     if resource.kind == "stream":
         return f"${{aws_dynamodb_table.{name}.stream_arn}}"
     arn = f"${{aws_dynamodb_table.{name}.arn}}"
