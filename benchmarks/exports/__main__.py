@@ -3,6 +3,8 @@
     python -m benchmarks.exports                    some minutes, and as many for the data files the first time
     python -m benchmarks.exports --quick            10,000 items, one round
     python -m benchmarks.exports --write exports    also to benchmarks/results/
+    python -m benchmarks.exports.kills              killed at random, it ends with the same files
+    python -m benchmarks.exports.following          an export that is kept fresh
 
 Each export runs in a process of its own against an engine that is open already, in turn. CPU is that of the process
 that exports, wall time has the engine's share too. The other programs live in `.venv-peers`, which `make bench` makes.
@@ -17,27 +19,19 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.exports.data import ROOT, data_file
 from benchmarks.exports.peer import PROGRAMS
-from benchmarks.libraries.ours import make
 from benchmarks.libraries.ours import table as orders
 from benchmarks.report import headed, ratio, table, write
-from singletable import connect
 from singletable.local import Engine
-from singletable.operations import MAX_BATCH_WRITE, BatchWriteItem
-from singletable.schema.models import model_for
 
-ROOT: Final = Path(__file__).parents[2]
-KEPT: Final = ROOT / "data" / "benchmarks"
 PEERS_PYTHON: Final = ROOT / ".venv-peers" / "bin" / "python"
 PEER: Final = Path(__file__).with_name("peer.py")
 MANY, FEW, QUICK = 1_000_000, 100_000, 10_000
 """Items: beside a scan, beside other programs, and of a quick run."""
-A_CUSTOMER: Final = 1_000
-_A_BATCH: Final = 16 * MAX_BATCH_WRITE
 BAR: Final = 5.0
 """How much more CPU each other program takes, at the least."""
 SCAN_BAR: Final = 1.3
@@ -117,29 +111,6 @@ def _run(command: Sequence[str]) -> dict[str, Any]:
         raise SystemExit(f"{' '.join(command)}\n{done.stderr}")
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
-
-
-def data_file(items: int) -> Path:
-    """A data file of so many orders, made once. It gets its name when it is whole."""
-    KEPT.mkdir(parents=True, exist_ok=True)
-    file = KEPT / f"orders-{items}.db"
-    if not file.exists():
-        with tempfile.TemporaryDirectory(dir=KEPT) as folder:
-            made = Path(folder, file.name)
-            _fill(made, items)
-            made.rename(file)
-    return file
-
-
-def _fill(file: Path, items: int) -> None:
-    print(f"filling {file.name}", file=sys.stderr)
-    entities = (make(f"customer-{n // A_CUSTOMER:04}", n % A_CUSTOMER) for n in range(items))
-    with connect(f"local:{file}") as db:
-        db.create_table(orders)
-        while part := list(islice(entities, _A_BATCH)):
-            puts = [model_for(entity).item(entity) for entity in part]
-            batches = [puts[i : i + MAX_BATCH_WRITE] for i in range(0, len(puts), MAX_BATCH_WRITE)]
-            assert not any(db.run(db.port.send_all([BatchWriteItem(orders.name, batch) for batch in batches])))
 
 
 def _scan_part(rows: dict[str, Row]) -> str:

@@ -1,6 +1,6 @@
 """One export of ours, or a bare scan, in a process of its own: what it took, and the most memory that it held.
 
-python -m benchmarks.exports.ours parquet TARGET FOLDER
+python -m benchmarks.exports.ours parquet TARGET FOLDER [ITEMS OF A SECTION]
 python -m benchmarks.exports.ours scan TARGET FOLDER
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.libraries.ours import table
 from singletable import Database, connect
-from singletable.exchange import Exports
+from singletable.exchange import Exports, export
 from singletable.operations import Scan, Selection
 from singletable.operations.answers import RAW
 from singletable.wire import RetryPolicy
@@ -33,7 +33,9 @@ def bare_scan(db: Database) -> int:
 
 
 def main() -> None:
-    what, target, folder = sys.argv[1:]
+    what, target, folder, *section = sys.argv[1:]
+    if section:
+        export.SECTION_ITEMS = int(section[0])
     with connect(target, retry=RetryPolicy(attempts=5)) as db:
         cpu, wall = time.process_time(), time.perf_counter()
         if what == "scan":
