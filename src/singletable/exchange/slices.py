@@ -3,10 +3,11 @@
     edge       its two nodes
     node       its edges in both directions, and their other nodes (without the others' further edges)
     reference  what `belongs_to=`, `mentions=` and a copy name, and what that names in turn
-    document   all of it, with the documents that it shares contents with
+    parent     the item that is known by the partition key of one of its keys: an order line's customer
+    document   all of it, with its parent and the documents that it shares contents with
 
-What refers to an item is not looked for: an order takes its customer along, a customer not its orders, unless they lie
-in its partition.
+So a slice hangs together: what an item of it names is in it, if the source has it. What names an item is not looked
+for, but for a node's edges: an order takes its customer along, a customer not its orders.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ from singletable.foundation import (
     Reference,
     Table,
     items_at,
+    model_for,
     model_of,
+    models_of,
+    named_in_keys,
     partition_items,
     place_in,
     references_of,
@@ -55,6 +59,11 @@ class Slices:
         self._references: dict[type[Any], list[Reference]] = {}
         for reference in references_of(table):
             self._references.setdefault(reference.holder, []).append(reference)
+        models = models_of(table)
+        self._parents = {
+            child.type: [(m, each) for m in models if m is not child for each in named_in_keys(child, m)]
+            for child in models
+        }
 
     async def around(self, items: Sequence[Item]) -> list[Item]:
         """The items, and all that they need. A round trip or more for each step from an item to what it needs: batches
@@ -115,6 +124,10 @@ class Slices:
             for values in _values_in(entity, reference):
                 if (query := _query_of(subject, values)) is not None:
                     yield query, subject.type
+        for parent, names in self._parents.get(model_for(entity).type, ()):
+            found = {other: getattr(entity, name) for name, other in names}
+            if None not in found.values() and (query := _query_of(parent, found)) is not None:
+                yield query, parent.type
 
 
 def _values_in(entity: Any, reference: Reference) -> Iterator[Mapping[str, Any]]:
