@@ -19,14 +19,8 @@ _SINGLE_ITEMS = ("PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem")
 _ITEMS = (*_SINGLE_ITEMS, "BatchWriteItem")
 ATHENA_CALLS = ("StartQueryExecution", "GetQueryExecution", "GetQueryResults")
 """What this library sends to Athena."""
-_PUBLISHES = (
-    "CreateDatabase",
-    "CreateTable",
-    "UpdateTable",
-    "BatchCreatePartition",
-    "CreatePartition",
-    "UpdatePartition",
-)
+_GLUE_READS = ("GetDatabase", "GetTable", "GetTables", "GetPartition", "GetPartitions")
+_GLUE_WRITES = ("CreateDatabase", "CreateTable", "UpdateTable", "BatchCreatePartition", "UpdatePartition")
 _SETTINGS = ("UpdateTable", "UpdateTimeToLive", "UpdateContinuousBackups", "TagResource", "UntagResource")
 
 
@@ -89,11 +83,11 @@ def asks_athena(
     workgroup: str = "primary",
     publishes: bool = False,
 ) -> Grant:
-    """Ask a database of Athena by `singletable sql --athena`; with `publishes`, bring it to an export too. `data` is the
-    bucket of the exports, `results` that of Athena's answers: those that the deployment does not have are granted apart.
+    """Ask a database of Athena by `singletable sql --athena`; with `publishes`, bring it to an export too.
+
+    `data` is the bucket of the exports, `results` that of Athena's answers; others are granted apart.
     """
-    reads = ("GetDatabase", "GetTable", "GetTables", "GetPartition", "GetPartitions")
-    glue = frozenset((*reads, *(_PUBLISHES if publishes else ())))
+    glue = frozenset((*_GLUE_READS, *(_GLUE_WRITES if publishes else ())))
 
     def accesses(where: Where) -> Iterator[Access]:
         yield Access(Resource("workgroup", workgroup), frozenset(ATHENA_CALLS))

@@ -51,7 +51,8 @@ class TableCopy:
 
         `sample` scans a part of the table, as 0.01, which `seed` chooses; `follow_edges` takes along what that part
         refers to: an edge's two nodes and a node's edges, what `belongs_to=`, `mentions=`, copies and keys name,
-        documents whole, with their parents. Edges of which a node is missing are left out, and edge sets name what is there.
+        documents whole, with their parents. Edges of which a node is missing are left out, and edge sets name what
+        is there.
 
         It reads the source once, consistently: a read unit for each 4 KB; `follow_edges`, what it finds besides. It
         writes each item once, 25 in a request, and its record after each page. InvalidRequest for a target that is the
