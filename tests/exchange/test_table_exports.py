@@ -17,7 +17,7 @@ from obstore.store import S3Store
 
 from singletable import Database, Entity, InvalidRequest, Key, Table, attr, connect, connect_async
 from singletable.errors import Corrupt, NotConfigured, NotFound, NotSupported, Unavailable
-from singletable.exchange import ObjectStore
+from singletable.exchange import Imports, ObjectStore
 from singletable.exchange.exported_items import ExportedTable
 from singletable.exchange.table_export_files import open_table_export
 from singletable.exchange.table_exports import TableExports
@@ -27,7 +27,7 @@ from singletable.migrations import Backups
 from tests.exchange.table_export_layout import Format, change, write_around, write_full, write_incremental
 from tests.support.emulators import MOTO
 from tests.support.engines import fresh
-from tests.support.raw import put_raw
+from tests.support.raw import all_items, put_raw
 
 shop = Table("shop", indexes=["gsi1"])
 NOON = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
@@ -378,3 +378,51 @@ async def test_an_export_is_begun_waited_for_and_described(aws_emulator: str, ki
 
 
 TIMES: Mapping[str, Any] = {"format": "ION", "since": NOON, "until": NOON + HOUR}
+
+
+# --- imported ---------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_export_is_imported_item_by_item(db: Database, tmp_path: Path, format: Format) -> None:
+    db.run(put_raw(db.port, Order, {**EVERY_KIND, "_type": {"S": "ghost"}}))
+    items = db.run(all_items(db.port, "shop"))
+    where = write_full(tmp_path, "another-name", items, at=NOON, format=format)
+    with fresh() as target:
+        done = Imports(target, shop).run(where)
+        assert (done.read, done.written, done.bad) == (51, 51, 0)
+        assert _sorted(target.run(all_items(target.port, "shop"))) == _sorted(items)
+        with pytest.raises(InvalidRequest, match="the table has items"):
+            Imports(target, shop).run(where)
+        assert Imports(target, shop).run(where, mode="replace").written == 51
+
+
+def test_what_can_not_be_imported(db: Database, tmp_path: Path) -> None:
+    keyless = [
+        {"pk": {"S": "a"}, "sk": {"N": "1"}},
+        {"other": {"S": "x"}},
+        {"pk": {"S": "order#1"}, "sk": {"S": "order"}},
+    ]
+    where = write_full(tmp_path / "keyless", "shop", keyless, at=NOON)
+    with fresh() as target:
+        done = Imports(target, shop).run(where, bad_rows=tmp_path / "bad.jsonl")
+        assert (done.written, [row.reason for row in done.bad_rows]) == (
+            1,
+            ["it has no key of the table: the texts pk and sk"] * 2,
+        )
+    where = write_full(tmp_path / "damaged", "shop", db.run(all_items(db.port, "shop")), at=NOON, files=1)
+    (file,) = where.rglob("*.json.gz")
+    file.write_bytes(gzip.compress(gzip.decompress(file.read_bytes()).replace(b"open", b"shut", 1)))
+    with fresh() as target:
+        with pytest.raises(Corrupt, match="its MD5 differs"):
+            Imports(target, shop).run(where)
+        assert [item for item in target.run(all_items(target.port, "shop")) if item["_type"]["S"] == "order"] == []
+    since = write_incremental(tmp_path, "shop", [], since=NOON, until=NOON + HOUR)
+    with fresh() as target, pytest.raises(InvalidRequest, match="what changed in a while"):
+        Imports(target, shop).run(since)
+
+
+def _sorted(items: list[Any]) -> list[Any]:
+    return sorted((_in_order(item) for item in items), key=lambda item: (item["pk"]["S"], item["sk"]["S"]))
+
+
+def _in_order(item: dict[str, Any]) -> dict[str, Any]:
+    return {n: {t: sorted(v) if t in ("SS", "NS", "BS") else v for t, v in value.items()} for n, value in item.items()}

@@ -1,6 +1,7 @@
 """What an import reads: parts, each the rows of one file or of one table, from a position on.
 
 a folder of an export       a part for each of its files: nodes and records first, edges last
+DynamoDB's export to S3     a part for each of its data files: items as they were
 one file                    a part, of a class that the caller names; DynamoDB's JSON says its classes itself
 another table               a part, of a class that the caller names: its attributes by their names
 """
@@ -20,7 +21,9 @@ from singletable.exchange.datasets import UNKNOWN, Dataset
 from singletable.exchange.import_files import ImportFormat, Row, format_of, rows_of
 from singletable.exchange.manifest import MANIFEST, Manifest, read_manifest
 from singletable.exchange.stores import Store, store_at
+from singletable.exchange.table_export_files import SUMMARY, DataFile, TableExportFiles, open_table_export
 from singletable.flow.port import Port
+from singletable.foundation import Table
 from singletable.graph import Edge
 from singletable.operations import Scan, Selection
 from singletable.operations.answers import RAW
@@ -47,6 +50,11 @@ class ImportPart(Protocol):
     @property
     def dataset(self) -> Dataset | None:
         """The class of its rows; None where each row says its own."""
+        ...
+
+    @property
+    def table(self) -> Table | None:
+        """The table of its rows; None where each row says its own."""
         ...
 
     @property
@@ -79,6 +87,10 @@ class FilePart:
     def name(self) -> str:
         return self.path
 
+    @property
+    def table(self) -> Table | None:
+        return None if self.dataset is None else self.dataset.table
+
     async def pages(self, position: Any) -> AsyncIterator[Read]:
         done = int(position or 0)
         rows = rows_of(self.store.fetch(self.path), self.format, self.dataset, self.ignored, done)
@@ -90,27 +102,53 @@ class FilePart:
 class TablePart:
     """Another table, of any layout."""
 
-    def __init__(self, port: Port, table: str, dataset: Dataset) -> None:
-        self.port, self.table, self.dataset = port, table, dataset
+    def __init__(self, port: Port, name: str, dataset: Dataset) -> None:
+        self.port, self.name, self.dataset = port, name, dataset
 
     @property
-    def name(self) -> str:
-        return self.table
+    def table(self) -> Table:
+        return self.dataset.table
 
     @property
     def identity(self) -> Sequence[Any]:
-        return "table", self.table, self.dataset.digest
+        return "table", self.name, self.dataset.digest
 
     async def pages(self, position: Any) -> AsyncIterator[Read]:
         number, after = position or (0, None)
         limit = min(PAGE, self.port.traits.scan_page_limit or PAGE)
         while True:
-            page = await self.port.send(Scan(self.table, Selection(limit=limit, after=after, consistent=True), RAW))
+            page = await self.port.send(Scan(self.name, Selection(limit=limit, after=after, consistent=True), RAW))
             rows = [Row(n, item=item) for n, item in enumerate(page.items, number + 1)]
             number, after = number + len(rows), page.after
             yield Read(rows, None if after is None else (number, after))
             if after is None:
                 return
+
+
+class TableExportPart:
+    """A data file of an export that DynamoDB made to S3: its items, as they were."""
+
+    dataset: Dataset | None = None
+
+    def __init__(self, files: TableExportFiles, file: DataFile, table: Table) -> None:
+        self.files, self.file, self.table = files, file, table
+
+    @property
+    def name(self) -> str:
+        return self.file.data_file_s3_key
+
+    @property
+    def identity(self) -> Sequence[Any]:
+        return self.files.summary.export_arn, self.name, self.file.md5_checksum
+
+    async def pages(self, position: Any) -> AsyncIterator[Read]:
+        done = int(position or 0)
+        self.files.check(self.file)
+        items = (Row(n, item=record.new) for n, record in enumerate(self.files.records(self.file), 1))
+        rows = islice(items, done, None)
+        while page := list(islice(rows, PAGE)):
+            yield Read(page, page[-1].number)
+        yield Read((), None)
 
 
 class ImportSource(Struct, frozen=True):
@@ -132,8 +170,8 @@ def source_at(
     format: ImportFormat | None,
     ignored: Sequence[str],
 ) -> ImportSource:
-    """The folder of an export, or one file. NotFound where neither is there; InvalidRequest for a file without a class,
-    and for a manifest of tables that are not given."""
+    """The folder of an export, ours or DynamoDB's, or one file. NotFound where neither is there; InvalidRequest for a
+    file without a class, and for a manifest of tables that are not given."""
     if isinstance(place, (str, os.PathLike)):
         path = Path(os.fspath(place))
         if path.is_file():
@@ -174,6 +212,8 @@ def _file(
 
 def _folder(store: Store, datasets: Sequence[Dataset], ignored: Sequence[str]) -> ImportSource:
     if store.read(MANIFEST) is None:
+        if store.read(SUMMARY) is not None:
+            return _table_export(open_table_export(store.url), {each.table.name: each.table for each in datasets})
         raise NotFound(
             f"there is no export in {store.url}: {MANIFEST} is missing",
             hint="Name the folder of an export, or one file and its class: into=Order (--as Order).",
@@ -197,6 +237,21 @@ def _folder(store: Store, datasets: Sequence[Dataset], ignored: Sequence[str]) -
         format: Any = manifest.format
         parts += [FilePart(store, file.path, format, wanted, ignored, (manifest.id,)) for file in files.files]
     return ImportSource(parts, manifest, is_exact, left_out)
+
+
+def _table_export(files: TableExportFiles, tables: Mapping[str, Table]) -> ImportSource:
+    """An export of DynamoDB's, of the table of its name, or of the one that is given. InvalidRequest for an incremental
+    one."""
+    if files.summary.is_incremental:
+        raise InvalidRequest(
+            f"{files.where} has what changed in a while, not a table",
+            hint="Make one of it first: singletable export MODULE --keys --from-export FULL --from-export INCREMENTAL.",
+        )
+    name = files.summary.table
+    table = tables[name] if name in tables else next(iter(tables.values()))
+    if name not in tables and len(tables) > 1:
+        raise InvalidRequest(f"{files.where} is of the table {name}, which was not given", hint="Name one table.")
+    return ImportSource([TableExportPart(files, file, table) for file in files.data_files()], is_exact=True)
 
 
 def _is_edge(dataset: Dataset | None) -> bool:

@@ -44,7 +44,8 @@ class Imports:
         rate: Rate | None = None,
         progress: Progress | None = None,
     ) -> Imported:
-        """Import the folder of an export; or one file, whose rows are of the class `into`, by its columns' names.
+        """Import the folder of an export, ours or one that DynamoDB made to S3; or one file, whose rows are of the
+        class `into`, by its columns' names.
 
         Each row is read as its class declares it and written by the class's own verbs: `create` and `link`, or with
         `mode="replace"` `put`, `upsert` and `relink`; so index keys, guards and edge sets are right. A row that is
@@ -53,8 +54,8 @@ class Imports:
         `"if_absent"` leaves it. `stop_at` ends the import at so many bad rows.
 
         An export with keys, of classes that are declared as they were, is put item by item, so that the table is the
-        same, byte for byte: into an empty table, or with `mode="replace"`. One without keys makes guards and edge sets
-        anew, and leaves out what the library keeps for itself.
+        same, byte for byte: into an empty table, or with `mode="replace"`. So is a full export of DynamoDB's. One
+        without keys makes guards and edge sets anew, and leaves out what the library keeps for itself.
 
         A write for each row, two requests where it is there; a transaction for unique values and edges; and the record
         of how far it has come for each 500 rows. Killed, it goes on with the same files, and doubles nothing.

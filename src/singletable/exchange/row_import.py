@@ -27,7 +27,7 @@ from singletable.exchange.bad_rows import BadRow, BadRowFile, reason_of
 from singletable.exchange.entity_writes import PRESENT, WRITERS, WRITTEN, Mode, held_by, try_create, why_too_large
 from singletable.exchange.import_files import Row
 from singletable.exchange.import_parts import ImportPart, ImportSource
-from singletable.exchange.row_items import BLANK, entity_of, item_of
+from singletable.exchange.row_items import BLANK, entity_of, has_key, item_of
 from singletable.exchange.table_copy import has_items, put_patiently
 from singletable.exchange.transfers import TransferRecord, open_record
 from singletable.flow.patience import patiently
@@ -189,10 +189,12 @@ class _Run:
             if isinstance(item, str):
                 outcomes.append(item)
                 continue
-            name = str((row.cells or {}).get("table")) if part.dataset is None else part.dataset.table.name
+            name = str((row.cells or {}).get("table")) if part.table is None else part.table.name
             table = next((table for table in self.tables if table.name == name), None)
             if table is None:
                 outcomes.append(f"the table {name} was not given")
+            elif not has_key(table, item):
+                outcomes.append(f"it has no key of the table: the texts {' and '.join(table.definition.key)}")
             elif type_in(table, item) in MIGRATION_TYPES - {RECORD_TYPE}:
                 outcomes.append(PRESENT)
             else:

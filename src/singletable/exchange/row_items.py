@@ -74,10 +74,15 @@ def _by_stored_name(model: Model[Any], item: Item) -> dict[str, Any]:
     return found
 
 
+def has_key(table: Table, item: Item) -> bool:
+    """Whether an item has the key attributes of a table, as texts that are not empty."""
+    return all(item.get(name, {}).get("S") for name in table.definition.key)
+
+
 def item_of(dataset: Dataset | None, row: Row) -> Any:
     """The item of a row of an export with keys, or why there is none."""
-    if row.reason:
-        return row.reason
+    if row.reason or row.item is not None:
+        return row.reason or row.item
     cells = row.cells or {}
     try:
         if dataset is None:

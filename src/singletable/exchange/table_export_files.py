@@ -18,7 +18,7 @@ import io
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, cast
 
 import msgspec
 from msgspec import Struct
@@ -31,7 +31,7 @@ from singletable.operations import Item
 _ROOT = "AWSDynamoDB/"
 _BUFFER_BYTES = 256 * 1024
 _DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
-_SUMMARY, _FILES = "manifest-summary.json", "manifest-files.json"
+SUMMARY, _FILES = "manifest-summary.json", "manifest-files.json"
 
 
 class Summary(Struct, frozen=True, rename="camel"):
@@ -117,6 +117,14 @@ class TableExportFiles:
             )
         return found
 
+    def check(self, file: DataFile) -> None:
+        """Corrupt where a data file is missing, or another than the manifest says. Reads it once."""
+        path = self._path(file.data_file_s3_key)
+        with self.store.opened(path) as content:
+            digest = hashlib.file_digest(cast(Any, content), lambda: hashlib.md5(usedforsecurity=False)).digest()
+        if file.md5_checksum and not _is_sum(digest, file.md5_checksum):
+            raise self._another(path)
+
     def records(self, file: DataFile) -> Iterator[ExportRecord]:
         """The records of a data file, in one pass and in little memory.
 
@@ -136,7 +144,7 @@ class TableExportFiles:
         except Corrupt as error:
             raise Corrupt(f"{self.where}: {path}, record {counted + 1}: {error.what}") from error
         if file.md5_checksum and not _is_sum(digest.digest(), file.md5_checksum):
-            raise Corrupt(f"{self.where}: {path} is not the file of the manifest: its MD5 differs")
+            raise self._another(path)
         if counted != file.item_count:
             raise Corrupt(f"{self.where}: {path} has {counted:,} records, and the manifest says {file.item_count:,}")
 
@@ -148,17 +156,17 @@ class TableExportFiles:
                 yield from (_record(_decode_line(line), _as_it_is) for line in text if line.strip())
 
     def _summary(self) -> Summary:
-        path = f"{self.name}/{_SUMMARY}"
+        path = f"{self.name}/{SUMMARY}"
         if self.store.read(path) is None:
             raise NotConfigured(
-                f"{self.where} has no {_SUMMARY}",
+                f"{self.where} has no {SUMMARY}",
                 hint="Name the directory of one export, PREFIX/AWSDynamoDB/ID. DynamoDB writes the summary last: an "
                 "export without one is not complete, or has failed.",
             )
         try:
             found = msgspec.json.decode(self._checked(path), type=Summary)
         except msgspec.MsgspecError as error:
-            raise Corrupt(f"{self.where}: {_SUMMARY} is no summary of an export: {error}") from None
+            raise Corrupt(f"{self.where}: {SUMMARY} is no summary of an export: {error}") from None
         return found
 
     def _checked(self, path: str) -> bytes:
@@ -179,6 +187,9 @@ class TableExportFiles:
         own = "" if summary is None else f"{summary.id}/"
         return f"{self.name}/{tail.removeprefix(own)}" if own and tail.startswith(own) else tail
 
+    def _another(self, path: str) -> Corrupt:
+        return Corrupt(f"{self.where}: {path} is not the file of the manifest: its MD5 differs")
+
     def _missing(self, path: str) -> Corrupt:
         return Corrupt(
             f"{self.where}: {path} is missing, and the manifest names it",
@@ -197,7 +208,7 @@ def open_table_export(location: str) -> TableExportFiles:
 
 def split_location(location: str) -> tuple[str, str]:
     """The place that holds an export, and the export's name in it; InvalidRequest for what names no export."""
-    place, _, name = location.rstrip("/").removesuffix(f"/{_SUMMARY}").rpartition("/")
+    place, _, name = location.rstrip("/").removesuffix(f"/{SUMMARY}").rpartition("/")
     if not place or not name or place.endswith(":/"):
         raise InvalidRequest(
             f"{location} names no export",
