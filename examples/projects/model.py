@@ -95,6 +95,10 @@ class Repository(Document, table=projects, index="gsi1", plural="repositories", 
     """The id of the newest commit."""
     subject: str = ""
     """The first line of its message, cut to 72 characters."""
+    author: str = ""
+    """Who made it, as git says it."""
+    made_at: str = ""
+    """When, as git says it: an import is later."""
     files: Items[File]
 
 
@@ -112,6 +116,7 @@ def commit(
     """One commit: the files that it added or changed, and those that it took away. Their contents are stored already,
     so what the commit writes besides is a few bytes a file."""
     draft.commit, draft.subject = id, message.partition("\n")[0][:SUBJECT_CHARACTERS]
+    draft.author, draft.made_at = author, time
     for path in deletes:
         draft.files.pop(path, None)
     for path, file in puts.items():

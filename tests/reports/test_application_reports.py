@@ -82,7 +82,8 @@ def test_time_from_alarm_to_answer(sessions: Mapping[str, SqlSession]) -> None:
 
 def test_changes_of_a_project_week_by_week(sessions: Mapping[str, SqlSession]) -> None:
     (week,) = rows(sessions["projects"], "projects", "changes_by_week")
-    assert (week["who"], week["what"], week["changes"]) == ("git", "commit", 5)
+    assert (week["who"], week["what"], week["changes"]) == ("Ada <ada@example.org>", "commit", 5)
+    assert week["week"] == "2025-12-29"  # of the commits, on 1 January, and not of their import
     areas = rows(sessions["projects"], "projects", "areas")
     assert [(each["area"], each["commits"]) for each in areas] == [("graph", 2), ("wire", 2), ("docs", 1)]
 
