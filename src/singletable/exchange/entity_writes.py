@@ -26,7 +26,7 @@ async def _create(port: Port, entity: Any) -> str:
     try:
         await (graph.link(port, entity) if isinstance(entity, Edge) else records.create(port, entity))
     except AlreadyExists:
-        if await _is_there(port, entity):
+        if await is_there(port, entity):
             return PRESENT
         raise
     return WRITTEN
@@ -73,7 +73,7 @@ def held_by(entity: Any) -> set[Any]:
     return {(model.table.name, *model.place_of(entity)), *values}
 
 
-async def _is_there(port: Port, entity: Any) -> bool:
+async def is_there(port: Port, entity: Any) -> bool:
     """Whether the item of an entity's key is what the entity says: an earlier run wrote it."""
     stored = await records.get(port, model_for(entity).key_of(entity).consistent())
     return stored is not None and is_same_item(_content(stored), _content(entity))

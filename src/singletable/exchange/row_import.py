@@ -24,7 +24,16 @@ from singletable.errors import (
     Unavailable,
 )
 from singletable.exchange.bad_rows import BadRow, BadRowFile, reason_of
-from singletable.exchange.entity_writes import PRESENT, WRITERS, WRITTEN, Mode, held_by, try_create, why_too_large
+from singletable.exchange.entity_writes import (
+    PRESENT,
+    WRITERS,
+    WRITTEN,
+    Mode,
+    held_by,
+    is_there,
+    try_create,
+    why_too_large,
+)
 from singletable.exchange.import_files import Row
 from singletable.exchange.import_parts import ImportPart, ImportSource
 from singletable.exchange.row_items import BLANK, entity_of, has_key, item_of
@@ -235,11 +244,11 @@ class _Run:
         plain = [each for each in entities if self._is_plain(each[1])]
         made = await self._created([entity for _, entity in plain])
         done = [(number, WRITTEN) for (number, _), is_made in zip(plain, made, strict=True) if is_made]
-        known = {number for number, _ in done}
+        known, tried = {number for number, _ in done}, {number for number, _ in plain}
         rest = [each for each in entities if each[0] not in known]
         for i in range(0, len(rest), FAN_OUT):
             part = rest[i : i + FAN_OUT]
-            calls: list[Callable[[], Any]] = [partial(self._one, entity) for _, entity in part]
+            calls: list[Callable[[], Any]] = [partial(self._one, entity, number in tried) for number, entity in part]
             outcomes: list[str] = await self.port.call_all(calls)
             done += [(number, outcome) for (number, _), outcome in zip(part, outcomes, strict=True)]
         return done
@@ -259,9 +268,12 @@ class _Run:
         new = {at for at, is_new in zip(tries, outcomes, strict=True) if is_new}
         return [at in new for at in range(len(entities))]
 
-    async def _one(self, entity: Any) -> str:
-        """What became of one entity. An error that is none of its own ends the import."""
+    async def _one(self, entity: Any, was_tried: bool) -> str:
+        """What became of one entity; most of those that were tried are there. An error that is none of its own ends the
+        import."""
         try:
+            if was_tried and await patiently(self.port, partial(is_there, self.port, entity)):
+                return PRESENT
             return await patiently(self.port, partial(WRITERS[self.options.mode], self.port, entity))
         except _FATAL:
             raise
