@@ -17,6 +17,7 @@ from singletable.cli.session import Session, options_anywhere
 from singletable.database import Database, connect
 from singletable.flow import Rate
 from singletable.foundation import Table
+from singletable.wire.credentials import credentials_from
 
 MASK_VARIABLE = "SINGLETABLE_MASK_KEY"
 _IDENTITY = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
@@ -108,7 +109,9 @@ def _connected(target: str, profile: str | None, *, must_exist: bool) -> Databas
     """A database of a target, with the identity of a profile where one is named."""
     if profile is not None:
         rest = {name: value for name, value in os.environ.items() if name not in _IDENTITY}
-        return connect(target, environ={**rest, "AWS_PROFILE": profile})
+        environ = {**rest, "AWS_PROFILE": profile}
+        # By name: an address of this machine, as a tunnel's, would get an invented key.
+        return connect(target, environ=environ, credentials=credentials_from(environ))
     session = Session(target)
     return session.connect_to_read() if must_exist else session.connect()
 
