@@ -13,6 +13,7 @@ column's type, and everything that an item of an older schema version has otherw
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -262,8 +263,10 @@ def unknown_row(table: Table, item: Item, reason: str) -> dict[str, Any]:
 
 
 def snake(name: str) -> str:
-    """`OrganisationMember` as `organisation_member`, `Project.Listing` as `project_listing`."""
-    parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
+    """`OrganisationMember` as `organisation_member`, `Project.Listing` as `project_listing`, `Größe` as `grosse`:
+    the name of a folder, a view, and a table of Athena. Empty for a name without Latin letters."""
+    plain = "".join(c for c in unicodedata.normalize("NFKD", name.replace("ß", "ss")) if not unicodedata.combining(c))
+    parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", plain)
     return re.sub(r"[^a-z0-9_]+", "_", parts.lower()).strip("_")
 
 
@@ -279,7 +282,9 @@ def _dataset(table: Table, model: Model[Any]) -> Dataset:
     fields = [f for f in model.fields if not (model.tombstone and f.stored == model.tombstone)]
     columns = tuple(DatasetColumn(f.name, f, _column(model, f), docs.get(f.name, "")) for f in fields)
     name = entity_name(model.kind)
-    return Dataset(snake(name), name, model.type, table, columns, class_doc(model.kind), model)
+    return Dataset(
+        snake(name) or snake(model.type) or "entity", name, model.type, table, columns, class_doc(model.kind), model
+    )
 
 
 def _column(model: Model[Any], f: Field) -> Column:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
@@ -119,16 +120,17 @@ class SqlSession:
     ) -> None:
         self.manifest, self.at_end, self.limits = manifest, ExitStack(), limits or Limits()
         self._store = store
-        self._on_disk = ExportFiles(store, manifest)
-        self.at_end.callback(self._on_disk.close)
         self._schemas = {each.name: each.schema for each in datasets}
         self._files = {each.name: each for each in manifest.datasets}
         for each in datasets:  # a class without an item may have no file
             self._files.setdefault(each.name, dataset_files(each))
+        _refuse_equal_columns(self._files.values())
         self.relations: tuple[Relation, ...] = relations_of(datasets)
         self._covered = {} if personal else _covered(manifest, datasets)
         self._rows: dict[str, str] = {}
         self._opened: set[str] = set()
+        self._on_disk = ExportFiles(store, manifest)
+        self.at_end.callback(self._on_disk.close)
         try:
             self._db = self._connected()
         except BaseException:
@@ -298,6 +300,17 @@ class SqlSession:
         db.execute(f"CREATE SCHEMA IF NOT EXISTS nothing; CREATE TABLE nothing.{quoted(each.name)} AS FROM columns")
         db.unregister("columns")
         return f"nothing.{quoted(each.name)}"
+
+
+def _refuse_equal_columns(datasets: Iterable[DatasetFiles]) -> None:
+    """SQL takes `name` and `Name` for one column, and would show one's values as the other's."""
+    for dataset in datasets:
+        counts = Counter(column.name.lower() for column in dataset.columns)
+        if twice := [name for name, count in counts.items() if count > 1]:
+            raise InvalidRequest(
+                f"{dataset.entity or dataset.name} has attributes that SQL does not tell apart: {', '.join(twice)}",
+                hint="Names that differ in more than their case can be asked.",
+            )
 
 
 def _explained(sql: str) -> str:
