@@ -116,6 +116,19 @@ FORBIDDEN = [
     ("SELECT * FROM '{other}'", "reads nothing but the export"),
     ("SELECT * FROM glob('/etc/*')", "reads nothing but the export"),
     ("SELECT * FROM read_csv('https://example.org/x.csv')", "DuckDB refused it|reads nothing but"),
+    ("/*12345SELECT 1 -- */EXPLAIN ANALYZE COPY customer TO '{file}'", "nothing before that word"),
+    ("/*12345SELECT 1 -- */EXPLAIN ANALYZE DROP VIEW customer", "nothing before that word"),
+    ("EXPLAIN (ANALYZE) COPY customer TO '{file}'", "DuckDB refused it"),
+    ("EXPLAIN/**/ANALYZE COPY customer TO '{file}'", "DuckDB refused it|is refused"),
+    ("EXPLAIN ANALYZE SELECT * FROM read_csv('/etc/passwd')", "reads nothing but the export"),
+    ("SUMMARIZE SELECT * FROM read_csv('/etc/passwd')", "reads nothing but the export"),
+    ("SELECT * FROM query('DROP VIEW customer')", "DuckDB refused it"),
+    ("SELECT * FROM 's3://bucket/x.parquet'", "reads nothing but the export"),
+    ("FROM sqlite_scan('/x', 'y')", "DuckDB refused it"),
+    ("CREATE SECRET (TYPE s3)", "CREATE is refused"),
+    ("DETACH memory", "DETACH is refused"),
+    ("PREPARE a AS SELECT 1", "PREPARE is refused"),
+    ("SELECT '\ud800'", "lone surrogate"),
     ("SELECT 1; SELECT 2", "one statement, not 2"),
     ("", "one statement, not 0"),
     ("SELEC 1", "DuckDB refused it"),
@@ -130,6 +143,12 @@ def test_it_only_reads_the_export(session: SqlSession, tmp_path: Path, query: st
         session.query(query.format(file=tmp_path / "made", other=tmp_path / "other.csv"))
     assert sorted(tmp_path.rglob("*")) == before
     assert len(session.query("SELECT * FROM customer")) == 2
+
+
+def test_times_beyond_those_of_python_are_text(session: SqlSession) -> None:
+    ((found,),) = session.query("SELECT TIMESTAMP '290000-12-31 10:00:00' AS at").rows()
+    assert "out of range" in found
+    assert list(session.query("EXPLAIN ANALYZE SELECT 1").rows())
 
 
 def test_the_engine_itself_is_closed(session: SqlSession, tmp_path: Path) -> None:

@@ -78,7 +78,10 @@ class Answer:
 
 
 def _values(column: Any) -> list[Any]:
-    found: list[Any] = column.to_pylist(maps_as_pydicts="lossy")
+    try:
+        found: list[Any] = column.to_pylist(maps_as_pydicts="lossy")
+    except (OverflowError, ValueError):  # times beyond those of Python: their text
+        found = column.cast(pa.string()).to_pylist()
     return [_plain(value) for value in found] if pa.types.is_decimal(column.type) else found
 
 

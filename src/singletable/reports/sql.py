@@ -54,6 +54,7 @@ from singletable.reports.views import (
 )
 
 _READS = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN})
+_EXPLAIN = re.compile(r"\s*EXPLAIN\b(?:\s+ANALYZE\b)?(.*)", re.IGNORECASE | re.DOTALL).fullmatch
 _CLOSED = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -196,6 +197,10 @@ class SqlSession:
     # --- what a query may do ------------------------------------------------------------------------------------------
     def _check(self, sql: str) -> None:
         try:
+            sql.encode()
+        except UnicodeEncodeError:
+            raise InvalidRequest("the question holds a lone surrogate, which has no form in UTF-8") from None
+        try:
             statements = self._db.extract_statements(sql)
         except duckdb.Error as error:
             raise self._refused(error) from None
@@ -314,9 +319,12 @@ def _refuse_equal_columns(datasets: Iterable[DatasetFiles]) -> None:
 
 
 def _explained(sql: str) -> str:
-    """What an EXPLAIN would run."""
-    rest = sql.strip()[len("EXPLAIN") :].strip()
-    return rest[len("ANALYZE") :].strip() if rest.upper().startswith("ANALYZE") else rest
+    """What an EXPLAIN would run. InvalidRequest for one that begins with a comment, in which another statement could
+    hide."""
+    found = _EXPLAIN(sql)
+    if found is None:
+        raise InvalidRequest("an EXPLAIN has nothing before that word", hint="Take out the comment before it.")
+    return found[1]
 
 
 def _covered(manifest: Manifest, datasets: Sequence[Dataset]) -> dict[str, frozenset[str]]:
