@@ -169,7 +169,7 @@ def _struct(value: Any, type: Any) -> dict[str, Any]:
 def _json(text: str) -> Any:
     try:
         return _exact_json.decode(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         raise BadCell("JSON is wanted") from None
 
 

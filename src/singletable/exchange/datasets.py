@@ -280,11 +280,15 @@ def _dataset(table: Table, model: Model[Any]) -> Dataset:
     kind: Any = model.kind
     docs = attribute_docs(kind)
     fields = [f for f in model.fields if not (model.tombstone and f.stored == model.tombstone)]
-    columns = tuple(DatasetColumn(f.name, f, _column(model, f), docs.get(f.name, "")) for f in fields)
-    name = entity_name(model.kind)
-    return Dataset(
-        snake(name) or snake(model.type) or "entity", name, model.type, table, columns, class_doc(model.kind), model
-    )
+    columns = tuple(DatasetColumn(_column_name(f), f, _column(model, f), docs.get(f.name, "")) for f in fields)
+    entity = entity_name(model.kind)
+    name = snake(entity) or snake(model.type) or "entity"
+    return Dataset(name, entity, model.type, table, columns, class_doc(model.kind), model)
+
+
+def _column_name(f: Field) -> str:
+    """That of the attribute, but where it is the last column's."""
+    return f"attribute{REST}" if f.name == REST else f.name
 
 
 def _column(model: Model[Any], f: Field) -> Column:

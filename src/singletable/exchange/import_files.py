@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from decimal import Decimal
 from itertools import islice
@@ -89,6 +90,11 @@ class _Cells:
 
     def check_header(self, names: Sequence[str]) -> None:
         """InvalidRequest where a file has columns that would be lost."""
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise InvalidRequest(
+                f"{self.path.name} has two columns of one name: {', '.join(twice)}", hint="Rename one of them."
+            )
         strange = [name for name in names if name not in self.columns and name not in self.ignored]
         if strange:
             raise InvalidRequest(
@@ -121,7 +127,7 @@ def _json_lines(path: Path, read: _Cells, skip: int) -> Iterator[Row]:
                 continue
             try:
                 values = _exact_json.decode(line)
-            except (msgspec.MsgspecError, UnicodeDecodeError) as bad:
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as bad:
                 yield Row(number, reason=f"the line is no JSON object: {bad}")
                 continue
             yield read.row(number, values, cell_of)
@@ -157,14 +163,21 @@ def _csv_row(number: int, names: Sequence[str], record: list[str | None] | BadRe
 def _parquet(path: Path, read: _Cells, skip: int) -> Iterator[Row]:
     with _opened(path, pq.ParquetFile) as file:
         read.check_header(file.schema_arrow.names)
-        yield from _arrow_rows(file.iter_batches(batch_size=_BATCH_ROWS), read, skip)
+        yield from _arrow_rows(_unbroken(path, file.iter_batches(batch_size=_BATCH_ROWS)), read, skip)
 
 
 def _arrow(path: Path, read: _Cells, skip: int) -> Iterator[Row]:
     with pa.memory_map(str(path)) as source, _opened(source, pa.ipc.open_file, path.name) as reader:
         read.check_header(reader.schema.names)
         batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
-        yield from _arrow_rows(batches, read, skip)
+        yield from _arrow_rows(_unbroken(path, batches), read, skip)
+
+
+def _unbroken(path: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from batches
+    except (pa.ArrowException, OSError) as error:
+        raise Corrupt(f"{path.name} can't be read: {error}", hint="Copy it again.") from None
 
 
 def _arrow_rows(batches: Iterator[pa.RecordBatch], read: _Cells, skip: int) -> Iterator[Row]:
@@ -181,14 +194,21 @@ def _dynamodb(path: Path) -> Iterator[Row]:
     """Lines of `{"Item": {...}}`, as DynamoDB exports them, or of items alone."""
     opened = gzip.open(path, "rb") if path.name.endswith(".gz") else open(path, "rb")  # noqa: SIM115 closed below
     with closing(cast(Any, opened)) as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(_lines_of(path, file), 1):
             try:
                 said = msgspec.json.decode(line, type=dict[str, dict[str, Any]])
-            except (msgspec.MsgspecError, UnicodeDecodeError) as bad:
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as bad:
                 yield Row(number, reason=f"the line is no item in DynamoDB's JSON: {bad}")
                 continue
             item = said.get("Item", said) if said.keys() <= {"Item"} else said
             yield Row(number, item=cast(Item, item))
+
+
+def _lines_of(path: Path, file: Any) -> Iterator[bytes]:
+    try:
+        yield from file
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise Corrupt(f"{path.name} is no gzip, or cut short", hint="Copy it again.") from None
 
 
 def _opened(source: Any, open: Callable[[Any], Any], name: str | None = None) -> Any:

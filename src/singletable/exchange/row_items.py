@@ -18,6 +18,8 @@ from singletable.operations.answers import encode
 
 BLANK: Final = "(blank)"
 """Of a row without cells, which is not bad."""
+_UNREADABLE: Final = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, RecursionError)
+"""What a class raises for values of other types, or of too many levels."""
 
 
 def entity_of(tables: Sequence[Table], dataset: Dataset | None, row: Row) -> Any:
@@ -28,7 +30,7 @@ def entity_of(tables: Sequence[Table], dataset: Dataset | None, row: Row) -> Any
         entity = _loaded(tables, dataset, row)
     except SingletableError as error:
         return reason_of(error)
-    except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as error:
+    except _UNREADABLE as error:
         return f"its class can't read it: {error}"
     return entity
 
@@ -88,5 +90,5 @@ def item_of(dataset: Dataset | None, row: Row) -> Any:
         if dataset is None:
             return msgspec.json.decode(str(cells.get("item")), type=dict[str, Any])
         return read_item(encode(dataset.item(cells)))
-    except (SingletableError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as error:
+    except (SingletableError, *_UNREADABLE) as error:
         return f"it makes no item: {error}"
