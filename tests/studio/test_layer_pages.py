@@ -252,6 +252,19 @@ async def test_work_shows_consumers_tasks_and_what_is_dead(work: Visitor) -> Non
         assert safe(await work.page(f"{path}{'&' if '?' in path else '?'}personal=shown"))
 
 
+async def test_items_lead_to_their_layers(graph: Visitor, drawn: Visitor, work: Visitor) -> None:
+    places = [
+        (graph, "/item/records?pk=GOAL-G1&sk=GOAL-G1", "/graph/records?node=GOAL-G1"),
+        (graph, "/item/records?pk=GOAL-G1&sk=SUBSCRIBER-USER-U1", "/graph/records?node=GOAL-G1"),
+        (drawn, "/item/projects?pk=Project%23atlas&sk=ProjectVersion%23pv_000000000004", f"{DOCUMENT}?id=atlas"),
+        (work, "/item/shop?pk=_task%23bad&sk=_task", "/work/shop/task?key=bad"),
+    ]
+    for visitor, item, page in places:
+        assert (await visitor.json(item.replace("?", ".json?")))["layer"]["address"] == page
+        await visitor.page(page)
+    assert (await work.json("/item/shop.json?pk=order%23bad&sk=order"))["layer"] is None
+
+
 async def test_pages_lead_to_items(work: Visitor) -> None:
     assert "/item/shop?pk=_task%23bad&amp;sk=_task" in await work.page("/work/shop/task?key=bad")
     (card,) = (await work.json("/work/shop.json"))["consumers"]

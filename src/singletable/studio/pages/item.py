@@ -26,11 +26,12 @@ from singletable.operations import Item
 from singletable.studio.edits import shown_type
 from singletable.studio.item_changes import Changes, changes_of
 from singletable.studio.items import KeyCell, attributes_of, is_covered, shown_item
+from singletable.studio.layer_links import layer_link
 from singletable.studio.one_item import below, read_item, why_fixed
 from singletable.studio.page import Page
 from singletable.studio.site import about, model_of_type
 from singletable.studio.text import escaped
-from singletable.studio.view import View
+from singletable.studio.view import Crumb, View
 from singletable.studio.visit import Visit
 from singletable.tables.write_units import projected_in, size_units
 from singletable.values import item_size, value_size
@@ -99,6 +100,8 @@ class ItemPage(View, frozen=True, kw_only=True):
     edit_address: str
     """Empty where it can't be edited, and `why_fixed` says why."""
     why_fixed: str
+    layer: Crumb | None
+    """The page of what it is in its layer: a node, a document, a task."""
 
 
 async def load_item(visit: Visit) -> ItemPage:
@@ -124,6 +127,7 @@ def _shown(
     address = visit.item_address(table, shown.type, place)
     return ItemPage(
         title=f"{shown.kind} {' / '.join(visit.shown_place(table, shown.type, place))}",
+        layer=layer_link(visit, table, model, place),
         table=table.name,
         kind=shown.kind,
         type=shown.type,
