@@ -19,6 +19,7 @@ from singletable.cli.export import export
 from singletable.cli.fill import fill
 from singletable.cli.import_command import import_command
 from singletable.cli.local import local
+from singletable.cli.mcp_command import mcp_command
 from singletable.cli.pattern_commands import explain, get, query
 from singletable.cli.patterns import patterns
 from singletable.cli.plan import plan
@@ -88,5 +89,6 @@ for command in (
     stream,
     studio,
     deploy,
+    mcp_command,
 ):
     app.add_command(command)

@@ -124,12 +124,17 @@ def finding_line(table: Table, finding: Finding) -> str:
 
 def print_json_line(value: Any) -> None:
     """Print a value as one line of JSON."""
-    click.echo(_harmless(_encoded(value).decode()))
+    click.echo(json_text(value))
 
 
 def print_json(value: Any, *, personal: bool = False) -> None:
     """Print any value of the library as JSON: numbers exact, sets sorted, bytes as base64, instants as ISO text."""
-    click.echo(_harmless(msgspec.json.format(_encoded(_plain(value, personal=personal)), indent=2).decode()))
+    click.echo(_harmless(msgspec.json.format(_encoded(plain(value, personal=personal)), indent=2).decode()))
+
+
+def json_text(value: Any) -> str:
+    """A value as JSON in one line, for a program."""
+    return _harmless(_encoded(value).decode())
 
 
 def _harmless(text: str) -> str:
@@ -137,16 +142,16 @@ def _harmless(text: str) -> str:
     return _LEFT_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def _plain(value: Any, *, personal: bool) -> Any:
+def plain(value: Any, *, personal: bool) -> Any:
     """With the ends of edges as the keys of their nodes, GOAL-g1, and marks in the place of what is personal."""
     if isinstance(value, (Entity, Collection)):
         given = values_of(value, personal=personal) if isinstance(value, Entity) else vars(value)
-        return {name: _plain(one, personal=personal) for name, one in given.items()}
+        return {name: plain(one, personal=personal) for name, one in given.items()}
     if isinstance(value, KeyOf):
         return _shown_key(value, personal=personal)
     if isinstance(value, dict):
-        return {name: _plain(one, personal=personal) for name, one in cast("Any", value).items()}
-    return [_plain(one, personal=personal) for one in cast("Any", value)] if isinstance(value, list) else value
+        return {name: plain(one, personal=personal) for name, one in cast("Any", value).items()}
+    return [plain(one, personal=personal) for one in cast("Any", value)] if isinstance(value, list) else value
 
 
 def _encoded(value: Any) -> bytes:

@@ -44,9 +44,12 @@ class Session:
         return connect(self.target)
 
     def connect_to_read(self) -> Database:
+        self.check_readable()
+        return self.connect()
+
+    def check_readable(self) -> None:
         """Refuses a missing data file: reading it would only create an empty one in the wrong place."""
         self._check_file()
-        return self.connect()
 
     def connect_async_to_read(self) -> AsyncDatabase:
         """The same for what runs in an event loop."""

@@ -1,0 +1,57 @@
+"""`mcp`: a server that gives the access patterns of a module to agents, as tools."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+
+import click
+
+from singletable.cli.lookup import tables_of
+from singletable.cli.session import options_anywhere, session_of
+
+
+@click.command("mcp")
+@click.argument("module", metavar="MODULE[:NAME]")
+@click.option("--writes", is_flag=True, help="Offer tools that create, update and delete items, too.")
+@click.option(
+    "--most-items", type=click.IntRange(1, 1000), default=100, show_default=True, help="Of one page, at the most."
+)
+@click.option(
+    "--most-units",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1000.0,
+    show_default=True,
+    help="Read and write units of all calls together.",
+)
+@options_anywhere("personal", "db")
+@click.pass_context
+def mcp_command(
+    ctx: click.Context, module: str, writes: bool, most_items: int, most_units: float, personal: bool
+) -> None:
+    """Serve the access patterns as tools of the Model Context Protocol.
+
+    \b
+    singletable mcp shop.model
+    singletable mcp shop.model --db aws --most-units 200
+    singletable mcp shop.model --writes
+
+    An agent's client starts it, and talks to it on standard input and output. Each access pattern is a tool with typed
+    arguments; the model is the resource singletable://model. A call reads one page at the most. Nothing is written
+    without --writes, and personal attributes are covered without --personal. It needs `singletable[mcp]`.
+    """
+    with redirect_stdout(sys.stderr):  # standard output is the protocol's
+        tables = tables_of(module)
+    try:
+        from singletable.cli.mcp_server import serve
+        from singletable.cli.mcp_tools import Limits, read_tools
+        from singletable.cli.mcp_writes import write_tools
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types", "anyio", "pydantic"):
+            raise
+        raise click.UsageError("`singletable mcp` needs the SDK: python -m pip install 'singletable[mcp]'.") from error
+    session = session_of(ctx)
+    session.check_readable()
+    limits = Limits(most_items, most_units, personal)
+    tools = read_tools(tables, limits) + (write_tools(tables, limits) if writes else [])
+    serve(tables, tools, limits, session.target)

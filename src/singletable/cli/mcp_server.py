@@ -1,0 +1,139 @@
+"""The tools on the Model Context Protocol, by its own SDK, on standard input and output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import anyio
+import click
+import mcp_types as types
+from mcp.server.lowlevel.server import Server
+from mcp.server.stdio import stdio_server
+
+from singletable import __version__
+from singletable.cli import output
+from singletable.cli.mcp_tools import AgentTool, Limits
+from singletable.database_async import AsyncDatabase, connect_async
+from singletable.errors import SingletableError
+from singletable.flow import Meter
+from singletable.foundation import Table, catalogue, entity_name, models_of, personal_names
+
+MODEL_URI: Final = "singletable://model"
+_INSTRUCTIONS: Final = (
+    "Each tool is one access pattern of a DynamoDB table. There is no other way to read: no scan, no filter. Read the "
+    f"resource {MODEL_URI} first: it has the classes, their attributes and how patterns are keyed. Every answer says "
+    "what it cost."
+)
+
+
+class Budget:
+    """The units of all calls. A call that begins below the limit is finished, and may pass it by one page."""
+
+    def __init__(self, most_units: float) -> None:
+        self.most_units = most_units
+        self.used = 0.0
+
+    def check(self) -> None:
+        if self.used >= self.most_units:
+            raise click.UsageError(
+                f"the budget of {self.most_units:g} units is used up: start the server anew, or with --most-units."
+            )
+
+    def add(self, meter: Meter) -> None:
+        self.used += meter.read_units + meter.write_units
+
+
+def serve(tables: Sequence[Table], tools: Sequence[AgentTool], limits: Limits, target: str) -> None:
+    """Serves until standard input ends."""
+    anyio.run(_serve, tables, tools, limits, target)
+
+
+async def _serve(tables: Sequence[Table], tools: Sequence[AgentTool], limits: Limits, target: str) -> None:
+    async with connect_async(target) as db, stdio_server() as (incoming, outgoing):
+        server = server_of(tables, tools, limits, db)
+        await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+def server_of(
+    tables: Sequence[Table], tools: Sequence[AgentTool], limits: Limits, db: AsyncDatabase
+) -> Server[dict[str, Any]]:
+    by_name = {tool.name: tool for tool in tools}
+    budget = Budget(limits.most_units)
+
+    async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_shown(tool) for tool in tools])
+
+    async def call_tool(_: Any, asked: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = by_name.get(asked.name)
+        if tool is None:
+            return _refused(f"there is no tool {asked.name!r}; there are {', '.join(by_name)}")
+        try:
+            budget.check()
+            with db.meter() as meter:
+                try:
+                    found = await tool.call(db, asked.arguments or {})
+                finally:
+                    budget.add(meter)
+        except (click.UsageError, SingletableError) as error:
+            return _refused(error.message if isinstance(error, click.UsageError) else f"{error} [{error.code}]")
+        return _told({**found, "cost": _cost(meter)})
+
+    async def list_resources(_: Any, __: Any) -> types.ListResourcesResult:
+        model = types.Resource(
+            name="model",
+            uri=MODEL_URI,
+            description="The classes with their attributes, and every access pattern with its key and cost.",
+            mime_type="application/json",
+        )
+        return types.ListResourcesResult(resources=[model])
+
+    async def read_resource(_: Any, asked: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        if str(asked.uri) != MODEL_URI:
+            raise ValueError(f"there is one resource: {MODEL_URI}")
+        text = output.json_text([model_of_table(table) for table in tables])
+        return types.ReadResourceResult(
+            contents=[types.TextResourceContents(uri=MODEL_URI, mime_type="application/json", text=text)]
+        )
+
+    return Server(
+        "singletable",
+        version=__version__,
+        instructions=_INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_read_resource=read_resource,
+    )
+
+
+def model_of_table(table: Table) -> dict[str, Any]:
+    """What a table holds: its classes with their attributes, and the access patterns."""
+    entities = [
+        {
+            "name": entity_name(model.kind),
+            "description": (model.kind.__doc__ or "").strip(),
+            "attributes": {name: getattr(kind, "__name__", None) or str(kind) for name, kind in model.types.items()},
+            "personal": sorted(personal_names(model.kind)),
+        }
+        for model in models_of(table)
+        if not model.is_system
+    ]
+    return {"table": table.name, "entities": entities, "patterns": catalogue(table)}
+
+
+def _shown(tool: AgentTool) -> types.Tool:
+    hints = types.ToolAnnotations(read_only_hint=not tool.writes, destructive_hint=tool.writes, open_world_hint=False)
+    return types.Tool(name=tool.name, description=tool.description, input_schema=dict(tool.schema), annotations=hints)
+
+
+def _cost(meter: Meter) -> dict[str, float]:
+    return {"requests": meter.requests, "read_units": meter.read_units, "write_units": meter.write_units}
+
+
+def _told(found: Any) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=output.json_text(found))])
+
+
+def _refused(why: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=why)], is_error=True)

@@ -1,0 +1,121 @@
+"""Access patterns as tools for agents: each reads one page, and is held to limits of items and units."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import click
+
+from singletable.cli import output
+from singletable.cli.mcp_schema import arguments_in, schema_of
+from singletable.database_async import AsyncDatabase
+from singletable.errors import NotConfigured
+from singletable.foundation import AccessPattern, KeyOf, Page, Query, Table, catalogue
+from singletable.pattern_calls import Pattern, patterns_of
+from singletable.schema import Whole
+
+_LIMIT: Final = "page_limit"
+_AFTER: Final = "page_after"
+_NEWEST: Final = "newest_first"
+_FEW: Final = 25
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one call, and all calls together, may read."""
+
+    most_items: int
+    """Of one page."""
+    most_units: float
+    """Read and write units of all calls, until the server ends."""
+    personal: bool = False
+    """Whether the values of personal attributes are told."""
+
+
+@dataclass(frozen=True)
+class AgentTool:
+    """One tool: what an agent sees of it, and what it does."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    call: Callable[[AsyncDatabase, Mapping[str, Any]], Awaitable[Any]]
+    """Takes the arguments of a call, and returns what JSON can hold. UsageError, or an error of the library."""
+    writes: bool = False
+
+
+def read_tools(tables: Sequence[Table], limits: Limits) -> list[AgentTool]:
+    """A tool for each access pattern of the tables, without those of the library's own items."""
+    return [
+        _tool(pattern, told, limits)
+        for table in tables
+        for told in catalogue(table)
+        for pattern in patterns_of(table)
+        if (pattern.entity, pattern.name) == (told.entity, told.name)
+    ]
+
+
+def tool_name(*words: str) -> str:
+    """A name that clients take: letters, digits, `_` and `-`, 64 at most."""
+    return "_".join(words).replace(".", "_")[:64]
+
+
+def _tool(pattern: Pattern, told: AccessPattern, limits: Limits) -> AgentTool:
+    schema = schema_of(pattern)
+    options = _options(told, limits)
+    schema["properties"] = {**options, **schema["properties"]}  # an argument of the same name goes first
+
+    async def call(db: AsyncDatabase, given: Mapping[str, Any]) -> Any:
+        own = {name for name in options if name not in pattern.captured.parameters}
+        asked = pattern.call(**arguments_in(pattern, {name: v for name, v in given.items() if name not in own}))
+        return await _read(db, asked, {name: v for name, v in given.items() if name in own}, limits)
+
+    return AgentTool(tool_name(pattern.entity, pattern.name), _description(pattern, told), schema, call)
+
+
+def _options(told: AccessPattern, limits: Limits) -> dict[str, Any]:
+    """What a page takes besides. A collection is read as a whole."""
+    if told.kind == "collection":
+        return {}
+    few = min(_FEW, limits.most_items)
+    return {
+        _LIMIT: {"type": "integer", "minimum": 1, "maximum": limits.most_items, "default": few},
+        _AFTER: {"type": "string", "description": "the cursor of the page before"},
+        _NEWEST: {"type": "boolean", "description": "in descending order of the sort key", "default": False},
+    }
+
+
+def _description(pattern: Pattern, told: AccessPattern) -> str:
+    place = f"index {told.index}" if told.index else "the table"
+    sparse = f" Items without {' or '.join(told.sparse_by)} are not in it." if told.sparse_by else ""
+    keys = f"{told.partition} / {told.sort or 'everything'}"
+    lines = (
+        told.description or f"Reads {pattern.entity} by {told.name}.",
+        f"Returns {pattern.entity}. Reads {place} {told.table}: {keys}.{sparse}",
+        f"Costs {told.requests}, {told.capacity}.",
+    )
+    return "\n".join(lines)
+
+
+async def _read(db: AsyncDatabase, asked: Query[Any] | Whole[Any], options: Mapping[str, Any], limits: Limits) -> Any:
+    if isinstance(asked, Whole):
+        whole = await db.get(asked, max_pages=1)
+        return {"item": output.plain(whole, personal=limits.personal)}
+    if isinstance(asked, KeyOf) and asked.is_one_key:
+        return {"item": output.plain(await db.get(asked), personal=limits.personal)}
+    limit = options.get(_LIMIT, min(_FEW, limits.most_items))
+    if not isinstance(limit, int) or not 1 <= limit <= limits.most_items:
+        raise click.UsageError(f"{_LIMIT} is 1 to {limits.most_items}.")
+    query = asked.newest_first() if options.get(_NEWEST) else asked
+    page = await db.page(query, limit=limit, after=options.get(_AFTER), max_pages=1)
+    return {"items": output.plain(list(page), personal=limits.personal), **_next(page)}
+
+
+def _next(page: Page[Any]) -> dict[str, Any]:
+    """The cursor; or, where none can be made, that there is more."""
+    try:
+        return {"cursor": page.cursor}
+    except NotConfigured as error:
+        return {"cursor": None, "more": str(error)}

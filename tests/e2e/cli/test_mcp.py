@@ -1,0 +1,243 @@
+"""`singletable mcp`: driven over standard input and output by the SDK's own client."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from singletable.local import ENGINE_VARIABLE, find_engine
+
+ROOT = Path(__file__).parents[3]
+MODEL = '''
+from datetime import datetime, timezone
+from decimal import Decimal
+from enum import Enum
+
+from singletable import ANY, Collection, Entity, Key, Table, collect, field
+
+shop = Table("shop", indexes=["gsi1"])
+
+
+class State(Enum):
+    OPEN = "open"
+    PAID = "paid"
+
+
+class User(Entity, table=shop, type="user"):
+    """Somebody who orders."""
+
+    email: str
+    name: str = field(personal=True)
+    page_limit: int = 0
+
+    @shop.key
+    @staticmethod
+    def by_email(email: str) -> Key:
+        """The user of an address."""
+        return f"user#{email}", "user"
+
+    @shop.index("gsi1")
+    @staticmethod
+    def by_limit(page_limit: int, email: str = ANY) -> Key:
+        return f"limit#{page_limit}", f"{email}"
+
+
+class Order(Entity, table=shop, type="order"):
+    email: str
+    number: int
+    state: State = State.OPEN
+    total: Decimal = Decimal(0)
+    placed_at: datetime = datetime(2026, 1, 1, tzinfo=timezone.utc)
+
+    @shop.key
+    @staticmethod
+    def of_user(email: str, number: int = ANY) -> Key:
+        """The orders of a user, by number."""
+        return f"user#{email}", f"order#{number}"
+
+    @shop.index("gsi1")
+    @staticmethod
+    def by_state(state: State, placed_at: datetime = ANY) -> Key:
+        return f"state#{state}", f"{placed_at}"
+
+
+class Account(Collection):
+    """A user with their orders."""
+
+    user: User
+    orders: list[Order]
+
+    by_email = collect(User.by_email)
+
+
+print("a module may print")
+'''
+FILL = """
+from shop import Order, User, shop
+from singletable import connect
+
+with connect("local:shop.db") as db:
+    db.create(User(email="ada@example.org", name="Ada Lovelace"))
+    db.write_many(puts=[Order(email="ada@example.org", number=n) for n in range(1, 8)])
+"""
+ADA = {"email": "ada@example.org"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("mcp")
+    (made / "shop.py").write_text(MODEL)
+    subprocess.run([sys.executable, "-c", FILL], cwd=made, env=_environ(), check=True, stdout=subprocess.DEVNULL)
+    return made
+
+
+def _environ() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPATH": str(ROOT / "src"), ENGINE_VARIABLE: str(find_engine(os.environ, ROOT))}
+
+
+@asynccontextmanager
+async def server(folder: Path, *options: str) -> AsyncIterator[Client]:
+    arguments = ["-m", "singletable.cli", "mcp", "shop.py", "--db", "local:shop.db", *options]
+    parameters = StdioServerParameters(command=sys.executable, args=arguments, cwd=folder, env=_environ())
+    async with Client(parameters, read_timeout_seconds=60) as client:
+        yield client
+
+
+async def told(client: Client, tool: str, /, **arguments: Any) -> Any:
+    """What a tool answers, or the text of its refusal."""
+    result = await client.call_tool(tool, arguments)
+    (content,) = result.content
+    text: str = getattr(content, "text")  # noqa: B009 of one of several types
+    return text if result.is_error else json.loads(text)
+
+
+def numbers(found: Any) -> list[int]:
+    return [item["number"] for item in found["items"]]
+
+
+async def test_each_pattern_is_a_tool_with_types(folder: Path) -> None:
+    async with server(folder) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert set(tools) == {
+        *("User_by_email", "User_by_limit", "Order_of_user", "Order_by_state", "Account_by_email"),
+    }
+    assert all(tool.annotations is not None and tool.annotations.read_only_hint for tool in tools.values())
+    orders = tools["Order_of_user"]
+    assert "The orders of a user, by number." in (orders.description or "")
+    assert "0.5 read units for each 4 KB" in (orders.description or "")
+    assert orders.input_schema["required"] == ["email"]
+    one, ranges = orders.input_schema["properties"]["number"]["anyOf"]
+    assert one == {"type": "integer"}
+    assert set(ranges["properties"]) == {"before", "after", "at_least", "at_most", "between"}
+    assert tools["Order_by_state"].input_schema["properties"]["state"]["enum"] == ["OPEN", "PAID"]
+    assert tools["User_by_limit"].input_schema["properties"]["page_limit"] == {"type": "integer"}
+
+
+async def test_a_page_and_the_next_one(folder: Path) -> None:
+    async with server(folder, "--most-items", "3") as client:
+        first = await told(client, "Order_of_user", **ADA, number={"at_least": 3}, page_limit=2)
+        assert (numbers(first), first["cost"]["requests"]) == ([3, 4], 1)
+        after = await told(client, "Order_of_user", **ADA, number={"at_least": 3}, page_after=first["cursor"])
+        assert numbers(after) == [5, 6, 7]
+        newest = await told(client, "Order_of_user", **ADA, number={"between": [2, 6]}, newest_first=True)
+        assert numbers(newest) == [6, 5, 4]
+        opened = {"state": "OPEN", "placed_at": {"before": "2027-01-01T00:00:00Z"}}
+        assert numbers(await told(client, "Order_by_state", **opened, page_limit=1)) == [1]
+        assert (await told(client, "Order_of_user", **ADA, number=7))["item"]["number"] == 7
+        assert (await told(client, "User_by_email", email="eve@example.org"))["item"] is None
+        account = await told(client, "Account_by_email", **ADA)
+        assert len(account["item"]["orders"]) == 7
+
+
+async def test_personal_attributes_are_covered_unless_told(folder: Path) -> None:
+    async with server(folder) as client:
+        covered = await told(client, "User_by_email", **ADA)
+    async with server(folder, "--personal") as client:
+        open_ = await told(client, "User_by_email", **ADA)
+    assert (covered["item"]["name"], open_["item"]["name"]) == ("‹personal›", "Ada Lovelace")
+
+
+MISTAKES: list[tuple[str, dict[str, Any], str]] = [
+    ("Order_of_user", {}, "Order.of_user: email is missing"),
+    ("Order_of_user", {**ADA, "nombre": 1}, "Order.of_user has no argument 'nombre'; it has "),
+    ("Order_of_user", {**ADA, "number": "many"}, "number: it is a whole number"),
+    ("Order_of_user", {**ADA, "number": True}, "number takes texts and numbers"),
+    ("Order_of_user", {**ADA, "number": {"starting_with": "1"}}, "number: starting-with is for text"),
+    ("Order_of_user", {**ADA, "number": {"between": [1]}}, "between takes two values"),
+    ("Order_of_user", {"email": {"before": "x"}}, "email takes one value"),
+    ("Order_of_user", {**ADA, "page_limit": 101}, "page_limit is 1 to 100"),
+    ("Order_of_user", {**ADA, "page_after": "forged"}, "[mistake.cursor]"),
+    ("Order_by_state", {"state": "LOST"}, "it is one of OPEN, PAID"),
+    ("User_create", {**ADA, "name": "Eve"}, "there is no tool 'User_create'; there are "),
+]
+
+
+async def test_what_is_wrong_is_said_to_the_agent(folder: Path) -> None:
+    async with server(folder) as client:
+        found = [(said, await told(client, tool, **given)) for tool, given, said in MISTAKES]
+    assert [(said, text) for said, text in found if said not in text] == []
+
+
+async def test_the_budget_of_a_session_ends_it(folder: Path) -> None:
+    async with server(folder, "--most-units", "1") as client:
+        for _ in range(2):
+            assert (await told(client, "User_by_email", **ADA))["cost"]["read_units"] == 0.5
+        assert "the budget of 1 units is used up" in await told(client, "User_by_email", **ADA)
+
+
+async def test_the_model_is_a_resource(folder: Path) -> None:
+    async with server(folder) as client:
+        (resource,) = (await client.list_resources()).resources
+        (content,) = (await client.read_resource(resource.uri)).contents
+        (table,) = json.loads(getattr(content, "text"))  # noqa: B009 of one of several types
+    assert (table["table"], [each["name"] for each in table["entities"]]) == ("shop", ["User", "Order"])
+    user = table["entities"][0]
+    assert (user["description"], user["personal"], user["attributes"]["page_limit"]) == (
+        *("Somebody who orders.", ["name"]),
+        "int",
+    )
+    assert "of_user" in {pattern["name"] for pattern in table["patterns"]}
+
+
+async def test_it_writes_when_told(folder: Path) -> None:
+    async with server(folder, "--writes") as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        create = tools["Order_create"]
+        assert create.annotations is not None
+        assert create.annotations.destructive_hint
+        assert create.input_schema["properties"]["number"]["type"] == "integer"
+        bob = {"email": "bob@example.org", "number": 1}
+        assert (await told(client, "Order_create", **bob, total="12.5"))["created"]
+        assert "[conflict.already-exists]" in await told(client, "Order_create", **bob)
+        assert "number: " in await told(client, "Order_create", email="bob@example.org", number="one")
+        assert "Order has no attribute 'sum'" in await told(client, "Order_create", **bob, sum=1)
+        changed = await told(client, "Order_update", **bob, set={"state": "paid"})
+        assert (changed["item"]["state"], changed["item"]["total"]) == ("paid", 12.5)
+        assert "Order.number can't be changed" in await told(client, "Order_update", **bob, set={"number": 2})
+        assert (await told(client, "Order_delete", **bob))["deleted"]["number"] == 1
+        assert (await told(client, "Order_delete", **bob))["deleted"] is None
+
+
+def ended(folder: Path, code: str, *options: str) -> tuple[int, str]:
+    command: Sequence[str] = [sys.executable, "-c", code, "mcp", "shop.py", *options]
+    ran = subprocess.run(command, cwd=folder, env=_environ(), capture_output=True, text=True, check=False, timeout=60)
+    assert ran.stdout == ""
+    return ran.returncode, ran.stderr
+
+
+def test_what_is_missing_is_named(folder: Path) -> None:
+    without = "import sys; sys.modules['mcp'] = None; from singletable.cli import main; main()"
+    code, said = ended(folder, without, "--db", "local:shop.db")
+    assert (code, "pip install 'singletable[mcp]'" in said) == (2, True)
+    code, said = ended(folder, "from singletable.cli import main; main()", "--db", "local:nowhere.db")
+    assert (code, "the data file nowhere.db is missing" in said) == (1, True)
