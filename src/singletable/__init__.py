@@ -30,48 +30,48 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from singletable.database import Database, connect
-from singletable.errors import (
-    AlreadyExists,
-    ConditionFailed,
-    InvalidCursor,
-    InvalidRequest,
-    InvalidValue,
-    NotFound,
-    NotUnique,
-    OutcomeUnknown,
-    SingletableError,
-    TransactionCancelled,
-    Unavailable,
-    VersionMoved,
-)
-from singletable.expressions import Condition, Update, attr, present
-from singletable.flow import Meter
-from singletable.records import Page
-from singletable.schema import (
-    ANY,
-    Collection,
-    Entity,
-    Key,
-    KeyOf,
-    Query,
-    Table,
-    after,
-    at_least,
-    at_most,
-    before,
-    between,
-    collect,
-    copy_of,
-    field,
-    key_of,
-    starting_with,
-)
-from singletable.tables import Index
 from singletable.version import VERSION
 
 if TYPE_CHECKING:
+    from singletable.database import Database, connect
     from singletable.database_async import AsyncDatabase, connect_async
+    from singletable.errors import (
+        AlreadyExists,
+        ConditionFailed,
+        InvalidCursor,
+        InvalidRequest,
+        InvalidValue,
+        NotFound,
+        NotUnique,
+        OutcomeUnknown,
+        SingletableError,
+        TransactionCancelled,
+        Unavailable,
+        VersionMoved,
+    )
+    from singletable.expressions import Condition, Update, attr, present
+    from singletable.flow import Meter
+    from singletable.records import Page
+    from singletable.schema import (
+        ANY,
+        Collection,
+        Entity,
+        Key,
+        KeyOf,
+        Query,
+        Table,
+        after,
+        at_least,
+        at_most,
+        before,
+        between,
+        collect,
+        copy_of,
+        field,
+        key_of,
+        starting_with,
+    )
+    from singletable.tables import Index
 
 __version__ = VERSION
 
@@ -119,8 +119,35 @@ __all__ = [
 ]
 
 
+_SCHEMA = (
+    *("ANY", "Collection", "Entity", "Key", "KeyOf", "Query", "Table", "after", "at_least", "at_most", "before"),
+    *("between", "collect", "copy_of", "field", "key_of", "starting_with"),
+)
+_ELSEWHERE = {
+    "AsyncDatabase": "database_async",
+    "Condition": "expressions",
+    "Database": "database",
+    "Index": "tables",
+    "Meter": "flow",
+    "Page": "records",
+    "Update": "expressions",
+    "attr": "expressions",
+    "connect": "database",
+    "connect_async": "database_async",
+    "present": "expressions",
+}
+
+
 def __getattr__(name: str) -> Any:
-    """The awaiting shell is imported at its first use, as it brings asyncio."""
-    if name in ("AsyncDatabase", "connect_async"):
-        return getattr(import_module("singletable.database_async"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    """A name is imported when it is first used: a module of declarations loads no transport, a blocking program no
+    asyncio."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    package = "schema" if name in _SCHEMA else _ELSEWHERE.get(name, "errors")
+    found = getattr(import_module(f"singletable.{package}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,17 @@ def test_packages_import_downward_only() -> None:
 
 def test_the_front_door_loads_nothing_heavy() -> None:
     names = NOT_LOADED + LAYERS_ABOVE
-    code = f"import sys, singletable; print(*[name for name in {names!r} if name in sys.modules])"
-    assert output_of("-c", code) == ""
+    assert loaded_by("Entity, Table, connect", names) == ""
+
+
+def test_declarations_load_no_transport() -> None:
+    names = ("httptools", "singletable.database", "singletable.wire.blocking_port", "socket", "ssl")
+    assert loaded_by("ANY, Collection, Entity, Index, Key, Table, attr, between, field, key_of", names) == ""
+
+
+def test_the_package_itself_loads_nothing() -> None:
+    code = "import sys, singletable; print(*sorted(n for n in sys.modules if n.startswith('singletable.')))"
+    assert output_of("-c", code) == "singletable.version"
 
 
 def test_the_front_door_gives_all_that_it_names() -> None:
@@ -40,6 +50,12 @@ def test_every_module_imports_from_this_checkout(folder: str) -> None:
     """The type checkers don't tell: they find a module that is gone from here in the checkout that is installed."""
     assert len(modules(folder)) > 50
     assert output_of("-m", "tests.architecture.import_all", folder) == ""
+
+
+def loaded_by(imported: str, names: Sequence[str]) -> str:
+    """Which of these modules are loaded by a program that imports that of the package."""
+    code = f"import sys; from singletable import {imported}; print(*[n for n in {names!r} if n in sys.modules])"
+    return output_of("-c", code)
 
 
 def output_of(*arguments: str) -> str:

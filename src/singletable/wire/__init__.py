@@ -13,29 +13,33 @@ being applied twice.
 importing asyncio (30 ms).
 """
 
-from singletable.wire.blocking_port import BlockingPort
-from singletable.wire.credentials import (
-    Credentials,
-    CredentialSource,
-    FetchedCredentials,
-    StaticCredentials,
-    credentials_from,
-)
-from singletable.wire.endpoints import (
-    Endpoint,
-    Locate,
-    beside,
-    endpoint_at,
-    endpoint_for,
-    locator,
-    region_for,
-    retry_policy_for,
-)
-from singletable.wire.error_answers import CancellationReason, Fault, read_fault
-from singletable.wire.exchange import Timeouts
-from singletable.wire.hosts import is_aws_host
-from singletable.wire.port_options import PortOptions
-from singletable.wire.retry import RetryPolicy
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from singletable.wire.blocking_port import BlockingPort
+    from singletable.wire.credentials import (
+        Credentials,
+        CredentialSource,
+        FetchedCredentials,
+        StaticCredentials,
+        credentials_from,
+    )
+    from singletable.wire.endpoints import (
+        Endpoint,
+        Locate,
+        beside,
+        endpoint_at,
+        endpoint_for,
+        locator,
+        region_for,
+        retry_policy_for,
+    )
+    from singletable.wire.error_answers import CancellationReason, Fault, read_fault
+    from singletable.wire.exchange import Timeouts
+    from singletable.wire.hosts import is_aws_host
+    from singletable.wire.port_options import PortOptions
+    from singletable.wire.retry import RetryPolicy
 
 __all__ = [
     "BlockingPort",
@@ -60,3 +64,34 @@ __all__ = [
     "region_for",
     "retry_policy_for",
 ]
+
+_PLACES = {
+    "BlockingPort": "blocking_port",
+    "CancellationReason": "error_answers",
+    "CredentialSource": "credentials",
+    "Credentials": "credentials",
+    "Endpoint": "endpoints",
+    "Fault": "error_answers",
+    "FetchedCredentials": "credentials",
+    "Locate": "endpoints",
+    "PortOptions": "port_options",
+    "RetryPolicy": "retry",
+    "StaticCredentials": "credentials",
+    "Timeouts": "exchange",
+    "beside": "endpoints",
+    "credentials_from": "credentials",
+    "endpoint_at": "endpoints",
+    "endpoint_for": "endpoints",
+    "is_aws_host": "hosts",
+    "locator": "endpoints",
+    "read_fault": "error_answers",
+    "region_for": "endpoints",
+    "retry_policy_for": "endpoints",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Each is imported at its first use: declarations take what errors mean from here, and no sockets."""
+    if name in _PLACES:
+        return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
