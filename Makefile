@@ -23,7 +23,7 @@ QUICK := tests/unit tests/property tests/architecture tests/typing tests/docs/te
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test engines soak check mutants mutants-map aws audit bench wheels docs screenshots format setup pins clean need-python need-npm
+.PHONY: help demo quick test test-all engines soak check mutants mutants-map aws audit bench wheels release docs screenshots format setup pins clean need-python need-npm
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,10 @@ quick: $(PYTHON_READY) ## the tests that need no engine, no browser and no netwo
 test: setup ## every test but the long runs; the engine's on ministack and moto too
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not soak"
 	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not soak" --engine ministack --engine moto tests/engine
+
+# Environments of their own, in .venvs: the first run makes them.
+test-all: setup ## every test but the long runs, on every Python at hand; ARGS="tests/unit"
+	WORKERS=$(WORKERS) $(BIN)/python -m tools.pythons test $(ARGS)
 
 # Not part of `make test`: it takes many times as long.
 engines: setup ## layers on ministack, moto and dynalite, with their lists of differences; ENGINES="dynalite"
@@ -85,6 +89,9 @@ wheels: setup ## build what is installed into dist: the library, and the local e
 docs: setup ## build the documentation into dist/site: pages that open from a disk
 	$(BIN)/python -m tools.site
 
+release: setup ## build, check, try on every Python at hand, list and sum what is released, in dist; uploads nothing
+	$(BIN)/python -m tools.release
+
 format: $(PYTHON_READY) ## format the code and put right what the linter can
 	$(BIN)/ruff format .
 	$(BIN)/python -m tools.blocking
@@ -96,7 +103,7 @@ pins: $(TOOLS_READY) ## write the hashes of the pinned packages anew; UPGRADE=1 
 	.venv-tools/bin/python -m requirements.pins $(if $(UPGRADE),--upgrade)
 
 clean: ## delete what the other targets made, the installed packages too
-	rm -rf .venv .venv-emulators .venv-peers .venv-tools node_modules build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venvs .venv-emulators .venv-peers .venv-tools node_modules build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(PYTHON_READY): requirements/dev.txt pyproject.toml | need-python

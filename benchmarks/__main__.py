@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-PARTS: Final = ("peers", "throughput", "applications", "exports")
+PARTS: Final = ("peers", "throughput", "applications", "exports", "footprint")
 """Modules of this package; each keeps its results under its own name."""
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from singletable.errors import InvalidRequest, SingletableError, Unavailable
+from singletable.errors import InvalidRequest, NotConfigured, SingletableError, Unavailable
 from singletable.flow import CAPABILITIES, Traits
 from singletable.records.cursors import CursorSeal
 from singletable.wire import (
@@ -161,6 +161,11 @@ def _unix_endpoint(target: str, options: Options, environ: Mapping[str, str]) ->
 
 
 def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Target:
+    if os.name != "posix":  # before the import, which needs what only POSIX has
+        raise NotConfigured(
+            "the embedded engine runs on Linux and macOS only",
+            hint='Run your program in WSL, or connect to an endpoint: connect("http://127.0.0.1:8000").',
+        )
     from pathlib import Path  # noqa: PLC0415 it brings urllib, 4 ms; a program on AWS never needs it
 
     from singletable.local import EMBEDDED, Engine, maintain_streams  # noqa: PLC0415 nor this

@@ -70,8 +70,14 @@ def library(out: Path) -> Path:
     return max(out.glob("singletable-*.whl"), key=lambda path: path.stat().st_mtime)
 
 
-def _build(project: Path, out: Path, variables: dict[str, str]) -> None:
-    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(out.resolve())]
+def source(out: Path) -> Path:
+    """The library's sdist."""
+    _build(ROOT, out, {}, "sdist")
+    return max(out.glob("singletable-*.tar.gz"), key=lambda path: path.stat().st_mtime)
+
+
+def _build(project: Path, out: Path, variables: dict[str, str], target: str = "wheel") -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "--target", target, "--directory", str(out.resolve())]
     subprocess.run(command, cwd=project, env={**os.environ, **variables}, check=True, stdout=subprocess.DEVNULL)
 
 

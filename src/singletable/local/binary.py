@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import platform
+import secrets
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from zipimport import zipimporter
 
 from singletable.errors import NotConfigured
 
@@ -30,15 +33,11 @@ def find_engine(environ: Mapping[str, str], directory: Path | None = None) -> Pa
     `environ`. Raises `NotConfigured`, which names every place that was searched and the command that installs the
     engine.
     """
-    if os.name != "posix":
-        raise NotConfigured(
-            "the embedded engine runs on Linux and macOS only", hint="Connect to a DynamoDB endpoint instead."
-        )
     named = environ.get(ENGINE_VARIABLE)
     if named:
         return _named_engine(Path(named))
     start = (directory or Path.cwd()).resolve()
-    found = _first_program((*_in_wheel(), *_node_modules(start))) or _on_path(environ)
+    found = _first_program((*_in_wheel(environ), *_node_modules(start))) or _on_path(environ)
     if found is None:
         raise _missing(start)
     return found
@@ -59,11 +58,29 @@ def _named_engine(path: Path) -> Path:
     return path.absolute()
 
 
-def _in_wheel() -> Iterator[Path]:
+def _in_wheel(environ: Mapping[str, str]) -> Iterator[Path]:
     """Beside the wheel's module, which is not imported: nothing of it needs to run."""
     spec = importlib.util.find_spec(ENGINE_WHEEL)
-    for directory in (spec.submodule_search_locations or ()) if spec else ():
-        yield Path(directory) / ENGINE_NAME
+    if spec is None:
+        return
+    for directory in spec.submodule_search_locations or ():
+        path = Path(directory) / ENGINE_NAME
+        yield _unpacked(path, spec.loader, environ) if isinstance(spec.loader, zipimporter) else path
+
+
+def _unpacked(path: Path, archive: zipimporter, environ: Mapping[str, str]) -> Path:
+    """The binary of an archive, such as a zipapp: a system runs no program out of one, so it is copied to the user's
+    cache, once."""
+    content = archive.get_data(str(path))
+    cache = Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    copied = cache / "singletable" / hashlib.sha256(content).hexdigest() / ENGINE_NAME
+    if not _is_program(copied):
+        copied.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        draft = copied.with_name(f"{ENGINE_NAME}.{secrets.token_hex(4)}")
+        draft.write_bytes(content)
+        draft.chmod(0o700)
+        draft.replace(copied)  # whole under its name, whichever process is first
+    return copied
 
 
 def _node_modules(start: Path) -> Iterator[Path]:

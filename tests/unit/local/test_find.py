@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import stat
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from singletable import connect
 from singletable.errors import NotConfigured
 from singletable.local import ENGINE_VERSION, engine_package, find_engine
 
@@ -83,6 +86,21 @@ def test_the_wheel_s_comes_before_node_modules(tmp_path: Path, monkeypatch: pyte
     assert "singletable_engine" not in sys.modules
 
 
+def test_a_wheel_in_an_archive_is_copied_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = tmp_path / "app.pyz"
+    with zipfile.ZipFile(archive, "w") as made:
+        made.writestr("singletable_engine/__init__.py", "")
+        made.writestr("singletable_engine/dynoxide", "#!/bin/sh\n")
+    monkeypatch.syspath_prepend(archive)
+    environ = {"PATH": "", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    found = find_engine(environ, tmp_path)
+    assert found.is_relative_to(tmp_path / "cache" / "singletable")
+    assert (found.read_text(), stat.S_IMODE(found.stat().st_mode)) == ("#!/bin/sh\n", 0o700)
+    first = found.stat().st_mtime_ns
+    assert find_engine(environ, tmp_path).stat().st_mtime_ns == first
+    assert [path.name for path in found.parent.iterdir()] == ["dynoxide"]
+
+
 def test_a_file_that_cant_be_run_is_no_engine(tmp_path: Path) -> None:
     in_node_modules(tmp_path).chmod(0o644)
     with pytest.raises(NotConfigured):
@@ -96,9 +114,13 @@ def test_a_wrong_variable_is_named_and_nothing_else_is_tried(tmp_path: Path) -> 
 
 
 def test_windows_gets_a_plain_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("singletable.local.binary.os.name", "nt")
-    with pytest.raises(NotConfigured, match="Linux and macOS only"):
-        find_engine({})
+    """Before anything is imported that Windows has not."""
+    monkeypatch.setattr("singletable.connection.os.name", "nt")
+    for name in [name for name in sys.modules if name.startswith("singletable.local")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    with pytest.raises(NotConfigured, match=r"Linux and macOS only.*connect\(\"http"):
+        connect("local")
 
 
 @pytest.mark.parametrize(

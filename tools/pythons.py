@@ -1,0 +1,114 @@
+"""The Pythons of this machine, and the tests on each: `make test-all`.
+
+    python -m tools.pythons                           lists them
+    python -m tools.pythons test                      every test but the long runs, on each
+    python -m tools.pythons test tests/unit -x        pytest's arguments
+
+Each has an environment of its own in `.venvs`, made once from the pins of development.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+OLDEST, NEWEST = 11, 15
+"""Minor versions of Python 3 that are looked for."""
+_ASKED = """
+import ensurepip, sys, sysconfig
+print(sys.version.split()[0], sysconfig.get_config_var("Py_GIL_DISABLED") or 0)
+"""
+_USUAL = ["-m", "not soak", "-n", os.environ.get("WORKERS", "2"), "--dist", "loadgroup"]
+
+
+@dataclass(frozen=True)
+class Python:
+    path: str
+    version: str
+    is_free_threaded: bool = False
+
+    @property
+    def name(self) -> str:
+        """`3.13`, or `3.13t` without the global lock."""
+        return f"{self.version.rpartition('.')[0]}{'t' if self.is_free_threaded else ''}"
+
+
+def pythons() -> list[Python]:
+    """One of each minor version that can make environments: on PATH, of pyenv, of uv, or this one."""
+    found: dict[str, Python] = {}
+    for path in _paths():
+        python = _asked(path)
+        if python is not None and OLDEST <= int(python.version.split(".")[1]) <= NEWEST:
+            found.setdefault(python.name, python)
+    return sorted(found.values(), key=lambda each: (int(each.version.split(".")[1]), each.is_free_threaded))
+
+
+def _paths() -> Iterator[str]:
+    yield sys.executable
+    names = [f"python3.{minor}{threads}" for minor in range(OLDEST, NEWEST + 1) for threads in ("", "t")]
+    yield from filter(None, map(shutil.which, names))
+    for root in (os.environ.get("PYENV_ROOT", "~/.pyenv") + "/versions", "~/.local/share/uv/python"):
+        folders = sorted(Path(root).expanduser().glob("*3.*"), key=_number, reverse=True)
+        yield from (str(folder / "bin" / "python3") for folder in folders if (folder / "bin" / "python3").exists())
+
+
+def _number(folder: Path) -> tuple[int, ...]:
+    """The newest release of a version goes first."""
+    return tuple(map(int, re.findall(r"\d+", folder.name)))
+
+
+def _asked(path: str) -> Python | None:
+    try:
+        told = subprocess.run([path, "-c", _ASKED], capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    if told.returncode:
+        return None
+    version, disabled = told.stdout.split()
+    return Python(path, version, disabled == "1")
+
+
+def environment_of(python: Python) -> Path:
+    """Its environment of development, with the pinned packages and the library of this checkout."""
+    folder = ROOT / ".venvs" / python.name
+    ready = folder / ".ready"
+    pins = ROOT / "requirements" / "dev.txt"
+    if not ready.exists() or ready.stat().st_mtime < pins.stat().st_mtime:
+        subprocess.run([python.path, "-m", "venv", "--clear", str(folder)], check=True)
+        install = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*install, "--require-hashes", "--requirement", str(pins)], check=True)
+        subprocess.run([*install, "--no-deps", "--no-build-isolation", "--editable", str(ROOT)], check=True)
+        ready.touch()
+    return folder
+
+
+def test(given: Sequence[str]) -> int:
+    """Runs pytest on each; the number of Pythons on which it failed."""
+    failed: list[str] = []
+    for python in pythons():
+        sys.stdout.write(f"== Python {python.version}\n")
+        sys.stdout.flush()
+        folder = environment_of(python)
+        ran = subprocess.run([str(folder / "bin" / "python"), "-m", "pytest", *_USUAL, *given], cwd=ROOT, check=False)
+        failed += [python.name] if ran.returncode else []
+    sys.stdout.write(f"failed on {', '.join(failed)}\n" if failed else "passed on every Python at hand\n")
+    return len(failed)
+
+
+def main() -> int:
+    if sys.argv[1:2] == ["test"]:
+        return test(sys.argv[2:])
+    for python in pythons():
+        sys.stdout.write(f"{python.name:6} {python.version:10} {python.path}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
