@@ -63,9 +63,10 @@ def _in_wheel(environ: Mapping[str, str]) -> Iterator[Path]:
     spec = importlib.util.find_spec(ENGINE_WHEEL)
     if spec is None:
         return
+    loader: object = spec.loader
     for directory in spec.submodule_search_locations or ():
         path = Path(directory) / ENGINE_NAME
-        yield _unpacked(path, spec.loader, environ) if isinstance(spec.loader, zipimporter) else path
+        yield _unpacked(path, loader, environ) if isinstance(loader, zipimporter) else path
 
 
 def _unpacked(path: Path, archive: zipimporter, environ: Mapping[str, str]) -> Path:
