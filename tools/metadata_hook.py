@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
@@ -20,8 +20,9 @@ class MetadataHook(MetadataHookInterface):
     PLUGIN_NAME = "custom"
 
     def update(self, metadata: dict[str, Any]) -> None:
-        address, version = str(self.config["address"]).rstrip("/"), metadata["version"]
-        files = str(self.config["files"]).format(address=address, version=version)
+        setting = cast("dict[str, str]", self.config)  # pyright: ignore[reportUnknownMemberType] of hatchling
+        address = setting["address"].rstrip("/")
+        files = setting["files"].format(address=address, version=metadata["version"])
         text = Path(self.root, "README.md").read_text(encoding="utf-8")
         metadata["readme"] = {"content-type": "text/markdown", "text": absolute(text, files)}
         metadata["urls"] = {

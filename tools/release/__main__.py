@@ -40,11 +40,11 @@ def main() -> int:
     subprocess.run([TOOLS / "twine", "check", "--strict", *made], check=True)
     expected = tutorial(sys.executable, ROOT, {"PYTHONPATH": str(ROOT / "src")})
     with tempfile.TemporaryDirectory() as folder:
-        for python in pythons():
-            environment = Path(folder, python.name)
+        environments = {python: Path(folder, python.name) for python in pythons()}
+        for python, environment in environments.items():
             try_out(python, environment, out, expected)
             say(f"the tutorial runs on Python {python.version}")
-        write_bill(environment, out)
+        write_bill(next(iter(environments.values())), out)
     sums = write_sums(out)
     say(f"{sums.name}: {len(sums.read_text().splitlines())} files. Nothing was uploaded.")
     if is_without_address():
