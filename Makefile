@@ -89,7 +89,7 @@ wheels: setup ## build what is installed into dist: the library, and the local e
 docs: setup ## build the documentation into dist/site: pages that open from a disk
 	$(BIN)/python -m tools.site
 
-release: setup ## build, check, try on every Python at hand, list and sum what is released, in dist; uploads nothing
+release: setup ## build, check, try on every Python at hand, list and sum a release, in dist/release; uploads nothing
 	$(BIN)/python -m tools.release
 
 format: $(PYTHON_READY) ## format the code and put right what the linter can

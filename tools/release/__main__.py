@@ -1,6 +1,6 @@
 """`make release`: everything up to the upload, which a person does.
 
-    python -m tools.release                 into dist: sdist, wheels, an SBOM, checksums
+    python -m tools.release                 into dist/release: sdist, wheels, an SBOM, checksums
     python -m tools.release --out here
 
 What it makes is installed into an empty environment of each Python at hand, without npm and without a compiler, and the
@@ -30,7 +30,7 @@ SUMS = "SHA256SUMS"
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.release", description="Everything up to the upload.")
-    parser.add_argument("--out", type=Path, default=Path("dist"), help="an empty folder; default: dist")
+    parser.add_argument("--out", type=Path, default=Path("dist/release"), help="an empty folder; default: dist/release")
     out: Path = parser.parse_args().out.resolve()
     if out.exists() and any(out.iterdir()):
         parser.error(f"{out} is not empty: an old file would be summed with the new ones")
