@@ -28,6 +28,7 @@ CALLS: list[Any] = [
     sqs.ReceiveMessage(URL, 1, 0, 30),
     sqs.DeleteMessageBatch(URL, ["r"]),
     sqs.ChangeMessageVisibility(URL, "r", 30),
+    sqs.GetQueueAttributes(URL),
 ]
 
 
