@@ -60,7 +60,9 @@ def test_a_blob_is_gzip_of_canonical_json_under_its_hash(docs: Documents[Project
 
 
 @pytest.mark.parametrize(
-    "packed", [gzip.compress(DATA, 1, mtime=1), gzip.compress(DATA, 9, mtime=2), gzip.compress(DATA, 0)]
+    "packed",
+    [gzip.compress(DATA, level, mtime=at) for at, level in enumerate((1, 9, 0), 1)],
+    ids=["fast", "small", "unpacked"],
 )
 def test_a_content_that_another_writer_packed_in_other_bytes_is_the_same(
     docs: Documents[Project], packed: bytes
