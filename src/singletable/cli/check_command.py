@@ -14,7 +14,7 @@ from rich.status import Status
 
 from singletable.cli import output
 from singletable.cli.check_file import CheckFile, Head
-from singletable.cli.lookup import layers_of, tables_of
+from singletable.cli.lookup import tables_of
 from singletable.cli.samples import sample_option
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
@@ -133,12 +133,13 @@ class _Run:
 def _passes(db: Database, tables: Sequence[Table], options: Mapping[str, Any]) -> tuple[list[Pass], list[str]]:
     """What is read of all tables, and what is not checked, in words."""
     from singletable.documents import LocalBlobs
+    from singletable.table_layers import checks_of
 
     blobs = LocalBlobs(options["blobs"]) if options["blobs"] else None
     passes: list[Pass] = []
     left_out: list[str] = []
     for table in tables:
-        layers = layers_of(table, db.target.seal, blobs)
+        layers = checks_of(table, db.target.seal, blobs)
         own, unsure = flows.check_passes(table, layers, is_sample=options["sample"] is not None)
         passes += own
         left_out += [*unsure, *(text for layer in layers for text in layer.left_out)]

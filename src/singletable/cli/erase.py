@@ -14,12 +14,13 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from singletable.cli import output
 from singletable.cli.arguments import arguments_of
-from singletable.cli.lookup import belongings_of_layers, pattern_of
+from singletable.cli.lookup import pattern_of
 from singletable.cli.plan import rate_of
 from singletable.cli.session import options_anywhere, session_of
 from singletable.database import Database
 from singletable.erasure import Belonging, Erasing, Erasure, ErasurePlan, Kept, Receipt
 from singletable.flow import Rate
+from singletable.table_layers import belongings_of
 
 
 @click.command()
@@ -58,7 +59,7 @@ def erase(
     with session_of(ctx).connect_to_read() as db:
         table = bound.captured.model.table
         blobs = _store(options["blobs"])
-        erasure = Erasure(db, table, *belongings_of_layers(db.target.seal, table, blobs))
+        erasure = Erasure(db, table, *belongings_of(table, db.target.seal, blobs))
         rate = rate_of(options)
         started = time.perf_counter()
         with db.meter() as meter:

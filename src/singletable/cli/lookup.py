@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import click
 
 from singletable.errors import SingletableError
-from singletable.foundation import Entity, HasBelongings, LayerChecks, Table
+from singletable.foundation import Entity, Table
 from singletable.pattern_calls import Pattern, patterns_of
 
 
@@ -67,53 +67,6 @@ def pattern_of(spec: str, named: str) -> Pattern:
             f"{spec} has {found[0].shown} in {' and in '.join(tables)}: name the table, MODULE:TABLE."
         )
     return found[0]
-
-
-def layers_of(table: Table, seal: Any, blobs: Any = None) -> list[LayerChecks]:
-    """What the layers that this program binds to a table add to its check. `blobs` is the store of those documents
-    whose class has none."""
-    from singletable.documents.blobs import NoBlobs
-    from singletable.documents.check import document_checks
-    from singletable.documents.context import context_of
-    from singletable.documents.document import document_model, documents_of
-    from singletable.streams.changes import changes_of
-    from singletable.sync.check import sync_checks
-    from singletable.sync.client_groups import has_items
-    from singletable.tasks.tasks import tasks_of
-
-    found = [changes.checks() for changes in changes_of(table)]
-    if (tasks := tasks_of(table)) is not None:
-        found.append(tasks.checks())
-    kinds = documents_of(table)
-    for kind in kinds:
-        store = document_model(kind).blobs or blobs or NoBlobs()
-        found.append(document_checks(context_of(kind, store, seal)))
-    if kinds and has_items(table):
-        found.append(sync_checks(table, [document_model(kind) for kind in kinds]))
-    return found
-
-
-def belongings_of_layers(seal: Any, table: Table, blobs: Any = None) -> list[HasBelongings]:
-    """What the layers that this program binds to a table add to an erasure. `blobs` is the store of those documents
-    whose class has none."""
-    from singletable.documents.belongings import DocumentBelongings
-    from singletable.documents.blobs import NoBlobs
-    from singletable.documents.context import context_of
-    from singletable.documents.document import document_model, documents_of
-    from singletable.streams.changes import changes_of
-    from singletable.sync.belongings import SyncBelongings
-    from singletable.sync.client_groups import has_items
-    from singletable.tasks.tasks import tasks_of
-
-    found: list[HasBelongings] = [*changes_of(table)]
-    if (tasks := tasks_of(table)) is not None:
-        found.append(tasks)
-    for kind in documents_of(table):
-        store = document_model(kind).blobs or blobs or NoBlobs()
-        found.append(DocumentBelongings(context_of(kind, store, seal)))
-    if has_items(table):
-        found.append(SyncBelongings(table))
-    return found
 
 
 def load(where: str) -> ModuleType:

@@ -25,6 +25,7 @@ class OperationCount(Struct):
 
     requests: int = 0
     retries: int = 0
+    throttles: int = 0
     read_units: float = 0.0
     write_units: float = 0.0
 
@@ -33,6 +34,8 @@ class Meter:
     """Counts what every port sends inside its `with` block.
 
     * `requests` counts each HTTP try, `retries` the tries after the first.
+    * `throttles` counts the tries that the service refused for their rate, whether or not they were sent again. A
+      batch of which a part is left over is an answer, and no throttle.
     * `round_trips` counts how often a caller waits for the network, one wait after the other. A single request is one.
       Requests that are sent together go out 16 at a time: n of them are ceil(n / 16) round trips, and so are their
       retries. Calls that a program makes concurrently, in threads or tasks, add up.
@@ -53,6 +56,7 @@ class Meter:
         "requests",
         "retries",
         "round_trips",
+        "throttles",
         "write_units",
     )
 
@@ -60,6 +64,7 @@ class Meter:
         self.requests = 0
         self.round_trips = 0
         self.retries = 0
+        self.throttles = 0
         self.bytes_out = 0
         self.bytes_in = 0
         self.read_units = 0.0
@@ -82,6 +87,7 @@ class Meter:
         return (
             f"Meter(requests={self.requests}, round_trips={self.round_trips}, retries={self.retries}, "
             f"read_units={self.read_units:g}, write_units={self.write_units:g}"
+            f"{f', throttles={self.throttles}' if self.throttles else ''}"
             f"{f', estimated={list(self.estimated)}' if self.estimated else ''})"
         )
 
@@ -92,7 +98,8 @@ class Meter:
         counts: list[tuple[str, OperationCount | Meter]] = [*sorted(self.by_operation.items()), ("together", self)]
         rows = [(name, n.requests, n.retries, f"{n.read_units:g}", f"{n.write_units:g}") for name, n in counts]
         estimated = "".join(f"; {name} estimated: {why}" for name, why in self.estimated.items())
-        return html_table("Meter", columns, rows, f"{self.round_trips} round trips{estimated}")
+        throttles = f", {self.throttles} throttled" if self.throttles else ""
+        return html_table("Meter", columns, rows, f"{self.round_trips} round trips{throttles}{estimated}")
 
     def count_of(self, operation: str) -> OperationCount:
         """The counts of one action, created when it is first counted."""
@@ -152,6 +159,13 @@ def count_answer(meters: tuple[Meter, ...], bytes_in: int) -> None:
     """Count an answer of any status."""
     for meter in meters:
         meter.bytes_in += bytes_in
+
+
+def count_throttle(meters: tuple[Meter, ...], operation: str) -> None:
+    """Count a try that the service refused for its rate."""
+    for meter in meters:
+        meter.throttles += 1
+        meter.count_of(operation).throttles += 1
 
 
 def count_units(meters: tuple[Meter, ...], operation: str, read_units: float, write_units: float) -> None:

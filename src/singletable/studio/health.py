@@ -6,9 +6,10 @@ from datetime import datetime, timezone
 
 from msgspec import Struct
 
-from singletable.foundation import Finding, Table
+from singletable.foundation import Finding, Table, flows
 from singletable.studio.samples import MOST_SAMPLED, Sample, sample_of
 from singletable.studio.site import Site
+from singletable.table_layers import checks_of
 
 MOST_FINDINGS = 50
 
@@ -21,6 +22,8 @@ class Health(Struct, frozen=True):
     """Of the table; 1 for all of it."""
     findings: tuple[Finding, ...]
     found: int
+    left_out: tuple[str, ...]
+    """What was not checked, in words."""
 
 
 def health_of(site: Site, table: Table) -> Health | None:
@@ -30,11 +33,15 @@ def health_of(site: Site, table: Table) -> Health | None:
 
 
 async def check_health(site: Site, table: Table) -> None:
-    """Check about 1,000 items, consistently: their types, versions, keys, guards and copies, and a graph's edges."""
+    """Check about 1,000 items, consistently: their types, versions, keys, guards and copies, and a graph's edges; each
+    document that is among them, whole; tasks; and the state of each consumer, all of it."""
     sample: Sample | None = await sample_of(site, table)
     if sample is None:
         return
     part = 1.0 if sample.items <= MOST_SAMPLED else MOST_SAMPLED / sample.items
-    findings = await site.db.check(table, sample=None if part == 1.0 else part)
+    layers = checks_of(table, site.db.target.seal, site.blobs)
+    findings = await site.db.check(table, *layers, sample=None if part == 1.0 else part)
+    _, unsure = flows.check_passes(table, layers, is_sample=part < 1)
+    left_out = (*unsure, *(text for layer in layers for text in layer.left_out))
     at = datetime.fromtimestamp(site.now(), timezone.utc)
-    site.kept[f"health {table.name}"] = Health(at, part, tuple(findings[:MOST_FINDINGS]), len(findings))
+    site.kept[f"health {table.name}"] = Health(at, part, tuple(findings[:MOST_FINDINGS]), len(findings), left_out)

@@ -15,6 +15,8 @@ class Cost(Struct, frozen=True):
     read_units: float = 0.0
     write_units: float = 0.0
     retries: int = 0
+    throttles: int = 0
+    """Tries that the service refused for their rate."""
     milliseconds: float = 0.0
     estimated: tuple[str, ...] = ()
     """The operations whose units differ on AWS."""
@@ -23,7 +25,7 @@ class Cost(Struct, frozen=True):
     def of(cls, meter: Meter, seconds: float) -> Cost:
         """The cost of all that a meter counted."""
         counts = (meter.requests, meter.round_trips, meter.read_units, meter.write_units, meter.retries)
-        return cls(*counts, round(seconds * 1000, 1), tuple(meter.estimated))
+        return cls(*counts, meter.throttles, round(seconds * 1000, 1), tuple(meter.estimated))
 
     def plus(self, other: Cost) -> Cost:
         """Both together."""
@@ -33,6 +35,7 @@ class Cost(Struct, frozen=True):
             self.read_units + other.read_units,
             self.write_units + other.write_units,
             self.retries + other.retries,
+            self.throttles + other.throttles,
             self.milliseconds + other.milliseconds,
             tuple(dict.fromkeys((*self.estimated, *other.estimated))),
         )

@@ -12,7 +12,7 @@ from zlib import crc32
 import msgspec
 
 from singletable.flow.capabilities import OPERATIONS, Capability, lacking
-from singletable.flow.meter import ACTIVE, RoundTrips, count_answer, count_try, count_units
+from singletable.flow.meter import ACTIVE, RoundTrips, count_answer, count_throttle, count_try, count_units
 from singletable.flow.port import Operation
 from singletable.flow.request import Request, Response
 from singletable.wire.credentials import Credentials, CredentialSource
@@ -146,7 +146,10 @@ class Delivery:
             count_answer(meters, answer.bytes_in)
         if answer.status == _OK and self._is_whole(answer):
             return Response(_OK, answer.body, False, answer.request_id)
-        return self._classify(answer, request, credentials, skew)
+        outcome = self._classify(answer, request, credentials, skew)
+        if meters and isinstance(outcome, FailedTry) and outcome.verdict is Verdict.THROTTLED:
+            count_throttle(meters, request.operation)
+        return outcome
 
     def _is_whole(self, answer: Answer) -> bool:
         """Whether the body is complete: by its checksum, else by being valid JSON."""

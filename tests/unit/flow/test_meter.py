@@ -8,7 +8,7 @@ import threading  # noqa: TID251
 import pytest
 
 from singletable.flow import Meter, unmetered
-from singletable.flow.meter import ACTIVE, OPERATION_NAMES_KEPT, RoundTrips, count_try, count_units
+from singletable.flow.meter import ACTIVE, OPERATION_NAMES_KEPT, RoundTrips, count_throttle, count_try, count_units
 
 
 def count_one(operation: str = "GetItem", attempt: int = 1, round_trips: RoundTrips | None = None) -> None:
@@ -30,6 +30,15 @@ def test_nested_meters_count_together_and_one_entered_twice_counts_once() -> Non
         count_units(ACTIVE.get(), "GetItem", 0.5, 0.0)
     assert (outer.requests, inner.requests, outer.read_units, inner.read_units) == (1, 1, 0.5, 0.5)
     assert repr(outer) == "Meter(requests=1, round_trips=1, retries=0, read_units=0.5, write_units=0)"
+
+
+def test_throttles_are_said_where_there_are_some() -> None:
+    with Meter() as meter:
+        count_one()
+        count_throttle(ACTIVE.get(), "GetItem")
+    assert (meter.throttles, meter.by_operation["GetItem"].throttles) == (1, 1)
+    assert "throttles=1" in repr(meter)
+    assert "1 throttled" in meter._repr_html_()
 
 
 def test_rounds_count_each_attempt_once() -> None:

@@ -427,10 +427,11 @@ async def test_meters_count_every_try(client: Client, server: ScriptedServer) ->
         with Meter() as inner:
             server.plan(fails("ThrottlingException"))
             await client.run(port.send(PUT))
-    assert (inner.requests, inner.retries, inner.round_trips) == (2, 1, 2)
+    assert (inner.requests, inner.retries, inner.throttles, inner.round_trips) == (2, 1, 1, 2)
     assert (outer.requests, outer.retries, outer.round_trips) == (3, 1, 3)
     assert (outer.read_units, outer.write_units) == (1.0, 2.0)
     assert outer.by_operation["PutItem"].retries == 1
+    assert outer.by_operation["PutItem"].throttles == 1
     assert outer.bytes_out > 3 * len(READ.body)
     assert outer.bytes_in > 3 * 100
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from singletable.foundation import Model, Table, captured_of, collections_of, entity_name
+from singletable.foundation import Finding, Model, Table, captured_of, collections_of, entity_name
 from singletable.reports.shape import ClassShape
 from singletable.studio.health import check_health, health_of
 from singletable.studio.page import Action, Page
@@ -14,6 +14,10 @@ from singletable.studio.samples import Sample, sample_of
 from singletable.studio.site import about, colour_of
 from singletable.studio.view import Cost, View
 from singletable.studio.visit import Visit
+
+_OF_BLOBS = "blob."
+_OF_CONSUMERS = ("change.", "dead-letter.", "lease.", "try.")
+"""The codes of findings whose key is no item's: a shard and a position in it."""
 
 
 class KeyCell(Struct, frozen=True):
@@ -66,6 +70,7 @@ class FindingRow(Struct, frozen=True):
     what: str
     key: str
     address: str
+    """Its item, or the page of work for the state of a consumer; empty for a blob."""
 
 
 class HealthNote(Struct, frozen=True):
@@ -75,6 +80,8 @@ class HealthNote(Struct, frozen=True):
     part: float
     found: int
     rows: tuple[FindingRow, ...]
+    left_out: tuple[str, ...]
+    """What was not checked, in words."""
 
 
 class TableCard(Struct, frozen=True):
@@ -169,11 +176,19 @@ def _health(visit: Visit, table: Table) -> HealthNote | None:
             finding.code,
             finding.what,
             " / ".join(visit.shown_place(table, finding.type, finding.key)),
-            visit.item_address(table, finding.type, finding.key),
+            _where(visit, table, finding),
         )
         for finding in health.findings
     )
-    return HealthNote(health.at, health.part, health.found, rows)
+    return HealthNote(health.at, health.part, health.found, rows, health.left_out)
+
+
+def _where(visit: Visit, table: Table, finding: Finding) -> str:
+    if finding.code.startswith(_OF_BLOBS):
+        return ""
+    if finding.code.startswith(_OF_CONSUMERS):
+        return visit.links.of(f"/work/{table.name}")
+    return visit.item_address(table, finding.type, finding.key)
 
 
 def _row(visit: Visit, table: Table, model: Model[object], shape: ClassShape | None, sampled: bool) -> ClassRow:

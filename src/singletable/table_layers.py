@@ -1,0 +1,49 @@
+"""The layers that a program binds to a table, such as its tasks: what they add to a check of it, and to an erasure.
+
+A layer is found by the table that it was declared for. What is not imported is not found.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from singletable.documents.belongings import DocumentBelongings
+from singletable.documents.blobs import BlobStore, NoBlobs
+from singletable.documents.check import document_checks
+from singletable.documents.context import Context, context_of
+from singletable.documents.document import document_model, documents_of
+from singletable.foundation import HasBelongings, LayerChecks, Table
+from singletable.records import CursorSeal
+from singletable.streams.changes import changes_of
+from singletable.sync.belongings import SyncBelongings
+from singletable.sync.check import sync_checks
+from singletable.sync.client_groups import has_items
+from singletable.tasks.tasks import tasks_of
+
+
+def checks_of(table: Table, seal: CursorSeal, blobs: BlobStore | None = None) -> list[LayerChecks]:
+    """What the layers of a table add to its check. `blobs` is the store of those documents whose class has none."""
+    contexts = _contexts(table, seal, blobs)
+    found = [changes.checks() for changes in changes_of(table)]
+    if (tasks := tasks_of(table)) is not None:
+        found.append(tasks.checks())
+    found += [document_checks(context) for context in contexts]
+    if contexts and has_items(table):
+        found.append(sync_checks(table, [document_model(context.kind) for context in contexts]))
+    return found
+
+
+def belongings_of(table: Table, seal: CursorSeal, blobs: BlobStore | None = None) -> list[HasBelongings]:
+    """What the layers of a table add to an erasure. `blobs` is the store of those documents whose class has none."""
+    found: list[HasBelongings] = [*changes_of(table)]
+    if (tasks := tasks_of(table)) is not None:
+        found.append(tasks)
+    found += [DocumentBelongings(context) for context in _contexts(table, seal, blobs)]
+    if has_items(table):
+        found.append(SyncBelongings(table))
+    return found
+
+
+def _contexts(table: Table, seal: CursorSeal, blobs: BlobStore | None) -> list[Context[Any]]:
+    kinds = documents_of(table)
+    return [context_of(kind, document_model(kind).blobs or blobs or NoBlobs(), seal) for kind in kinds]
