@@ -12,7 +12,7 @@ from starlette.routing import Mount
 
 from singletable import AsyncDatabase, Database, InvalidRequest
 from singletable.studio import loopback_studio, studio
-from tests.studio.visitor import PORT, URL, Visitor, client_of
+from tests.studio.visitor import PORT, URL, Visitor, client_of, recording
 from tests.support.models import app
 
 
@@ -122,6 +122,7 @@ async def test_only_the_files_of_static_are_given(visitor: Visitor, path: str) -
     answer = await visitor.client.send(request)
     assert answer.status_code == 404
     assert "ASGI" not in answer.text
+    assert visitor.sent == []
 
 
 @pytest.mark.parametrize(
@@ -173,6 +174,7 @@ def never(user: str, kind: type[Any], right: str) -> bool:
 
 def test_a_mounted_studio_has_no_defaults(db: AsyncDatabase) -> None:
     make: Any = studio
+    sent = recording(db)
     with pytest.raises(TypeError, match="authenticate"):
         make(db, app)
     with pytest.raises(TypeError, match="authorise"):
@@ -181,6 +183,17 @@ def test_a_mounted_studio_has_no_defaults(db: AsyncDatabase) -> None:
         make(db, app, authenticate=None, authorise=never)
     with pytest.raises(InvalidRequest, match="authorise="):
         make(db, app, authenticate=nobody, authorise=None)
+    assert sent == []
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("path", ["/", "/item/app?pk=user%23ada%40example.org&sk=user", "/sample/app", "/check/app"])
+async def test_a_mounted_studio_sends_nothing_for_nobody(db: AsyncDatabase, method: str, path: str) -> None:
+    made, sent = studio(db, app, authenticate=nobody, authorise=never, write=True), recording(db)
+    async with client_of(made, "https://shop.example.org") as client:
+        answer = await client.request(method, path, headers={"origin": "https://shop.example.org"})
+        assert answer.status_code == 401
+    assert sent == []
 
 
 def test_a_studio_takes_an_awaiting_database_and_a_table(db: AsyncDatabase) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from examples.projects.model import projects
@@ -38,18 +39,35 @@ async def test_tasks_and_consumers_are_checked() -> None:
     with open_shop() as shop:
         shop.schedule("b", 10)
         assert codes(await health_of(shop.db, shop.table)) == []
-        (task,) = [item for item in items(shop.db, "shop") if item["_type"]["S"].startswith("_task")]
         shop.broken = {"bad"}
         shop.db.create(shop.order(id="bad", name="Ada"))
         shop.drain()
-        shop.db.port.run(put(shop.db, "shop", {**task, "shard": {"N": "63"}}))
+        emptied = {
+            "TableName": "shop",
+            "Key": {"pk": {"S": "_task#b"}, "sk": {"S": "_task"}},
+            "UpdateExpression": "SET #0 = :0",
+            "ExpressionAttributeNames": {"#0": "arguments"},
+            "ExpressionAttributeValues": {":0": {"M": {}}},
+        }
+        shop.db.run(shop.db.port.send(TableCall("UpdateItem", emptied)))
         async with awaiting(shop.db) as db, visiting(db, shop.table) as visitor:
             health = await checked(visitor)
-            assert codes(health) == ["change.dead-letter", "task.shard"]
+            assert codes(health) == ["change.dead-letter", "task.arguments"]
             for row in health["rows"]:
-                page = await visitor.page(row["address"])
-                assert "Ada" not in page
+                assert "Ada" not in await visitor.page(row["address"])
 
 
-async def test_documents_are_checked_with_their_contents(boards: Boards) -> None:
+async def test_documents_are_checked_with_their_contents(boards: Boards, tmp_path: Path) -> None:
     assert (await health_of(boards.db, projects, boards.blobs))["found"] == 0
+    for blob in (tmp_path / "blobs").rglob("*"):
+        if blob.is_file():
+            blob.write_bytes(b"damaged")
+    health = await health_of(boards.db, projects, boards.blobs)
+    assert "blob.wrong" in codes(health)
+    assert {row["address"] for row in health["rows"] if row["code"] == "blob.wrong"} == {""}
+
+
+async def test_the_page_says_what_was_not_checked(boards: Boards) -> None:
+    async with awaiting(boards.db) as db, visiting(db, projects) as visitor:
+        assert "the contents of Project: it has no blob store here" in (await checked(visitor))["left_out"]
+        assert "Not checked: the contents of Project" in shown(await visitor.page("/"))

@@ -25,11 +25,8 @@ class Visitor:
 
     def __init__(self, studio: Studio, address: str, client: httpx.AsyncClient) -> None:
         self.studio, self.address, self.client = studio, address, client
-        self.sent: list[str] = []
+        self.sent = recording(studio.site.db)
         """The operations that were sent to the database."""
-        port: Any = studio.site.db.port
-        delivery = port._delivery
-        delivery.deliver = self._recording(delivery.deliver)
 
     async def enter(self) -> None:
         answer = await self.client.get(self.address)
@@ -56,12 +53,20 @@ class Visitor:
         """Send a form as it is."""
         return await self.client.post(path, data=form, headers={"origin": URL} | (headers or {}))
 
-    def _recording(self, deliver: Any) -> Any:
-        async def recorded(exchange: Any, request: Any, *more: Any) -> Any:
-            self.sent.append(request.operation)
-            return await deliver(exchange, request, *more)
 
-        return recorded
+def recording(db: AsyncDatabase) -> list[str]:
+    """The operations that are sent to a database from now on."""
+    sent: list[str] = []
+    port: Any = db.port
+    delivery = port._delivery
+    deliver = delivery.deliver
+
+    async def recorded(exchange: Any, request: Any, *more: Any) -> Any:
+        sent.append(request.operation)
+        return await deliver(exchange, request, *more)
+
+    delivery.deliver = recorded
+    return sent
 
 
 @asynccontextmanager
