@@ -149,7 +149,7 @@ async def test_a_form_gives_back_what_was_typed_as_text(visitor: Visitor) -> Non
     assert page.status_code in (200, 404)
     token = await visitor.token()
     typed = f"{SCRIPT}{TURNING}"
-    answer = await visitor.send(path, {"form_token": token, "seen": "x", "maybe": typed, "text": typed})
+    answer = await visitor.send(path, {"form_token": token, "seen": "x", "value.maybe": typed, "value.text": typed})
     assert Reader(answer.text).found == []
 
 

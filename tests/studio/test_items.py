@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from singletable import AsyncDatabase, Entity, Key, Table, attr, copy_of, field
+from singletable.foundation import COVERED
 from singletable.operations import TableCall
 from singletable.studio import studio
 from tests.studio.visitor import Visitor, client_of, shown, visiting
@@ -78,6 +79,21 @@ class Address(Entity, table=shop, type="address"):
         return f"customer#{id}", "address"
 
 
+class Odd(Entity, table=shop, type="odd"):
+    """Its attributes are called as parts of the form and of addresses are."""
+
+    id: str
+    k: str = "a"
+    seen: str = "a"
+    confirmed: str = "a"
+    table_name: str = "a"
+
+    @shop.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        return f"odd#{id}", "odd"
+
+
 CUSTOMER, ORDER = "pk=customer%23c1&sk=customer", "pk=customer%23c1&sk=order%23o1"
 
 
@@ -95,9 +111,11 @@ async def shopkeeper() -> AsyncIterator[Visitor]:
 async def form_of(visitor: Visitor, key: str, **changed: str) -> dict[str, str]:
     """The form of an item as a browser sends it, with some fields changed."""
     page = await visitor.json(f"/item/shop/edit.json?{key}")
-    form = {f["name"]: f["text"].replace("\n", "\r\n") for f in page["fields"] if f["form"] != "fixed"}
+    form = {f"value.{f['name']}": f["text"].replace("\n", "\r\n") for f in page["fields"] if f["form"] != "fixed"}
     form |= {f"none.{f['name']}": "1" for f in page["fields"] if f["is_none"]}
-    return form | {"seen": page["seen"], "form_token": await visitor.token(f"/item/shop/edit?{key}")} | changed
+    form |= {"seen": page["seen"], "seen_values": page["seen_values"]}
+    form["form_token"] = await visitor.token(f"/item/shop/edit?{key}")
+    return form | {name if name == "confirmed" else f"value.{name}": text for name, text in changed.items()}
 
 
 async def confirmed(visitor: Visitor, path: str, form: dict[str, str]) -> Any:
@@ -106,6 +124,12 @@ async def confirmed(visitor: Visitor, path: str, form: dict[str, str]) -> Any:
     assert answer.status_code == 200, shown(answer.text)
     again = {unescape(name): unescape(value) for name, value in _HIDDEN.findall(answer.text)}
     return await visitor.send(path, again | {"form_token": form["form_token"]})
+
+
+def cells_of(html: str, name: str) -> list[str]:
+    """The cells of an attribute's row."""
+    (row,) = re.findall(rf'<th scope="row">{name}\b(.*?)</tr>', html, re.DOTALL)
+    return [shown(cell) for cell in re.findall("<td[^>]*>(.*?)</td>", row, re.DOTALL)]
 
 
 def db_of(visitor: Visitor) -> AsyncDatabase:
@@ -233,8 +257,9 @@ async def test_a_concurrent_change_is_refused_and_both_are_shown(shopkeeper: Vis
     await db_of(shopkeeper).update(Order.of_customer("c1", "o1"), attr(Order.note).set("theirs"))
     answer = await shopkeeper.send(path, form)
     assert answer.status_code == 409
-    assert "theirs" in answer.text
-    assert "mine" in answer.text
+    assert cells_of(answer.text, "note") == ["a b", "theirs", "mine"]
+    assert cells_of(answer.text, "count") == ["0", "0", "0"]
+    assert answer.text.count("changed by the other") == 1
     assert (await order(shopkeeper)).note == "theirs"
 
 
@@ -254,6 +279,52 @@ async def test_a_change_between_reading_and_writing_is_refused(
     answer = await shopkeeper.send(f"/item/shop/edit?{ORDER}", form)
     assert answer.status_code == 409
     assert ((await order(shopkeeper)).note, (await order(shopkeeper)).count) == ("a\nb", 9)
+    assert cells_of(answer.text, "count") == ["0", "9", "0"]
+
+
+async def test_a_conflict_without_what_was_seen_shows_the_rest(shopkeeper: Visitor) -> None:
+    form = await form_of(shopkeeper, ORDER, note="mine") | {"seen": "x"}
+    damaged = await shopkeeper.send(f"/item/shop/edit?{ORDER}", form | {"seen_values": "["})
+    assert damaged.status_code == 400
+    del form["seen_values"]
+    answer = await shopkeeper.send(f"/item/shop/edit?{ORDER}", form)
+    assert (answer.status_code, cells_of(answer.text, "note")) == (409, ["a b", "mine"])
+
+
+async def test_a_conflict_keeps_what_is_covered(shopkeeper: Visitor) -> None:
+    form = await form_of(shopkeeper, CUSTOMER, name="Grace", phone="0123")
+    assert "0123" not in form["seen_values"]
+    await db_of(shopkeeper).update(Customer.by_id("c1"), attr(Customer.name).set("Eve"))
+    answer = await shopkeeper.send(f"/item/shop/edit?{CUSTOMER}", form)
+    assert answer.status_code == 409
+    assert cells_of(answer.text, "phone") == [COVERED] * 3
+    assert cells_of(answer.text, "revision") == ["1", "2", "1"]
+
+
+async def test_attributes_may_be_called_as_parts_of_the_form(shopkeeper: Visitor) -> None:
+    await db_of(shopkeeper).create(Odd(id="1"))
+    key = "pk=odd%231&sk=odd"
+    answer = await confirmed(shopkeeper, f"/item/shop/edit?{key}", await form_of(shopkeeper, key, k="b", seen="b"))
+    assert answer.status_code == 303, shown(answer.text)
+    assert await db_of(shopkeeper).get(Odd.by_id("1")) == Odd(id="1", k="b", seen="b")
+
+
+async def test_the_next_page_says_once_what_a_write_took(shopkeeper: Visitor) -> None:
+    form = await form_of(shopkeeper, ORDER, note="new")
+    answer = await confirmed(shopkeeper, f"/item/shop/edit?{ORDER}", form)
+    assert "Done. It took" not in await shopkeeper.page("/patterns")
+    page = shown(await shopkeeper.page(answer.headers["location"]))
+    assert "Done. It took 2 requests · 1 read unit · 2 write units" in page
+    assert "Done. It took" not in await shopkeeper.page(answer.headers["location"])
+
+
+async def test_what_a_write_took_is_for_its_page_alone(shopkeeper: Visitor) -> None:
+    answer = await confirmed(shopkeeper, f"/item/shop/edit?{ORDER}", await form_of(shopkeeper, ORDER, note="new"))
+    said, _, signed = answer.cookies["singletable_spent"].partition(".")
+    shopkeeper.client.cookies.delete("singletable_spent")
+    for forged in (f"{said}.{signed[:-1]}", f"x{said}.{signed}", f".{signed}", said, "."):
+        shopkeeper.client.cookies.set("singletable_spent", forged, domain="127.0.0.1")
+        assert "Done. It took" not in await shopkeeper.page(answer.headers["location"])
 
 
 async def test_the_librarys_rules_hold(shopkeeper: Visitor) -> None:
@@ -300,7 +371,7 @@ async def test_an_item_of_no_class_is_not_edited(shopkeeper: Visitor) -> None:
 # --- deleting ---------------------------------------------------------------------------------------------------------
 async def test_delete_asks_first(shopkeeper: Visitor) -> None:
     path, form = f"/item/shop/delete?{CUSTOMER}", await form_of(shopkeeper, CUSTOMER)
-    sent = {name: form[name] for name in ("seen", "form_token")}
+    sent = {name: form[name] for name in ("seen", "seen_values", "form_token")}
     answer = await shopkeeper.send(path, sent)
     assert "Delete Customer?" in shown(answer.text)
     assert (await customer(shopkeeper)).id == "c1"

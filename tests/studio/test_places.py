@@ -64,7 +64,7 @@ async def name_of(on_aws: Visitor) -> str:
 async def test_the_first_write_asks_for_the_tables_name(on_aws: Visitor) -> None:
     path = f"/item/app/edit?{ADA}"
     page = await on_aws.json(f"/item/app/edit.json?{ADA}")
-    form = {"form_token": await on_aws.token(path), "seen": page["seen"], "name": "Grace", "confirmed": "1"}
+    form = {"form_token": await on_aws.token(path), "seen": page["seen"], "value.name": "Grace", "confirmed": "1"}
     on_aws.sent.clear()
     asked = await on_aws.send(path, form)
     assert asked.status_code == 409
@@ -79,14 +79,14 @@ async def test_the_first_write_asks_for_the_tables_name(on_aws: Visitor) -> None
     assert right.status_code == 303
     assert await name_of(on_aws) == "Grace"
     page = await on_aws.json(f"/item/app/edit.json?{ADA}")
-    once_more = await on_aws.send(path, form | {"seen": page["seen"], "name": "Ada"})
+    once_more = await on_aws.send(path, form | {"seen": page["seen"], "value.name": "Ada"})
     assert once_more.status_code == 303
 
 
 async def test_the_name_is_asked_for_once_where_a_difference_is_shown_first(on_aws: Visitor) -> None:
     path = f"/item/app/edit?{ADA}"
     page = await on_aws.json(f"/item/app/edit.json?{ADA}")
-    form = {"form_token": await on_aws.token(path), "seen": page["seen"], "name": "Grace", "table_name": "app"}
+    form = {"form_token": await on_aws.token(path), "seen": page["seen"], "value.name": "Grace", "table_name": "app"}
     difference = await on_aws.send(path, form)
     assert "Change User?" in shown(difference.text)
     form.pop("table_name")

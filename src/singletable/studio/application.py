@@ -31,12 +31,13 @@ from singletable.studio.navigation import chrome_of
 from singletable.studio.page import Action, Feed, Page, Shown
 from singletable.studio.pages import actions, feeds, pages
 from singletable.studio.site import Site
+from singletable.studio.spent import forget_spent, keep_spent, spent_before
 from singletable.studio.view import Cost, Failure, View
 from singletable.studio.visit import Visit
 
 _log = logging.getLogger("singletable.studio")
-_MOST_BODY_BYTES = 4_000_000
-"""An item of 400 KB as a form: each byte is three characters at most."""
+_MOST_BODY_BYTES = 8_000_000
+"""An item of 400 KB as a form and as it was seen: each byte is eight characters at most, as in `%5Cu0001`."""
 _FORM_TOKEN, _TABLE_NAME = "form_token", "table_name"
 _STATUSES: tuple[tuple[type[SingletableError], int], ...] = (
     (NotFound, 404),
@@ -104,7 +105,11 @@ class Studio:
             if isinstance(view, Failure):
                 return await self._html("failure.html", visit, view, view.status)
             assert not failed
-            return await self._html(page.template, visit, view, 200, page)
+            spent = spent_before(request, self._signer, visit.user)
+            response = await self._html(page.template, visit, view, 200, page, spent=spent)
+            if spent is not None:
+                forget_spent(response)
+            return response
 
         return answer
 
@@ -136,6 +141,7 @@ class Studio:
                 response = await self._html(found.template, visit, shown, found.status, style=found.style)
             else:
                 response = RedirectResponse(found, 303)
+                keep_spent(response, self._signer, visit.user, found, view.cost)
             if confirmed:
                 self._remember(response, visit)
             return response
@@ -200,10 +206,24 @@ class Studio:
         return replace(view, cost=cost), failed
 
     async def _html(
-        self, template: str, visit: Visit, view: View, status: int, page: Page | None = None, style: str = ""
+        self,
+        template: str,
+        visit: Visit,
+        view: View,
+        status: int,
+        page: Page | None = None,
+        style: str = "",
+        spent: Cost | None = None,
     ) -> Response:
         chrome = await chrome_of(visit, pages(), page)
-        names = {"view": view, "visit": visit, "site": self.site, "links": visit.links, "chrome": chrome}
+        names = {
+            "view": view,
+            "visit": visit,
+            "site": self.site,
+            "links": visit.links,
+            "chrome": chrome,
+            "spent": spent,
+        }
         names |= {"style": page.style if page is not None else style, "script": page.script if page is not None else ""}
         return HTMLResponse(render(self._templates, template, names), status)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -15,7 +15,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from singletable.errors import InvalidValue
+from singletable.errors import InvalidRequest, InvalidValue
 from singletable.expressions import Update, attr
 from singletable.foundation import Model, personal_names
 from singletable.operations import Item
@@ -30,12 +30,13 @@ _WANTED: Mapping[type[Any], str] = {
     UUID: "a UUID",
 }
 _encoder = msgspec.json.Encoder(order="deterministic", decimal_format="number")
-_encoder = msgspec.json.Encoder(order="deterministic", decimal_format="number")
+_decoder = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal)
 _MODULE = re.compile(r"\b(?:\w+\.)+(?=\w)")
 _UNTYPABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 """What a text field of a browser does not give back as it was."""
-NONE = "none."
-"""Before the name of the box that says None."""
+VALUE, NONE = "value.", "none."
+"""Before an attribute's name: its field in the form, and the box that says None. So no attribute is taken for a part of
+the key, or for what the form has besides."""
 
 
 class EditField(Struct, frozen=True):
@@ -62,9 +63,67 @@ class Difference(Struct, frozen=True):
     after: Any
 
 
+class Conflict(Struct, frozen=True):
+    """An attribute of an item that somebody else changed meanwhile."""
+
+    name: str
+    seen: Any
+    """What the form was made of."""
+    now: Any
+    yours: Any
+    is_theirs: bool
+    """Whether it was changed by the other."""
+    is_yours: bool
+
+
 def digest_of(item: Item) -> str:
     """What an item was, as a short text: another item has another one."""
     return hashlib.sha256(msgspec.json.encode(item, order="deterministic")).hexdigest()
+
+
+def seen_text(names: Iterable[str], values: Iterable[Any]) -> str:
+    """The values that a form was made of, as a text that is sent with it."""
+    return _encoder.encode(dict(zip(names, values, strict=True))).decode()
+
+
+def seen_values(text: str) -> dict[str, Any]:
+    """What `seen_text` wrote. InvalidRequest for anything else."""
+    try:
+        return _decoder.decode(text)
+    except msgspec.MsgspecError:
+        raise InvalidRequest("the form's copy of what was seen can't be read", hint="Open the form again.") from None
+
+
+def wanted(
+    model: Model[Any],
+    entity: Any,
+    form: Mapping[str, str],
+    now: Mapping[str, Any],
+    seen: Mapping[str, Any],
+    *,
+    covered: bool,
+) -> list[Any]:
+    """What a form that was sent makes of each attribute: what was seen, where it can't be changed in it; a text that
+    can't be read as it is."""
+    values, fields = changed(model, entity, form, covered=covered)
+    texts = {field.name: field.text for field in fields if field.problem}
+    sent = {name: now[name] for name in now if VALUE + name in form} | texts | values
+    return [sent.get(name, seen.get(name, now[name])) for name in now]
+
+
+def conflicts(
+    names: Sequence[str], seen: Mapping[str, Any] | None, now: Sequence[Any], yours: Sequence[Any]
+) -> list[Conflict]:
+    """What was seen, if that is known, what is there now and what was wanted, beside each other."""
+    return [
+        Conflict(name, was, there, own, not _is_same(was, there), not _is_same(was, own))
+        for name, there, own in zip(names, now, yours, strict=True)
+        for was in [there if seen is None else seen.get(name)]
+    ]
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    return _encoder.encode(one) == _encoder.encode(other)
 
 
 def fields_of(model: Model[Any], entity: Any, *, covered: bool) -> Iterator[EditField]:
@@ -91,7 +150,7 @@ def changed(
     values: dict[str, Any] = {}
     fields: list[EditField] = []
     for field in fields_of(model, entity, covered=covered):
-        sent = form.get(field.name)
+        sent = form.get(VALUE + field.name)
         is_as_shown = sent is not None and _lines(sent) == _lines(field.text)
         is_none = field.optional and form.get(NONE + field.name) == "1" and (is_as_shown or not sent)
         if field.form == "fixed" or sent is None or (is_as_shown and is_none == field.is_none):

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from singletable.errors import ConditionFailed, InvalidRequest
 from singletable.foundation import COVERED, Model, Table, as_read, place_in, type_in
 from singletable.operations import Item
-from singletable.studio.edits import Difference, EditField, changed, digest_of, fields_of, updates_of
+from singletable.studio.edits import (
+    Conflict,
+    Difference,
+    EditField,
+    changed,
+    conflicts,
+    digest_of,
+    fields_of,
+    seen_text,
+    seen_values,
+    updates_of,
+    wanted,
+)
 from singletable.studio.items import KeyCell, shown_item
 from singletable.studio.one_item import below, read_item, why_fixed
 from singletable.studio.page import Action, Page, Shown
@@ -27,7 +39,9 @@ class EditPage(View, frozen=True, kw_only=True):
     cells: tuple[KeyCell, ...]
     fields: tuple[EditField, ...]
     seen: str
-    """What the item was when the form was made."""
+    """What the item was when the form was made, as a digest."""
+    seen_values: str
+    """Its attributes then, as JSON; what is covered is covered."""
     action: str
     delete_action: str
     item_address: str
@@ -35,17 +49,21 @@ class EditPage(View, frozen=True, kw_only=True):
 
 
 class ConfirmPage(View, frozen=True, kw_only=True):
-    """What a write would change; or, for one that was refused, what the item is now beside what was wanted."""
+    """What a write would change; or, for one that was refused, what the item was, is now, and what was wanted."""
 
     kind: str
     colour: str
     cells: tuple[KeyCell, ...]
     differences: tuple[Difference, ...]
+    conflicts: tuple[Conflict, ...]
+    """Of a write that was refused."""
     action: str
     fields: dict[str, str]
     """What was sent, to be sent again."""
     item_address: str
     edit_address: str
+    knows_seen: bool
+    """Whether the form said what was seen at first."""
     is_conflict: bool
     is_delete: bool
 
@@ -56,7 +74,7 @@ async def load_edit(visit: Visit) -> EditPage:
     item = await read_item(visit, table)
     model, entity = await _editable(visit, table, item)
     fields = tuple(fields_of(model, entity, covered=visit.covered))
-    return _edit_page(visit, table, model, item, fields)
+    return _edit_page(visit, table, model, item, entity, fields)
 
 
 async def edit(visit: Visit) -> str | Shown:
@@ -64,20 +82,20 @@ async def edit(visit: Visit) -> str | Shown:
     table = visit.table
     item = await read_item(visit, table)
     model, entity = await _editable(visit, table, item)
-    values, fields = changed(model, entity, visit.form, covered=visit.covered)
     if digest_of(item) != visit.form.get("seen"):
-        return _confirm(visit, table, model, item, entity, values, conflict=True)
+        return _conflict(visit, table, model, item, entity, delete=False)
+    values, fields = changed(model, entity, visit.form, covered=visit.covered)
     if any(field.problem for field in fields):
-        page = _edit_page(visit, table, model, item, tuple(fields))
+        page = _edit_page(visit, table, model, item, entity, tuple(fields))
         return Shown("item_edit.html", page, 400, style="items.css")
     if not values or visit.form.get("confirmed") != "1":
-        return _confirm(visit, table, model, item, entity, values)
+        return _confirm(visit, table, model, item, entity, values, delete=False)
     visit.log_write("update", table, model.type, place_in(table, item))
     try:
         await visit.db.update(entity, *updates_of(model, values), where=as_read(model, item))
     except ConditionFailed:
         now = await read_item(visit, table)
-        return _confirm(visit, table, model, now, model.load(now), values, conflict=True)
+        return _conflict(visit, table, model, now, model.load(now), delete=False)
     return visit.item_address(table, model.type, place_in(table, item))
 
 
@@ -86,15 +104,16 @@ async def delete(visit: Visit) -> str | Shown:
     table = visit.table
     item = await read_item(visit, table)
     model, entity = await _editable(visit, table, item, "delete")
-    is_same = digest_of(item) == visit.form.get("seen")
-    if not is_same or visit.form.get("confirmed") != "1":
-        return _confirm(visit, table, model, item, entity, {}, conflict=not is_same, delete=True)
+    if digest_of(item) != visit.form.get("seen"):
+        return _conflict(visit, table, model, item, entity, delete=True)
+    if visit.form.get("confirmed") != "1":
+        return _confirm(visit, table, model, item, entity, {}, delete=True)
     visit.log_write("delete", table, model.type, place_in(table, item))
     try:
         await visit.db.delete(entity, where=as_read(model, item))
     except ConditionFailed:
         now = await read_item(visit, table)
-        return _confirm(visit, table, model, now, model.load(now), {}, conflict=True, delete=True)
+        return _conflict(visit, table, model, now, model.load(now), delete=True)
     hidden = COVERED in "".join(visit.shown_place(table, model.type, place_in(table, item)))
     return visit.links.partition(table.name, visit.key[0], hidden=hidden)
 
@@ -110,9 +129,12 @@ async def _editable(visit: Visit, table: Table, item: Item, verb: str = "update"
     return model, model.load(item)
 
 
-def _edit_page(visit: Visit, table: Table, model: Model[Any], item: Item, fields: tuple[EditField, ...]) -> EditPage:
+def _edit_page(
+    visit: Visit, table: Table, model: Model[Any], item: Item, entity: Any, fields: tuple[EditField, ...]
+) -> EditPage:
     shown = shown_item(visit, table, item)
     query = shown.address.partition("?")[2]
+    names = _written(model)
     return EditPage(
         title=f"Edit {shown.kind}",
         table=table.name,
@@ -121,6 +143,7 @@ def _edit_page(visit: Visit, table: Table, model: Model[Any], item: Item, fields
         cells=shown.cells,
         fields=fields,
         seen=digest_of(item),
+        seen_values=seen_text(names, values_of(visit, entity, names)),
         action=f"{below(visit, table, 'edit')}?{query}",
         delete_action=f"{below(visit, table, 'delete')}?{query}",
         item_address=shown.address,
@@ -129,37 +152,60 @@ def _edit_page(visit: Visit, table: Table, model: Model[Any], item: Item, fields
 
 
 def _confirm(
+    visit: Visit, table: Table, model: Model[Any], item: Item, entity: Any, values: Mapping[str, Any], *, delete: bool
+) -> Shown:
+    """What a write would change."""
+    names = _written(model) if delete else list(values)
+    before = values_of(visit, entity, names)
+    after = [None if delete else plain(visit, values[name]) for name in names]
+    differences = tuple(Difference(n, b, a) for n, b, a in zip(names, before, after, strict=True))
+    return _asked(visit, table, model, item, differences=differences, delete=delete)
+
+
+def _conflict(visit: Visit, table: Table, model: Model[Any], item: Item, entity: Any, *, delete: bool) -> Shown:
+    """What was seen, what the item is now, and what was wanted."""
+    names = _written(model)
+    now = values_of(visit, entity, names)
+    seen = seen_values(visit.form["seen_values"]) if "seen_values" in visit.form else None
+    beside = dict(zip(names, now, strict=True))
+    yours = now if delete else wanted(model, entity, visit.form, beside, seen or {}, covered=visit.covered)
+    shown = [plain(visit, each) for each in yours]
+    return _asked(visit, table, model, item, conflicts=conflicts(names, seen, now, shown), delete=delete)
+
+
+def _asked(
     visit: Visit,
     table: Table,
     model: Model[Any],
     item: Item,
-    entity: Any,
-    values: Mapping[str, Any],
     *,
-    conflict: bool = False,
-    delete: bool = False,
+    differences: Sequence[Difference] = (),
+    conflicts: Sequence[Conflict] = (),
+    delete: bool,
 ) -> Shown:
     shown = shown_item(visit, table, item)
     query = shown.address.partition("?")[2]
-    names = [each.name for each in model.fields if each.is_written] if delete or conflict else list(values)
-    before = values_of(visit, entity, names)
-    wanted = zip(names, before, strict=True)
-    after = [None if delete else plain(visit, values[name]) if name in values else now for name, now in wanted]
     verb = "Delete" if delete else "Change"
     view = ConfirmPage(
-        title=f"{shown.kind} was changed by somebody else" if conflict else f"{verb} {shown.kind}?",
+        title=f"{shown.kind} was changed by somebody else" if conflicts else f"{verb} {shown.kind}?",
         kind=shown.kind,
         colour=shown.colour,
         cells=shown.cells,
-        differences=tuple(Difference(n, b, a) for n, b, a in zip(names, before, after, strict=True)),
+        differences=tuple(differences),
+        conflicts=tuple(conflicts),
         action=f"{below(visit, table, 'delete' if delete else 'edit')}?{query}",
         fields={**visit.form, "confirmed": "1"},
         item_address=shown.address,
         edit_address=f"{below(visit, table, 'edit')}?{query}",
-        is_conflict=conflict,
+        knows_seen="seen_values" in visit.form,
+        is_conflict=bool(conflicts),
         is_delete=delete,
     )
-    return Shown("item_confirm.html", view, 409 if conflict else 200, style="items.css")
+    return Shown("item_confirm.html", view, 409 if conflicts else 200, style="items.css")
+
+
+def _written(model: Model[Any]) -> list[str]:
+    return [each.name for each in model.fields if each.is_written]
 
 
 PAGES = (Page("/item/{table}/edit", "item_edit.html", load_edit, style="items.css"),)
