@@ -122,6 +122,8 @@ def test_with_the_keyboard_alone_from_a_pattern_to_a_change(browser: Any, served
         assert "By keyboard" in page.locator("main").inner_text()
         tab_to(page, "Write")
         enter(page)
+        assert "Done. It took" in page.get_by_role("status").first.inner_text()
+        assert barriers(page) == []
         assert "By keyboard" in page.locator("main").inner_text()
     found = served.db.get(Organisation.by_id(served.org))
     assert found is not None
@@ -144,11 +146,23 @@ def test_an_edit_under_a_concurrent_change_shows_both(browser: Any, served: Serv
         row = page.locator("tr", has_text="organisation_name").inner_text()
         assert "Theirs" in row
         assert "Mine" in row
+        headers = [each.inner_text() for each in page.get_by_role("columnheader").all()]
+        assert headers == ["Attribute", "seen at first", "now", "yours"]
         assert page.get_by_role("button", name="Write").count() == 0
         assert "not what you saw" in page.get_by_role("alert").inner_text()
         assert barriers(page) == []
         page.get_by_role("link", name="Edit it as it is now").click()
         assert page.get_by_label("organisation_name").input_value() == "Theirs"
+
+
+def test_deleting_asks_first(browser: Any, served: Served) -> None:
+    with opened(browser, served.address) as page:
+        page.goto(served.edit)
+        press(page, "Delete this item…")
+        assert "Delete Organisation?" in page.get_by_role("heading", level=1).inner_text()
+        assert page.locator("[name^='value.']").count() == 0
+        page.get_by_role("button", name="Delete", exact=True).wait_for()
+    assert served.db.get(Organisation.by_id(served.org)) is not None
 
 
 def test_a_range_has_its_second_end_where_it_needs_one(browser: Any, served: Served) -> None:

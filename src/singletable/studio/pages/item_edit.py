@@ -9,6 +9,8 @@ from singletable.errors import ConditionFailed, InvalidRequest
 from singletable.foundation import COVERED, Model, Table, as_read, place_in, type_in
 from singletable.operations import Item
 from singletable.studio.edits import (
+    NONE,
+    VALUE,
     Conflict,
     Difference,
     EditField,
@@ -194,7 +196,8 @@ def _asked(
         differences=tuple(differences),
         conflicts=tuple(conflicts),
         action=f"{below(visit, table, 'delete' if delete else 'edit')}?{query}",
-        fields={**visit.form, "confirmed": "1"},
+        fields={name: text for name, text in visit.form.items() if not delete or _is_of_delete(name)}
+        | {"confirmed": "1"},
         item_address=shown.address,
         edit_address=f"{below(visit, table, 'edit')}?{query}",
         knows_seen="seen_values" in visit.form,
@@ -202,6 +205,11 @@ def _asked(
         is_delete=delete,
     )
     return Shown("item_confirm.html", view, 409 if conflicts else 200, style="items.css")
+
+
+def _is_of_delete(name: str) -> bool:
+    """Whether a field of the form is needed to delete: not those of attributes."""
+    return not name.startswith((VALUE, NONE))
 
 
 def _written(model: Model[Any]) -> list[str]:

@@ -1,0 +1,68 @@
+"""A walk through each application's own data: from home by a pattern to an item and its partition, and every page of
+the navigation. For everybody, with nothing on the console and nothing that the policy refuses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from examples.manhunt.model import ContactMethod
+from tests.browser.studio.opened import Page, barriers, opened, studio_of
+from tests.studio.applications import Application, filled
+
+
+@pytest.fixture(scope="module", params=["goals", "projects", "manhunt"])
+def application(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
+    yield from filled(request.param, tmp_path_factory.mktemp("walk"))
+
+
+def pattern_of(application: Application) -> str:
+    """The address of a pattern that finds something."""
+    if application.name == "goals":
+        return "/patterns/records/Goal/by_id?id=G1"
+    if application.name == "projects":
+        return "/patterns/projects/Project.Listing/by_parent?parent=demo"
+    method = next(iter(application.db.scan(ContactMethod)))
+    return f"/patterns/manhunt/ContactMethod/of_contact?contact_id={method.contact_id}"
+
+
+def arrived(page: Page, path: str, seen: list[str]) -> None:
+    """The page is one, of this path, and for everybody."""
+    assert re.search(path, page.url), page.url
+    assert page.get_by_role("heading", level=1).count() == 1, page.url
+    assert page.locator(".failure").count() == 0, page.locator("main").inner_text()
+    seen += [f"{page.url}: {each}" for each in barriers(page)]
+
+
+def click(page: Page, link: Any) -> None:
+    with page.expect_navigation(wait_until="load"):
+        link.click()
+
+
+def test_a_walk(browser: Any, application: Application) -> None:
+    table, seen = application.table.name, list[str]()
+    with studio_of(application.module, application.target) as address, opened(browser, address) as page:
+        arrived(page, "/$", seen)
+        nav = page.get_by_role("navigation", name="Studio").get_by_role("link")
+        sections = [each.get_attribute("href") for each in nav.all()]
+        page.goto(pattern_of(application))
+        arrived(page, f"/patterns/{table}/", seen)
+        click(page, page.get_by_role("link", name="Open item 1").first)
+        arrived(page, f"/item/{table}", seen)
+        click(page, page.locator("a.jump").first)
+        arrived(page, f"/partition/{table}", seen)
+        click(page, page.get_by_role("link", name="Open", exact=True).first)
+        arrived(page, f"/item/{table}", seen)
+        for section in sections:
+            page.goto(section)
+            arrived(page, f"{re.escape(section)}$", seen)
+            inner = page.locator(f"main a[href^='{section}']").first
+            if section.count("/") > 1 and inner.count():  # the first node, document, class or consumer
+                page.goto(inner.get_attribute("href"))
+                arrived(page, re.escape(section), seen)
+    layer = {"goals": "/graph/records", "projects": "/documents/projects", "manhunt": "/work/manhunt"}
+    assert layer[application.name] in sections
+    assert seen == []
