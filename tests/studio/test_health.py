@@ -20,8 +20,11 @@ __all__ = ["boards"]
 async def checked(visitor: Visitor) -> dict[str, Any]:
     """What the home page says after a check."""
     (table,) = visitor.studio.site.tables
+    await visitor.page("/")
+    visitor.sent.clear()
     answer = await visitor.send(f"/check/{table.name}", {"form_token": await visitor.token()})
     assert answer.status_code == 303, shown(answer.text)
+    assert not {name for name in visitor.sent if name.startswith(("Put", "Update", "Delete", "Transact"))}
     health: dict[str, Any] = (await visitor.json("/.json"))["tables"][0]["health"]
     return health
 
@@ -53,8 +56,21 @@ async def test_tasks_and_consumers_are_checked() -> None:
         async with awaiting(shop.db) as db, visiting(db, shop.table) as visitor:
             health = await checked(visitor)
             assert codes(health) == ["change.dead-letter", "task.arguments"]
+            assert len(visitor.sent) <= 30  # tasks in 16 shards, one consumer
             for row in health["rows"]:
                 assert "Ada" not in await visitor.page(row["address"])
+
+
+async def test_what_a_consumer_lacks_keeps_nothing_else_from_being_checked() -> None:
+    with open_shop() as shop:
+        shop.db.create(shop.order(id="o1", name="Ada"))
+        off = {"TableName": "shop", "StreamSpecification": {"StreamEnabled": False}}
+        async with awaiting(shop.db) as db, visiting(db, shop.table) as visitor:
+            await visitor.page("/")
+            await db.port.send(TableCall("UpdateTable", off))
+            health = await checked(visitor)
+        assert (health["found"], len(health["left_out"])) == (0, 1)
+        assert "the state of consumers: the table has no stream" in health["left_out"][0]
 
 
 async def test_documents_are_checked_with_their_contents(boards: Boards, tmp_path: Path) -> None:
@@ -69,5 +85,7 @@ async def test_documents_are_checked_with_their_contents(boards: Boards, tmp_pat
 
 async def test_the_page_says_what_was_not_checked(boards: Boards) -> None:
     async with awaiting(boards.db) as db, visiting(db, projects) as visitor:
+        await checked(visitor)
+        assert len(visitor.sent) <= 40  # two documents
         assert "the contents of Project: it has no blob store here" in (await checked(visitor))["left_out"]
         assert "Not checked: the contents of Project" in shown(await visitor.page("/"))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from singletable.flow import Meter
+from singletable.flow.meter import count_throttle
 from singletable.operations import TableCall
+from singletable.studio.view import Cost
 from tests.studio.visitor import Visitor, shown
 
 
@@ -51,6 +54,14 @@ async def test_health_is_checked_on_request(visitor: Visitor) -> None:
     assert "key.wrong" in shown(await visitor.page("/"))
     item = card["health"]["rows"][0]["address"].replace("?", ".json?")
     assert (await visitor.json(item))["findings"][0].startswith("key.wrong")
+
+
+async def test_throttles_are_counted_and_shown(visitor: Visitor) -> None:
+    with Meter() as meter:
+        count_throttle((meter,), "Query")
+    visitor.studio.site.totals.add(Cost.of(meter, 0.0))
+    assert (await visitor.json("/.json"))["total"]["throttles"] == 1
+    assert "1 throttled" in shown(await visitor.page("/"))
 
 
 @pytest.mark.parametrize("path", ["/nowhere", "/nowhere.json"])

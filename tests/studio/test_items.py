@@ -299,6 +299,20 @@ async def test_a_conflict_keeps_what_is_covered(shopkeeper: Visitor) -> None:
     assert answer.status_code == 409
     assert cells_of(answer.text, "phone") == [COVERED] * 3
     assert cells_of(answer.text, "revision") == ["1", "2", "1"]
+    assert "the other changed is covered" not in answer.text
+
+
+async def test_a_conflict_over_what_is_covered_says_so(shopkeeper: Visitor) -> None:
+    key = "pk=customer%23c1&sk=address"
+    await db_of(shopkeeper).create(Address(id="c1", city="Bath"))
+    form = await form_of(shopkeeper, key, city="Rome")
+    place = {"pk": {"S": "customer#c1"}, "sk": {"S": "address"}}
+    update = {"UpdateExpression": "SET #0 = :0", "ExpressionAttributeNames": {"#0": "undeclared"}}
+    update |= {"ExpressionAttributeValues": {":0": {"S": "x"}}}
+    await db_of(shopkeeper).port.send(TableCall("UpdateItem", {"TableName": "shop", "Key": place} | update))
+    answer = await shopkeeper.send(f"/item/shop/edit?{key}", form)
+    assert cells_of(answer.text, "city") == ["Bath", "Bath", "Rome"]
+    assert "What the other changed is covered, or is not declared by the class" in shown(answer.text)
 
 
 async def test_attributes_may_be_called_as_parts_of_the_form(shopkeeper: Visitor) -> None:
