@@ -239,6 +239,7 @@ async def test_it_is_mounted_below_a_path(db: AsyncDatabase) -> None:
         headers = {"origin": "https://shop.example.org"}
         answer = await client.post("/admin/sample/app", data={"form_token": token}, headers=headers)
         assert (answer.status_code, answer.headers["location"]) == (303, "/admin/#app")
+        assert "Done. It took" in (await client.get(answer.headers["location"])).text
         foreign = await client.post(
             "/admin/sample/app", data={"form_token": token}, headers={"origin": "https://x.org"}
         )

@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from examples.projects.model import projects
 from singletable import Database, Table
 from singletable.documents import BlobStore
 from singletable.operations import TableCall
+from singletable.studio import health as health_module
+from singletable.studio import samples
 from tests.studio.views.conftest import Boards, boards
 from tests.studio.views.work import open_shop
 from tests.studio.visitor import Visitor, shown, visiting
@@ -71,6 +75,18 @@ async def test_what_a_consumer_lacks_keeps_nothing_else_from_being_checked() -> 
             health = await checked(visitor)
         assert (health["found"], len(health["left_out"])) == (0, 1)
         assert "the state of consumers: the table has no stream" in health["left_out"][0]
+
+
+async def test_a_sample_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a table with more items than a sample has: here those are 20."""
+    for module in (health_module, samples):
+        monkeypatch.setattr(module, "MOST_SAMPLED", 20)
+    with open_shop() as shop:
+        shop.db.write_many(puts=[shop.order(id=f"o{n}", name="Ada") for n in range(60)])
+        health = await health_of(shop.db, shop.table)
+        assert health["part"] < 0.5
+        assert health["found"] == 0
+        assert any("task" in each for each in health["left_out"]), health["left_out"]
 
 
 async def test_documents_are_checked_with_their_contents(boards: Boards, tmp_path: Path) -> None:
