@@ -191,7 +191,7 @@ async def test_poison_becomes_a_dead_letter(shell: Shell, caplog: pytest.LogCapt
     assert seen.changes[-1].new == Note(id="n1", text="big", tags={"x"})
     assert await change_worker(shell, changes).dead_letters() == []
     assert await change_worker(shell, changes).check() == []
-    with pytest.raises(NotFound, match="given back before"):
+    with pytest.raises(NotFound, match="retried or dropped before"):
         await change_worker(shell, changes).retry(aside)
 
 

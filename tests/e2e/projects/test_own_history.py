@@ -81,9 +81,9 @@ def test_a_branch_of_the_history_copies_nothing_and_merges_exactly(app: Service,
     assert not found.is_merged
     conflicts = {each.id: (each.base, each.ours, each.theirs) for each in found.conflicts if each.collection}
     assert conflicts == {path: (base[path], ours[path], theirs[path]) for path in both}
-    assert {each.id for each in found.conflicts if not each.collection} == {"commit", "subject"}
+    assert {each.id for each in found.conflicts if not each.collection} == {"commit", "made_at", "subject"}
     merged = repositories.merge("branch", onto=source, prefer="ours")
-    assert {id for collection, id in merged.taken} == set(own_paths)
+    assert {id for _, id in merged.taken} == {*own_paths, "author"}  # the origin had one author all along
     assert hashes(repositories.head(source)) == {**ours, **{path: theirs[path] for path in own_paths}}
     (newest, *_) = repositories.item_history(source, Repository.files, own_paths[0], limit=1)
     assert [each.name for each in newest.mutations] == ["$merge"]
