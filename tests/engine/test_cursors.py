@@ -188,6 +188,7 @@ except NotConfigured as error:
 """
 
 
+@pytest.mark.embedded("it runs in an interpreter of its own")
 def test_what_is_missing_without_the_extra_is_named() -> None:
     """A page needs no cipher, its cursor does; where keys are given, that is said before the first page."""
     command = [sys.executable, "-c", _WITHOUT_CIPHER]

@@ -99,6 +99,7 @@ async def test_after_close_the_error_says_so(shell: Shell) -> None:
         await shell.get(ADA)
 
 
+@pytest.mark.embedded("it opens a database of its own")
 async def test_a_forgotten_await_is_named() -> None:
     async with connect_async("local") as db:
         forgotten: list[Any] = [db.get(ADA)]
@@ -110,6 +111,7 @@ async def test_a_forgotten_await_is_named() -> None:
         found.close()
 
 
+@pytest.mark.embedded('it is about connect("local")')
 @pytest.mark.parametrize("how", ["spawn", "fork"])
 def test_two_workers_in_memory_are_warned(how: str, tmp_path: Path) -> None:
     """Each worker has data of its own: nobody means that."""
@@ -142,6 +144,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.embedded('it is about connect("local")')
 def test_a_server_of_several_workers_is_warned() -> None:
     with pytest.warns(RuntimeWarning, match="one of several processes"):
         connect("local", environ={**os.environ, "WEB_CONCURRENCY": "2"}).close()
