@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
 from random import Random
+from shutil import rmtree
 from typing import Final
 
 from benchmarks.exports.data import ROOT, data_file
@@ -72,20 +73,27 @@ def killed(items: int, kills: int, seed: int) -> Killed:
         began = time.perf_counter()
         _through(_command(file, whole, items))
         whole_seconds = time.perf_counter() - began
-        done = 0
+        expected = files_in(whole)
         began = time.perf_counter()
         for _ in range(kills):
-            done += _is_killed(_command(file, broken, items), whole_seconds * random.uniform(_EARLIEST, _LATEST))
+            while not _is_killed(_command(file, broken, items), whole_seconds * random.uniform(_EARLIEST, _LATEST)):
+                _check(expected, files_in(broken), items)  # it had ended before: another one is killed
+                rmtree(broken)
         held = int(_through(_command(file, broken, items))["held"])
         killed_seconds = time.perf_counter() - began
-        expected, found = files_in(whole), files_in(broken)
-        if expected != found:
-            differ = sorted({path for path, _ in expected.items() ^ found.items()})
-            raise SystemExit(f"killed {done} times, these files differ: {', '.join(differ)}")
-        rows = sum(rows for rows, _, _ in found.values())
-        if rows != items or not done:
-            raise SystemExit(f"{rows} rows of {items} items, after {done} kills")
-        return Killed(items, done, whole_seconds, killed_seconds, len(found), sum(f[1] for f in found.values()), held)
+        found = files_in(broken)
+        _check(expected, found, items)
+        return Killed(items, kills, whole_seconds, killed_seconds, len(found), sum(f[1] for f in found.values()), held)
+
+
+def _check(expected: Files, found: Files, items: int) -> None:
+    """SystemExit where an export has other files than the one that ran through, or not all rows."""
+    if expected != found:
+        differ = sorted({path for path, _ in expected.items() ^ found.items()})
+        raise SystemExit(f"after a kill these files differ: {', '.join(differ)}")
+    rows = sum(rows for rows, _, _ in found.values())
+    if rows != items:
+        raise SystemExit(f"{rows} rows of {items} items")
 
 
 def files_in(folder: Path) -> Files:

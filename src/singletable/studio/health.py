@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timezone
+from datetime import datetime
 
 from msgspec import Struct
 
 from singletable.errors import NotConfigured
+from singletable.flow.instants import instant
 from singletable.foundation import Finding, LayerChecks, Table, flows
 from singletable.studio.samples import MOST_SAMPLED, Sample, sample_of
 from singletable.studio.site import Site
@@ -51,7 +52,7 @@ async def check_health(site: Site, table: Table) -> None:
         findings = await _findings(site, table, layers, part)
     _, unsure = flows.check_passes(table, layers, is_sample=part < 1)
     left_out += [*unsure, *(text for layer in layers for text in layer.left_out)]
-    at = datetime.fromtimestamp(site.now(), timezone.utc)
+    at = instant(site.now())
     told = tuple(findings[:MOST_FINDINGS])
     site.kept[f"health {table.name}"] = Health(at, part, told, len(findings), tuple(left_out))
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from singletable.errors import SingletableError
+from singletable.flow.instants import instant
 from singletable.foundation import COVERED, Table, place_in
 from singletable.operations import Item
 from singletable.streams.tail import Tail, TailedChange
@@ -66,7 +67,7 @@ def _change(visit: Visit, table: Table, each: TailedChange) -> Change:
         for name in names
         if shown[0].get(name) != shown[1].get(name) or shown[0].get(name) == COVERED
     )
-    at = datetime.fromtimestamp(images.approximate_creation_date_time, timezone.utc)
+    at = instant(images.approximate_creation_date_time)
     return Change(at, {"INSERT": "inserted", "MODIFY": "modified", "REMOVE": "removed"}[each.record.event], differences)
 
 

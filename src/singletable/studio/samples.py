@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import datetime
 from random import Random
 
 from msgspec import Struct
 
+from singletable.flow.instants import instant
 from singletable.foundation import Lane, Table, ready, scan_pages
 from singletable.reports.shape import TableShape, Tally
 from singletable.studio.site import Site
@@ -50,7 +51,7 @@ async def sample_of(site: Site, table: Table, *, anew: bool = False) -> Sample |
     tally.add(page.items)
     share = _share(found, tally, is_all=parts == 1 and page.after is None)
     made = Sample(
-        datetime.fromtimestamp(port.now(), timezone.utc),
+        instant(port.now()),
         found.status,
         max(found.items, tally.seen),
         max(found.bytes, tally.bytes),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from msgspec import Struct
 from singletable.database_async import AsyncDatabase
 from singletable.documents.blobs import BlobStore
 from singletable.flow import unmetered
+from singletable.flow.instants import instant
 from singletable.foundation import Model, Table, entity_name, models_of
 from singletable.studio.view import Cost
 from singletable.wire import is_aws_host
@@ -92,7 +93,7 @@ class Site:
         blobs: BlobStore | None = None,
         queues: Sequence[str] = (),
     ) -> Site:
-        began = datetime.fromtimestamp(db.port.now(), timezone.utc)
+        began = instant(db.port.now())
         named = title or ", ".join(table.name for table in tables)
         return cls(db, tables, named, module, write, place_of(db), Totals(began), export, blobs, tuple(queues))
 

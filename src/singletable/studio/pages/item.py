@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
 
 from singletable.errors import SingletableError
+from singletable.flow.instants import instant
 from singletable.foundation import (
     COVERED,
     Model,
@@ -231,7 +232,7 @@ def _loaded(model: Model[Any], item: Item) -> Any:
 def _expiry(attribute: str | None, item: Item) -> datetime | None:
     held = item.get(attribute or "", {}).get("N")
     try:
-        return None if held is None else datetime.fromtimestamp(float(held), timezone.utc)
+        return None if held is None else instant(float(held))
     except (ValueError, OverflowError):
         return None
 

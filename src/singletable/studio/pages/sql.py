@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timezone
+from datetime import datetime
 from functools import partial
 from typing import Literal
 
@@ -11,6 +11,7 @@ from msgspec import Struct
 from starlette.concurrency import run_in_threadpool
 
 from singletable.errors import Denied, InvalidRequest, NotConfigured, NotFound
+from singletable.flow.instants import instant
 from singletable.reports.names import quoted, text
 from singletable.studio.page import Page
 from singletable.studio.questions import MOST_ROWS, MOST_SECONDS, Asked, Desk
@@ -65,7 +66,7 @@ async def load_sql(visit: Visit) -> SqlPage:
         return page(missing="export", what=error.what, commands=commands)
     except InvalidRequest as error:
         return page(missing="readable export", what=error.what, hint=error.hint or "", commands=commands[:1])
-    age = _age(asked.export.complete_at, datetime.fromtimestamp(site.now(), timezone.utc))
+    age = _age(asked.export.complete_at, instant(site.now()))
     return page(asked=asked, age=age, examples=tuple(_examples(visit, asked)))
 
 
