@@ -9,6 +9,8 @@ import pytest
 
 from singletable import ANY, Entity, Index, Key, NotFound, Table, connect, connect_async
 from singletable.errors import NotConfigured
+from singletable.operations import TableCall
+from singletable.records import flows
 from singletable.wire import Credentials, StaticCredentials
 from tests.support.engines import fresh
 from tests.support.raw import put_raw
@@ -76,6 +78,34 @@ async def test_create_describe_diff_delete(shell: Shell) -> None:
     assert await shell.delete_table(table) is True
     assert await shell.delete_table(table) is False
     assert await shell.describe_table(table) is None
+
+
+class StillCreating:
+    """A port to which a table is being created the first two times it is looked at."""
+
+    def __init__(self, port: Any) -> None:
+        self.port, self.looks, self.slept = port, 0, 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.port, name)
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept += seconds
+
+    async def send(self, operation: Any) -> Any:
+        answer = await self.port.send(operation)
+        if isinstance(operation, TableCall) and operation.operation == "DescribeTable":
+            self.looks += 1
+            if self.looks <= 2:
+                answer["Table"]["TableStatus"] = "CREATING"
+        return answer
+
+
+async def test_a_table_that_is_still_being_created_is_waited_for(shell: Shell) -> None:
+    await shell.create_table(table := shop())
+    port = StillCreating(shell.port)
+    made = await shell.run(flows.create_table(port, table))
+    assert (made.status, port.looks, port.slept) == ("ACTIVE", 4, 1.0)
 
 
 async def test_an_interrupted_create_is_completed(shell: Shell) -> None:

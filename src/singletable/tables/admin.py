@@ -201,6 +201,7 @@ async def _completed(port: Port, table: TableDefinition, found: Description) -> 
     completely."""
     if found.status == "CREATING":
         await wait_until_active(port, table)
+        found = await describe(port, table) or found
     wrong = [d for d in differences(table, found) if found.knows_expiry or not d.is_of_expiry]
     if len(wrong) == 1 and wrong[0].is_of_expiry and found.ttl is None and await _is_empty(port, table):
         return await _set_up(port, table)
