@@ -19,9 +19,9 @@ from examples.goals.model import records as goals
 from examples.manhunt.records.table import manhunt
 from singletable import Database, InvalidRequest, Table, connect, connect_async
 from singletable.exchange import DirectoryStore, Exports, Manifest, datasets_of, read_manifest
+from singletable.exchange.column_types import type_of
 from singletable.exchange.datasets import REST
 from singletable.exchange.manifest import dataset_files
-from singletable.exchange.type_texts import type_of
 from singletable.flow import ATHENA
 from singletable.reports import AsyncAthena, Athena
 from singletable.reports.athena_queries import _Call, cost_of, table_of_texts

@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from singletable.errors import InvalidRequest
 from singletable.exchange import Dataset, DatasetFiles, Manifest
+from singletable.exchange.column_types import type_of
 from singletable.exchange.datasets import REST
-from singletable.exchange.type_texts import type_of
 from singletable.reports.names import quoted, text
 from singletable.reports.relations import Relation, relations_of
 from singletable.reports.views import relation_view
