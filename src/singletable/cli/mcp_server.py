@@ -17,7 +17,7 @@ from singletable.cli.mcp_tools import AgentTool, Limits
 from singletable.database_async import AsyncDatabase, connect_async
 from singletable.errors import SingletableError
 from singletable.flow import Meter
-from singletable.foundation import Table, catalogue, entity_name, models_of, personal_names
+from singletable.foundation import Table, catalogue, class_doc, entity_name, models_of, personal_names
 
 MODEL_URI: Final = "singletable://model"
 _INSTRUCTIONS: Final = (
@@ -112,7 +112,7 @@ def model_of_table(table: Table) -> dict[str, Any]:
     entities = [
         {
             "name": entity_name(model.kind),
-            "description": (model.kind.__doc__ or "").strip(),
+            "description": class_doc(model.kind),
             "attributes": {name: getattr(kind, "__name__", None) or str(kind) for name, kind in model.types.items()},
             "personal": sorted(personal_names(model.kind)),
         }

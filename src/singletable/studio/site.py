@@ -14,7 +14,7 @@ from singletable.database_async import AsyncDatabase
 from singletable.documents.blobs import BlobStore
 from singletable.flow import unmetered
 from singletable.flow.instants import instant
-from singletable.foundation import Model, Table, entity_name, models_of
+from singletable.foundation import Model, Table, class_doc, entity_name, models_of
 from singletable.studio.view import Cost
 from singletable.wire import is_aws_host
 
@@ -137,6 +137,5 @@ def name_of_type(table: Table, type_name: str) -> str:
 
 
 def about(kind: type[Any]) -> str:
-    """The first line of a class's docstring, without the one that `dataclass` makes of the signature."""
-    said = (kind.__doc__ or "").strip()
-    return "" if said.startswith(f"{kind.__name__}(") else said.partition("\n")[0]
+    """The first line of a class's docstring."""
+    return class_doc(kind).partition("\n")[0]

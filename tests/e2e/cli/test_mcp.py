@@ -201,7 +201,8 @@ async def test_the_model_is_a_resource(folder: Path) -> None:
         (content,) = (await client.read_resource(resource.uri)).contents
         (table,) = json.loads(getattr(content, "text"))  # noqa: B009 of one of several types
     assert (table["table"], [each["name"] for each in table["entities"]]) == ("shop", ["User", "Order"])
-    user = table["entities"][0]
+    user, order = table["entities"]
+    assert order["description"] == ""  # not the one that dataclass makes of the signature
     assert (user["description"], user["personal"], user["attributes"]["page_limit"]) == (
         *("Somebody who orders.", ["name"]),
         "int",
