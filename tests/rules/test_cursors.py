@@ -35,6 +35,25 @@ class Twin(Entity, table=twin, type="membership"):
         return f"user#{email}", f"member#{org_id}"
 
 
+class Long(Entity, table=twin, type="long"):
+    """Its keys are as long as they may be."""
+
+    group: str
+    name: str
+
+    @twin.key
+    @staticmethod
+    def of_group(group: str, name: str = ANY) -> Key:
+        """Those of a group."""
+        return f"{group}#{group}", f"long#{name}"
+
+    @twin.index("gsi1")
+    @staticmethod
+    def also_of_group(group: str, name: str = ANY) -> Key:
+        """Those of a group, again."""
+        return f"long#{group}#{group}", f"long#{name}"
+
+
 @dataclass
 class Reading:
     shell: Shell
@@ -145,22 +164,3 @@ async def test_the_longest_keys_have_cursors_too(reading: Reading) -> None:
     for query in (Long.of_group(long), Long.also_of_group(long)):
         page = await reading.shell.page(query, limit=1)
         assert list(await reading.shell.page(query, limit=9, after=page.cursor)) == longest[1:]
-
-
-class Long(Entity, table=app, type="long"):
-    """Its keys are as long as they may be."""
-
-    group: str
-    name: str
-
-    @app.key
-    @staticmethod
-    def of_group(group: str, name: str = ANY) -> Key:
-        """Those of a group."""
-        return f"{group}#{group}", f"long#{name}"
-
-    @app.index("gsi1")
-    @staticmethod
-    def also_of_group(group: str, name: str = ANY) -> Key:
-        """Those of a group, again."""
-        return f"long#{group}#{group}", f"long#{name}"
