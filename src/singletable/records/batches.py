@@ -15,7 +15,7 @@ from singletable.records.old_keys import own
 from singletable.records.read import check_whole
 from singletable.records.readers import Place, placed_reader_of
 from singletable.schema.mistakes import check_keys
-from singletable.schema.models import Model, model_for, model_of
+from singletable.schema.models import Model, model_for
 from singletable.schema.patterns import KeyOf
 from singletable.schema.table import Table
 
@@ -37,16 +37,19 @@ async def get_many(port: Port, keys: Iterable[KeyOf[T]], consistent: bool = Fals
     check_keys(keys)
     for key in keys:
         _check_asked(key)
-        model, place = key.model, (key.partition, key.low)
-        wanted.setdefault(model.table, {})[place] = key
+        model, place = key.captured.model, (key.partition, key.low)
+        if (places := wanted.get(model.table)) is None:
+            places = wanted[model.table] = {}
+        places[place] = key
         asked.append((model, place))
         consistent = consistent or key.strong
+    models = dict.fromkeys([model for model, _ in asked])
     found: dict[Table, dict[Place, Any]] = {}
     for table, places in wanted.items():
-        kinds = tuple(dict.fromkeys(key.model.kind for key in places.values()))
-        reader = placed_reader_of(kinds)
+        of_table = [model for model in models if model.table is table]
+        reader = placed_reader_of(tuple(dict.fromkeys([model.kind for model in of_table])))
         found[table] = there = dict(await get_at(port, table, places, reader, places.__getitem__, consistent))
-        if any(model_of(kind).key.was is not None for kind in kinds):
+        if any(model.key.was is not None for model in of_table):
             await _add_unmoved(port, table, places, reader, there)
     now = port.now()
     read: list[tuple[Any, Model[Any]]] = [(found[model.table].get(place), model) for model, place in asked]

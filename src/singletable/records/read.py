@@ -66,7 +66,7 @@ def get_operation(key: KeyOf[Any], *, consistent: bool = False, whole: bool = Fa
 
 def check_whole(key: Query[Any]) -> None:
     """Raises InvalidRequest for a query that is not the whole primary key of one item."""
-    if not isinstance(key, KeyOf) or not key.is_one_key or len(key.kinds) != 1:
+    if not isinstance(key, KeyOf) or key.low != key.high or len(key.kinds) != 1:
         check_query(key)
         raise InvalidRequest(
             f"{key.captured.shown} does not name one item here: a value of its key is missing",

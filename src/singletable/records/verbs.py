@@ -134,9 +134,10 @@ class PutWrite(EntityWrite):
         model = self.model
         if model.uniques and current is UNREAD:
             return NEEDS
-        counted = None if self.count is None else self.count + 1
+        count = self.count
+        counted = None if count is None else count + 1
         item = writes_entity(model, self.entity, counted, moment.write_id if counted else "")
-        condition = both(self._condition(moment.now), _held_uniques(model, current, moment.now))
+        condition = both(self._condition(count, moment.now), _held_uniques(model, current, moment.now))
         plain = condition is None
         held = plain_guard(model, is_overwritable) if plain else guard(model, both(is_overwritable(model), condition))
         action = PutItem(model.table.name, item, held)
@@ -148,14 +149,14 @@ class PutWrite(EntityWrite):
             certain,
         )
 
-    def _condition(self, now: float) -> Condition | None:
+    def _condition(self, count: int | None, now: float) -> Condition | None:
         model, condition = self.model, self.where
         if condition is not None:
             condition = both(is_type(model) & condition, is_alive(model, now))
-        same = is_count(model, self.count)
+        same = is_count(model, count)
         if same is None:
             return condition
-        if self.count == 0:
+        if count == 0:
             return both(condition, is_gone(model, now) | same)
         return both(condition, same)
 

@@ -20,13 +20,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from operator import getitem
 from typing import Any
 
 from msgspec import Struct
 
 from singletable.errors import InvalidValue
-from singletable.schema.key_values import TOP, Slot, read_slot, slot_writer
+from singletable.schema.key_values import TOP, Slot, read_slot, slot_source, slot_writer
+from singletable.values import Source, quoted
 
 MAX_PARTITION_BYTES = 2048
 MAX_SORT_BYTES = 1024
@@ -65,7 +65,7 @@ class Template:
     @cached_property
     def write(self) -> Callable[[Mapping[str, Any]], str]:
         """`write(values)`: the text for all of its values; InvalidValue where one has no place in a key."""
-        return self._writer(getitem)
+        return self._compiled(lambda name: f"given[{name!r}]")
 
     @cached_property
     def write_of(self) -> Callable[[object], str]:
@@ -73,31 +73,41 @@ class Template:
 
         Not by its `__dict__`, which CPython makes only when it is asked for, and then keeps.
         """
-        return self._writer(getattr)
+        return self._compiled(lambda name: f"given.{name}")
 
-    def writer_at(self, names: Sequence[str]) -> Callable[[Sequence[Any]], str]:
-        """The same for values in the order of their `names`."""
-        return self._writer(getitem, names.index)
+    def _compiled(self, place_of: Callable[[str], str]) -> Callable[[Any], str]:
+        source = Source()
+        lines = [*self.lines(source, "text", place_of), "return text"]
+        source.define(["def write(given):", *(f"    {line}" for line in lines)], f"key text {self.shown}")
+        made: Callable[[Any], str] = source.names["write"]
+        return made
 
-    def _writer(self, take: Callable[[Any, Any], Any], place_of: Callable[[str], Any] = str) -> Callable[[Any], str]:
-        """A function made once, as every request writes at least two texts; most have one value."""
+    def lines(self, source: Source, text: str, place_of: Callable[[str], str]) -> list[str]:
+        """Generated code that sets the variable `text`: every request writes at least two of them.
+
+            v1 = given.email
+            t2 = v1 if v1.__class__ is str and is_plain(v1) else write(v1)
+            text = 'user#' + t2
+            if not 0 < len(text) <= 512: text = check(text)
+
+        `place_of(name)` is the expression of a value.
+        """
+        lines: list[str] = []
+        written: list[tuple[str, str]] = []
         named, end = self._pieces
-        pieces = [(literal, place_of(name), write) for literal, name, write in named]
-        short, check = self.limit // 4, self._check_length  # a character has four bytes at most
-
-        def whole(values: Any) -> str:
-            text = "".join([literal + write(take(values, place)) for literal, place, write in pieces]) + end
-            return text if 0 < len(text) <= short else check(text)
-
-        if len(pieces) != 1:
-            return whole
-        ((literal, place, write),) = pieces
-
-        def of_one(values: Any) -> str:
-            text = literal + write(take(values, place)) + end
-            return text if 0 < len(text) <= short else check(text)
-
-        return of_one
+        for (literal, name, _), part in zip(named, self._slots, strict=True):
+            assert part.slot
+            value, made = source.fresh("v"), source.fresh("t")
+            how = slot_source(part.slot, self.separator, part is self.parts[-1], self.identifier, source, value)
+            lines += [f"{value} = {place_of(name)}", f"{made} = {how}"]
+            written.append((literal, made))
+        short = self.limit // 4  # a character has four bytes at most
+        check = source.bind(self._check_length, "check")
+        return [
+            *lines,
+            f"{text} = {_joined(written, end)}",
+            f"if not 0 < len({text}) <= {short}: {text} = {check}({text})",
+        ]
 
     def prefix(self, values: Mapping[str, Any]) -> str:
         """The text up to the first missing value: every key with these values begins with it, and no other key does."""
@@ -173,6 +183,14 @@ class Template:
         if size > self.limit:
             raise InvalidValue(f"the key text {self.shown} has {size} bytes; DynamoDB allows {self.limit}")
         return text
+
+
+def _joined(written: Sequence[tuple[str, str]], end: str) -> str:
+    """An expression: texts, each by its literal and a variable, then the end. Two are joined faster than formatted."""
+    if len(written) == 1 and written[0][0]:
+        ((literal, made),) = written
+        return f"{literal!r} + {made}" + (f" + {end!r}" if end else "")
+    return f'f"{"".join(f"{quoted(literal)}{{{made}}}" for literal, made in written)}{quoted(end)}"'
 
 
 # --- bounds of ranges -------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from singletable.errors import InvalidValue
+from singletable.values import Source
 from singletable.values.checks import instant_text
 
 SEPARATORS = "#/-"
@@ -27,6 +28,8 @@ SORTABLE: tuple[type[Any], ...] = (str, int, Decimal, datetime, date, UUID)
 MAX_KEY_DIGITS = 26
 """Of a whole number without a width, and of a Decimal before its point: there is a letter for each count."""
 
+_NO_LEAD = "\ud800"
+"""No stored text holds a lone surrogate."""
 _NINES = str.maketrans("0123456789", "9876543210")
 _INTEGER = r"-?[a-z][0-9]+"
 _FORMS: Mapping[type[Any], str] = {
@@ -111,16 +114,47 @@ def slot_writer(slot: Slot, separator: str, last: bool, identifier: bool) -> Cal
     if slot.type is str:
         return _str_writer(slot, separator, last, identifier)
     if slot.width:
-        return _width_writer(slot)
+        return lambda value: _padded(slot, value)
     write = _WRITERS[slot.type]
     return lambda value: write(_of_type(slot, value))
 
 
+def slot_source(slot: Slot, separator: str, last: bool, identifier: bool, source: Source, value: str) -> str:
+    """An expression for generated code: what `slot_writer` makes of the variable `value`.
+
+    The most frequent values are written in place: a str that needs no escape, and a number that fits its width.
+    """
+    write = f"{source.bind(slot_writer(slot, separator, last, identifier), 'write')}({value})"
+    if slot.type is str:
+        is_plain = source.bind(_is_plain(slot, separator, last), "is_plain")
+        return f"{value} if {value}.__class__ is str and {is_plain}({value}) else {write}"
+    if slot.type is int and slot.width:
+        zeros, digits = source.bind(number_leads(slot.width), "zeros"), source.fresh("n")
+        fits = f"{value}.__class__ is int and 0 <= {value} < {10**slot.width}"
+        return f"{zeros}[len({digits} := str({value}))] + {digits} if {fits} else {write}"
+    return write
+
+
+def number_leads(width: int) -> tuple[str, ...]:
+    """The text before the digits of a whole number from 0 up, by their count: zeros up to a width, or a letter.
+
+    The last is for the longest negative number, which has a sign besides its digits.
+    """
+    counts = range(max(width, MAX_KEY_DIGITS) + 1)
+    leads = ["0" * (width - digits) if width else count_letter(digits) for digits in counts]
+    return (*leads, _NO_LEAD)
+
+
+def _is_plain(slot: Slot, separator: str, last: bool) -> Callable[[str], object]:
+    """Whether a text has only characters that need no escape and no check, as nearly every text has."""
+    escaped = re.compile(_ESCAPED[separator, last])
+    plain = "".join(c for c in map(chr, range(0x20, 0x7F)) if slot.rest or not escaped.match(c))
+    return re.compile(f"[{re.escape(plain)}]*").fullmatch
+
+
 def _str_writer(slot: Slot, separator: str, last: bool, identifier: bool) -> Callable[[Any], str]:
     escaped = re.compile(_ESCAPED[separator, last])
-    # Nearly every text has only these characters and needs no escape: one match decides.
-    plain = "".join(c for c in map(chr, range(0x20, 0x7F)) if slot.rest or not escaped.match(c))
-    is_plain = re.compile(f"[{re.escape(plain)}]*").fullmatch
+    is_plain = _is_plain(slot, separator, last)
 
     def write(value: Any) -> str:
         if value.__class__ is str and is_plain(value):
@@ -128,15 +162,6 @@ def _str_writer(slot: Slot, separator: str, last: bool, identifier: bool) -> Cal
         text = str.__str__(_of_type(slot, value))
         _check_text(slot, text, identifier)
         return text if slot.rest else escaped.sub(lambda found: f"%{ord(found[0]):02X}", text)
-
-    return write
-
-
-def _width_writer(slot: Slot) -> Callable[[Any], str]:
-    form, beyond = f"%0{slot.width}d", 10**slot.width
-
-    def write(value: Any) -> str:
-        return form % value if value.__class__ is int and 0 <= value < beyond else _padded(slot, value)
 
     return write
 

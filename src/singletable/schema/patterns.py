@@ -7,7 +7,7 @@ is passed to a database.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, Protocol, Self, TypeVar, cast
 
@@ -19,6 +19,7 @@ from singletable.expressions import Condition, Handle
 from singletable.schema.capture import ANY, capture
 from singletable.schema.key_text import Range, Template, bounds
 from singletable.schema.key_values import TOP, Slot
+from singletable.values import Source
 
 if TYPE_CHECKING:
     from singletable.schema.models import Model
@@ -226,7 +227,7 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
     def names(self) -> tuple[str, ...]:
         return tuple(self.parameters)
 
-    def query(self, result: type[Query[Any]], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def query(self, result: type[Query[Any]], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         given = self._bind(args, kwargs)
         try:
             for value in given.values():
@@ -242,20 +243,24 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
             raise
         return result((self.owner,), self, text, whole, whole, len(sort.parts))
 
-    def direct(self, result: type[Query[Any]]) -> Callable[[tuple[Any, ...]], Any]:
-        """`query` for a value of every parameter, in order. Built once, because this call is the most frequent."""
-        write_partition, write_sort = (template.writer_at(self.names) for template in self.templates)
-        kinds = (self.owner,)
-        bound = len(self.templates[1].parts)
-
-        def make(args: tuple[Any, ...]) -> Any:
-            try:
-                text, whole = write_partition(args), write_sort(args)
-            except InvalidValue:  # a range, ANY, or a mistake: `query` knows which
-                return self.query(result, args, {})
-            return result(kinds, self, text, whole, whole, bound)
-
-        return make
+    def direct(self, result: type[Query[Any]]) -> Callable[..., Any]:
+        """`query` for one value of every parameter, in order. Compiled, because this call is the most frequent."""
+        source = Source()
+        place_of = {name: f"a{n}" for n, name in enumerate(self.names)}
+        given = ", ".join(place_of.values())
+        partition, sort = self.templates
+        made = [source.bind(value, "made") for value in (result, (self.owner,), self)]
+        explain, mistake = source.bind(self.query, "query"), source.bind(InvalidValue, "error")
+        lines = [
+            "try:",
+            *(f"    {line}" for line in partition.lines(source, "partition", place_of.__getitem__)),
+            *(f"    {line}" for line in sort.lines(source, "sort", place_of.__getitem__)),
+            f"except {mistake}:",  # a range, ANY, or a mistake: `query` knows which
+            f"    return {explain}({made[0]}, [{given}], {{}})",
+            f"return {made[0]}({made[1]}, {made[2]}, partition, sort, sort, {len(sort.parts)})",
+        ]
+        source.define([f"def make({given}):", *(f"    {line}" for line in lines)], f"pattern {self.shown}")
+        return source.names["make"]  # type: ignore[no-any-return]
 
     def _open(self, result: type[Query[Any]], given: dict[str, Any]) -> Query[Any]:
         """With a range, or every value, for some part of the sort key."""
@@ -296,7 +301,7 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
                 hint="Use a table with '#', or put the text last in the key.",
             )
 
-    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments by name, omitted ones as ANY. Does what `Signature.bind` does, in a tenth of its time."""
         names = self.names
         given = dict(zip(names, args, strict=False))
@@ -329,20 +334,20 @@ class Bound(Generic[P, E_co]):
         answer = f"{self.result.__name__}[{captured.owner.__name__}]"
         self.__signature__ = captured.signature.replace(return_annotation=answer)
         self._count = len(captured.parameters)
-        self._direct: Callable[[tuple[Any, ...]], Any] = self._first
+        self._direct: Callable[..., Any] = self._first
 
     def __repr__(self) -> str:
         return f"<{self.__qualname__}{self.__signature__}>"
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Query[E_co]:
         whole = not kwargs and len(args) == self._count
-        made: Query[E_co] = self._direct(args) if whole else self.captured.query(self.result, args, kwargs)
+        made: Query[E_co] = self._direct(*args) if whole else self.captured.query(self.result, args, kwargs)
         return made
 
-    def _first(self, args: tuple[Any, ...]) -> Any:
+    def _first(self, *args: Any) -> Any:
         """The first call compiles the function for all others: many patterns of a program are never called."""
         self._direct = self.captured.direct(self.result)
-        return self._direct(args)
+        return self._direct(*args)
 
 
 class BoundKey(Bound[P, E_co]):

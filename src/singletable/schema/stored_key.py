@@ -17,7 +17,7 @@ from typing import Any
 from singletable.errors import Corrupt, SingletableError
 from singletable.operations import Item
 from singletable.schema.key_text import Template
-from singletable.schema.key_values import MAX_KEY_DIGITS, Slot, count_letter, must_escape
+from singletable.schema.key_values import Slot, must_escape, number_leads
 from singletable.values import Field, KeyText, Piece
 
 _ABSENT: Mapping[str, Any] = {}
@@ -143,20 +143,9 @@ def _said(write: Callable[[Any], str], entity: Any) -> str | None:
         return None
 
 
-_NO_LEAD = "\ud800"
-"""Of the longest negative number, which has a sign besides its digits: no stored text holds a lone surrogate."""
-
-
-def _leads(width: int) -> tuple[str, ...]:
-    """The text before the digits of a whole number from 0 up, by their count: zeros up to a width, or a letter."""
-    counts = range(max(width, MAX_KEY_DIGITS) + 1)
-    leads = ["0" * (width - digits) if width else count_letter(digits) for digits in counts]
-    return (*leads, _NO_LEAD)
-
-
 def _piece(literal: str, slot: Slot, template: Template) -> Piece:
     if slot.type is str:
         return Piece(literal, slot.name, "" if slot.rest else must_escape(template.separator, template.is_last(slot)))
     if slot.type is int:
-        return Piece(literal, slot.name, leads=_leads(slot.width))
+        return Piece(literal, slot.name, leads=number_leads(slot.width))
     return Piece(literal, slot.name, write=template.writer_of(slot))

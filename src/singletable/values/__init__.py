@@ -9,7 +9,7 @@ reader and writer, compiled). `untyped` holds values without a declared type, `s
 
 from singletable.values.codecs import Codec, Constant, Derived, KeyText, Piece
 from singletable.values.decoders import json_decoder
-from singletable.values.plans import Field, Plan, Role, wire_struct
+from singletable.values.plans import Field, Plan, Role, Source, quoted, wire_struct
 from singletable.values.sizes import (
     MAX_ITEM_BYTES,
     MAX_TRANSACTION_BYTES,
@@ -33,6 +33,7 @@ __all__ = [
     "Piece",
     "Plan",
     "Role",
+    "Source",
     "bare",
     "from_attribute_value",
     "item_size",
@@ -40,6 +41,7 @@ __all__ = [
     "largest_attributes",
     "make_field",
     "plan_for",
+    "quoted",
     "split_optional",
     "to_attribute_value",
     "value_size",

@@ -44,7 +44,7 @@ import msgspec
 from msgspec import Struct
 
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, SingletableError
-from singletable.values.plans import Field, Source, wire_struct
+from singletable.values.plans import Field, Source, quoted, wire_struct
 from singletable.values.untyped import AttributeValue
 
 T = TypeVar("T")
@@ -123,8 +123,7 @@ class Codec(Generic[T]):
         source = Source()
         self.wire: Any = _wire_struct(kind, fields, constants, keys)
         build = _build_lines(kind, fields, self._completes, source, _key_lines(fields, keys, source))
-        text = "\n".join((*build, *_dump_lines(fields, constants, derived, source)))
-        exec(compile(text, f"<codec of {kind.__qualname__}>", "exec"), source.names)  # noqa: S102 our own text
+        source.define((*build, *_dump_lines(fields, constants, derived, source)), f"codec of {kind.__qualname__}")
         self.build: Callable[[Any], T] = source.names["build"]
         """The wire struct's object; raises ValueError or LookupError for `load` to explain."""
         self._dump: Callable[[T], dict[str, AttributeValue]] = source.names["dump"]
@@ -272,7 +271,7 @@ def _differs(key: KeyText, text: str, source: Source) -> str:
     pieces: list[str] = []
     others: list[str] = []
     for piece in key.pieces:
-        literal, value = _quoted(piece.literal), f"o.{piece.name}"
+        literal, value = quoted(piece.literal), f"o.{piece.name}"
         if piece.write is not None:
             value = f"{source.bind(piece.write, 'write')}({value})"
         elif piece.leads:
@@ -285,7 +284,7 @@ def _differs(key: KeyText, text: str, source: Source) -> str:
             value = f"({v} := {value})"
             others.append(_holds(piece.escaped, v, source))
         pieces.append(f"{literal}{{{value}}}")
-    return " or ".join([f'{text} != f"{"".join(pieces)}{_quoted(key.end)}"', *others])
+    return " or ".join([f'{text} != f"{"".join(pieces)}{quoted(key.end)}"', *others])
 
 
 def _number_differs(key: KeyText, text: str, source: Source) -> str:
@@ -295,12 +294,6 @@ def _number_differs(key: KeyText, text: str, source: Source) -> str:
     n = source.fresh("n")
     after = f" + {key.end!r}" if key.end else ""
     return f"{text} != {leads}[len({n} := str(o.{piece.name}))] + {n}{after} or o.{piece.name} < 0"
-
-
-def _quoted(literal: str) -> str:
-    """A text as it stands inside an f-string's double quotes."""
-    escaped = literal.encode("unicode_escape").decode()
-    return escaped.replace('"', '\\"').replace("{", "{{").replace("}", "}}")
 
 
 def _remembering(key: KeyText, text: str, check: Sequence[str], source: Source) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import keyword
 from base64 import b64decode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -76,6 +76,16 @@ class Source:
         """A local variable's name that no other fragment uses."""
         self._count += 1
         return f"{hint}{self._count}"
+
+    def define(self, lines: Sequence[str], name: str) -> None:
+        """Run generated text, which defines functions among the names. `name` is shown by tracebacks and profiles."""
+        exec(compile("\n".join(lines), f"<{name}>", "exec"), self.names)  # noqa: S102 our own text
+
+
+def quoted(literal: str) -> str:
+    """A text as it stands inside the double quotes of a generated f-string."""
+    escaped = literal.encode("unicode_escape").decode()
+    return escaped.replace('"', '\\"').replace("{", "{{").replace("}", "}}")
 
 
 class Plan(Struct, frozen=True, eq=False):
