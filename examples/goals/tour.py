@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from examples.goals.model import Team, records
 from examples.goals.sample import load_sample
@@ -11,7 +12,7 @@ from examples.shared.tour import Call, Tour
 from singletable import Database
 
 
-def calls(db: Database) -> Iterator[Call]:
+def calls(db: Database, blobs: Path) -> Iterator[Call]:
     """A page of a team's graph, a person's page, and what people say."""
     db.create_table(records)
     app = Service(db)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 
 from examples.manhunt.model import Stage, Target, TargetKind, manhunt
 from examples.manhunt.sample import load_sample
@@ -15,7 +16,7 @@ DOMAIN = "harbour"
 DAY, SECOND = timedelta(days=1), timedelta(seconds=1)
 
 
-def calls(db: Database) -> Iterator[Call]:
+def calls(db: Database, blobs: Path) -> Iterator[Call]:
     """Who is on call, an alarm, and the same alarm again."""
     db.create_table(manhunt)
     app = Service(db)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from examples.organisations.github_file import read
 from examples.organisations.import_github import import_file
@@ -13,7 +14,7 @@ from examples.shared.tour import Call, Tour
 from singletable import Database
 
 
-def calls(db: Database) -> Iterator[Call]:
+def calls(db: Database, blobs: Path) -> Iterator[Call]:
     """Shown, asked, and granted to somebody who is in it."""
     db.create_table(organisations)
     app = Service(db)

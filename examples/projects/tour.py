@@ -4,33 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from examples.projects.model import projects, put_shape
+from examples.projects.model import projects
+from examples.projects.sample import GRACE, draw_sample, note
 from examples.projects.service import Service
 from examples.shared.tour import Call, Tour
 from singletable import Database
 from singletable.documents import LocalBlobs
 
-BOARD, BRANCH = "atlas", "atlas-2"
+BOARD, BRANCH = "lighthouse", "lighthouse-2"
 
 
-def calls(db: Database) -> Iterator[Call]:
+def calls(db: Database, blobs: Path) -> Iterator[Call]:
     """A change, a branch, and the change brought back."""
     db.create_table(projects)
-    with TemporaryDirectory() as folder:
-        app = Service(db, LocalBlobs(Path(folder)))
-        app.create_board("demo", BOARD, "Atlas", "")
-        _apply(app, BOARD, "s1")
-        yield Call("apply", "a mutation: it makes a version, exactly once", lambda: _apply(app, BOARD, "s2"))
-        yield Call("branch", "the contents are shared, not copied", lambda: _branch(app))
-        _apply(app, BRANCH, "s3")
-        yield Call("merge", "what was done in the branch", lambda: _merge(app))
+    app = Service(db, LocalBlobs(blobs))
+    draw_sample(app, BOARD)
+    yield Call("apply", "a mutation: it makes a version, exactly once", lambda: _apply(app, BOARD, "s4", 2))
+    yield Call("branch", "the contents are shared, not copied", lambda: _branch(app))
+    _apply(app, BRANCH, "s5", 1)
+    yield Call("merge", "what was done in the branch", lambda: _merge(app))
 
 
-def _apply(app: Service, board: str, id: str) -> None:
-    """Each shape by a client of its own."""
-    app.boards.apply(board, [put_shape(id=id, shape={"kind": "note", "text": "Hello"}).by(f"client-{id}", 1)])
+def _apply(app: Service, board: str, id: str, number: int) -> None:
+    """A note, by somebody else than who drew the board."""
+    app.boards.apply(board, [note(id, "The oil is ordered", 400).by("grace", number, principal=GRACE)])
 
 
 def _branch(app: Service) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from examples.shared.cost import metered
 from singletable import Database
@@ -39,8 +40,8 @@ class Tour:
     application: str
     about: str
     """What the application is, in a line."""
-    calls: Callable[[Database], Iterator[Call]]
-    """They come one after the other, as each may need what the one before it wrote."""
+    calls: Callable[[Database, Path], Iterator[Call]]
+    """With a directory for blobs. They come one after the other, as each may need what the one before it wrote."""
     opens: tuple[str, ...]
     """The commands that load data and open it in a browser."""
 

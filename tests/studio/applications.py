@@ -40,6 +40,6 @@ def filled(name: str, folder: Path) -> Iterator[Application]:
     target = f"local:{folder / name}.db"
     tour = next(tour for tour in TOURS if tour.application == name)
     with connect(target) as db:
-        for call in tour.calls(db):
+        for call in tour.calls(db, folder / "blobs"):
             call.act()
         yield Application(name, TABLES[name], target, db)

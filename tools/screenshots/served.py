@@ -30,7 +30,8 @@ from examples.organisations.import_github import import_file
 from examples.organisations.model import organisations
 from examples.organisations.sample import SAMPLE, SAMPLE_ID
 from examples.organisations.service import Service as Organisations
-from examples.projects.model import move_shape, projects, put_comment, put_shape, rename
+from examples.projects.model import projects
+from examples.projects.sample import draw_sample
 from examples.projects.service import Service as Projects
 from singletable import Database, Table, connect, connect_async
 from singletable.documents import LocalBlobs
@@ -116,20 +117,7 @@ def _unsent(text: str) -> None:
 
 
 def _projects(db: Database, folder: Path) -> None:
-    app = Projects(db, LocalBlobs(folder / "blobs"))
-    app.create_board("example.org", BOARD, "Lighthouse", "What the lamp room needs")
-    notes = ("Two lamps before the winter", "Glass from the works", "Who keeps the log?")
-    changes = [
-        put_shape(id=f"s{n}", shape={"kind": "note", "x": 40 * n, "y": 60, "width": 160, "height": 100, "text": text})
-        for n, text in enumerate(notes, start=1)
-    ]
-    changes += [
-        rename(name="The lamp room"),
-        put_comment(id="c1", comment={"text": "Agreed", "author": "ada@example.org", "shape": "s1"}),
-        move_shape(id="s2", x=240, y=200),
-    ]
-    for number, change in enumerate(changes, start=1):
-        app.boards.apply(BOARD, [change.by("ada", number, principal="ada@example.org")])
+    draw_sample(Projects(db, LocalBlobs(folder / "blobs")), BOARD)
 
 
 _FILLS: Final[Mapping[Application, Callable[[Database, Path], object]]] = {

@@ -5,8 +5,11 @@ from __future__ import annotations
 import importlib
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from shutil import rmtree
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 import click
@@ -36,7 +39,8 @@ class Tour(Protocol):
 
     application: str
     about: str
-    calls: Callable[[Database], Iterator[Any]]
+    calls: Callable[[Database, Path], Iterator[Any]]
+    """With a directory for blobs."""
     opens: Sequence[str]
 
 
@@ -62,8 +66,8 @@ def demo(keep: Path | None) -> None:
         if keep is not None:
             keep.mkdir(parents=True, exist_ok=True)
             _forget(keep, tour.application)
-        with connect(_target(keep, tour.application)) as db:
-            steps = list(steps_of(db, tour.calls(db)))
+        with connect(_target(keep, tour.application)) as db, _blobs(keep, tour.application) as blobs:
+            steps = list(steps_of(db, tour.calls(db, blobs)))
         click.echo(f"\n{tour.application}: {tour.about}")
         output.print_table(_TITLES, [_line(step) for step in steps])
         made += steps
@@ -75,7 +79,7 @@ def demo(keep: Path | None) -> None:
         return
     click.echo("\nTo look at the tables that were made, each in the studio:\n")
     for tour in tours:
-        click.echo(f"  singletable studio examples.{tour.application}.model --db {_target(keep, tour.application)}")
+        click.echo(f"  singletable studio examples.{tour.application}.model {_options(keep, tour.application)}")
 
 
 def _target(keep: Path | None, application: str) -> str:
@@ -83,10 +87,31 @@ def _target(keep: Path | None, application: str) -> str:
     return "local" if keep is None else f"local:{keep / application}.db"
 
 
+@contextmanager
+def _blobs(keep: Path | None, application: str) -> Generator[Path]:
+    """A directory for blobs: of the folder that is kept, or for as long as the calls are made."""
+    if keep is not None:
+        yield _kept_blobs(keep, application)
+        return
+    with TemporaryDirectory(prefix="singletable-demo-") as folder:
+        yield Path(folder)
+
+
+def _kept_blobs(keep: Path, application: str) -> Path:
+    return keep / f"{application}-blobs"
+
+
+def _options(keep: Path, application: str) -> str:
+    """What the studio is told of an application's data: where they are, and its blobs, where it made some."""
+    blobs = _kept_blobs(keep, application)
+    return f"--db {_target(keep, application)}" + (f" --blobs {blobs}" if blobs.exists() else "")
+
+
 def _forget(keep: Path, application: str) -> None:
     """Delete what an earlier demo kept of an application."""
     for path in keep.glob(f"{application}.db*"):
         path.unlink()
+    rmtree(_kept_blobs(keep, application), ignore_errors=True)
 
 
 def _applications() -> tuple[Sequence[Tour], Callable[[Database, Iterable[Any]], Iterator[Step]]]:

@@ -24,7 +24,7 @@ def pattern_of(application: Application) -> str:
     if application.name == "goals":
         return "/patterns/records/Goal/by_id?id=G1"
     if application.name == "projects":
-        return "/patterns/projects/Project.Listing/by_parent?parent=demo"
+        return "/patterns/projects/Project.Listing/by_parent?parent=example.org"
     method = next(iter(application.db.scan(ContactMethod)))
     return f"/patterns/manhunt/ContactMethod/of_contact?contact_id={method.contact_id}"
 
