@@ -8,6 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from singletable import AsyncDatabase, Entity, Key, Table, field
+from tests.studio.test_pattern_forms import Person, people
 from tests.studio.visitor import Visitor, shown, visiting
 from tests.support.models import EPOCH, Note
 
@@ -85,10 +86,37 @@ async def test_an_index_that_is_not_there(visitor: Visitor, query: str) -> None:
     await visitor.page(f"/partition/app?{query}", 400)
 
 
-async def test_the_form_sends_nothing(visitor: Visitor) -> None:
+async def test_partitions_to_begin_with(visitor: Visitor) -> None:
     html = await visitor.page("/partition/app")
     assert 'name="pk"' in html
-    assert visitor.sent == []
+    assert visitor.sent == ["Scan"]
+    page = await visitor.json("/partition/app.json")
+    found = {"".join(part["text"] for part in each["parts"]): each for each in page["some"]}
+    assert found.keys() == {f"user#{name}@example.org" for name in ("ada", "bob", "eve")}
+    ada = found["user#ada@example.org"]
+    assert sorted((each["kind"], each["count"]) for each in ada["classes"]) == [("Membership", 1), ("User", 1)]
+    assert (await visitor.json(ada["address"].replace("?", ".json?")))["count"] == 2
+    forms = {(each["index"], each["template"]): [c["kind"] for c in each["classes"]] for each in page["declared"]}
+    assert "User" in forms["", "user#{email}"]
+    for each in page["declared"]:
+        for kind in each["classes"]:
+            await visitor.page(kind["address"])
+
+
+async def test_partitions_of_a_table_without_items(db: AsyncDatabase) -> None:
+    await db.create_table(town)
+    async with visiting(db, town) as visitor:
+        assert (await visitor.json("/partition/town.json"))["some"] == []
+        assert "The table has no item here" in shown(await visitor.page("/partition/town"))
+
+
+async def test_partitions_to_begin_with_cover_what_is_personal(db: AsyncDatabase) -> None:
+    await db.create(Person(email="ada@example.org"))
+    async with visiting(db, people) as visitor:
+        assert "ada@" not in await visitor.page("/partition/people")
+        (found,) = (await visitor.json("/partition/people.json"))["some"]
+        assert (await visitor.json(found["address"].replace("?", ".json?")))["count"] == 1
+        assert "ada@" in await visitor.page("/partition/people?personal=shown")
 
 
 async def test_personal_parts_of_keys_are_covered(db: AsyncDatabase) -> None:

@@ -12,6 +12,13 @@ from singletable.operations import Item, Key, Query, Selection
 from singletable.operations.answers import RAW
 from singletable.studio.items import Part, ShownItem, key_parts, shown_item
 from singletable.studio.page import Page
+from singletable.studio.partition_list import (
+    ClassCount,
+    DeclaredPartition,
+    FoundPartition,
+    declared_partitions,
+    some_partitions,
+)
 from singletable.studio.site import model_of_type
 from singletable.studio.view import View
 from singletable.studio.visit import Visit
@@ -33,12 +40,6 @@ class Group(Struct, frozen=True):
     items: tuple[ShownItem, ...]
 
 
-class ClassCount(Struct, frozen=True):
-    kind: str
-    colour: str
-    count: int
-
-
 class Partition(View, frozen=True, kw_only=True):
     """The page."""
 
@@ -55,20 +56,27 @@ class Partition(View, frozen=True, kw_only=True):
     next: str
 
 
-class Find(View, frozen=True, kw_only=True):
-    """The form for a partition's key."""
+class Partitions(View, frozen=True, kw_only=True):
+    """The form for a partition's key, and partitions to begin with."""
 
     table: str
     indexes: tuple[str, ...]
     key: tuple[str, str]
+    declared: tuple[DeclaredPartition, ...]
+    some: tuple[FoundPartition, ...]
 
 
 async def load_partition(visit: Visit) -> View:
-    """One request: up to 50 items, 1 MB at most; nothing without a key."""
+    """One request: up to 50 items of a partition; without a key up to 100 of any. 1 MB at most."""
     table = visit.table
     if not visit.query.get("pk") and "k" not in visit.query:
-        return Find(
-            title="Partition", table=table.name, indexes=tuple(table.definition.indexes), key=table.definition.key
+        return Partitions(
+            title="Partition",
+            table=table.name,
+            indexes=tuple(table.definition.indexes),
+            key=table.definition.key,
+            declared=declared_partitions(visit, table),
+            some=await some_partitions(visit, table),
         )
     index = visit.query.get("index", "")
     if index and index not in table.definition.indexes:

@@ -1,0 +1,94 @@
+"""The partitions of a table to begin with: those that its classes declare, and some that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from singletable.foundation import COVERED, Table, entity_name, place_in, ready, type_in
+from singletable.operations import Item, Scan, Selection
+from singletable.operations.answers import RAW
+from singletable.studio.items import Part, key_parts
+from singletable.studio.site import colour_of, model_of_type, name_of_type
+from singletable.studio.visit import Visit
+
+MOST_SCANNED = 100
+"""Items that are read to find some partitions."""
+MOST_LISTED = 20
+
+
+class ClassLink(Struct, frozen=True):
+    """A class, and the pattern that its items of a partition are read by."""
+
+    kind: str
+    colour: str
+    address: str
+
+
+class DeclaredPartition(Struct, frozen=True):
+    """A form of partition keys, and the classes whose items lie under it."""
+
+    index: str
+    """Empty for the table."""
+    template: str
+    classes: tuple[ClassLink, ...]
+
+
+class ClassCount(Struct, frozen=True):
+    """How many items of a class a list has."""
+
+    kind: str
+    colour: str
+    count: int
+
+
+class FoundPartition(Struct, frozen=True):
+    """A partition of which items were read; it may have more."""
+
+    parts: tuple[Part, ...]
+    address: str
+    classes: tuple[ClassCount, ...]
+
+
+def declared_partitions(visit: Visit, table: Table) -> tuple[DeclaredPartition, ...]:
+    """The forms of partition keys, of the table and then of each index. Nothing is sent."""
+    found: dict[tuple[str, str], list[ClassLink]] = {}
+    for index in (None, *table.definition.indexes):
+        for model in table.models:
+            captured = model.key if index is None else model.indexes.get(index)
+            if captured is None or model.is_system or not visit.may_read(model.kind):
+                continue
+            name = entity_name(model.kind)
+            address = visit.links.pattern(table.name, name, captured.name)
+            link = ClassLink(name, colour_of(table, model.type), address)
+            found.setdefault((index or "", captured.templates[0].shown), []).append(link)
+    return tuple(DeclaredPartition(index, template, tuple(links)) for (index, template), links in found.items())
+
+
+async def some_partitions(visit: Visit, table: Table) -> tuple[FoundPartition, ...]:
+    """Up to 20 partitions, of the first 100 items that a scan meets. One request, half a unit for each 4 KB."""
+    port = visit.db.port
+    await ready(port, table)
+    limit = min(port.traits.scan_page_limit or MOST_SCANNED, MOST_SCANNED)
+    page = await port.send(Scan(table.name, Selection(limit=limit), RAW))
+    found: dict[str, list[Item]] = {}
+    for item in page.items:
+        if visit.may_read_type(table, type_in(table, item)):
+            found.setdefault(place_in(table, item)[0], []).append(item)
+    shown = [_found(visit, table, text, items) for text, items in found.items()]
+    return tuple(shown[:MOST_LISTED])
+
+
+def _found(visit: Visit, table: Table, text: str, items: list[Item]) -> FoundPartition:
+    model = model_of_type(table, type_in(table, items[0]))
+    parts = tuple(key_parts(visit, table, model, model.key if model is not None else None, 0, text, ("", text)))
+    hidden = any(part.text == COVERED for part in parts)
+    return FoundPartition(parts, visit.links.partition(table.name, text, hidden=hidden), tuple(_counts(table, items)))
+
+
+def _counts(table: Table, items: list[Item]) -> Iterator[ClassCount]:
+    types = [type_in(table, item) for item in items]
+    for type_name in dict.fromkeys(types):
+        name = name_of_type(table, type_name) or "no type"
+        yield ClassCount(name, colour_of(table, type_name), types.count(type_name))
