@@ -15,6 +15,7 @@ from singletable.studio.site import Site
 from singletable.table_layers import checks_of
 
 MOST_FINDINGS = 50
+_SEEDS = 2**32
 
 
 class Health(Struct, frozen=True):
@@ -58,7 +59,11 @@ async def check_health(site: Site, table: Table) -> None:
 
 
 async def _findings(site: Site, table: Table, layers: Sequence[LayerChecks], part: float) -> list[Finding]:
-    return await site.db.check(table, *layers, sample=None if part == 1.0 else part)
+    """Each check of a sample takes another part of the table."""
+    if part == 1.0:
+        return await site.db.check(table, *layers)
+    seed = int(site.db.port.random() * _SEEDS)
+    return await site.db.check(table, *layers, sample=part, seed=seed)
 
 
 def _is_of_consumer(layer: LayerChecks) -> bool:
