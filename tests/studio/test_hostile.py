@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from html.parser import HTMLParser
 from typing import Any
@@ -20,6 +21,7 @@ STEERING = "\x1b[31m\x1b]0;owned\x07\x00\x08\x9b\x7f"
 NASTY = f"{SCRIPT}{TURNING}{STEERING}"
 IN_KEYS = f"{SCRIPT}{TURNING}".replace("\u200b", "").replace("\ufeff", "")
 HARMFUL = [each for each in {*TURNING, *STEERING} if ord(each) not in range(32, 127)]
+FIELDS = re.compile(r"(?s)<textarea[^>]*>[^<]*</textarea>|<input[^>]*>")
 HOSTILE_NAME = 'X<img src=x onerror="alert(1)">\u202e'
 hostile = Table("hostile", indexes=["gsi1"])
 
@@ -70,8 +72,9 @@ class Reader(HTMLParser):
 
 
 def harm_of(html: str) -> list[str]:
-    """What could run, turn or steer something."""
-    return Reader(html).found + [f"U+{ord(each):04X}" for each in HARMFUL if each in html]
+    """What could run, turn or steer something. The fields of a form hold a text as it is, to give it back."""
+    around = FIELDS.sub("", html)
+    return Reader(html).found + [f"U+{ord(each):04X}" for each in HARMFUL if each in around]
 
 
 @pytest.fixture

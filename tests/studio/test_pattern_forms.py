@@ -99,7 +99,8 @@ async def test_calls_to_copy(visitor: Visitor) -> None:
     calls = {call["name"]: call["text"] for call in page["calls"]}
     assert "db.page(User.by_phone('1 23', age=at_least(5)), limit=25)" in calls["Python"]
     ast.parse(calls["Python"])
-    words = shlex.split(calls["singletable"])
+    *words, option, target = shlex.split(calls["singletable"])
+    assert (option, target) == ("--db", visitor.studio.site.place.target)
     assert words == [
         "singletable",
         "query",

@@ -36,8 +36,12 @@ async def on_aws(db: AsyncDatabase) -> AsyncIterator[Visitor]:
 @pytest.mark.parametrize(
     ("host", "is_local", "wanted"),
     [
-        ("dynamodb.eu-central-1.amazonaws.com", False, Place("AWS eu-central-1", is_aws=True, region="eu-central-1")),
-        ("127.0.0.1", True, Place("http://127.0.0.1:8000")),
+        (
+            "dynamodb.eu-central-1.amazonaws.com",
+            False,
+            Place("AWS eu-central-1", is_aws=True, region="eu-central-1", target="aws"),
+        ),
+        ("127.0.0.1", True, Place("http://127.0.0.1:8000", target="http://127.0.0.1:8000")),
     ],
 )
 def test_where_a_database_is(host: str, is_local: bool, wanted: Place) -> None:

@@ -126,12 +126,13 @@ async def test_personal_values_are_covered_until_they_are_asked_for(tmp_path: Pa
 
 async def test_without_an_export_the_commands_are_shown(visitor: Visitor, db: AsyncDatabase, tmp_path: Path) -> None:
     page = shown(await visitor.page("/sql"))
-    assert "singletable export shop.model --to exports" in page
-    assert "singletable studio shop.model --from exports" in page
+    target = visitor.studio.site.place.target
+    assert f"singletable export shop.model --to exports --db {target}" in page
+    assert f"singletable studio shop.model --from exports --db {target}" in page
     async with visiting(db, app, export=str(tmp_path / "none")) as other:
         page = await other.json("/sql.json")
         assert page["missing"] == "export"
-        assert page["commands"][0] == f"singletable export shop.model --to {tmp_path / 'none'}"
+        assert page["commands"][0] == f"singletable export shop.model --to {tmp_path / 'none'} --db {target}"
 
 
 def test_without_the_extra_the_page_says_what_to_install() -> None:

@@ -230,7 +230,7 @@ class Studio:
     async def _missing(self, request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
         visit = await self._visit(request)
-        said = "this studio has no such page" if status == 404 else "this page does not answer that"
+        said = "This studio has no such page." if status == 404 else "This page does not answer that."
         view = Failure(title="Not found" if status == 404 else "Error", status=status, what=said)
         if request.url.path.endswith(".json"):
             return _as_json(view)

@@ -39,6 +39,8 @@ class Asked(Struct, frozen=True):
 
     module: str
     """How the program `singletable` names the tables."""
+    target: str
+    """How its option `--db` names the database."""
     pattern: Pattern
     texts: Mapping[str, tuple[str, Sequence[str]]]
     """By parameter: the range, and its texts."""
@@ -144,7 +146,7 @@ def _program(asked: Asked) -> str:
         words.append("--newest-first")
     if asked.consistent:
         words.append("--consistent")
-    return shlex.join(words)
+    return shlex.join([*words, "--db", asked.target])
 
 
 def _aws(request: Explained, region: str) -> str:

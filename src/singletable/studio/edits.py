@@ -34,6 +34,7 @@ _decoder = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal)
 _MODULE = re.compile(r"\b(?:\w+\.)+(?=\w)")
 _UNTYPABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 """What a text field of a browser does not give back as it was."""
+WHY_COVERED = "it is personal, and covered"
 VALUE, NONE = "value.", "none."
 """Before an attribute's name: its field in the form, and the box that says None. So no attribute is taken for a part of
 the key, or for what the form has besides."""
@@ -197,7 +198,7 @@ def _why_fixed(model: Model[Any], name: str, declared: Any, *, is_covered: bool)
     if model.roles.get(name) == "version":
         return "it counts the writes"
     if is_covered:
-        return "it is personal, and covered"
+        return WHY_COVERED
     if declared is None:
         return "its type is not known here"
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,6 +13,7 @@ from msgspec import Struct
 
 from singletable.database_async import AsyncDatabase
 from singletable.documents.blobs import BlobStore
+from singletable.documents.rows import Row
 from singletable.flow import unmetered
 from singletable.flow.instants import instant
 from singletable.foundation import Model, Table, class_doc, entity_name, models_of
@@ -30,16 +32,18 @@ class Place(Struct, frozen=True):
     is_aws: bool = False
     account: str = ""
     region: str = ""
+    target: str = ""
+    """As the program's option `--db` has it."""
 
 
 def place_of(db: AsyncDatabase) -> Place:
     """Where a database is. The account is known once a table was described."""
     engine, endpoint = db.target.engine, db.target.endpoint
     if engine is not None:
-        return Place(_near(engine.data))
+        return Place(_near(engine.data), target=f"local:{_near(engine.data)}")
     if is_aws_host(endpoint.host):
-        return Place(f"AWS {endpoint.region}", is_aws=True, region=endpoint.region)
-    return Place(endpoint.url)
+        return Place(f"AWS {endpoint.region}", is_aws=True, region=endpoint.region, target="aws")
+    return Place(endpoint.url, target=endpoint.url)
 
 
 def _near(file: Path) -> str:
@@ -102,6 +106,10 @@ class Site:
         """Seconds since 1970, by the database's clock."""
         return self.db.port.now
 
+    def command(self, verb: str, *words: str) -> str:
+        """A command of the program `singletable` for this database: `plan shop.model --db local:data/shop.db`."""
+        return shlex.join(["singletable", verb, self.module or "MODULE", *words, "--db", self.place.target])
+
     def table_named(self, name: str) -> Table | None:
         return next((table for table in self.tables if table.name == name), None)
 
@@ -125,8 +133,9 @@ def model_of_type(table: Table, type_name: str) -> Model[Any] | None:
 
 
 def colour_of(table: Table, type_name: str) -> str:
-    """The CSS class of a class's colour: `k0` to `k7`, and `kx` for the library's own items and unknown ones."""
-    own = [model.type for model in table.models if not model.is_system]
+    """The CSS class of a class's colour: `k0` to `k7`, and `kx` for unknown ones and the library's own, but for what
+    documents are made of."""
+    own = [model.type for model in table.models if not model.is_system or issubclass(model.kind, Row)]
     return f"k{own.index(type_name) % COLOURS}" if type_name in own else "kx"
 
 

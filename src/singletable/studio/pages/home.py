@@ -35,6 +35,8 @@ class ClassRow(Struct, frozen=True):
     name: str
     type: str
     colour: str
+    address: str
+    """The page of the class; empty for the library's own."""
     about: str
     is_own: bool
     """Whether it is a class of the application, and not the library's."""
@@ -198,6 +200,7 @@ def _row(visit: Visit, table: Table, model: Model[object], shape: ClassShape | N
         name,
         model.type,
         colour_of(table, model.type),
+        "" if model.is_system else visit.links.entity(table.name, name),
         about(model.kind),
         not model.is_system,
         shape.items if shape is not None else none,

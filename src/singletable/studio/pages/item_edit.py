@@ -11,6 +11,7 @@ from singletable.operations import Item
 from singletable.studio.edits import (
     NONE,
     VALUE,
+    WHY_COVERED,
     Conflict,
     Difference,
     EditField,
@@ -48,6 +49,8 @@ class EditPage(View, frozen=True, kw_only=True):
     delete_action: str
     item_address: str
     may_delete: bool
+    covered: int
+    """Attributes that can't be edited while personal values are covered."""
 
 
 class ConfirmPage(View, frozen=True, kw_only=True):
@@ -150,6 +153,7 @@ def _edit_page(
         delete_action=f"{below(visit, table, 'delete')}?{query}",
         item_address=shown.address,
         may_delete="delete" not in model.refuses,
+        covered=sum(field.why_fixed == WHY_COVERED for field in fields),
     )
 
 

@@ -41,7 +41,10 @@ class ModelPage(View, frozen=True, kw_only=True):
     colours: dict[str, str]
     live: LiveView | None
     """None for a visitor who may not read every class: steps name classes."""
-    commands: tuple[str, ...]
+    plan: str
+    """The command that counts what each step takes."""
+    static: str
+    """The command that writes these pages."""
 
 
 class ClassPage(View, frozen=True, kw_only=True):
@@ -53,14 +56,14 @@ class ClassPage(View, frozen=True, kw_only=True):
 
 async def load_model(visit: Visit) -> ModelPage:
     table, view = visit.table, _view(visit)
-    module = visit.site.module or "MODULE"
     return ModelPage(
         title=f"Model of {table.name}",
         table=view,
         diagram=diagram_of(view, lambda each: visit.links.entity(table.name, each.name)),
         colours=colours_of(view),
         live=await _live(visit, table) if visit.reads_all else None,
-        commands=(f"singletable plan {module}", f"singletable studio {module} --static docs/model"),
+        plan=visit.site.command("plan"),
+        static=f"singletable studio {visit.site.module or 'MODULE'} --static docs/model",
     )
 
 

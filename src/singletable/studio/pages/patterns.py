@@ -257,6 +257,7 @@ async def _answered(visit: Visit, pattern: Pattern, arguments: Arguments, page: 
     covered = personal_names(pattern.captured.model.kind) if visit.covered else frozenset[str]()
     call = Asked(
         visit.site.module or "MODULE",
+        visit.site.place.target,
         pattern,
         arguments.texts,
         arguments.values,

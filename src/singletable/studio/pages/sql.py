@@ -53,7 +53,8 @@ async def load_sql(visit: Visit) -> SqlPage:
         raise Denied("an export holds every class: SQL is for those who may read all of them")
     as_exported = visit.query.get(AS_EXPORTED) == "yes"
     page = partial(SqlPage, title="SQL", sql=sql, place=site.export, as_exported=as_exported)
-    commands = _commands(site.module or "MODULE", site.export or "exports")
+    place = site.export or "exports"
+    commands = site.command("export", "--to", place), site.command("studio", "--from", place)
     if not site.export:
         return page(missing="export", what="This studio knows of no export.", commands=commands)
     desk: Desk = site.kept.setdefault("sql", Desk(site.export, site.tables))
@@ -68,10 +69,6 @@ async def load_sql(visit: Visit) -> SqlPage:
         return page(missing="readable export", what=error.what, hint=error.hint or "", commands=commands[:1])
     age = _age(asked.export.complete_at, instant(site.now()))
     return page(asked=asked, age=age, examples=tuple(_examples(visit, asked)))
-
-
-def _commands(module: str, place: str) -> tuple[str, ...]:
-    return f"singletable export {module} --to {place}", f"singletable studio {module} --from {place}"
 
 
 def _examples(visit: Visit, asked: Asked) -> Iterator[Example]:

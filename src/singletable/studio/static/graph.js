@@ -2,7 +2,8 @@
 import { arrange } from "./layout.js";
 import { element, visible } from "./text.js";
 
-const SVG = "http://www.w3.org/2000/svg", MOST_LETTERS = 24, FONT = 12.5;
+const SVG = "http://www.w3.org/2000/svg", FONT = 12.5, LINE_FONT = 10.5;
+const MOST_LETTERS = innerWidth < 500 ? 14 : 24;
 const figure = document.querySelector("[data-picture]");
 if (figure) start(figure);
 
@@ -86,12 +87,22 @@ function drawLine(graph, line, count) {
   const names = [...line.types.keys()].map(visible);
   made.append(svg("title", {}, names.join(", ")));
   if (count <= 18 && far > 110) {
-    const [near, other] = from.isCentre || !to.isCentre ? [from, to] : [to, from], t = 0.6;
-    const along = (a, b, c) => (1 - t) * (1 - t) * a + 2 * t * (1 - t) * b + t * t * c;
-    const place = { x: along(near.x, x, other.x), y: along(near.y, y, other.y) + 3, class: "of-line" };
-    made.append(svg("text", place, names.length > 1 ? `${names[0]} +${names.length - 1}` : names[0]));
+    const [near, other] = from.isCentre || !to.isCentre ? [from, to] : [to, from];
+    const text = names.length > 1 ? `${names[0]} +${names.length - 1}` : names[0], half = [...text].length * LINE_FONT * 0.28;
+    const along = (t, a, b, c) => (1 - t) * (1 - t) * a + 2 * t * (1 - t) * b + t * t * c;
+    const places = [0.6, 0.52, 0.44, 0.68].map((t) => ({ x: along(t, near.x, x, other.x), y: along(t, near.y, y, other.y) + 3 }));
+    const place = places.find((each) => isFree(graph, each, half)) ?? places[0];
+    made.append(svg("text", { ...place, class: "of-line" }, text));
   }
   return made;
+}
+
+/** Whether a text of this half width meets no point, and no point's label. */
+function isFree(graph, { x, y }, half) {
+  return [...graph.points.values()].every((point) => {
+    const isBeside = Math.abs(point.x - x) > half + point.width / 2, isAbove = y < point.y - 10 || y - LINE_FONT > point.y + 26;
+    return isBeside || isAbove;
+  });
 }
 
 function drawPoint(graph, point, select) {
