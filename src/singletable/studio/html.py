@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, cast
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -13,8 +14,9 @@ from singletable.studio.json import encoded
 from singletable.studio.text import finalized
 
 
+@cache
 def environment() -> Environment:
-    """The templates of the studio. A name that a view lacks is an error."""
+    """The templates of every studio of this process: each is compiled once. A name that a view lacks is an error."""
     made = Environment(
         loader=PackageLoader("singletable.studio"),
         autoescape=True,

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from functools import cache
 from typing import Any
 
-from jinja2 import Environment
 from msgspec.structs import replace
 
 from singletable.errors import Conflict, InvalidRequest, NotFound, SingletableError
@@ -147,7 +145,7 @@ async def live(visit: Visit) -> AsyncIterator[LiveView]:
         visit.site.totals.add(cost)
         total = total.plus(cost)
         names = {"view": view, "visit": visit, "site": visit.site, "links": visit.links}
-        html = render(_templates(), "_work.html", names)
+        html = render(environment(), "_work.html", names)
         is_over = total.read_units >= MOST_UNITS
         yield LiveView(title="Work", cost=cost, html=html, total=total, seconds=seconds, is_over=is_over)
         if is_over:
@@ -307,11 +305,6 @@ def _tasks_of(table: Table) -> Tasks:
     if found is None:
         raise NotFound("this program declares no tasks of the table", table=table.name)
     return found
-
-
-@cache
-def _templates() -> Environment:
-    return environment()
 
 
 def _has_work(site: Site) -> bool:
