@@ -18,6 +18,8 @@ from tests.support.forked_program import ForkedProgram
 ROOT = Path(__file__).parents[3]
 DEFAULT_FILE = "data/singletable.db"
 SHOP = Path(__file__).parent / "shop"
+_OF_FILES = ("copy", "export", "import", "sql")
+"""The commands that import the libraries of file formats, for more than a second."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,12 @@ class Folder:
     path: Path
     environ: dict[str, str]
     program: ForkedProgram
+    program_of_files: ForkedProgram
 
     def run(self, *arguments: str, stdin: str = "", **environ: str) -> Ran:
         """`singletable ...`, in a process that has imported it already."""
-        ran = self.program.run(arguments, cwd=self.path, environ={**self.environ, **environ}, stdin=stdin)
+        program = self.program_of_files if arguments[:1] and arguments[0] in _OF_FILES else self.program
+        ran = program.run(arguments, cwd=self.path, environ={**self.environ, **environ}, stdin=stdin)
         return Ran(*ran)
 
     def run_installed(self, *arguments: str, stdin: str = "", **environ: str) -> Ran:
@@ -74,13 +78,20 @@ def program() -> Iterator[ForkedProgram]:
     forked.close()
 
 
+@pytest.fixture(scope="session")
+def program_of_files() -> Iterator[ForkedProgram]:
+    forked = ForkedProgram("singletable.exchange.exports", "singletable.exchange.imports", "singletable.reports.sql")
+    yield forked
+    forked.close()
+
+
 @pytest.fixture
-def folder(tmp_path: Path, program: ForkedProgram) -> Iterator[Folder]:
+def folder(tmp_path: Path, program: ForkedProgram, program_of_files: ForkedProgram) -> Iterator[Folder]:
     """Nothing but the declaration; an engine that a test leaves running is ended."""
     shutil.copytree(SHOP, tmp_path / "shop", ignore=shutil.ignore_patterns("__pycache__"))
     kept = {n: v for n, v in os.environ.items() if not n.startswith(("AWS_", "SINGLETABLE_"))}
     engine = {ENGINE_VARIABLE: str(find_engine(os.environ, ROOT))}
-    yield Folder(tmp_path, {**kept, **engine, "COLUMNS": "120"}, program)
+    yield Folder(tmp_path, {**kept, **engine, "COLUMNS": "120"}, program, program_of_files)
     control.stop(tmp_path / DEFAULT_FILE)
 
 
