@@ -115,6 +115,7 @@ from singletable.schema.references import (
 )
 from singletable.schema.system_items import KeyParts, system_index, system_key
 from singletable.schema.table import GUARD_TYPE, MIGRATION_TYPES, RECORD_TYPE, IndexDecorator, Table, plain
+from singletable.schema.type_texts import type_text
 
 __all__ = [
     "ANY",
@@ -270,6 +271,7 @@ __all__ = [
     "target_of",
     "transfers_of",
     "type_in",
+    "type_text",
     "update_if",
     "upgrade",
     "upgrade_if_needed",

@@ -17,7 +17,7 @@ from singletable.cli.mcp_tools import AgentTool, Limits
 from singletable.database_async import AsyncDatabase, connect_async
 from singletable.errors import SingletableError
 from singletable.flow import Meter
-from singletable.foundation import Table, catalogue, class_doc, entity_name, models_of, personal_names
+from singletable.foundation import Table, catalogue, class_doc, entity_name, models_of, personal_names, type_text
 
 MODEL_URI: Final = "singletable://model"
 _INSTRUCTIONS: Final = (
@@ -113,7 +113,7 @@ def model_of_table(table: Table) -> dict[str, Any]:
         {
             "name": entity_name(model.kind),
             "description": class_doc(model.kind),
-            "attributes": {name: getattr(kind, "__name__", None) or str(kind) for name, kind in model.types.items()},
+            "attributes": {name: type_text(kind) for name, kind in model.types.items()},
             "personal": sorted(personal_names(model.kind)),
         }
         for model in models_of(table)

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from singletable.foundation import Model, Table, model_of
+from singletable.foundation import Model, Table, model_of, type_text
 from singletable.migrations.needed import outside_of
 from singletable.tables import Provisioned
 
@@ -118,7 +118,7 @@ def read_document(text: str | bytes) -> ModelDocument:
 def _form(model: Model[Any]) -> EntityForm:
     shown = {name: (t[0].shown, t[1].shown) for name, t in ((n, c.templates) for n, c in model.indexes.items())}
     attributes = {
-        field.name: _type_text(model.types.get(field.name))
+        field.name: type_text(model.types.get(field.name, Any))
         + (f" as {field.stored}" if field.stored != field.name else "")
         for field in model.fields
     }
@@ -145,9 +145,3 @@ def _settings(table: Table) -> dict[str, Any]:
         "tags": dict(settings.tags) or None,
     }
     return {name: value for name, value in said.items() if value is not None}
-
-
-def _type_text(kind: Any) -> str:
-    if kind is None:
-        return "Any"
-    return kind.__qualname__ if isinstance(kind, type) else str(kind).replace("typing.", "")

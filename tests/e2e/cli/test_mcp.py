@@ -38,6 +38,8 @@ class User(Entity, table=shop, type="user"):
     email: str
     name: str = field(personal=True)
     page_limit: int = 0
+    groups: set[str] = field(default_factory=set[str])
+    left_at: datetime | None = None
 
     @shop.key
     @staticmethod
@@ -203,10 +205,14 @@ async def test_the_model_is_a_resource(folder: Path) -> None:
     assert (table["table"], [each["name"] for each in table["entities"]]) == ("shop", ["User", "Order"])
     user, order = table["entities"]
     assert order["description"] == ""  # not the one that dataclass makes of the signature
-    assert (user["description"], user["personal"], user["attributes"]["page_limit"]) == (
-        *("Somebody who orders.", ["name"]),
-        "int",
-    )
+    assert (user["description"], user["personal"]) == ("Somebody who orders.", ["name"])
+    assert user["attributes"] == {
+        "email": "str",
+        "name": "str",
+        "page_limit": "int",
+        "groups": "set[str]",
+        "left_at": "datetime | None",
+    }
     assert "of_user" in {pattern["name"] for pattern in table["patterns"]}
 
 

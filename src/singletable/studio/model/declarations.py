@@ -21,6 +21,7 @@ from singletable.foundation import (
     collections_of,
     entity_name,
     personal_names,
+    type_text,
 )
 from singletable.graph import Edge, Node
 from singletable.migrations.model_document import EntityForm, document_of
@@ -32,7 +33,7 @@ from singletable.studio.model.layer_declarations import (
     upcasts_in,
 )
 from singletable.studio.model.relations import relation_of_document, relations_between
-from singletable.studio.model.type_texts import own_types, type_text, value_text
+from singletable.studio.model.type_texts import own_types, value_text
 from singletable.studio.model.views import (
     AttributeView,
     ClassKind,

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from singletable.documents.document import Document, document_model
-from singletable.foundation import Model, Table, attribute_docs, class_doc, entity_name
+from singletable.foundation import Model, Table, attribute_docs, class_doc, entity_name, type_text
 from singletable.streams.changes import changes_of
 from singletable.streams.router import Handler
-from singletable.studio.model.type_texts import signature_text, type_text, value_text
+from singletable.studio.model.type_texts import signature_text, value_text
 from singletable.studio.model.views import (
     AttributeView,
     ClassView,

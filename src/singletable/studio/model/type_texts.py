@@ -1,4 +1,4 @@
-"""Types and signatures as people write them: `set[str]`, `datetime | None`; and the program's own types in them."""
+"""Values and signatures as people write them, and the program's own types in them."""
 
 from __future__ import annotations
 
@@ -6,26 +6,12 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
-from types import NoneType, UnionType
-from typing import Any, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
-from singletable.foundation import Entity, attribute_docs, class_doc
+from singletable.foundation import Entity, attribute_docs, class_doc, type_text
 from singletable.studio.model.views import MemberView, TypeView
 
 _LONGEST_VALUE = 60
-
-
-def type_text(kind: Any) -> str:
-    """A type as a declaration has it, without modules."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin in (Union, UnionType):
-        return " | ".join(type_text(each) for each in arguments)
-    if origin is not None and arguments:
-        inner = ", ".join("..." if each is ... else type_text(each) for each in arguments)
-        return f"{getattr(origin, '__name__', str(origin)).removeprefix('typing.')}[{inner}]"
-    if kind in (None, NoneType):
-        return "None"
-    return str(getattr(kind, "__qualname__", None) or repr(kind)).rpartition("<locals>.")[2].removeprefix("typing.")
 
 
 def value_text(value: Any) -> str:
