@@ -51,7 +51,10 @@ class AwsChain:
         except (exceptions.CredentialRetrievalError, exceptions.HTTPClientError) as fault:
             raise Unavailable(f"The source of the AWS credentials does not answer: {fault}") from fault
         except exceptions.BotoCoreError as fault:
-            raise NotConfigured(f"The AWS configuration can't be used: {fault}", hint=self._hint) from fault
+            raise NotConfigured(
+                f"The AWS configuration can't be used: {fault}",
+                hint="Correct the profile in AWS's configuration file, or name another by AWS_PROFILE",
+            ) from fault
 
 
 def profile_of(environ: Mapping[str, str]) -> str | None:

@@ -22,9 +22,9 @@ RENEW_BEFORE_SECONDS = 60.0
 RETRY_SECONDS = 5.0
 """The pause after a source has failed, while the last credentials are still valid."""
 
-_HINT = (
-    "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or install singletable[aws] for profiles, roles and containers"
-)
+_SET = "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+_HINT = f"{_SET}, or install singletable[aws] for profiles, roles and containers"
+_SIGN_IN = f"{_SET}, or AWS_PROFILE after `aws configure sso`; on AWS, give the function, task or instance a role"
 
 
 class Credentials(Struct, frozen=True):
@@ -188,7 +188,7 @@ class ChainCredentials(CachedCredentials):
         keys = self._chain.keys(renew=renew)
         if keys is None:
             raise NotConfigured(
-                "AWS credentials are missing: neither the environment nor botocore's chain has any", hint=_HINT
+                "AWS credentials are missing: neither the environment nor botocore's chain has any", hint=_SIGN_IN
             )
         return Credentials(*keys)
 
