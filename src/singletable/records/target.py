@@ -22,7 +22,7 @@ def target_of(target: KeyOf[Any] | Entity, expected: int | None) -> tuple[KeyOf[
         key: KeyOf[Any] = target
         model = key.model
     else:
-        model = model_for(target, "a key or an entity")
+        model = model_for(target, or_key=True)
         key = model.key_of(target)
         if expected is None and model.counter is not None:
             expected = getattr(target, model.counter.name)

@@ -11,6 +11,7 @@ from singletable.schema.patterns import Query
 from singletable.schema.table import Table
 
 _NAMED = 3
+_MAKE = 'Make one: User(email="ada@example.org").'
 _CALL = "Call an access pattern: User.by_email(email)."
 
 
@@ -61,8 +62,9 @@ def positional(kind: type[Any], given: int) -> TypeError:
     )
 
 
-def not_an_entity(given: object, expected: str) -> InvalidRequest:
-    hint = 'Make one: User(email="ada@example.org").' if expected == "an entity" else _CALL
+def not_an_entity(given: object, *, or_key: bool) -> InvalidRequest:
+    """For an argument that is no entity, nor a key where a key would do as well."""
+    expected, hint = ("a key or an entity", _CALL) if or_key else ("an entity", _MAKE)
     return InvalidRequest(f"{expected} is expected, not {_named(given)}", hint=hint)
 
 
