@@ -19,6 +19,7 @@ from singletable.records.conditions import both
 from singletable.schema.mistakes import check_update
 from singletable.schema.models import Model
 from singletable.schema.patterns import Captured, KeyOf
+from singletable.values.checks import name_owner
 
 _NOT_REPEATABLE = frozenset({"APPEND"})
 
@@ -175,4 +176,5 @@ def _text(captured: Captured, template: Any, values: Mapping[str, Any]) -> str:
         return str(template.write(values))
     except InvalidValue as error:
         error.operation = captured.shown
+        name_owner(error, captured.model.kind)
         raise

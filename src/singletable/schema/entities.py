@@ -131,7 +131,7 @@ else:
                 raise MixinPattern(
                     f"{cls.__name__} is a mixin: {name} belongs to the classes made with a table and type"
                 )
-            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}", name=name, obj=cls)
 
         def __dir__(cls) -> list[str]:
             return [*super().__dir__(), *cls.__dict__.get("__dataclass_fields__", ())]

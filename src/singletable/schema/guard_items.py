@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, ClassVar
 
+from singletable.errors import InvalidValue
 from singletable.schema.entities import Entity, Special, field
 from singletable.schema.key_values import Verbatim
 from singletable.schema.models import Model, model_of
@@ -18,6 +19,7 @@ from singletable.schema.patterns import KeyOf
 from singletable.schema.system_items import KeyParts, system_key
 from singletable.schema.table import GUARD_TYPE, Table
 from singletable.values import Field
+from singletable.values.checks import name_owner
 from singletable.values.plans import TEXT
 
 _IN_KEY = ("type", "attribute", "value")
@@ -70,9 +72,12 @@ def guards_of(table: Table) -> type[Any]:
 
 def guard_key(model: Model[Any], attribute: str, value: Any) -> KeyOf[Any]:
     """The key of the guard of one value. Raises InvalidValue for a value that can't be in a key."""
-    key: KeyOf[Any] = guards_of(model.table).by_value(
-        model.type, attribute, ValueText(model.unique_texts[attribute](value))
-    )
+    try:
+        text = ValueText(model.unique_texts[attribute](value))
+    except InvalidValue as error:
+        name_owner(error, model.kind)
+        raise
+    key: KeyOf[Any] = guards_of(model.table).by_value(model.type, attribute, text)
     return key
 
 

@@ -115,8 +115,7 @@ def slot_writer(slot: Slot, separator: str, last: bool, identifier: bool) -> Cal
         return _str_writer(slot, separator, last, identifier)
     if slot.width:
         return lambda value: _padded(slot, value)
-    write = _WRITERS[slot.type]
-    return lambda value: write(_of_type(slot, value))
+    return _typed_writer(slot)
 
 
 def slot_source(slot: Slot, separator: str, last: bool, identifier: bool, source: Source, value: str) -> str:
@@ -162,6 +161,19 @@ def _str_writer(slot: Slot, separator: str, last: bool, identifier: bool) -> Cal
         text = str.__str__(_of_type(slot, value))
         _check_text(slot, text, identifier)
         return text if slot.rest else escaped.sub(lambda found: f"%{ord(found[0]):02X}", text)
+
+    return write
+
+
+def _typed_writer(slot: Slot) -> Callable[[Any], str]:
+    write_value = _WRITERS[slot.type]
+
+    def write(value: Any) -> str:
+        try:
+            return write_value(_of_type(slot, value))
+        except InvalidValue as error:
+            error.attribute = slot.name
+            raise
 
     return write
 
@@ -253,8 +265,9 @@ _WRITERS: Mapping[type[Any], Callable[[Any], str]] = {
 def _of_type(slot: Slot, value: Any) -> Any:
     wrong = isinstance(value, bool) or (slot.type is date and isinstance(value, datetime))
     if wrong or not isinstance(value, slot.type):
-        found = "None" if value is None else type(value).__name__
-        raise InvalidValue(f"a {slot.type.__name__} is expected, not {found}", attribute=slot.name)
+        wanted, found = slot.type.__name__, "None" if value is None else type(value).__name__
+        article = "an" if wanted[0] in "aeiouAEIOU" else "a"
+        raise InvalidValue(f"{article} {wanted} is expected, not {found}", attribute=slot.name)
     return value
 
 

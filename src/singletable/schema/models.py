@@ -26,6 +26,7 @@ from singletable.values import (
     to_attribute_value,
     wire_struct,
 )
+from singletable.values.checks import name_owner
 
 T = TypeVar("T")
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
@@ -267,6 +268,9 @@ class Model(Generic[T]):
         write_partition, write_sort = self._key_writers
         try:
             return write_partition(entity), write_sort(entity)
+        except InvalidValue as error:
+            name_owner(error, self.kind)
+            raise
         except AttributeError:
             partition, sort = self.key.templates
             missing = next((n for n in (*partition.names, *sort.names) if not hasattr(entity, n)), "its key")
@@ -352,12 +356,11 @@ def _text_writer(template: Template, optional: tuple[str, ...]) -> Callable[[Any
     return sparse
 
 
-def model_for(entity: object, expected: str = "an entity") -> Model[Any]:
-    """The model of an entity's class. InvalidRequest for what is none, where a verb was given it: it says what was
-    `expected`."""
+def model_for(entity: object, *, or_key: bool = False) -> Model[Any]:
+    """The model of an entity's class. InvalidRequest for what is none; `or_key` says that a key would do as well."""
     kind: Any = type(entity)
     if not hasattr(kind, "__model__"):
-        raise not_an_entity(entity, expected)
+        raise not_an_entity(entity, or_key=or_key)
     return model_of(kind)
 
 

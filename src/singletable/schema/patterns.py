@@ -20,6 +20,7 @@ from singletable.schema.capture import ANY, capture
 from singletable.schema.key_text import Range, Template, bounds
 from singletable.schema.key_values import TOP, Slot
 from singletable.values import Source
+from singletable.values.checks import name_owner
 
 if TYPE_CHECKING:
     from singletable.schema.models import Model
@@ -238,8 +239,7 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
         except InvalidValue as error:
             if error.operation is None:
                 error.operation = self.shown
-            if error.attribute in self.parameters:
-                error.attribute = f"{self.owner.__name__}.{error.attribute}"
+            name_owner(error, self.owner)
             raise
         return result((self.owner,), self, text, whole, whole, len(sort.parts))
 

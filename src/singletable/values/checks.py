@@ -20,6 +20,12 @@ def _wanted(kind: str, value: object) -> InvalidValue:
     return InvalidValue(f"{kind} is expected, not {'None' if value is None else type(value).__name__}")
 
 
+def name_owner(error: InvalidValue, owner: type[Any]) -> None:
+    """Say whose attribute it is that the error names: `User.born` instead of `born`."""
+    if error.attribute and "." not in error.attribute:
+        error.attribute = f"{owner.__name__}.{error.attribute}"
+
+
 def text(value: object) -> str:
     if not isinstance(value, str):
         raise _wanted("a str", value)

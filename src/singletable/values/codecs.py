@@ -44,6 +44,7 @@ import msgspec
 from msgspec import Struct
 
 from singletable.errors import Corrupt, InvalidRequest, InvalidValue, SingletableError
+from singletable.values.checks import name_owner
 from singletable.values.plans import Field, Source, quoted, wire_struct
 from singletable.values.untyped import AttributeValue
 
@@ -193,6 +194,7 @@ class Codec(Generic[T]):
             except InvalidValue as found:
                 return InvalidValue(found.what, hint=found.hint, attribute=f"{self.kind.__name__}.{field.name}")
         if isinstance(error, InvalidValue):
+            name_owner(error, self.kind)
             return error
         raise error
 

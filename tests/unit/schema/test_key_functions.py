@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+from decimal import Decimal
 from enum import Enum
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 
 from singletable import ANY, Entity, InvalidRequest, InvalidValue, Key, Table, at_least, before
 from singletable.errors import DeclarationError
+from singletable.schema.models import model_of
 
 
 class Spaced(Enum):
@@ -182,3 +185,47 @@ def test_a_range_over_a_text_without_order_is_refused() -> None:
     assert made.by("a").low == ""
     with pytest.raises(InvalidRequest, match="has no order"):
         made.by("a", at_least("x"))
+
+
+class Reading(Entity, table=Table("readings", indexes=["gsi1"]), type="reading"):
+    sensor: str
+    at: datetime
+    level: Decimal | None = None
+
+    @Table("readings", indexes=["gsi1"]).key
+    @staticmethod
+    def of(sensor: str, at: datetime = ANY) -> Key:
+        return f"sensor#{sensor}", f"{at}"
+
+    @Table("readings", indexes=["gsi1"]).index("gsi1")
+    @staticmethod
+    def by_level(level: Decimal) -> Key:
+        return f"level#{level}", "reading"
+
+
+NOON, WITHOUT_ZONE = datetime(2026, 1, 31, 12, tzinfo=timezone.utc), datetime(2026, 1, 31, 12)
+TOO_WIDE = Decimal(10**30)
+
+
+@pytest.mark.parametrize(
+    ("call", "attribute"),
+    [
+        (lambda: Reading.of("s", WITHOUT_ZONE), "Reading.at"),
+        (lambda: Reading.of("s", at_least(WITHOUT_ZONE)), "Reading.at"),
+        (lambda: Reading.by_level(TOO_WIDE), "Reading.level"),
+        (lambda: model_of(Reading).place_of(Reading(sensor="s", at=WITHOUT_ZONE)), "Reading.at"),
+        (lambda: model_of(Reading).place_of(Reading(sensor="\n", at=NOON)), "Reading.sensor"),
+        (lambda: model_of(Reading).item(Reading(sensor="s", at=NOON, level=TOO_WIDE)), "Reading.level"),
+    ],
+)
+def test_a_value_that_no_key_holds_is_named_with_its_class(call: Any, attribute: str) -> None:
+    with pytest.raises(InvalidValue) as refused:
+        call()
+    assert refused.value.attribute == attribute
+
+
+def test_a_pattern_that_is_not_there_is_an_error_from_which_python_suggests_one() -> None:
+    kind: Any = Reading
+    with pytest.raises(AttributeError, match="has no attribute 'off'") as missing:
+        kind.off
+    assert (missing.value.name, missing.value.obj) == ("off", Reading)
