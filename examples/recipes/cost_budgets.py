@@ -4,17 +4,15 @@ A loop that reads one item at a time passes every test of its result, and is slo
 run against the embedded engine, whose requests and units are those of DynamoDB; `budget` comes with the library.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from singletable import ANY, Database, Entity, Key, Meter, Table, connect
+from singletable import ANY, Database, Entity, Key, Table, connect
+from singletable.pytest_plugin import Budget
 
 app = Table("app")
-Budget = Callable[..., AbstractContextManager[Meter]]
-"""The type of the fixture `budget`."""
 
 
 class Task(Entity, table=app, type="task"):

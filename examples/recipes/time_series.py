@@ -33,7 +33,8 @@ class Reading(Entity, table=app, type="reading"):
 def reading(sensor: str, at: datetime, celsius: float) -> Reading:
     """The shard follows from the sensor, so that the same reading sent twice is one item."""
     shard = crc32(sensor.encode()) % SHARDS
-    return Reading(day=at.date(), shard=shard, at=at, sensor=sensor, celsius=celsius)
+    day = at.astimezone(timezone.utc).date()
+    return Reading(day=day, shard=shard, at=at, sensor=sensor, celsius=celsius)
 
 
 async def of_day(db: AsyncDatabase, day: date, since: datetime, until: datetime) -> list[Reading]:

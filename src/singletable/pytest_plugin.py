@@ -15,8 +15,8 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
-from typing import Any
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol
 
 import pytest
 
@@ -27,6 +27,24 @@ LIMITS = ("requests", "round_trips", "read_units", "write_units", "bytes_out", "
 
 class BudgetExceeded(AssertionError):
     """The meter is over a limit."""
+
+
+class Budget(Protocol):
+    """The type of the fixture `budget`: `def test_a_page(db: Database, budget: Budget) -> None`."""
+
+    def __call__(
+        self,
+        *,
+        requests: float = ...,
+        round_trips: float = ...,
+        read_units: float = ...,
+        write_units: float = ...,
+        bytes_out: float = ...,
+        bytes_in: float = ...,
+    ) -> AbstractContextManager[Meter]:
+        """A block with its meter. It raises BudgetExceeded, an AssertionError, where the block takes more; without a
+        limit, or with another one, `pytest.UsageError`."""
+        ...
 
 
 @contextmanager
@@ -58,7 +76,7 @@ def sent(meter: Meter) -> str:
 
 
 @pytest.fixture
-def budget() -> Callable[..., Any]:
+def budget() -> Budget:
     """`with budget(round_trips=1, read_units=0.5): ...` returns the meter; the test fails where the block takes
     more."""
     return metered

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Iterator
@@ -9,21 +10,31 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import griffe
 import pytest
 
 from singletable import SingletableError, connect
 from singletable.flow import SQS
-from tests.docs.pages import named, run
+from tests.docs.pages import PAGES as PAGES_WITH_CODE
+from tests.docs.pages import ROOT, named, run
 from tests.support.emulators import aws_emulator
 from tests.support.queue_operations import CreateQueue
 from tools.site.declarations import docstring, found, methods
-from tools.site.public import API, ERRORS, all_packages, examples, names_in, names_of, page_of, sections
+from tools.site.inner import INNER, is_inner
+from tools.site.public import API, ERRORS, PACKAGES, all_packages, examples, names_in, names_of, page_of, sections
 
 __all__ = ["aws_emulator"]
 
 QUEUES = API / "queues.md"
 PAGES = [*sorted({*API.glob("*.md")} - {API / "index.md", QUEUES}), ERRORS]
 NAMES = [(package, name) for package in all_packages() for name in names_of(package)]
+PASSED_ON = {
+    "singletable": ("reports",),
+    "singletable.flow": ("FlowSuspended",),
+    "singletable.pytest_plugin": ("metered",),
+}
+"""Public too: a package, an error that is described among the errors, what a fixture returns."""
+_FENCED = re.compile(r"^```py(?:thon)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _COST = re.compile(
     r"request|\bunits?\b|round trip|\bcosts?\b|nothing|scan|quer(y|ies)|\breads?\b|\bwrites?\b|no data", re.I
 )
@@ -96,6 +107,38 @@ DOCUMENTED = dict(_documented())
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_a_class_or_function_has_a_docstring(name: str) -> None:
     assert inspect.getdoc(DOCUMENTED[name])
+
+
+def test_what_is_left_out_as_the_library_s_own_is_there() -> None:
+    described = [found(package, name) for package, name in NAMES]
+    members = [member for each in described if isinstance(each, griffe.Class) for member in each.all_members.values()]
+    own = [each.final_target if isinstance(each, griffe.Alias) else each for each in members]
+    assert {f"{each.parent.name}.{each.name}" for each in own if each.parent and is_inner(each)} == INNER
+
+
+CODE = [*PAGES_WITH_CODE, *sorted((ROOT / "examples").rglob("*.py"))]
+LOOKS_INSIDE = {("docs/how-to/types.md", "singletable.schema", "model_of")}
+"""To show what is stored; it says that this is the library's own."""
+
+
+@pytest.mark.parametrize("file", CODE, ids=named)
+def test_what_is_shown_imports_public_names_alone(file: Path) -> None:
+    """A reader builds on what is shown."""
+    inside = {(named(file), of, name) for of, name in _imported(file) if name not in _importable(of)}
+    assert inside - LOOKS_INSIDE == set()
+
+
+def _imported(file: Path) -> Iterator[tuple[str, str]]:
+    texts = [file.read_text()] if file.suffix == ".py" else _FENCED.findall(file.read_text())
+    for node in (node for text in texts for node in ast.walk(ast.parse(text))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "singletable":
+            yield from ((node.module or "", alias.name) for alias in node.names)
+
+
+def _importable(package: str) -> set[str]:
+    of_the_page = {*names_of(package)} if package in all_packages() else set[str]()
+    listed = getattr(import_module(package), "__all__", ()) if package in PACKAGES else ()
+    return {*of_the_page, *listed, *PASSED_ON.get(package, ())}
 
 
 METHODS = [

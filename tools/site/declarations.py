@@ -8,6 +8,7 @@ from functools import cache
 
 import griffe
 
+from tools.site.inner import is_inner
 from tools.site.public import GROUND, PACKAGES, ROOT, names_of
 
 WIDTH = 100
@@ -122,20 +123,21 @@ def _is_generated(made: griffe.Function, of: griffe.Class) -> bool:
 
 
 def fields(of: griffe.Object) -> Iterator[griffe.Attribute]:
-    """The public attributes that a class declares, in order."""
+    """The public attributes that a class declares, in order, less those that are the library's own."""
     if isinstance(of, griffe.Class):
-        for name, member in of.members.items():
-            if isinstance(member, griffe.Attribute) and not name.startswith("_") and member.annotation is not None:
-                yield member
+        declared = (each for each in of.members.values() if isinstance(each, griffe.Attribute) and each.annotation)
+        for each in declared:
+            if not each.name.startswith("_") and "property" not in each.labels and not is_inner(each):
+                yield each
 
 
 def methods(of: griffe.Object) -> Iterator[tuple[str, griffe.Object]]:
-    """The public methods and properties of a class, with those of its bases in the library."""
+    """The public methods and properties of a class, with those of its bases in the library, less the library's own."""
     if isinstance(of, griffe.Class):
         for name, member in of.all_members.items():
             at = member.final_target if isinstance(member, griffe.Alias) else member
             is_property = isinstance(at, griffe.Attribute) and "property" in at.labels
-            if not name.startswith("_") and (isinstance(at, griffe.Function) or is_property):
+            if not name.startswith("_") and (isinstance(at, griffe.Function) or is_property) and not is_inner(at):
                 yield name, at
 
 

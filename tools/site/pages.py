@@ -13,6 +13,8 @@ from tools.site.reference import expanded, is_reference
 
 DOCS = ROOT / "docs"
 RECIPES = ROOT / "examples" / "recipes"
+PRINTED = ROOT / "tests" / "e2e" / "recipes" / "expected"
+"""What each recipe prints, as the tests hold it."""
 _ROOTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
 _FOLDERS = ("docs", "examples", "benchmarks")
 _LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
@@ -52,7 +54,7 @@ def sources() -> dict[Path, str | bytes]:
         text = expanded(page) if is_reference(page) else page.read_text()
         made[place_of(page)] = _placed(page, text, others)
     for file in sorted(others):
-        made[place_of(file)] = _shown(file) if is_recipe(file) else file.read_bytes()
+        made[place_of(file)] = _placed(file, _shown(file), set()) if is_recipe(file) else file.read_bytes()
     return made
 
 
@@ -76,12 +78,14 @@ def _placed(page: Path, text: str, others: set[Path]) -> str:
 
 
 def _shown(file: Path) -> str:
-    """A program as a page: what it says of itself, how it is run, its text."""
-    module, text = ast.parse(file.read_text()), file.read_text()
-    told = ast.get_docstring(module) or ""
-    name = file.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
-    title = file.stem.replace("_", " ").capitalize()
-    return f"# {title}\n\n{told}\n\n```text\npython -m {name}\n```\n\n```python\n{text.rstrip()}\n```\n"
+    """A program as a page: what it says of itself, where more stands, its text, how it is run and what it prints."""
+    text = file.read_text()
+    told, title = ast.get_docstring(ast.parse(text)) or "", file.stem.replace("_", " ").capitalize()
+    row = re.search(rf"^\| \[{file.stem}\].*\| (.+) \|$", (RECIPES / "README.md").read_text(), re.MULTILINE)
+    more = f"More: {row[1]}. [All recipes](README.md).\n\n" if row else ""
+    printed = (PRINTED / f"{file.stem}.txt").read_text().rstrip()
+    run = f"Saved as `{file.name}`:\n\n```text\n$ python {file.name}\n{printed}\n```\n"
+    return f"# {title}\n\n{told}\n\n{more}```python\n{text.rstrip()}\n```\n\n{run}"
 
 
 def _spaced(text: str) -> str:

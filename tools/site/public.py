@@ -40,9 +40,10 @@ GROUND = {
         *("Billing", "Description", "Difference", "Provisioned", "StreamView", "TableClass", "TableSettings"),
     ),
     "singletable.expressions": ("Attribute", "Handle", "Size"),
+    "singletable.local": ("Engine",),
     "singletable.schema": ("Whole",),
     "singletable.values": ("AttributeValue", "item_size"),
-    "singletable.pytest_plugin": ("budget",),
+    "singletable.pytest_plugin": ("budget", "Budget", "BudgetExceeded"),
 }
 """Of the packages below, what applications meet; the rest of them is the library's own."""
 _HEADING = re.compile(r"^(#{2,4}) ((?:`[\w.]+`(?: · )?)+|\w+ · `[\w.-]+`)$")
