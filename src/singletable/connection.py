@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from singletable.errors import InvalidRequest, NotConfigured, SingletableError, Unavailable
 from singletable.flow import CAPABILITIES, Traits
@@ -145,18 +146,22 @@ def _find(target: str, options: Options, environ: Mapping[str, str]) -> Target:
     locate = locator(target, environ=environ, region=options.region)
     seal = _seal(options, environ)
     retry = options.retry or (RetryPolicy() if endpoint.is_local else retry_policy_for(environ))
-    traits = options.traits or Traits(unknown=frozenset() if is_aws_host(endpoint.host) else frozenset(CAPABILITIES))
+    traits = options.traits or (Traits() if is_aws_host(endpoint.host) else _UNKNOWN_ENGINE)
     return Target(endpoint, credentials, traits, seal, locate, retry=retry)
+
+
+_UNKNOWN_ENGINE = Traits(segments_shift=True, unknown=frozenset(CAPABILITIES))
+"""Of an endpoint that is not Amazon's: nothing is taken for granted of which an error would go unnoticed."""
 
 
 def _unix_endpoint(target: str, options: Options, environ: Mapping[str, str]) -> Target:
     """An embedded engine that another database of this user runs; it ends with that one."""
-    from singletable.local import EMBEDDED, UnixEndpoint  # noqa: PLC0415 for few programs
+    from singletable.local import UnixEndpoint  # noqa: PLC0415 for few programs
 
     endpoint = endpoint_at(UnixEndpoint.at(target), environ=environ, region=options.region)
     credentials = options.credentials or credentials_from({}, local=True)
     seal = _seal(options, environ)
-    traits = options.traits or Traits(counts_parts=EMBEDDED.counts_parts)
+    traits = options.traits or _embedded_traits()
     return Target(endpoint, credentials, traits, seal, beside(endpoint), retry=options.retry or RetryPolicy())
 
 
@@ -168,7 +173,7 @@ def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targ
         )
     from pathlib import Path  # noqa: PLC0415 it brings urllib, 4 ms; a program on AWS never needs it
 
-    from singletable.local import EMBEDDED, Engine, maintain_streams  # noqa: PLC0415 nor this
+    from singletable.local import Engine, maintain_streams  # noqa: PLC0415 nor this
 
     name = target.partition(":")[2]
     if target != _LOCAL and not name:
@@ -182,18 +187,26 @@ def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targ
     data = engine.data
     endpoint = endpoint_at(engine, environ=environ, region=options.region)
     credentials = options.credentials or credentials_from({}, local=True)
-    lag = 0.0 if EMBEDDED.synchronous_indexes else Traits().index_lag_seconds
-    traits = Traits(
+    traits = replace(
+        _embedded_traits(),
         creates_tables=True,
-        scan_page_limit=EMBEDDED.scan_page_limit,
-        segments_shift=EMBEDDED.segments_shift,
-        counts_parts=EMBEDDED.counts_parts,
-        index_lag_seconds=lag,
         maintain_streams=lambda now: maintain_streams(data, now, elapsed()),
     )
     keys = _cursor_keys(options, environ) or [_own_key(path)]
     return Target(
         endpoint, credentials, traits, CursorSeal(keys), beside(endpoint), engine, options.retry or RetryPolicy()
+    )
+
+
+def _embedded_traits() -> Traits:
+    """Of the embedded engine, in this process or another's."""
+    from singletable.local import EMBEDDED  # noqa: PLC0415 a program on AWS never needs it
+
+    return Traits(
+        scan_page_limit=EMBEDDED.scan_page_limit,
+        segments_shift=EMBEDDED.segments_shift,
+        counts_parts=EMBEDDED.counts_parts,
+        index_lag_seconds=0.0 if EMBEDDED.synchronous_indexes else Traits().index_lag_seconds,
     )
 
 

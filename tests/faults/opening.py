@@ -22,7 +22,7 @@ SHORT = Timeouts(connect=30.0, read=0.4)
 """For faults that hang."""
 CURSOR_KEY = "a key for the tests' cursors"
 MADE_UP = StaticCredentials(Credentials("LOCALKEY", "local"))
-LOCAL = Traits(creates_tables=True, scan_page_limit=1000)
+LOCAL = Traits(creates_tables=True, scan_page_limit=1000, segments_shift=True)
 
 
 @asynccontextmanager

@@ -25,7 +25,7 @@ from tests.faults.rules import Faults
 from tests.graph.models import records
 from tests.support.raw import all_items
 
-BEHIND = Traits(creates_tables=True, scan_page_limit=1000, index_lag_seconds=3.0)
+BEHIND = Traits(creates_tables=True, scan_page_limit=1000, segments_shift=True, index_lag_seconds=3.0)
 """As of an engine whose indexes may be behind."""
 _INDEXES = tuple(records.definition.indexes)
 _Key = tuple[str, str, str]

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from types import new_class
-from typing import Any
+from typing import Any, cast
 
 from singletable import ANY, Database, Entity, Key, Table, attr, connect, field
 from singletable.errors import AlreadyExists, Corrupt, NotFound, SingletableError
 from singletable.flow import Rate, at_rate
 from singletable.migrations import Migrations, apply_lease, leased_port
 from singletable.tables import Index, TableSettings
+from singletable.wire import BlockingPort
 from tests.faults.actions import ApplyThen500, ApplyThenCut, DropBefore, Throttle
 from tests.faults.port import make_faulty
 from tests.faults.rules import Faults, Match, Rule
@@ -231,8 +232,8 @@ def work(target: str, seed: str, units: str) -> None:
     """Write as the programs do that are named on the input, at so many units a second, to the items of a file, which
     has afterwards what they are."""
     random = Random(seed)
-    with connect(target) as db:
-        db.port = at_rate(db.port, Rate(write_units=float(units)))  # type: ignore[assignment]
+    with connect(target) as own:
+        db = Database(cast(BlockingPort, at_rate(own.port, Rate(write_units=float(units)))), own.target)
         for line in sys.stdin:
             number, kept, stop = json.loads(line)
             file = Path(kept)

@@ -98,6 +98,7 @@ class Writer:
 
     def begin(self, number: int, items: Items, stop: Path) -> None:
         self.file.write_text(json.dumps(items))
+        self.begun = items
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps([number, str(self.file), str(stop)]).encode() + b"\n")
         self.process.stdin.flush()
@@ -109,7 +110,20 @@ class Writer:
     def end(self) -> Items:
         self.hears("done")
         found: Items = json.loads(self.file.read_text())
+        self.changed = sum(self.begun.get(id) != item for id, item in found.items())
         return found
+
+    def close(self) -> int:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return self.process.wait(60)
+
+    def kill(self) -> None:
+        for pipe in (self.process.stdin, self.process.stdout):
+            assert pipe is not None
+            pipe.close()
+        self.process.kill()
+        self.process.wait()
 
 
 @contextmanager
@@ -117,17 +131,10 @@ def writing(target: str, count: int, units: float, seed: int, folder: Path) -> I
     writers = [Writer(target, f"{seed}-{n}", units, folder) for n in range(count)]
     try:
         yield writers
+        assert [writer.close() for writer in writers] == [0] * count
     finally:
         for writer in writers:
-            assert writer.process.stdin is not None
-            writer.process.stdin.close()
-            try:
-                writer.process.wait(60)
-            finally:
-                writer.process.kill()
-                writer.process.wait()
-                assert writer.process.stdout is not None
-                writer.process.stdout.close()
+            writer.kill()
 
 
 def lived(
@@ -157,20 +164,24 @@ def lived(
             finally:
                 stop.touch()
             items = {id: item for writer in all_writers for id, item in writer.end().items()}
-            settle(db, program)
+            assert settle(db, program) <= sum(writer.changed for n, writer in enumerate(all_writers) if not n % 2)
             is_kept(db, program, items)
             nothing_is_left_to_do(db, program)
     return died
 
 
-def settle(db: Database, program: Program) -> None:
-    """The last of the older programs has ended: what it wrote is brought into the new form. Of an attribute that it
-    doesn't know to be unique, it leaves guards behind."""
+def settle(db: Database, program: Program) -> int:
+    """The last of the older programs has ended: what it wrote is brought into the new form, and no more is left to do.
+    Returns how many items that were. Of an attribute that it doesn't know to be unique, it leaves guards behind."""
+    left = 0
     for table in reversed(program.tables):
-        assert Migrations(db, table).fill().unfilled == ()
+        filled = Migrations(db, table).fill()
+        assert filled.unfilled == ()
+        left += filled.written
         findings = db.check(table)
         assert {finding.code for finding in findings} <= {"guard.orphan"}
         assert {repaired.outcome for repaired in Migrations(db, table).repair(findings)} <= {"mended"}
+    return left
 
 
 @pytest.mark.embedded("its processes share one engine's socket")

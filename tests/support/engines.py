@@ -36,7 +36,7 @@ LOCAL = "local"
 AWS = "aws"
 REPLAY = "replay"
 NAMES = (LOCAL, "ministack", "moto", "dynalite", AWS)
-_AT_ONCE = Traits(creates_tables=True, index_lag_seconds=0.0)
+_AT_ONCE = Traits(creates_tables=True, segments_shift=True, index_lag_seconds=0.0)
 """Of an engine whose indexes contain a write as soon as it is acknowledged."""
 _LIKE_AWS = Traits(creates_tables=True)
 EMULATORS = {"ministack": MINISTACK, "moto": MOTO, "dynalite": DYNALITE_SERVER}

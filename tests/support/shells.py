@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
+from msgspec.structs import replace
+
 from singletable import AsyncDatabase, Database, connect, connect_async
 from singletable.flow import Traits
 from singletable.wire import RetryPolicy
@@ -35,7 +37,7 @@ _AWAITED = frozenset(
 )
 _ITERATED = frozenset({"iter", "scan"})
 
-LOCAL = Traits(creates_tables=True, scan_page_limit=1000, index_lag_seconds=0.0)
+LOCAL = Traits(creates_tables=True, scan_page_limit=1000, segments_shift=True, index_lag_seconds=0.0)
 """Of the embedded engine, where a test connects to it by its address."""
 
 Shell = AsyncDatabase
@@ -97,7 +99,7 @@ async def opened(kind: str, target: str = "", *, retry: RetryPolicy | None = Non
     else:
         shell = disguised(connect(target, **options) if target else fresh(**options))
     if target and not target.startswith("local"):
-        shell.port.traits = Traits(creates_tables=True)
+        shell.port.traits = replace(shell.port.traits, creates_tables=True)
     try:
         yield shell
     finally:

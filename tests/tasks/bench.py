@@ -18,7 +18,7 @@ from tests.support.shells import Shell
 from tests.support.workers import task_worker
 
 P = ParamSpec("P")
-LOCAL = Traits(creates_tables=True, scan_page_limit=1000)
+LOCAL = Traits(creates_tables=True, scan_page_limit=1000, segments_shift=True)
 
 
 @dataclass

@@ -23,7 +23,7 @@ from tests.support.shells import disguised
 from tests.support.workers import task_worker
 from tests.tasks.bench import Bench, make_bench, noting, seconds
 
-LOCAL = Traits(creates_tables=True, scan_page_limit=1000)
+LOCAL = Traits(creates_tables=True, scan_page_limit=1000, segments_shift=True)
 
 
 class Shifted(Clock):

@@ -27,9 +27,7 @@ _MOST_SEGMENTS = 16
 @click.option("--keys", is_flag=True, help="The keys of the table and of its indexes as columns.")
 @click.option("--consistent", is_flag=True, help="Read consistently, for twice the read units.")
 @click.option("--read-rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Read units a second.")
-@click.option(
-    "--segments", type=click.IntRange(1, _MOST_SEGMENTS), help="Parts at once: 4, or 1 on the embedded engine."
-)
+@click.option("--segments", type=click.IntRange(1, _MOST_SEGMENTS), help="Parts at once: 4, or 1 off AWS.")
 @click.option("--anew", is_flag=True, help="Begin again, where an earlier run was ended.")
 @share_rate_option
 @table_export_options

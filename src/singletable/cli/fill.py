@@ -25,9 +25,7 @@ from singletable.migrations.fill import MOST_SEGMENTS
 @click.option("--anew", is_flag=True, help="Begin again, where an earlier run was ended.")
 @click.option("--rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Write units a second.")
 @click.option("--read-rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Read units a second.")
-@click.option(
-    "--segments", type=click.IntRange(1, MOST_SEGMENTS), help="Parts at once: 4, or 1 on the embedded engine."
-)
+@click.option("--segments", type=click.IntRange(1, MOST_SEGMENTS), help="Parts at once: 4, or 1 off AWS.")
 @share_rate_option
 @click.option("--yes", is_flag=True, help="Write on AWS, or at any other address than this machine's.")
 @options_anywhere("json", "db")

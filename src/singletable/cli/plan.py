@@ -28,7 +28,9 @@ def plan_options(function: Any) -> Any:
     positive = click.FloatRange(min=0, min_open=True)
     for option in (
         click.option(
-            "--segments", type=click.IntRange(1, MOST_SEGMENTS), help="Parts at once: 4, or 1 on the embedded engine."
+            "--segments",
+            type=click.IntRange(1, MOST_SEGMENTS),
+            help="Parts at once: 4, or 1 off AWS.",
         ),
         sample_option,
         click.option("--price", metavar="REGION|FILE", help="Money, at a region's prices. [default: the database's]"),

@@ -35,9 +35,7 @@ INSTALL = "pip install 'singletable[reports]'"
 @click.argument("module", metavar="MODULE[:NAME]")
 @sample_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Which part that is.")
-@click.option(
-    "--segments", type=click.IntRange(1, MOST_SEGMENTS), help="Parts at once: 4, or 1 on the embedded engine."
-)
+@click.option("--segments", type=click.IntRange(1, MOST_SEGMENTS), help="Parts at once: 4, or 1 off AWS.")
 @click.option("--read-rate", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="Read units a second.")
 @click.option(
     "--changes",

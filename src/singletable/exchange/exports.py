@@ -44,7 +44,7 @@ class Exports:
         unless `anew`. `progress` is called after each round of pages. Programs may write meanwhile: an item that is
         written after the export began is in it as it was or as it is.
 
-        `segments` are read at once: 4, or 1 on the embedded engine. InvalidRequest for others than 1 to 16; Denied and
+        `segments` are read at once: 4, or 1 off AWS. InvalidRequest for others than 1 to 16; Denied and
         Unavailable where the place refuses or is full: nothing is left half-written; Throttled from a table that
         refuses for minutes on end.
         """

@@ -36,7 +36,7 @@ class Traits(Struct, frozen=True):
     """The largest page of a scan, for an engine that serves no other request during a page."""
     segments_shift: bool = False
     """Whether the segments of a scan change with the number of items, so that a scan misses some while others are added
-    or deleted. A fill that moves items reads in one segment then."""
+    or deleted. What must see every item reads in one segment then. Taken for true of an engine of unknown kind."""
     counts_parts: bool = False
     """Whether a GetItem costs what it returns, not the whole item as on AWS. The whole item is requested then."""
     index_lag_seconds: float = 5.0

@@ -205,7 +205,7 @@ class _Run:
         for _ in range(_TRIES):
             if not writes:
                 return
-            tried = [_Try(w) if isinstance(w, UpdateItem) else _TryMove(w, self.port.token()) for w in writes]
+            tried = [_Try(w) if isinstance(w, UpdateItem) else _TryMove(w) for w in writes]
             found = list(zip(writes, await self._patiently(tried), strict=True))
             blocked = [outcome for _, outcome in found if isinstance(outcome, Finding)]
             self.filled = replace(self.filled, unreadable=(*self.filled.unreadable, *blocked))
@@ -282,14 +282,13 @@ class _TryMove(Struct, frozen=True):
     """A move; where the item can't be moved, the finding that says why."""
 
     move: Move
-    token: str
 
     def request(self) -> Request:
-        return TryMove(self.move, self.token).request()
+        return TryMove(self.move).request()
 
     def answer(self, response: Response) -> tuple[Outcome | Finding, Consumed]:
         try:
-            return TryMove(self.move, self.token).answer(response)
+            return TryMove(self.move).answer(response)
         except (NotUnique, TooLarge, InvalidRequest) as error:
             old = self.move.old
             return Finding("key.immovable", error.what, old.model.type, (old.partition, old.low)), Consumed()

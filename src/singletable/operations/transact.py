@@ -73,10 +73,14 @@ _decode_get = msgspec.json.Decoder(_GetAnswer).decode
 
 
 class TransactWriteItems(Struct, frozen=True, gc=False):
-    """All of the actions, or none. `token` makes a repeat of the same bytes harmless for ten minutes."""
+    """All of the actions, or none. `token` makes a repeat of the same bytes harmless for ten minutes.
+
+    Without one the actions themselves must be harmless to repeat: their conditions refuse the second time, or the
+    same is written again. Bulk work has none, since an engine may compare each token with all of ten minutes.
+    """
 
     actions: Sequence[Action]
-    token: str
+    token: str | None = None
 
     @property
     def table(self) -> str:
@@ -84,11 +88,12 @@ class TransactWriteItems(Struct, frozen=True, gc=False):
 
     def request(self) -> Request:
         table = self.table
-        body = {
+        body: dict[str, Any] = {
             "TransactItems": [action.action() for action in self.actions],
-            "ClientRequestToken": self.token,
             "ReturnConsumedCapacity": "TOTAL",
         }
+        if self.token is not None:
+            body["ClientRequestToken"] = self.token
         encoded = encode(body)
         puts = [action.item for action in self.actions if isinstance(action, PutItem)]
         check_items(encoded, puts, "TransactWriteItems", table)
@@ -96,7 +101,7 @@ class TransactWriteItems(Struct, frozen=True, gc=False):
         for values in updates:
             check_update(encoded, values, "TransactWriteItems", table)
         check_transaction(encoded, puts, updates, table)
-        return Request("TransactWriteItems", encoded, table, repeatable=True, tokened=True)
+        return Request("TransactWriteItems", encoded, table, repeatable=True, tokened=self.token is not None)
 
     def answer(self, response: Response) -> tuple[None, Consumed]:
         if response.status != 200:

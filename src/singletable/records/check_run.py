@@ -68,8 +68,7 @@ class CheckRound(Struct, frozen=True):
 
 
 def usual_segments(port: Port) -> int:
-    """How many parts of a table are read at once. The embedded engine looks through the whole table for a part of it,
-    and its parts shift while items are added and deleted."""
+    """How many parts of a table are read at once: one where parts shift while items are added and deleted."""
     return 1 if port.traits.segments_shift else 4
 
 

@@ -93,7 +93,7 @@ def guards_sent(table: Table, item: Item, now: float) -> Sequence[Action]:
 async def _put_guards(port: Port, table: Table, items: Sequence[Item]) -> dict[Place, bool | Finding]:
     """By item: True where it has its guards, False where it is to be looked at again, or why it can't have them."""
     sent = [(item, guards_sent(table, item, port.now())) for item in items]
-    tried = [_TryGuards(table, item, actions, port.token()) for item, actions in sent if actions]
+    tried = [_TryGuards(table, item, actions) for item, actions in sent if actions]
     outcomes = await patiently(port, partial(port.send_all, tried))
     return {place_in(table, each.item): outcome for each, outcome in zip(tried, outcomes, strict=True)}
 
@@ -120,12 +120,14 @@ def _with_gaps(table: Table, check: ItemCheck, items: Iterable[Item]) -> list[It
 
 
 class _TryGuards(Struct, frozen=True):
-    """The guards of one item: True where they are put, False where the item has changed, else who has the value."""
+    """The guards of one item: True where they are put, False where the item has changed, else who has the value.
+
+    It may be repeated: a guard that is the item's already is put again.
+    """
 
     table: Table
     item: Item
     actions: Sequence[Action]
-    token: str
 
     def request(self) -> Request:
         return self._transaction.request()
@@ -139,7 +141,7 @@ class _TryGuards(Struct, frozen=True):
 
     @property
     def _transaction(self) -> TransactWriteItems:
-        return TransactWriteItems(self.actions, self.token)
+        return TransactWriteItems(self.actions)
 
     def _outcome(self, cancelled: Cancelled) -> bool | Finding:
         own, *guards = cancelled.reasons

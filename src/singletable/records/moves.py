@@ -122,10 +122,12 @@ def _claims(
 
 
 class TryMove(Struct, frozen=True):
-    """A move as one request, whose refusal is an outcome and no error. NotUnique where a guard is another item's."""
+    """A move as one request, whose refusal is an outcome and no error. NotUnique where a guard is another item's.
+
+    It may be repeated: what is no longer under the old key as it was read is not moved again.
+    """
 
     move: Move
-    token: str
 
     def request(self) -> Request:
         return self._transaction.request()
@@ -139,7 +141,7 @@ class TryMove(Struct, frozen=True):
 
     @property
     def _transaction(self) -> TransactWriteItems:
-        return TransactWriteItems(self.move.actions(), self.token)
+        return TransactWriteItems(self.move.actions())
 
     def _outcome(self, reasons: Sequence[Reason]) -> Outcome:
         table = self.move.key.model.table.name
@@ -181,7 +183,7 @@ async def settle(port: Port, key: KeyOf[Any], stored: Item | None = None) -> Ite
         move = move_of(model.before, stored, port.now())
         if move is None:
             return None
-        outcome = await port.send(TryMove(move, port.token()))
+        outcome = await port.send(TryMove(move))
         if outcome is Outcome.DONE:
             return None
         if outcome is Outcome.TWICE:
