@@ -12,7 +12,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from msgspec.structs import replace
 
+from singletable import connect
 from singletable.errors import NotConfigured, Unavailable
 from singletable.local import Engine, EngineTimeouts, find_engine, is_healthy
 from singletable.local.polling import wait_until
@@ -269,3 +271,9 @@ def engine_script(directory: Path, text: str) -> dict[str, str]:
     script.write_text("#!/bin/sh\n" + text.replace("ENGINE", str(find_engine(os.environ))))
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
     return {**os.environ, "SINGLETABLE_ENGINE": str(script)}
+
+
+def test_by_its_address_an_engine_has_the_same_traits() -> None:
+    with connect("local") as own, connect(own.target.endpoint.url) as other:
+        assert other.port.traits == replace(own.port.traits, creates_tables=False, maintain_streams=None)
+        assert other.port.traits.segments_shift

@@ -327,3 +327,15 @@ def test_a_queue_is_reached_as_the_environment_says() -> None:
     assert locator("aws", environ=BOTH)(SQS, "https://queues.example/1/jobs").url == "https://queues.example"
     with pytest.raises(errors.NotConfigured, match="AWS_USE_FIPS_ENDPOINT"):
         locator("aws", environ=BOTH | {"AWS_USE_FIPS_ENDPOINT": "true"})(SQS, "https://queues.example/1/jobs")
+
+
+@pytest.mark.parametrize(
+    ("target", "shift"),
+    [("aws", False), ("http://127.0.0.1:8000", True), ("https://scylla.example.org", True)],
+)
+def test_parts_of_a_scan_shift_on_every_engine_that_is_not_aws(
+    target: str, shift: bool, environ: Callable[..., Mapping[str, str]]
+) -> None:
+    """They may do so there: who reads a table in several parts while items move would miss some."""
+    said = environ(AWS_REGION="eu-central-1", AWS_ACCESS_KEY_ID="a", AWS_SECRET_ACCESS_KEY="s")
+    assert find_target(target, Options(), said).traits.segments_shift is shift
