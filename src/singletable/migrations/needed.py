@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -27,6 +28,7 @@ from singletable.foundation import (
 from singletable.operations import Item, UpdateItem
 
 _SETS = re.compile(r"(#\d+) = (:\d+)")
+_STARTS = re.compile(r"(#\d+) = if_not_exists\(#\d+, (:\d+)\)(?: \+ (:\d+))?")
 _REMOVES = re.compile(r"REMOVE ((?:#\d+(?:, )?)+)")
 
 
@@ -60,10 +62,17 @@ def needed(table: Table, item: Item, now: float = 0.0) -> UpdateItem[Any] | Move
 
 
 def after(item: Item, write: UpdateItem[Any]) -> Item:
-    """An item as one of the library's updates leaves it: they set attributes to values, and remove attributes."""
-    names, values = write.guard.names, write.guard.values
-    made = {**item, **{names[name]: values[value] for name, value in _SETS.findall(write.update)}}
-    for removed in _REMOVES.findall(write.update):
+    """An item as one of the library's updates leaves it."""
+    return updated(item, write.update, write.guard.names, write.guard.values)
+
+
+def updated(item: Item, update: str, names: Mapping[str, str], values: Mapping[str, Any]) -> Item:
+    """An item after an update of the library's: it sets attributes, gives them a first value, counts, and removes."""
+    made = {**item, **{names[name]: values[value] for name, value in _SETS.findall(update)}}
+    for name, first, step in _STARTS.findall(update):
+        value = item.get(names[name], values[first])
+        made[names[name]] = {"N": str(int(value["N"]) + int(values[step]["N"]))} if step else value
+    for removed in _REMOVES.findall(update):
         for name in removed.split(", "):
             made.pop(names[name], None)
     return made

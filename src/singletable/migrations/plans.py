@@ -16,7 +16,7 @@ from singletable.migrations.apply_lease import Held, read_record, record_writes
 from singletable.migrations.comparison import Comparison, Live, check_key, compare, creation, foreign_table
 from singletable.migrations.fill import segments_of
 from singletable.migrations.model_document import ModelDocument, document_of, read_document
-from singletable.migrations.prediction import FillCount, count_fill, read_units_of, requests_of, shown_types
+from singletable.migrations.prediction import FillCount, count_fill, fill_read_units, requests_of, shown_types
 from singletable.migrations.prices import Prices
 from singletable.migrations.steps import Estimate, Plan, Step
 from singletable.operations import Scan, Selection
@@ -126,7 +126,7 @@ def _with_takes(
 
 def _of_fill(counted: FillCount, segments: int) -> Estimate:
     return Estimate(
-        counted.writes + counted.gaps, requests_of(counted, segments), read_units_of(counted), counted.write_units
+        counted.writes + counted.gaps, requests_of(counted, segments), fill_read_units(counted), counted.write_units
     )
 
 

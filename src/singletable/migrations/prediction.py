@@ -19,9 +19,9 @@ from singletable.flow.port import Port
 from singletable.foundation import Finding, Move, Table, fill_parts_of, flows, model_for, place_in, type_in
 from singletable.migrations import fill
 from singletable.migrations.needed import Unknown, after, needed
-from singletable.operations import Item, PutItem, UpdateItem
+from singletable.migrations.rehearsal import Rehearsal, read_units
+from singletable.operations import MAX_BATCH_GET, Item, UpdateItem
 from singletable.tables.write_units import Projected, projected_in, size_units, write_units
-from singletable.values import item_size
 
 _MOST_SAMPLED_SEGMENTS: Final = 256
 _SAMPLED_BYTES: Final = 100_000
@@ -89,34 +89,23 @@ async def count_fill(
 async def _with_gaps(
     port: Port, counted: FillCount, gaps: Any, indexes: Sequence[Projected], items: Sequence[Item]
 ) -> FillCount:
-    """What finding and filling the gaps of these items takes. Of copies and edge sets it is an estimate."""
+    """What finding and filling the gaps of these items takes."""
     table: Table = gaps.table
     writes = [write for item in items if isinstance(write := needed(table, item, port.now()), (UpdateItem, Move))]
     whole = fill.whole_after(table, items, writes)
-    by_place = {place_in(table, item): item for item in whole}
-    updated = [place_in(table, write.key) for write in writes if isinstance(write, UpdateItem)]
+    updated = {place_in(table, write.key) for write in writes if isinstance(write, UpdateItem)}
+    again = [item for item in whole if place_in(table, item) in updated]
+    rehearsal = Rehearsal(port, table, indexes, whole)
     with Meter() as meter:
-        found = await flows.find_gaps(port, gaps, whole)
-    reread = sum(ceil(item_size(by_place[place]) / 4096) for place in updated)
-    requests, read = meter.requests + ceil(len(updated) / 100), meter.read_units + reread
-    units = 0.0
-    for finding in dict.fromkeys((each.code == "guard.missing", each.key) for each in found):
-        is_guard, place = finding
-        item = by_place[place]
-        if is_guard:
-            actions = flows.guards_sent(table, item, port.now())
-            puts = [action.item for action in actions if isinstance(action, PutItem)]
-            units += 2.0 * sum(map(size_units, (item, *puts))) if puts else 0.0
-            requests += bool(puts)
-        else:
-            units += write_units(indexes, item, item)
-            requests, read = requests + 4, read + 3.0
+        done = await flows.fill_gaps(rehearsal, gaps, whole)
+    requests = meter.requests + rehearsal.requests + ceil(len(again) / MAX_BATCH_GET)
+    units = meter.read_units + rehearsal.read_units + sum(read_units((item,)) for item in again)
     return replace(
         counted,
-        gaps=counted.gaps + len({each.key for each in found}),
+        gaps=counted.gaps + done.written,
         gap_requests=counted.gap_requests + requests,
-        read_units=counted.read_units + read,
-        write_units=counted.write_units + units,
+        read_units=counted.read_units + units,
+        write_units=counted.write_units + rehearsal.write_units,
     )
 
 
@@ -165,7 +154,7 @@ def requests_of(counted: FillCount, segments: int) -> int:
     return 2 * counted.pages + counted.writes + counted.gap_requests + 2 + segments
 
 
-def read_units_of(counted: FillCount) -> float:
+def fill_read_units(counted: FillCount) -> float:
     """With the two reads of the parts."""
     return counted.read_units + 2.0
 

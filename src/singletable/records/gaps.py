@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from singletable.flow.patience import patiently
-from singletable.flow.port import Consumed, Port
+from singletable.flow.port import Consumed, Operation, Port, Traits
 from singletable.flow.request import Request, Response
+from singletable.flow.wrapped_port import WrappedPort
 from singletable.operations import Action, Cancelled, Item, TransactWriteItems
 from singletable.records.check import items_of, partners
 from singletable.records.check_passes import ItemCheck, ItemPass, Place, items_at, place_in, type_in
@@ -25,6 +27,7 @@ from singletable.records.repairs import guard_writes
 from singletable.schema.personal import covered_place
 from singletable.schema.table import OWNER, OWNER_SORT, Table
 
+T = TypeVar("T")
 _SETS = frozenset({"edge-set.wrong", "edge-set.twice", "edge-set.incomplete", "edge-set.count"})
 GUARD, TAKEN = "guard.missing", "guard.taken"
 FILLED = frozenset({GUARD, "copy.behind"}) | _SETS
@@ -53,10 +56,10 @@ def finder_of(table: Table) -> ItemPass:
 
 async def find_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> list[Finding]:
     """What these items lack. Reads the guards of their unique values, the sources of their copies, a node's edges."""
-    found: list[Finding] = []
+    at_once, found = _AtOnce(port), list[Finding]()
     for check in checks.checks:
         if FILLED & check.repairs and (own := _with_gaps(checks.table, check, items)):
-            found += [each for each in await check.findings(port, own) if each.code in FILLED]
+            found += [each for each in await check.findings(at_once, own) if each.code in FILLED]
     return list(dict.fromkeys(found))
 
 
@@ -71,8 +74,11 @@ async def fill_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> Gaps
         by_place = {place_in(table, item): item for item in again}
         gaps = await patiently(port, partial(find_gaps, port, checks, again))
         gaps = [each for each in gaps if each.key in by_place and each.key not in left]
-        outcomes = await _put_guards(port, table, [by_place[each.key] for each in gaps if each.code == GUARD])
-        for finding in gaps:
+        firsts = {each.key: each for each in reversed(gaps)}  # one write often ends an item's other findings too
+        outcomes = await _put_guards(port, table, [by_place[p] for p, each in firsts.items() if each.code == GUARD])
+        seconds = {each.key for each in gaps if each is not firsts[each.key]}
+        outcomes |= dict.fromkeys((place for place in seconds if outcomes.get(place) is True), False)
+        for finding in firsts.values():
             if finding.code != GUARD:
                 mend = partial(_mend, port, checks, by_place[finding.key], finding)
                 outcomes[finding.key] = await patiently(port, mend)
@@ -117,6 +123,20 @@ def _with_gaps(table: Table, check: ItemCheck, items: Iterable[Item]) -> list[It
         if model is not None and (copies_of(model) or any(True for _ in partners(table, item))):
             found.append(item)
     return found
+
+
+class _AtOnce(WrappedPort):
+    """A port over which no finding is waited for: what only lags behind is brought up to date as well."""
+
+    @property
+    def traits(self) -> Traits:
+        return replace(self._port.traits, index_lag_seconds=0.0)
+
+    async def send(self, operation: Operation[T]) -> T:
+        return await self._port.send(operation)
+
+    async def send_all(self, operations: Sequence[Operation[T]]) -> list[T]:
+        return await self._port.send_all(operations)
 
 
 class _TryGuards(Struct, frozen=True):
