@@ -1,0 +1,104 @@
+"""Fills of large tables by processes that are killed: what they write in all, their rate, and what they hold."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from singletable import connect
+from singletable.migrations import Migrations
+from tests.migrations import filling
+from tests.migrations.filling import KINDS, Note, read_notes
+from tests.support.children import child
+from tests.support.engines import fresh_url
+from tests.support.shells import LOCAL
+
+pytestmark = [
+    pytest.mark.soak,
+    pytest.mark.timeout(7200),
+    pytest.mark.embedded("its processes share one engine's socket"),
+]
+ITEMS = int(os.environ.get("FILL_ITEMS", "20000"))
+KILLS = 4
+WINDOW_SECONDS = 10.0
+MB = 1e6
+
+
+def say(text: str) -> None:
+    """A figure, for those who run it with `-s`."""
+    sys.stdout.write(text + "\n")
+
+
+def filled_by(url: str, kind: str, notes: Path, units: str = "", kills: int = KILLS) -> list[list[Note]]:
+    """What each process noted: some that were killed in the midst of their writes, and one that ended."""
+    random, run, died = Random(kind), (url, kind, str(notes), units), 0
+    for number in range(kills):
+        least = random.randint(1, ITEMS // (2 * kills))
+        with child(filling.run, *run) as process:
+            while process.poll() is None and _writes_of(notes, number) < least:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(0.05)
+            died += process.poll() is None
+    assert died == kills
+    with child(filling.run, *run) as process:
+        assert process.wait(3600) == 0
+    return list(read_notes(notes))
+
+
+def _writes_of(notes: Path, number: int) -> float:
+    """What the process of this number, from 0, has sent by now."""
+    runs = list(read_notes(notes)) if notes.exists() else []
+    return sum(note.number for note in runs[number] if note.what == "sent") if len(runs) > number else 0.0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_write_for_each_item_kills_included(tmp_path: Path, kind: str) -> None:
+    """`FILL_ITEMS=100000` is the size of a table in use."""
+    made = KINDS[kind]
+    with fresh_url() as url, connect(url, traits=LOCAL) as db:
+        made.put(db, ITEMS)
+        lacking = Migrations(db, made.table).fill(dry_run=True)
+        wanted = lacking.written + lacking.completed
+        assert wanted >= ITEMS // 2
+        runs = filled_by(url, kind, tmp_path / "notes")
+        sent = sum(note.number for run in runs for note in run if note.what == "sent")
+        held = [note.number for note in runs[-1] if note.what == "held"]
+        say(f"{kind}: {wanted} items, {sent:g} writes, {len(runs)} runs, {held[0] / MB:.0f} to {held[-1] / MB:.0f} MB")
+        assert wanted <= sent <= wanted * 1.1
+        assert held[-1] - held[len(held) // 10] < 5 * MB
+        assert db.check(made.table) == []
+        again = Migrations(db, made.table).fill()
+        assert (again.written, again.completed) == (0, 0)
+
+
+@pytest.mark.parametrize("kind", ["index keys and versions", "copies"])
+def test_the_rate_is_held(tmp_path: Path, kind: str) -> None:
+    """Within 5 %, over any ten seconds of a process."""
+    made, units = KINDS[kind], 200.0
+    with fresh_url() as url, connect(url, traits=LOCAL) as db:
+        made.put(db, min(ITEMS, 20_000))
+        runs = filled_by(url, kind, tmp_path / "notes", str(units), kills=1)
+        shares = [share for run in runs for share in shares_of(run, units)]
+        say(f"{kind}: {len(shares)} windows, {min(shares):.3f} to {max(shares):.3f} of the rate")
+        assert len(shares) > 10
+        assert all(0.95 < share < 1.05 for share in shares)
+
+
+def shares_of(notes: Sequence[Note], units: float) -> list[float]:
+    """Of each window of ten seconds, a second apart, after the first second of writes: what was taken of the rate."""
+    taken = [note for note in notes if note.what == "units"]
+    if not taken:
+        return []
+    begin, end = taken[0].at + 1.0, taken[-1].at
+    starts = [begin + n for n in range(max(0, int(end - begin - WINDOW_SECONDS)))]
+    return [
+        sum(note.number for note in taken if start <= note.at < start + WINDOW_SECONDS) / (units * WINDOW_SECONDS)
+        for start in starts
+    ]
