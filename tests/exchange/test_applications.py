@@ -26,7 +26,7 @@ from examples.organisations.github_file import read as read_organisation
 from examples.organisations.import_github import import_file
 from examples.projects.import_git import import_git
 from examples.projects.model import projects
-from singletable import Database, Table, connect
+from singletable import Database, Table
 from singletable.documents import LocalBlobs
 from singletable.exchange import Dataset, Exports, datasets_of
 from singletable.exchange.datasets import REST
@@ -39,6 +39,7 @@ from tests.e2e.organisations.files import FILES
 from tests.e2e.organisations.support import MEMBER, OWNER
 from tests.e2e.projects.gitted import make_repository
 from tests.e2e.projects.histories import EVERYTHING
+from tests.support.engines import fresh
 from tests.support.raw import all_items
 
 
@@ -90,7 +91,7 @@ APPLICATIONS = {
 @pytest.mark.parametrize("name", APPLICATIONS)
 def test_every_row_is_its_item_and_its_entity(name: str, tmp_path: Path) -> None:
     table, fill = APPLICATIONS[name]
-    with connect("local") as db:
+    with fresh() as db:
         fill(db, tmp_path)
         done = Exports(db, table).export(tmp_path / "exports")
         stored = {place(table, item): item for item in db.run(all_items(db.port, table.name))}

@@ -9,17 +9,18 @@ from typing import Any
 import pytest
 from obstore.store import MemoryStore
 
-from singletable import Database, Unavailable, connect
+from singletable import Database, Unavailable
 from singletable.exchange import DirectoryStore, Exports, ObjectStore, Store, claims, read_manifest
 from singletable.exchange.claims import CLAIM, LEASE_SECONDS, BeatClaim, Claim, LockClaim
 from tests.exchange.models import order, shop
+from tests.support.engines import fresh
 
 TAKEN = "another export is being written to"
 
 
 @pytest.fixture(scope="module")
 def db() -> Iterator[Database]:
-    with connect("local") as made:
+    with fresh() as made:
         made.create_table(shop)
         made.write_many(puts=[order(n) for n in range(60)])
         yield made

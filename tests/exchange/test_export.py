@@ -11,7 +11,7 @@ import msgspec
 import pyarrow.parquet as pq
 import pytest
 
-from singletable import Database, connect
+from singletable import Database
 from singletable.deploy import Deployment, Role, scans
 from singletable.deploy.cloudformation import template
 from singletable.exchange import UNKNOWN, DirectoryStore, Exports, datasets_of, export, read_manifest
@@ -19,6 +19,7 @@ from singletable.flow import Rate
 from singletable.foundation import is_same_item
 from tests.exchange.models import Customer, order, shop
 from tests.support.attempts import attempts_of
+from tests.support.engines import fresh
 from tests.support.iam import is_allowed
 from tests.support.raw import all_items, put_raw
 from tests.support.roles import recording
@@ -29,7 +30,7 @@ COUNT = 60
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    with connect("local") as made:
+    with fresh() as made:
         made.create_table(shop)
         made.write_many(puts=[order(n) for n in range(COUNT)])
         for n in range(5):

@@ -11,18 +11,18 @@ from urllib.request import Request, urlopen
 import pyarrow.parquet as pq
 import pytest
 
-from singletable import Database, connect
+from singletable import Database
 from singletable.errors import Denied, Unavailable
 from singletable.exchange import AsyncExports, Exports, read_manifest, store_at
 from tests.exchange.models import order, shop
-from tests.support.engines import fresh_async
+from tests.support.engines import fresh, fresh_async
 
 COUNT = 30
 
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    with connect("local") as made:
+    with fresh() as made:
         made.create_table(shop)
         made.write_many(puts=[order(n) for n in range(COUNT)])
         yield made

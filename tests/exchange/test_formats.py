@@ -14,17 +14,18 @@ import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
 
-from singletable import Database, connect
+from singletable import Database
 from singletable.exchange import Exports, Format
 from singletable.exchange.formats import csv_schema
 from tests.exchange.models import order, shop
+from tests.support.engines import fresh
 
 COUNT = 40
 
 
 @pytest.fixture(scope="module")
 def db() -> Iterator[Database]:
-    with connect("local") as made:
+    with fresh() as made:
         made.create_table(shop)
         made.write_many(puts=[order(n) for n in range(COUNT)])
         yield made

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from singletable import Database, Entity, InvalidRequest, Key, Table, connect
+from singletable import Database, Entity, InvalidRequest, Key, Table
 from singletable.errors import Corrupt
 from singletable.exchange import Exports, Imports
 from singletable.exchange.formats import FORMATS, Format
@@ -48,7 +48,7 @@ class Lid(Entity, table=boxes, type="lid"):
 
 @pytest.fixture(scope="module")
 def db() -> Iterator[Database]:
-    with connect("local") as made:
+    with fresh() as made:
         yield made
 
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from singletable import Database, NotFound, connect
+from singletable import Database, NotFound
 from singletable.errors import Corrupt, Denied, InvalidRequest, Unavailable
 from singletable.exchange import DirectoryStore, Exports, Manifest, datasets_of, export, read_manifest
 from singletable.exchange.formats import FORMATS
@@ -20,13 +20,14 @@ from singletable.exchange.unfinished import UNFINISHED, read_unfinished
 from tests.exchange import processes
 from tests.exchange.models import order, shop
 from tests.support.children import KILLED, run_child
+from tests.support.engines import fresh
 
 COUNT = 1_500
 
 
 @pytest.fixture(scope="module")
 def db() -> Iterator[Database]:
-    with connect("local") as made:
+    with fresh() as made:
         made.create_table(shop)
         made.write_many(puts=[order(n) for n in range(COUNT)])
         yield made

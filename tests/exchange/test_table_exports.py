@@ -278,6 +278,7 @@ def test_exports_that_do_not_follow_each_other_are_refused(tmp_path: Path) -> No
 
 
 # --- as DynamoDB makes them -------------------------------------------------------------------------------------------
+@pytest.mark.embedded("it says what that engine lacks")
 def test_an_engine_without_exports_says_so() -> None:
     with connect("local") as db:
         db.create_table(shop)

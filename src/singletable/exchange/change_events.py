@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ from singletable.flow.lambda_handler import LambdaAnswer
 from singletable.flow.port import Port
 from singletable.foundation import Table
 from singletable.streams.lambda_handler import records_in, stream_in
+
+_log = logging.getLogger("singletable.exchange")
 
 
 async def log_event(
@@ -30,5 +33,12 @@ async def log_event(
     write_batch(store, f"{records[0].sequence}-{records[-1].sequence}", batch)
     manifest = find_manifest(store)
     if manifest is not None and port.now() - manifest.written_at.timestamp() >= compact_seconds:
-        compact(port, table, store, datasets)
+        if changed := manifest.changed(datasets):
+            _log.warning(
+                "%s declared otherwise than in the export of %s: changes wait in the log until a catch_up() scans it",
+                ", ".join(changed),
+                table.name,
+            )
+        else:
+            compact(port, table, store, datasets)
     return {"batchItemFailures": []}

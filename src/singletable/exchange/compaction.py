@@ -29,10 +29,10 @@ from singletable.exchange.manifest import (
     Following,
     Manifest,
     Retired,
+    begun_at,
     columns_of,
     dataset_files,
     encode_manifest,
-    is_of_an_export,
     new_id,
     read_manifest,
 )
@@ -274,7 +274,8 @@ def _retired(store: Store, before: Manifest, after: tuple[DatasetFiles, ...], no
 
 
 def _sweep(store: Store, manifest: Manifest, now: float) -> None:
-    """Delete what nothing names any more: what killed runs wrote, and files whose time is over."""
+    """Delete what nothing names any more: what killed runs wrote, and files whose time is over. What began within an
+    hour may be another process's, which is about to name it."""
     following = manifest.following
     assert following is not None
     for folder in ("", FOLDER):
@@ -283,5 +284,6 @@ def _sweep(store: Store, manifest: Manifest, now: float) -> None:
     named = _paths(manifest.datasets) | {each.path for each in following.retired} | {following.versions}
     for path in list(store.list("")):
         is_under_way = unfinished is not None and path.startswith(f"{unfinished.id}/")
-        if path not in named and not is_under_way and is_of_an_export(path):
+        began = begun_at(path)
+        if path not in named and not is_under_way and began is not None and began < now - DRAFT_SECONDS:
             store.delete(path)

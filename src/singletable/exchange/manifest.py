@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import Any, Final
 
 import msgspec
@@ -25,7 +25,7 @@ from singletable.streams.record_tail import Position
 
 MANIFEST: Final = "manifest.json"
 FORMAT_VERSION: Final = 1
-_IN_AN_EXPORT: Final = re.compile(r"\d{8}T\d{6}Z-\w{6}/.").match
+_IN_AN_EXPORT: Final = re.compile(r"(\d{8}T\d{6}Z)-\w{6}/.").match
 
 
 class DataFile(Struct, frozen=True):
@@ -155,9 +155,15 @@ def new_id(port: Port) -> str:
     return f"{instant(port.now()):%Y%m%dT%H%M%SZ}-{port.token()[:6].replace('_', 'x').replace('-', 'x')}"
 
 
-def is_of_an_export(path: str) -> bool:
-    """Whether a file lies in a folder that has an export's id as its name."""
-    return _IN_AN_EXPORT(path) is not None
+def begun_at(path: str) -> float | None:
+    """When the export or compaction began in whose folder a file lies, in seconds since 1970; None for other files."""
+    found = _IN_AN_EXPORT(path)
+    if found is None:
+        return None
+    try:
+        return datetime.strptime(found[1], "%Y%m%dT%H%M%SZ").replace(tzinfo=timezone.utc).timestamp()
+    except ValueError:
+        return None
 
 
 def dataset_files(dataset: Dataset, files: Iterable[DataFile] = ()) -> DatasetFiles:
