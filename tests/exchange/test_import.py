@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from singletable import Database, Entity, InvalidRequest, Key, NotFound, Table
+from singletable import Database, Entity, InvalidRequest, Key, NotFound, Table, Unavailable
 from singletable.exchange import AsyncImports, BadRow, Exports, Imports
 from singletable.flow import Rate
 from singletable.foundation import is_same_item
@@ -147,6 +147,40 @@ def test_every_kind_of_a_csv_row(tmp_path: Path) -> None:
         assert ann is not None
         assert (ann.name, ann.phone, ann.free, ann.seen) == ('Ann, "A"\nB', None, {"free": [1, 2]}, NOW)
         assert db.check(people) == []
+
+
+def test_bad_rows_are_told_in_no_file_that_holds_something_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor in the source itself, however it is named: it would be emptied."""
+    monkeypatch.chdir(tmp_path)
+    text = json.dumps({"number": 1, "buyer": "b"}) + "\n" + json.dumps({"number": "x", "buyer": "b"}) + "\n"
+    path = tmp_path / "orders.jsonl"
+    path.write_text(text)
+    (tmp_path / "link.jsonl").symlink_to(path)
+    with fresh() as db:
+        for source, told in ((path, "orders.jsonl"), ("orders.jsonl", path), (path, tmp_path / "link.jsonl")):
+            with pytest.raises(InvalidRequest, match="bad rows"):
+                Imports(db, people).run(source, into=Order, bad_rows=told)
+        assert path.read_text() == text
+        for place in (tmp_path / "nowhere" / "bad.jsonl", tmp_path):
+            with pytest.raises(Unavailable, match="could not write"):
+                Imports(db, people).run(path, into=Order, bad_rows=place)
+        for _ in range(2):  # of an import before, they are replaced
+            assert Imports(db, people).run(path, into=Order, bad_rows=tmp_path / "bad.jsonl").bad == 1
+        assert len((tmp_path / "bad.jsonl").read_text().splitlines()) == 1
+
+
+def test_no_reason_shows_a_value(tmp_path: Path) -> None:
+    mark, path = "c4n4ry", tmp_path / "orders.json"
+    key = {"pk": {"S": "order#1"}, "sk": {"S": "order"}, "_type": {"S": "order"}}
+    wrong: list[Any] = [{"_v": {"N": mark}}, {"number": {"N": mark}}, {"number": {"S": mark}}, {"number": mark}]
+    wrong += [{"pk": mark}, {"_type": mark}, {"_type": {"S": mark}}, {"seen_by": {"L": [{"S": mark}]}}]
+    path.write_text("".join(json.dumps({"Item": {**key, **each}}) + "\n" for each in wrong))
+    with fresh() as db:
+        done = Imports(db, people).run(path, format="dynamodb", bad_rows=tmp_path / "bad.jsonl")
+    assert done.bad == len(wrong)
+    assert mark not in (tmp_path / "bad.jsonl").read_text()
 
 
 def test_columns_that_the_class_has_not_are_refused(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from decimal import Decimal
 from enum import Enum
 from functools import cache
 from hashlib import blake2b, shake_256
-from math import isqrt, prod
+from math import isqrt
 from typing import Any, Final, Literal, cast, get_args, get_origin
 from uuid import UUID
 
@@ -118,7 +118,7 @@ class Mask:
     # --- permutations -------------------------------------------------------------------------------------------------
     def _permuted(self, value: str, alphabets: Sequence[str]) -> list[str]:
         """Each character replaced by one of its alphabet, so that no two texts of the same alphabets meet."""
-        count = prod(map(len, alphabets)) if len(value) <= _KEY_BYTES * 8 else _MOST_PERMUTED
+        count = _count_of(alphabets)
         if count >= _MOST_PERMUTED:
             number = int.from_bytes(self._hash("text", value.encode(), 16 + 4 * len(value)), "big")
         else:
@@ -230,6 +230,16 @@ def _digits_of(digits: str, *, is_decimal: bool) -> list[str]:
     if is_decimal:
         places[-1] = _LEADING
     return places
+
+
+def _count_of(alphabets: Sequence[str]) -> int:
+    """How many texts there are of these alphabets, or so many that it doesn't matter."""
+    count = 1
+    for alphabet in alphabets:
+        count *= len(alphabet)
+        if count >= _MOST_PERMUTED:
+            break
+    return count
 
 
 def _number_of(value: str, alphabets: Sequence[str]) -> int:

@@ -31,7 +31,7 @@ def entity_of(tables: Sequence[Table], dataset: Dataset | None, row: Row) -> Any
     except SingletableError as error:
         return reason_of(error)
     except _UNREADABLE as error:
-        return f"its class can't read it: {error}"
+        return f"its class can't read it: {_said(error)}"
     return entity
 
 
@@ -78,7 +78,8 @@ def _by_stored_name(model: Model[Any], item: Item) -> dict[str, Any]:
 
 def has_key(table: Table, item: Item) -> bool:
     """Whether an item has the key attributes of a table, as texts that are not empty."""
-    return all(item.get(name, {}).get("S") for name in table.definition.key)
+    values: list[Any] = [item.get(name) for name in table.definition.key]
+    return all(isinstance(value, dict) and value.get("S") for value in values)
 
 
 def item_of(dataset: Dataset | None, row: Row) -> Any:
@@ -90,5 +91,12 @@ def item_of(dataset: Dataset | None, row: Row) -> Any:
         if dataset is None:
             return msgspec.json.decode(str(cells.get("item")), type=dict[str, Any])
         return read_item(encode(dataset.item(cells)))
-    except (SingletableError, *_UNREADABLE) as error:
-        return f"it makes no item: {error}"
+    except SingletableError as error:
+        return f"it makes no item: {reason_of(error)}"
+    except _UNREADABLE as error:
+        return f"it makes no item: {_said(error)}"
+
+
+def _said(error: Exception) -> str:
+    """What happened, without a value: Python's own messages quote what they can't read."""
+    return str(error) if isinstance(error, RecursionError) else type(error).__name__

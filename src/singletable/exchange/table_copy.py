@@ -14,6 +14,7 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from hashlib import sha256
 from typing import Any, Final
 
 from msgspec import Struct
@@ -141,7 +142,8 @@ class _Run:
             return
         await _prepare(self.target, self.table)
         o = self.options
-        what = ("copy", o.sample, o.seed, o.follow_edges, o.keep_personal)
+        key = None if o.mask_key is None else sha256(o.mask_key).hexdigest()
+        what = ("copy", o.sample, o.seed, o.follow_edges, o.keep_personal, key)
         self.record = await open_record(self.target, self.table, what, self.state)
         if not self.record.was_begun and not o.add and await has_items(self.target, self.table):
             raise InvalidRequest(
