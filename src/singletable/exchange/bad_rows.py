@@ -13,7 +13,6 @@ from msgspec import Struct
 from singletable.errors import InvalidRequest, SingletableError
 from singletable.exchange.store_faults import faults
 
-
 _LONGEST: Final = 1 << 20
 
 
