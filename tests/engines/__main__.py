@@ -23,6 +23,7 @@ LAYERS = (
     "tests/streams",
     "tests/tasks",
     "tests/sync",
+    "tests/exchange",
     "tests/queues",
     "tests/faults",
     "tests/histories",

@@ -94,6 +94,7 @@ def connected(accounts: dict[str, str], name: str, profile: str) -> Iterator[Dat
         yield db
 
 
+@pytest.mark.embedded("its accounts are engines of their own")
 def test_each_side_has_its_own_keys(accounts: dict[str, str]) -> None:
     with connected(accounts, "prod", "prod") as source, connected(accounts, "test", "test") as target:
         fill(source, 6, 10)
@@ -104,6 +105,7 @@ def test_each_side_has_its_own_keys(accounts: dict[str, str]) -> None:
         stranger.check(people)
 
 
+@pytest.mark.embedded("its accounts are engines of their own")
 def test_by_the_command(accounts: dict[str, str]) -> None:
     with connected(accounts, "prod", "prod") as source:
         fill(source, 6, 10)

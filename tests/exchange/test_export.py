@@ -86,9 +86,9 @@ def test_what_no_class_explains_is_unknown(db: Database, tmp_path: Path) -> None
 
 def test_it_takes_a_scan_and_nothing_else(db: Database, tmp_path: Path) -> None:
     with db.meter() as meter:
-        Exports(db, shop).export(tmp_path / "one")
+        Exports(db, shop).export(tmp_path / "one", segments=1)
     with db.meter() as consistent:
-        Exports(db, shop).export(tmp_path / "two", consistent=True)
+        Exports(db, shop).export(tmp_path / "two", segments=1, consistent=True)
     assert (meter.requests, meter.write_units, meter.read_units > 0) == (1, 0, True)
     assert (consistent.requests, consistent.read_units) == (1, 2 * meter.read_units)
 
@@ -98,7 +98,7 @@ def test_it_keeps_to_a_rate(db: Database, tmp_path: Path, monkeypatch: pytest.Mo
     rate = Rate(read_units=20)
     with db.meter() as meter:
         began = db.port.monotonic()
-        Exports(db, shop).export(tmp_path, rate=rate)
+        Exports(db, shop).export(tmp_path, segments=1, rate=rate)
         seconds = db.port.monotonic() - began
     assert meter.requests == 8
     assert meter.read_units / seconds < 60
@@ -121,6 +121,7 @@ def test_a_role_that_may_scan_may_export(db: Database, tmp_path: Path, monkeypat
     role = Role("exporter", [scans(shop)])
     made = template(Deployment("exports", [shop], [role], alarms=False))
     taken = Taken(statements_of(made, "Exporter"))
-    recording(monkeypatch, taken)
-    Exports(db, shop).export(tmp_path)
+    with monkeypatch.context() as patched:
+        recording(patched, taken)
+        Exports(db, shop).export(tmp_path)
     assert (set(taken.asked), taken.refused) == ({"dynamodb:Scan"}, [])
