@@ -12,13 +12,13 @@ from typing import Any
 
 from singletable.errors import SingletableError
 from singletable.exchange.masks import Mask, masked
+from singletable.exchange.personal_columns import personal_attributes
 from singletable.foundation import (
     Claim,
     KeyOf,
     Model,
     Table,
     guard_actions,
-    personal_names,
     type_in,
 )
 from singletable.operations import Item, PutItem, read_item
@@ -41,9 +41,8 @@ class ItemMask:
         """The attributes of a class that are masked; an edge's ends where its nodes' ids are."""
         found = self._names.get(model.type)
         if found is None:
-            personal = {name for name in personal_names(model.kind) if model.by_name[name].role not in _KEPT_ROLES}
-            ends = {name for name in ("source", "target") if self._has_personal_ids(model, name)}
-            found = self._names[model.type] = tuple(sorted(personal | ends))
+            personal = {n for n in personal_attributes(model) if model.by_name[n].role not in _KEPT_ROLES}
+            found = self._names[model.type] = tuple(sorted(personal))
         return found
 
     def item(self, item: Item) -> Item | None:
@@ -88,10 +87,6 @@ class ItemMask:
             return key
         found: KeyOf[Any] = kind.by_id(masked(self.mask, key.model.by_name["id"].plan, key.model.key_values(key)["id"]))
         return found
-
-    def _has_personal_ids(self, model: Model[Any], name: str) -> bool:
-        kinds: tuple[type[Any], ...] = getattr(model.kind, f"__{name}s__", ())
-        return any("id" in personal_names(kind) for kind in kinds)
 
 
 def guards_of(table: Table, item: Item, now: float) -> Iterator[Item]:

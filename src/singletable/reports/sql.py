@@ -24,7 +24,6 @@ import pyarrow.dataset as pads
 
 from singletable.errors import InvalidRequest, SingletableError, Unavailable
 from singletable.exchange import (
-    UNKNOWN,
     Dataset,
     DatasetFiles,
     DirectoryStore,
@@ -36,13 +35,15 @@ from singletable.exchange import (
     store_at,
 )
 from singletable.exchange.manifest import dataset_files
+from singletable.exchange.personal_columns import personal_columns
 from singletable.flow.rate import Rate
-from singletable.foundation import GUARD_TYPE, BlockingDatabase, Table, personal_names
+from singletable.foundation import BlockingDatabase, Table
 from singletable.reports.answers import Answer
 from singletable.reports.export_files import ExportFiles
 from singletable.reports.limits import Limits, ended_after
 from singletable.reports.names import quoted
 from singletable.reports.relations import Relation, relations_of
+from singletable.reports.statements import check_reads_views
 from singletable.reports.views import (
     comments,
     dataset_view,
@@ -127,7 +128,7 @@ class SqlSession:
             self._files.setdefault(each.name, dataset_files(each))
         _refuse_equal_columns(self._files.values())
         self.relations: tuple[Relation, ...] = relations_of(datasets)
-        self._covered = {} if personal else _covered(manifest, datasets)
+        self._covered = {} if personal else personal_columns(datasets, manifest.datasets)
         self._rows: dict[str, str] = {}
         self._opened: set[str] = set()
         self._on_disk = ExportFiles(store, manifest)
@@ -214,6 +215,8 @@ class SqlSession:
             )
         if statement.type == duckdb.StatementType.EXPLAIN:
             self._check(_explained(sql))
+        elif any(self._covered.values()):
+            check_reads_views(self._db, sql, frozenset(name.lower() for name in self.views))
 
     def _refused(self, error: duckdb.Error) -> SingletableError:
         """DuckDB's own words, and what to do about a name that SQL has taken."""
@@ -325,25 +328,3 @@ def _explained(sql: str) -> str:
     if found is None:
         raise InvalidRequest("an EXPLAIN has nothing before that word", hint="Take out the comment before it.")
     return found[1]
-
-
-def _covered(manifest: Manifest, datasets: Sequence[Dataset]) -> dict[str, frozenset[str]]:
-    """The columns that hold what is personal, by dataset: attributes, keys that are made of them, and raw items."""
-    found: dict[str, frozenset[str]] = {}
-    for dataset in datasets:
-        personal = personal_names(dataset.model.kind) if not dataset.is_system else frozenset[str]()
-        keys = {name for name in _key_columns(manifest, dataset) if personal}
-        found[dataset.name] = personal | keys
-    if any(found.values()):
-        found[UNKNOWN] = frozenset({"partition", "sort", "item"})
-        for dataset in datasets:  # a guard has the unique value, and its owner's key
-            if dataset.type == GUARD_TYPE:
-                names = {column.name for column in dataset.columns} - {"type", "attribute"}
-                found[dataset.name] = frozenset(names | set(_key_columns(manifest, dataset)))
-    return found
-
-
-def _key_columns(manifest: Manifest, dataset: Dataset) -> list[str]:
-    files: DatasetFiles | None = next((each for each in manifest.datasets if each.name == dataset.name), None)
-    own = {column.name for column in dataset.columns}
-    return [] if files is None else [column.name for column in files.columns if column.name not in own]

@@ -1,0 +1,58 @@
+"""What a question reads: the views, tables and functions in it, from the syntax tree that DuckDB makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import duckdb
+import msgspec
+
+from singletable.errors import InvalidRequest
+
+_FUNCTIONS: Final = frozenset({"unnest", "range", "generate_series", "repeat", "repeat_row"})
+"""Table functions that read nothing. Others read files, or run a text that nobody has looked at."""
+_CATALOGUE: Final = "duckdb_"
+"""What the names of functions begin with that tell about views and settings."""
+_SCHEMAS: Final = frozenset({"information_schema", "pg_catalog"})
+
+
+def check_reads_views(db: duckdb.DuckDBPyConnection, sql: str, views: frozenset[str]) -> None:
+    """InvalidRequest for a question that reads anything but these views: where they cover what is personal, the files
+    of the export are closed to it. Names of views in lower case."""
+    ((said,),) = db.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchall()
+    tree: Any = msgspec.json.decode(said)
+    if tree.get("error"):
+        raise InvalidRequest(
+            "this form of a question can't be asked while personal values are covered",
+            hint="Ask by SELECT; or show the values: --personal.",
+        )
+    nodes = list(_nodes(tree))
+    named = views | {str(entry["key"]).lower() for node in nodes for entry in node.get("cte_map", {}).get("map", ())}
+    for node in nodes:
+        if node.get("type") == "TABLE_FUNCTION":
+            name = str(node.get("function", {}).get("function_name", "")).lower()
+            if name not in _FUNCTIONS and not name.startswith(_CATALOGUE):
+                raise _closed(name)
+        elif node.get("type") == "BASE_TABLE":
+            name, schema = str(node.get("table_name", "")).lower(), str(node.get("schema_name", "")).lower()
+            if name not in named and schema not in _SCHEMAS:
+                raise _closed(name)
+
+
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            yield node
+            waiting += node.values()
+        elif isinstance(node, list):
+            waiting += node
+
+
+def _closed(name: str) -> InvalidRequest:
+    return InvalidRequest(
+        f"{name!r} is none of the export's views, and personal values are covered",
+        hint="Ask the views; or show the values, and what else DuckDB reads: --personal.",
+    )
