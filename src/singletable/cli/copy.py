@@ -12,6 +12,7 @@ from rich.status import Status
 
 from singletable.cli import output
 from singletable.cli.lookup import tables_of
+from singletable.cli.mask_key import mask_key
 from singletable.cli.samples import sample_option
 from singletable.cli.session import Session, options_anywhere
 from singletable.database import Database, connect
@@ -19,7 +20,6 @@ from singletable.flow import Rate
 from singletable.foundation import Table
 from singletable.wire.credentials import credentials_from
 
-MASK_VARIABLE = "SINGLETABLE_MASK_KEY"
 _IDENTITY = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 _UNITS = click.FloatRange(min=0, min_open=True)
 
@@ -85,7 +85,6 @@ def _confirm(target: Database, tables: list[Table], options: dict[str, Any]) -> 
 
 
 def _run(copy: Any, table: Table, options: dict[str, Any]) -> Any:
-    key = None if options["keep_personal"] else os.environ.get(MASK_VARIABLE)
     with Status(f"{table.name}: reading", console=output.console(stderr=True)) as status:
 
         def show(at: Any) -> None:
@@ -96,7 +95,7 @@ def _run(copy: Any, table: Table, options: dict[str, Any]) -> Any:
             seed=options["seed"],
             follow_edges=options["follow_edges"],
             keep_personal=options["keep_personal"],
-            mask_key=key.encode() if key else None,
+            mask_key=None if options["keep_personal"] else mask_key(),
             add=options["add"],
             dry_run=options["dry_run"],
             source_rate=Rate(read_units=options["read_rate"]) if options["read_rate"] else None,

@@ -10,8 +10,9 @@ import msgspec
 from rich.status import Status
 
 from singletable.cli import output
-from singletable.cli.follow_options import check_follow_options, follow_options, run_follow
+from singletable.cli.follow_options import check_follow_options, check_personal, follow_options, run_follow
 from singletable.cli.lookup import tables_of
+from singletable.cli.mask_key import mask_key
 from singletable.cli.plan import rate_of, share_rate_option
 from singletable.cli.session import options_anywhere, session_of
 from singletable.cli.table_export import check_options, database_for, places_of, table_export_options
@@ -32,13 +33,16 @@ _MOST_SEGMENTS = 16
 @share_rate_option
 @table_export_options
 @follow_options
-@options_anywhere("json", "db")
+@options_anywhere("personal", "json", "db")
 @click.pass_context
 def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> None:
     """Write every item to files: a dataset an entity class, with typed columns.
 
     The manifest is replaced at the end, so that readers see the export before or this one. A run that was ended goes on
     where it was. Items that no class of MODULE explains go to the dataset _unknown, and the exit code is 1 then.
+
+    Values of attributes with personal=True get masks of the same type and shape, the same for the same value, unless
+    --personal is said. Two exports mask alike where SINGLETABLE_MASK_KEY, of 16 characters or more, is set.
 
     \b
     singletable export shop.model --to exports
@@ -53,6 +57,7 @@ def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) ->
     with database_for(session_of(ctx), options) as db:
         tables = tables_of(module)
         if options["follow"]:
+            check_personal(tables, options)
             run_follow(db, tables, options, as_json)
             return
         rate = rate_of({**options, "rate": None}, tables[0])
@@ -63,7 +68,8 @@ def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) ->
                 status.update(f"{done.items:,} items read, {done.bytes:,} bytes written")
 
             exports = Exports(db, *tables)
-            said: dict[str, Any] = {name: options[name] for name in ("format", "keys", "anew")}
+            said: dict[str, Any] = {name: options[name] for name in ("format", "keys", "anew", "personal")}
+            said["mask_key"] = None if options["personal"] else mask_key()
             if places := places_of(db, tables, options, status.update):
                 done = exports.export_from(places, options["to"], progress=show, **said)
             else:
@@ -85,5 +91,7 @@ def _tell(done: Any, place: str) -> None:
     click.echo(f"{output.counted(done.items, 'item')} to {output.clean(place)}, as {manifest.id}{went_on}")
     lines = [(d.name, d.rows, len(d.files), d.bytes) for d in manifest.datasets]
     output.print_table(("Dataset", "Rows", "Files", "Bytes"), lines)
+    if not manifest.personal:
+        click.echo("Masks stand for personal values: --personal writes them as they are.")
     if done.unknown:
         click.echo(f"{output.counted(done.unknown, 'item')} that no class explains: the dataset _unknown says why.")

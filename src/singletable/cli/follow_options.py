@@ -11,7 +11,7 @@ from rich.status import Status
 
 from singletable.cli import output
 from singletable.database import Database
-from singletable.foundation import Table
+from singletable.foundation import Table, entity_name, personal_names
 
 if TYPE_CHECKING:
     from singletable.exchange import Followed
@@ -42,6 +42,17 @@ def check_follow_options(options: dict[str, Any]) -> None:
         raise click.UsageError(f"{', '.join(given)}: not with --follow, which scans as it must.")
     if options["format"] != "parquet":
         raise click.UsageError(f"--format {options['format']}: what is followed is Parquet.")
+
+
+def check_personal(tables: Sequence[Table], options: dict[str, Any]) -> None:
+    """A usage error for personal values, unless they are asked for: a deletion in a stream names the item by its key,
+    for which masks can't stand."""
+    kinds = [model.kind for table in tables for model in table.models if not model.is_system]
+    personal = sorted(entity_name(kind) for kind in kinds if personal_names(kind))
+    if personal and not options["personal"]:
+        raise click.UsageError(
+            f"--follow writes personal values as they are, of {', '.join(personal)}: say --personal."
+        )
 
 
 def run_follow(db: Database, tables: Sequence[Table], options: dict[str, Any], as_json: bool) -> None:

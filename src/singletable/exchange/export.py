@@ -8,11 +8,13 @@ kill writes.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
+from hashlib import sha256
 from itertools import islice
 from typing import Any, Final
 
@@ -27,6 +29,7 @@ from singletable.exchange.datasets import (
     Dataset,
     datasets_of,
     fingerprint_of,
+    unknown_batch,
 )
 from singletable.exchange.exported_items import ExportedTable
 from singletable.exchange.formats import FORMATS, Format
@@ -39,6 +42,8 @@ from singletable.exchange.manifest import (
     new_id,
     write_manifest,
 )
+from singletable.exchange.masked_pages import PageMask
+from singletable.exchange.masks import Mask
 from singletable.exchange.parts import Parts
 from singletable.exchange.sorter import RAW_ITEMS, Sorter
 from singletable.exchange.stores import Store
@@ -60,6 +65,7 @@ from singletable.operations.answers import encode
 from singletable.records import usual_segments
 
 MOST_SEGMENTS: Final = 16
+_MASK_BYTES: Final = 32
 PAGE: Final = 1_000
 """Items of an export that are taken together."""
 _READ: Final = "items read"
@@ -97,8 +103,13 @@ class ExportOptions(Struct, frozen=True):
     consistent: bool = False
     segments: int | None = None
     anew: bool = False
+    personal: bool = True
+    """Whether personal values are written as they are; else masks stand for them."""
+    mask_key: bytes | None = None
 
     def __post_init__(self) -> None:
+        if self.personal and self.mask_key is not None:
+            raise InvalidRequest("mask_key with personal values: nothing is masked then", hint="Say personal=False.")
         if self.format not in FORMATS:
             raise InvalidRequest(f"an export has no format {self.format!r}", hint=f"Say one of {', '.join(FORMATS)}.")
         if self.segments is not None and not 1 <= self.segments <= MOST_SEGMENTS:
@@ -176,6 +187,8 @@ class _Run:
     exported: ExportedTable | None = None
     """What is read in the place of a scan."""
     datasets: tuple[Dataset, ...] = ()
+    masks: dict[str, PageMask] = field(default_factory=dict[str, PageMask])
+    """By table, where personal values are masked."""
     state: Unfinished = field(init=False)
     parts: Parts = field(init=False)
     resumed: bool = False
@@ -198,6 +211,9 @@ class _Run:
                 delete_folder(self.store, known.id)
             self.state = self._new()
             self._keep_state()
+        if not self.options.personal:
+            mask = Mask(self.options.mask_key or self.state.mask_key or b"")
+            self.masks = {t.name: made for t in self.tables if (made := PageMask(t, mask)).is_needed}
         if not self._is_written(find_manifest(self.store)):
             delete_unkept(self.store, self.state, self.port.now())
         schemas = {**{d.name: d.schema for d in self.datasets}, UNKNOWN: UNKNOWN_SCHEMA}
@@ -231,8 +247,7 @@ class _Run:
     def _take(self, table: Table, pages: Sequence[Any]) -> list[Any]:
         """The items of pages as rows; at the end of a section, all is kept."""
         for page in pages:
-            for name, batch in self.sorters[table.name].batches(page.items):
-                self.parts.add(name, batch)
+            self._add(table, page.items)
             self.parts.taken += len(page.body)
             self.state.items += len(page.items)
         if self.parts.items >= SECTION_ITEMS or self.parts.taken >= SECTION_BYTES:
@@ -241,11 +256,19 @@ class _Run:
 
     def take_page(self, table: Table, items: Sequence[Item]) -> None:
         """Items that are no page of a scan; the caller has noted how far it has come."""
-        for name, batch in self.sorters[table.name].batches([msgspec.Raw(encode(item)) for item in items]):
-            self.parts.add(name, batch)
+        self._add(table, [msgspec.Raw(encode(item)) for item in items])
         self.state.items += len(items)
         if self.parts.items >= SECTION_ITEMS:
             self._end_section()
+
+    def _add(self, table: Table, items: Sequence[msgspec.Raw]) -> None:
+        mask = self.masks.get(table.name)
+        if mask is not None:
+            items, unknown = mask.page(items)
+            if unknown:
+                self.parts.add(UNKNOWN, unknown_batch(unknown))
+        for name, batch in self.sorters[table.name].batches(items):
+            self.parts.add(name, batch)
 
     def lanes_of(self, table: Table) -> list[Lane]:
         return [lane for lane in self.state.lanes if lane.table == table.name and not lane.is_over]
@@ -291,7 +314,9 @@ class _Run:
         now = instant(self.port.now())
         count = self.options.segments or usual_segments(self.port)
         lanes = [Lane(table.name, n, count) for table in self.tables for n in range(count)]
-        return Unfinished(new_id(self.port), now, self._made_for(), lanes)
+        own_key = not self.options.personal and self.options.mask_key is None
+        key = secrets.token_bytes(_MASK_BYTES) if own_key else None
+        return Unfinished(new_id(self.port), now, self._made_for(), lanes, mask_key=key)
 
     def _made_for(self) -> dict[str, Any]:
         tables = [table.name for table in self.tables]
@@ -304,6 +329,8 @@ class _Run:
             "keys": options.keys,
             "segments": options.segments,
             "consistent": options.consistent,
+            "personal": options.personal,
+            "mask_key": None if options.mask_key is None else sha256(options.mask_key).hexdigest(),
             "section": [PAGE_ITEMS, SECTION_ITEMS, SECTION_BYTES],
         }
 
@@ -329,6 +356,7 @@ class _Run:
             fingerprint=self.fingerprint,
             datasets=tuple(datasets),
             keys=self.options.keys,
+            personal=not self.masks,
             previous=previous,
         )
 

@@ -31,6 +31,8 @@ class AsyncExports:
         keys: bool = False,
         consistent: bool = False,
         segments: int | None = None,
+        personal: bool = True,
+        mask_key: bytes | None = None,
         rate: Rate | None = None,
         anew: bool = False,
         progress: Progress | None = None,
@@ -43,11 +45,16 @@ class AsyncExports:
         unless `anew`. `progress` is called after each round of pages. Programs may write meanwhile: an item that is
         written after the export began is in it as it was or as it is.
 
+        Where `personal` is false, masks stand for the values of attributes with `field(personal=True)`, as in a copy:
+        the same for the same value, of the same type, in keys too. Guards and edge sets are left out then, and an item
+        that no class can read is a row of `_unknown` without its raw form. With a `mask_key` of 16 bytes or more, two
+        exports mask alike; without one the key is random, and lies in `unfinished.json` until the export ends.
+
         `segments` are read at once: 4, or 1 off AWS. InvalidRequest for others than 1 to 16; Denied and
         Unavailable where the place refuses or is full: nothing is left half-written; Throttled from a table that
         refuses for minutes on end.
         """
-        options = ExportOptions(format, keys, consistent, segments, anew)
+        options = ExportOptions(format, keys, consistent, segments, anew, personal, mask_key)
         port = at_rate(self.db.port, rate)
         place = str(getattr(getattr(self.db.target, "endpoint", None), "url", ""))
         return await self.db.run(export(port, self.tables, store_at(to), options, progress, place))
@@ -59,6 +66,8 @@ class AsyncExports:
         *,
         format: Format = "parquet",
         keys: bool = False,
+        personal: bool = True,
+        mask_key: bytes | None = None,
         anew: bool = False,
         progress: Progress | None = None,
     ) -> Exported:
@@ -72,5 +81,5 @@ class AsyncExports:
         if len(self.tables) != 1:
             raise InvalidRequest("an export of DynamoDB's is of one table", hint="Name it, as in Exports(db, shop).")
         exported = ExportedTable(self.tables[0], [open_table_export(place) for place in exports])
-        options = ExportOptions(format, keys, anew=anew)
+        options = ExportOptions(format, keys, anew=anew, personal=personal, mask_key=mask_key)
         return await self.db.run(export_from(self.db.port, exported, store_at(to), options, progress))

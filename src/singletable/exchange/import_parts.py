@@ -220,10 +220,14 @@ def _folder(store: Store, datasets: Sequence[Dataset], ignored: Sequence[str]) -
         )
     manifest = read_manifest(store)
     by_name = {dataset.name: dataset for dataset in datasets}
-    is_exact = manifest.keys and not any(
-        by_name.get(each.name) is None or by_name[each.name].digest != each.digest
-        for each in manifest.datasets
-        if each.name != UNKNOWN
+    is_exact = (
+        manifest.keys
+        and manifest.personal
+        and not any(
+            by_name.get(each.name) is None or by_name[each.name].digest != each.digest
+            for each in manifest.datasets
+            if each.name != UNKNOWN
+        )
     )
     parts: list[FilePart] = []
     left_out: dict[str, int] = {}

@@ -114,6 +114,8 @@ class Manifest(Struct, frozen=True):
     datasets: tuple[DatasetFiles, ...]
     keys: bool = False
     """Whether the keys of the table and of its indexes are columns."""
+    personal: bool = True
+    """Whether personal values are as they were; else masks stand for them."""
     previous: str | None = None
     """The id of the export before, whose files are still there for those who read it now."""
     format_version: int = FORMAT_VERSION

@@ -37,6 +37,8 @@ class Unfinished(Struct):
     lanes: list[Lane]
     files: dict[str, list[DataFile]] = {}
     items: int = 0
+    mask_key: bytes | None = None
+    """Of the masks that stand for personal values, where the caller gave none. It goes with the last file."""
 
 
 def read_unfinished(store: Store) -> Unfinished | None:

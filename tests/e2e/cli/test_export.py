@@ -103,3 +103,43 @@ def test_an_export_is_kept_fresh(folder: Folder) -> None:
 def test_a_table_without_a_stream_is_not_followed(shop: Folder) -> None:
     ran = shop.run("export", "shop.model", "--to", "fresh", "--follow", "--once")
     assert (ran.code, "no stream of new images" in ran.err) == (1, True)
+
+
+PERSONAL = """
+from singletable import Entity, Key, Table, field
+
+people = Table("people", stream="new_and_old")
+
+
+class Person(Entity, table=people, type="person"):
+    id: str
+    name: str = field(personal=True)
+
+    @people.key
+    @staticmethod
+    def by_id(id: str) -> Key:
+        return f"person#{id}", "person"
+"""
+
+
+def test_personal_values_have_masks_unless_they_are_asked_for(folder: Folder) -> None:
+    (folder.path / "people.py").write_text(PERSONAL)
+    write = "from singletable import connect; from people import Person\n"
+    write += 'with connect("local:data/singletable.db") as db: db.create(Person(id="1", name="Ada Lovelace"))'
+    assert folder.python("-c", write).code == 0
+    export = ("export", "people", "--to", "exports", "--format", "jsonl")
+
+    def names() -> list[str]:
+        manifest = json.loads((folder.path / "exports/manifest.json").read_text())
+        paths = [file["path"] for dataset in manifest["datasets"] for file in dataset["files"]]
+        return [json.loads((folder.path / "exports" / path).read_text())["name"] for path in paths]
+
+    ran = folder.run(*export)
+    assert (ran.code, "Masks stand for personal values" in ran.out) == (0, True), ran.err
+    (masked,) = names()
+    assert (masked != "Ada Lovelace", len(masked), masked[3]) == (True, 12, " ")
+    ran = folder.run(*export, "--personal")
+    assert (ran.code, "Masks" in ran.out, names()) == (0, False, ["Ada Lovelace"]), ran.err
+    refused = folder.run("export", "people", "--to", "fresh", "--follow", "--once")
+    assert (refused.code, "of Person: say --personal" in refused.err) == (2, True), refused.err
+    assert folder.run("export", "people", "--to", "fresh", "--follow", "--once", "--personal").code == 0
