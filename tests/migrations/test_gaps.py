@@ -154,10 +154,36 @@ def test_copies_are_brought_up_to_date() -> None:
         for n in range(12):
             db.create(Member(id="t", person=f"p{n}", team_name="" if n % 2 else "Blue"))
         assert Migrations(db, app).fill(dry_run=True).completed == 6
-        assert Migrations(db, app).fill().completed == 6
+        with db.meter() as meter:
+            assert Migrations(db, app).fill().completed == 6
+        assert meter.by_operation["UpdateItem"].requests == 6
+        assert meter.by_operation["BatchGetItem"].requests == 2  # the source, twice; not once for each item
         assert {member.team_name for member in db.scan(Member)} == {"Blue"}
         assert Migrations(db, app).fill().completed == 0
         assert db.check(app) == []
+
+
+def test_a_source_that_changes_meanwhile_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    changed: list[str] = []
+    with connect("local") as db, connect(db.target.endpoint.url) as other:
+        db.create(Team(id="t", name="Blue"))
+        for n in range(5):
+            db.create(Member(id="t", person=f"p{n}", team_name=""))
+
+        def happens(operation: Any) -> None:
+            if "TryCopy" in type(operation).__name__ and not changed:
+                changed.append("Green")
+                other.update(Team.by_team("t"), attr(Team.name).set("Green"))
+                other.update(Member.of_team("t", "p0"), attr(Member.team_name).set("Green"))
+                other.delete(Member.of_team("t", "p1"))
+
+        with monkeypatch.context() as patched:
+            before_each(db, patched, happens)
+            Migrations(db, app).fill()
+        assert changed
+        Migrations(db, app).fill()
+        assert {member.team_name for member in db.scan(Member)} == {"Green"}
+        assert (db.check(app), sum(1 for _ in db.scan(Member))) == ([], 4)
 
 
 def test_edge_sets_and_counters_are_made_from_edges() -> None:

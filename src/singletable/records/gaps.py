@@ -2,7 +2,7 @@
 
 A guard of each unique value, the copies of another entity's attributes, and a layer's sets and counters. They are found
 by the functions of `check`, and written by those of its repairs: each on condition of everything that it was decided
-from. Guards are the exception in form: those of all items of a page are sent together.
+from. Guards and copies are the exception in form: those of all items of a page are sent together.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from singletable.operations import Action, Cancelled, Item, TransactWriteItems
 from singletable.records.check import items_of, partners
 from singletable.records.check_passes import ItemCheck, ItemPass, Place, items_at, place_in, type_in
 from singletable.records.copies import copies_of
+from singletable.records.copy_gaps import write_copies
 from singletable.records.findings import Finding
 from singletable.records.repairs import guard_writes
 from singletable.schema.personal import covered_place
@@ -29,8 +30,8 @@ from singletable.schema.table import OWNER, OWNER_SORT, Table
 
 T = TypeVar("T")
 _SETS = frozenset({"edge-set.wrong", "edge-set.twice", "edge-set.incomplete", "edge-set.count"})
-GUARD, TAKEN = "guard.missing", "guard.taken"
-FILLED = frozenset({GUARD, "copy.behind"}) | _SETS
+GUARD, TAKEN, COPY = "guard.missing", "guard.taken", "copy.behind"
+FILLED = frozenset({GUARD, COPY}) | _SETS
 _TRIES = 20
 
 
@@ -76,12 +77,13 @@ async def fill_gaps(port: Port, checks: ItemPass, items: Sequence[Item]) -> Gaps
         gaps = [each for each in gaps if each.key in by_place and each.key not in left]
         firsts = {each.key: each for each in reversed(gaps)}  # one write often ends an item's other findings too
         outcomes = await _put_guards(port, table, [by_place[p] for p, each in firsts.items() if each.code == GUARD])
-        seconds = {each.key for each in gaps if each is not firsts[each.key]}
-        outcomes |= dict.fromkeys((place for place in seconds if outcomes.get(place) is True), False)
+        outcomes |= await write_copies(port, table, [by_place[p] for p, each in firsts.items() if each.code == COPY])
         for finding in firsts.values():
-            if finding.code != GUARD:
+            if finding.code != GUARD and finding.key not in outcomes:
                 mend = partial(_mend, port, checks, by_place[finding.key], finding)
                 outcomes[finding.key] = await patiently(port, mend)
+        seconds = {each.key for each in gaps if each is not firsts[each.key]}
+        outcomes |= dict.fromkeys((place for place in seconds if outcomes.get(place) is True), False)
         left |= {place: outcome for place, outcome in outcomes.items() if isinstance(outcome, Finding)}
         written |= outcomes.keys() - left.keys()
         seen_again = [place for place, outcome in outcomes.items() if outcome is False]

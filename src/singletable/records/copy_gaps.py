@@ -1,0 +1,102 @@
+"""The copies that items lack, written for many items at once: a batch of their sources, and an update each.
+
+An update has the condition that the copy is of an older version of its source, or differs from this one. Sent twice, it
+is refused the second time, so it may be repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from singletable.errors import Applied, SingletableError
+from singletable.flow.patience import patiently
+from singletable.flow.port import Consumed, Port
+from singletable.flow.request import Request, Response
+from singletable.operations import Item, Refused, UpdateItem
+from singletable.records.check_passes import Place, items_at, place_in, type_in
+from singletable.records.copies import CopyWriter, copies_of, key_from
+from singletable.records.verbs import UpdateWrite
+from singletable.records.write import Moment, Needs
+from singletable.schema.models import Model, model_of
+from singletable.schema.table import Table
+
+
+class _Copy(Struct, frozen=True):
+    """One holder, and what it copies from one source."""
+
+    model: Model[Any]
+    holder: Any
+    writer: CopyWriter
+    source: Place
+
+
+async def write_copies(port: Port, table: Table, items: Sequence[Item]) -> dict[Place, bool]:
+    """By item: True where its copies are right now, False where it is to be looked at again. Those that take more than
+    an update are not among them. A read of each source, a hundred in a request, and a write for each item."""
+    held = {place_in(table, item): _copies_in(table, item) for item in items}
+    asked = [each.source for copies in held.values() for each in copies]
+    sources = await patiently(port, partial(items_at, port, table, asked))
+    moment = Moment(port.now(), port.token())
+    tried: dict[Place, _TryCopy] = {}
+    for place, copies in held.items():
+        made = [update for each in copies if (update := _update(each, sources.get(each.source), moment)) is not None]
+        if made:
+            tried[place] = _TryCopy(made[0], is_all=len(made) == 1)
+    outcomes = await patiently(port, partial(port.send_all, list(tried.values())))
+    return dict(zip(tried, outcomes, strict=True))
+
+
+def _copies_in(table: Table, item: Item) -> list[_Copy]:
+    """The copies that one plain update writes."""
+    model = table.model_here(type_in(table, item))
+    if model is None or model.is_leaving or model.is_in_two_forms or model.key.was is not None:
+        return []
+    try:
+        holder: Any = model.load(item)
+        keys = [(writer, key_from(writer.source, holder)) for writer in copies_of(model) if holder is not None]
+    except SingletableError:
+        return []
+    return [_Copy(model, holder, writer, (key.partition, key.low)) for writer, key in keys]
+
+
+def _update(copy: _Copy, stored: Item | None, moment: Moment) -> UpdateItem[Any] | None:
+    """None where the copy is right, or newer than its source was here; or where it takes more than an update."""
+    try:
+        source: Any = None if stored is None else model_of(copy.writer.source).load(stored)
+        if source is None or not copy.writer.differs(copy.holder, source):
+            return None
+        if not copy.writer.is_behind(copy.holder, source, False):
+            return None
+        key, where = copy.model.key_of(copy.holder), copy.writer.condition(source, False)
+        write = UpdateWrite(key, copy.writer.updates(source), where, caller_copy=copy.holder)
+        part = write.main(copy.holder, moment)
+        if isinstance(part, Needs) or any(True for _ in write.claims(copy.holder)):
+            return None
+    except SingletableError:
+        return None
+    assert isinstance(part.action, UpdateItem)
+    return replace(part.action, repeatable=True)
+
+
+class _TryCopy(Struct, frozen=True):
+    """An update of a copy: False where its condition failed, or where the item has other copies that are behind."""
+
+    update: UpdateItem[Any]
+    is_all: bool
+
+    def request(self) -> Request:
+        return self.update.request()
+
+    def answer(self, response: Response) -> tuple[bool, Consumed]:
+        try:
+            _, consumed = self.update.answer(response)
+        except Refused:
+            return False, Consumed()
+        except Applied:
+            return self.is_all, Consumed()
+        return self.is_all, consumed
