@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -79,8 +79,8 @@ def _update(copy: _Copy, stored: Item | None, moment: Moment) -> UpdateItem[Any]
             return None
     except SingletableError:
         return None
-    assert isinstance(part.action, UpdateItem)
-    return replace(part.action, repeatable=True)
+    action = cast("UpdateItem[Any]", part.action)
+    return replace(action, repeatable=True)
 
 
 class _TryCopy(Struct, frozen=True):
