@@ -37,7 +37,7 @@ from typing import Any, ClassVar, Final
 DOCS_URL: str | None = None
 """The address of the published documentation, without a slash at its end; None until there is a site.
 
-Set it here, once: every error then carries the address of its entry, as `help_url` and as the last line of its text.
+Set it here, once: every error then carries the address of its page, as `help_url` and as the last line of its text.
 """
 
 
@@ -84,8 +84,8 @@ class SingletableError(Exception):
 
     @property
     def help_url(self) -> str | None:
-        """The error's entry in the published documentation; None while `DOCS_URL` is not set."""
-        return f"{DOCS_URL}/reference/errors#{self.code}" if DOCS_URL else None
+        """The error's page in the published documentation; None while `DOCS_URL` is not set."""
+        return f"{DOCS_URL}/reference/errors/{self.code}.html" if DOCS_URL else None
 
 
 class Mistake(SingletableError):

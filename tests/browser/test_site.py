@@ -11,7 +11,13 @@ from tests.docs.pages import ROOT
 from tools.site.__main__ import build
 
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
-PAGES = ("index", "tutorial/first-table", "how-to/coming-from", "reference/errors", "reference/api/singletable")
+PAGES = (
+    "index",
+    "tutorial/first-table",
+    "how-to/coming-from",
+    "reference/errors/conflict.not-unique",
+    "reference/api/singletable",
+)
 OF_THE_DISK = ("file:", "data:", "blob:")
 
 

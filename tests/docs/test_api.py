@@ -20,13 +20,14 @@ from tests.docs.pages import ROOT, named, run
 from tests.support.emulators import aws_emulator
 from tests.support.queue_operations import CreateQueue
 from tools.site.declarations import docstring, found, methods
+from tools.site.error_pages import Entry, entries
 from tools.site.inner import INNER, is_inner
 from tools.site.public import API, ERRORS, PACKAGES, all_packages, examples, names_in, names_of, page_of, sections
 
 __all__ = ["aws_emulator"]
 
 QUEUES = API / "queues.md"
-PAGES = [*sorted({*API.glob("*.md")} - {API / "index.md", QUEUES}), ERRORS]
+PAGES = sorted({*API.glob("*.md")} - {API / "index.md", QUEUES})
 NAMES = [(package, name) for package in all_packages() for name in names_of(package)]
 PASSED_ON = {
     "singletable": ("reports",),
@@ -63,6 +64,14 @@ def test_its_examples_run(page: Path) -> None:
     run(page)
 
 
+@pytest.mark.parametrize("entry", entries().values(), ids=lambda entry: entry.code)
+def test_the_example_of_an_error_runs_by_itself(entry: Entry, tmp_path: Path) -> None:
+    """As its own page has it."""
+    page = tmp_path / f"{entry.name}.md"
+    page.write_text(f"```python\n{entry.program}\n```\n")
+    run(page).__dict__["db"].close()
+
+
 def test_the_examples_of_queues_run(aws_emulator: str, tmp_path: Path) -> None:
     """On an emulator of SQS, at its own address."""
     with connect(aws_emulator, region="us-east-1") as db:
@@ -80,7 +89,7 @@ def test_a_name_has_an_example_under_its_heading(package: str, name: str) -> Non
     assert any(re.search(rf"\b{name}\b", code) for code in shown), f"{page_of(package).name}: no example uses {name}"
 
 
-@pytest.mark.parametrize("page", [*PAGES, QUEUES], ids=named)
+@pytest.mark.parametrize("page", [*PAGES, QUEUES, ERRORS], ids=named)
 def test_it_describes_nothing_that_is_not_there(page: Path) -> None:
     known = {name for package in all_packages() for name in _exported(package)}
     headings = [names for line in page.read_text().splitlines() if (names := names_in(line))]

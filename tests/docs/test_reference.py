@@ -22,6 +22,7 @@ from tests.docs.pages import DOCS, ROOT
 from tests.faults import proven
 from tests.oracle.test_every_kind import CHECKERS, kinds_of
 from tests.support.no_engine import no_engine
+from tools.site.error_pages import entries
 
 __all__ = ["no_engine"]
 
@@ -67,10 +68,11 @@ def test_each_error_has_an_entry(kind: type[SingletableError]) -> None:
 
 
 @pytest.mark.parametrize("kind", list(errors()), ids=lambda kind: kind.__name__)
-def test_each_error_links_to_its_entry(kind: type[SingletableError], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_error_links_to_its_page(kind: type[SingletableError], monkeypatch: pytest.MonkeyPatch) -> None:
     error = kind("It failed", hint="Look.", table="shop")
     monkeypatch.setattr("singletable.errors.DOCS_URL", "https://docs.example.org")
-    address = f"https://docs.example.org/reference/errors#{kind.code}"
+    page = entries()[kind.code].place.with_name(f"{kind.code}.html")
+    address = f"https://docs.example.org/{page.as_posix()}"
     assert error.help_url == address
     assert str(error) == f"It failed (table shop). Look.\nSee {address}"
     assert ERRORS.count(f'<a id="{kind.code}"></a>\n\n') == 1

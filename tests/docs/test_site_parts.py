@@ -57,5 +57,21 @@ def test_files_that_pages_link_to_are_part_of_it() -> None:
     assert made[place_of(ROOT / "LICENSE")] == (ROOT / "LICENSE").read_bytes()
 
 
+def test_an_error_has_a_page_that_links_lead_to() -> None:
+    made = sources()
+    page = made[Path("reference/errors/conflict.not-unique.md")]
+    assert isinstance(page, str)
+    assert "Parent: [`Conflict`](conflict.md)" in page
+    assert "from singletable import NotUnique" in page
+    assert "(errors/conflict.not-unique.md)" in str(made[Path("reference/errors.md")])
+    assert "[`MissingPath`](../reference/errors/conflict.missing-path.md)" in str(made[Path("how-to/attributes.md")])
+
+
+def test_a_recipe_s_page_says_what_it_prints_and_where_more_stands() -> None:
+    page = str(sources()[Path("examples/recipes/unique_email.md")])
+    assert "[unique values](../../how-to/unique-expiry-versions.md)" in page
+    assert "$ python unique_email.py\nada registers: True\n" in page
+
+
 def test_a_page_s_first_sentence_is_prose() -> None:
     assert opening_of("# A\n\n```python\nx = 1\n```\n\nFirst [one](a.md): two. Second.") == "First one: two."

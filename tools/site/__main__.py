@@ -21,6 +21,7 @@ from typing import Any, cast
 
 from tools.site import agents
 from tools.site.built import defects, pages
+from tools.site.error_pages import FOLDER
 from tools.site.pages import sources
 from tools.site.public import ROOT
 
@@ -75,7 +76,8 @@ def build(out: Path, work: Path) -> list[str]:
 
 
 def _belongs(place: Path) -> bool:
-    return place.suffix == ".md"
+    """Errors are found from the page that lists them."""
+    return place.suffix == ".md" and place.parent != FOLDER
 
 
 def _generate(work: Path) -> list[str]:

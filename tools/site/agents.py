@@ -9,7 +9,8 @@ from pathlib import Path
 
 from singletable import __version__
 from tools.site.declarations import docstring, first_sentence, found, methods, signature
-from tools.site.public import ERRORS, PACKAGES, names_of
+from tools.site.error_pages import entries
+from tools.site.public import PACKAGES, names_of
 
 ABOUT = "DynamoDB from Python: everything in one table, declared once; typed access patterns that say what they cost."
 WHOLE = ("tutorial/first-table.md", "how-to/declare-keys.md", "how-to/attributes.md", "how-to/transactions.md")
@@ -78,9 +79,7 @@ def _flat(signature: str) -> str:
 
 
 def _errors() -> str:
-    text = ERRORS.read_text()
-    entries = re.findall(r"^#+ (\w+) · `([\w.-]+)`\n(.*?)(?=^<a id|^## [^`]*$|\Z)", text, re.DOTALL | re.MULTILINE)
-    return "\n".join(f"{name} ({code}): {_advice(body)}" for name, code, body in entries)
+    return "\n".join(f"{each.name} ({each.code}): {_advice(each.text)}" for each in entries().values())
 
 
 def _advice(body: str) -> str:

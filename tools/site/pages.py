@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.site.public import ROOT
+from tools.site.error_pages import entries, listing, page_of_error
+from tools.site.public import ERRORS, ROOT
 from tools.site.reference import expanded, is_reference
 
 DOCS = ROOT / "docs"
@@ -51,15 +52,24 @@ def sources() -> dict[Path, str | bytes]:
     made: dict[Path, str | bytes] = {}
     others: set[Path] = set()
     for page in markdown():
-        text = expanded(page) if is_reference(page) else page.read_text()
-        made[place_of(page)] = _placed(page, text, others)
+        made[place_of(page)] = _placed(page, _text(page), others)
+    for entry in entries().values():
+        made[entry.place] = _placed(ERRORS, page_of_error(entry), others, entry.place)
     for file in sorted(others):
         made[place_of(file)] = _placed(file, _shown(file), set()) if is_recipe(file) else file.read_bytes()
     return made
 
 
-def _placed(page: Path, text: str, others: set[Path]) -> str:
-    """A page's text with its links as the site has them, in the Markdown that its generator reads."""
+def _text(page: Path) -> str:
+    if page == ERRORS:
+        return listing()
+    return expanded(page) if is_reference(page) else page.read_text()
+
+
+def _placed(page: Path, text: str, others: set[Path], at: Path | None = None) -> str:
+    """A page's text with its links as the site has them, in the Markdown that its generator reads. The text may stand
+    `at` another place than the page's own."""
+    folder = (at or place_of(page)).parent
 
     def moved(match: re.Match[str]) -> str:
         target = match[2]
@@ -72,7 +82,10 @@ def _placed(page: Path, text: str, others: set[Path]) -> str:
             raise SystemExit(f"{page.relative_to(ROOT)} links to {target}, which is not there")
         if file.suffix != ".md":
             others.add(file)
-        return f"{match[1]}{os.path.relpath(place_of(file), place_of(page).parent)}{match[3]}"
+        entry = entries().get(match[3].strip("#)")) if file == ERRORS else None
+        if entry is not None:
+            return f"{match[1]}{os.path.relpath(entry.place, folder)})"
+        return f"{match[1]}{os.path.relpath(place_of(file), folder)}{match[3]}"
 
     return _spaced(_LINK.sub(moved, text))
 

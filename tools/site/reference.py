@@ -74,7 +74,8 @@ def _fields(of: griffe.Object, page: Path) -> Iterator[str]:
         if number == 0:
             yield ""
         told = " ".join(linked(docstring(each), page).split())
-        value = f" = {each.value}" if each.value is not None and len(str(each.value)) < 40 else ""
+        is_default = each.value is not None and "class-attribute" in each.labels
+        value = f" = {each.value}" if is_default and len(str(each.value)) < 40 else ""
         yield f"* `{each.name}: {each.annotation}{value}`{': ' + told if told else ''}"
 
 
