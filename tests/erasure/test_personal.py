@@ -79,6 +79,25 @@ class Knows(Edge[Relative, Relative], table=kin, type="KNOWS"):
         return f"AT-{since}"
 
 
+members = GraphTable("personal-members", indexes=["gsi0"])
+
+
+class Member(Node, table=members, type="MEMBER"):
+    id: str = field(personal=True)
+
+
+class Invites(Edge[Member, Member], table=members, type="INVITES"):
+    """Its ends are personal, as the ids of its nodes are."""
+
+    n: int = 0
+
+    @members.index("gsi0")
+    @staticmethod
+    def by_number(n: int = ANY) -> str:
+        """In order."""
+        return f"{n:03}"
+
+
 @tasks.task(tries=1)
 def remind(email: str) -> None:
     raise RuntimeError("no answer")
@@ -236,3 +255,27 @@ def test_keys_are_covered_where_they_are_personal() -> None:
     assert covered_place(vault, "person", (MARK, MARK)) == (COVERED, COVERED)
     assert covered_place(vault, "unheard", (MARK, MARK)) == (COVERED, COVERED)
     assert covered_place(kin, "RELATIVE", ("RELATIVE-a", "RELATIVE-a")) == ("RELATIVE-a", "RELATIVE-a")
+
+
+def test_the_ends_of_edges_are_what_the_ids_of_nodes_are(db: Database, file: Path) -> None:
+    ada, bob = f"{MARK}a", f"{MARK}b"
+    for id in (ada, bob):
+        db.create(Member(id=id))
+    edge = Invites(source=Member.by_id(ada), target=Member.by_id(bob))
+    Graph(db).link(edge)
+    item = dict(Invites.__model__.item(edge))  # type: ignore[union-attr]
+    db.run(put_raw(db.port, Invites, {**item, "source": {"S": f"MEMBER-{MARK}z"}}))
+    assert MARK not in repr([edge, db.get(Member.by_id(ada)), db.check(members)])
+    place = (f"MEMBER-{ada}", f"INVITES-MEMBER-{bob}")
+    assert MARK not in str(covered_place(members, "INVITES", place))
+    here = f"{__name__}:members"
+    for command in (
+        ["get", here, "Member.by_id", ada],
+        ["query", here, "Invites.of", ada, "--json"],
+        ["check", here, "--json"],
+        ["stats", here],
+        ["erase", here, "Member.by_id", ada, "--dry-run"],
+    ):
+        said = printed(command, file)
+        assert said.strip()
+        assert MARK not in said

@@ -177,7 +177,18 @@ async def test_in_the_awaiting_shell(moto: str) -> None:
         assert list(found.answer.rows()) == [(3,)]
 
 
-@pytest.mark.parametrize("query", ["INSERT INTO job VALUES (1)", "/* SELECT */ DROP TABLE job", "", "UNLOAD (SELECT)"])
+EXPLAINED = (
+    "EXPLAIN ANALYZE INSERT INTO job VALUES (1)",
+    "explain analyze verbose (format json) create table x as select 1",
+    "EXPLAIN DROP TABLE job",
+    "/* */ EXPLAIN ANALYZE INSERT INTO job VALUES (1)",
+)
+"""Athena runs what it explains with ANALYZE."""
+
+
+@pytest.mark.parametrize(
+    "query", ["INSERT INTO job VALUES (1)", "/* SELECT */ DROP TABLE job", "", "UNLOAD (SELECT)", *EXPLAINED]
+)
 def test_what_writes_is_not_sent(moto: str, query: str) -> None:
     with connect(moto) as db, pytest.raises(InvalidRequest, match="only reads here"):
         Athena(db, "shop").query(query)

@@ -97,9 +97,13 @@ def values_of(entity: Any, *, personal: bool) -> dict[str, Any]:
     kind: Any = entity.__class__
     covered = frozenset[str]() if personal else personal_names(kind)
     return {
-        f.name: COVERED if f.name in covered else _shown_key(getattr(entity, f.name), personal=personal)
+        f.name: _shown_value(getattr(entity, f.name), is_covered=f.name in covered, personal=personal)
         for f in dataclasses.fields(entity)
     }
+
+
+def _shown_value(value: Any, *, is_covered: bool, personal: bool) -> Any:
+    return COVERED if is_covered and not isinstance(value, KeyOf) else _shown_key(value, personal=personal)
 
 
 def _shown_key(value: Any, *, personal: bool) -> Any:

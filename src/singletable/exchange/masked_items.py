@@ -12,13 +12,13 @@ from typing import Any
 
 from singletable.errors import SingletableError
 from singletable.exchange.masks import Mask, masked
-from singletable.exchange.personal_columns import personal_attributes
 from singletable.foundation import (
     Claim,
     KeyOf,
     Model,
     Table,
     guard_actions,
+    personal_names,
     type_in,
 )
 from singletable.operations import Item, PutItem, read_item
@@ -41,7 +41,7 @@ class ItemMask:
         """The attributes of a class that are masked; an edge's ends where its nodes' ids are."""
         found = self._names.get(model.type)
         if found is None:
-            personal = {n for n in personal_attributes(model) if model.by_name[n].role not in _KEPT_ROLES}
+            personal = {n for n in personal_names(model.kind) if model.by_name[n].role not in _KEPT_ROLES}
             found = self._names[model.type] = tuple(sorted(personal))
         return found
 

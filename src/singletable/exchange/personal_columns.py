@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from singletable.exchange.datasets import UNKNOWN, Dataset
 from singletable.exchange.manifest import DatasetFiles
-from singletable.foundation import GUARD_TYPE, Model, personal_names
+from singletable.foundation import GUARD_TYPE, personal_names
 
 _UNKNOWN_COLUMNS = frozenset({"partition", "sort", "item"})
 _GUARD_COLUMNS = frozenset({"type", "attribute"})
 """Those of a guard that name nobody."""
-
-
-def personal_attributes(model: Model[Any]) -> frozenset[str]:
-    """The attributes of a class that are personal; an edge's ends where its nodes' ids are."""
-    ends = {name for name in ("source", "target") if _has_personal_ids(model, name)}
-    return personal_names(model.kind) | ends
 
 
 def personal_columns(datasets: Sequence[Dataset], files: Iterable[DatasetFiles]) -> Mapping[str, frozenset[str]]:
@@ -37,12 +30,7 @@ def personal_columns(datasets: Sequence[Dataset], files: Iterable[DatasetFiles])
 
 
 def _columns(dataset: Dataset, written: set[str]) -> frozenset[str]:
-    names = personal_attributes(dataset.model)
+    names = personal_names(dataset.model.kind)
     own = frozenset(column.name for column in dataset.columns if column.field.name in names)
     keys = written - {column.name for column in dataset.columns}
     return own | keys if own else own
-
-
-def _has_personal_ids(model: Model[Any], end: str) -> bool:
-    kinds: tuple[type[Any], ...] = getattr(model.kind, f"__{end}s__", ())
-    return any("id" in personal_names(kind) for kind in kinds)

@@ -25,6 +25,8 @@ LEAST_BYTES: Final = 10 << 20
 DOLLARS_PER_TB: Final = 5.0
 """Published for us-east-1 and most regions, 2026-11: https://aws.amazon.com/athena/pricing/"""
 _READS: Final = frozenset({"SELECT", "WITH", "VALUES", "SHOW", "DESCRIBE", "EXPLAIN", "TABLE"})
+_EXPLAIN: Final = re.compile(r"\s*EXPLAIN\b(?:\s+ANALYZE\b)?(?:\s+VERBOSE\b)?(?:\s*\([^()]*\))?", re.IGNORECASE)
+"""What stands before the statement that is explained: with ANALYZE, Athena runs it."""
 _WHITE: Final = re.compile(r"\s+|--[^\n]*(?:\n|$)|/\*.*?\*/", re.DOTALL)
 _PAGE: Final = 1000
 _TYPES: Final[Mapping[str, pa.DataType]] = {
@@ -101,6 +103,9 @@ async def publish(port: Port, place: AthenaPlace, statements: Sequence[str]) -> 
 async def ask(port: Port, place: AthenaPlace, sql: str, dollars_per_tb: float = DOLLARS_PER_TB) -> AthenaAnswer:
     """The answer to one question. InvalidRequest for a statement that writes, and for one that Athena fails."""
     word = _first_word(sql)
+    if word == "EXPLAIN":
+        found = _EXPLAIN.match(sql)
+        word = _first_word(sql[found.end() :]) if found is not None else "a comment before EXPLAIN"
     if word not in _READS:
         raise InvalidRequest(
             f"{word or 'an empty text'} is refused: SQL only reads here", hint="Ask by SELECT, one statement."

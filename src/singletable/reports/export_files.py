@@ -22,6 +22,7 @@ from singletable.exchange import DatasetFiles, DirectoryStore, Manifest, Store
 from singletable.exchange.column_types import schema_of
 from singletable.exchange.columns import value_type
 from singletable.exchange.import_files import rows_of_columns
+from singletable.exchange.store_faults import faults
 
 _ROWS: Final = 10_000
 """Rows that are made Parquet of together."""
@@ -76,10 +77,11 @@ class ExportFiles:
 
     def _fetch(self, dataset: DatasetFiles, path: str, target: Path) -> None:
         found = self._store.fetch(path)
-        if self._is_text:
-            self._write_parquet(dataset, found, target)
-        if not isinstance(self._store, DirectoryStore):
-            found.unlink() if self._is_text else os.replace(found, target)
+        with faults(str(target.parent), "write"):
+            if self._is_text:
+                self._write_parquet(dataset, found, target)
+            if not isinstance(self._store, DirectoryStore):
+                found.unlink() if self._is_text else os.replace(found, target)
 
     def _write_parquet(self, dataset: DatasetFiles, path: Path, target: Path) -> None:
         declared = schema_of(dataset.columns)

@@ -23,11 +23,12 @@ _NAMES: Final = "__personal__"
 
 def personal_names(kind: type[Any]) -> frozenset[str]:
     """The attributes of a class that are personal: those that say so, and those that have the value of such a one, as
-    copies and what `belongs_to=` and `mentions=` name. Found at first use, when the module's later classes exist."""
+    copies, what `belongs_to=` and `mentions=` name, and the ends of an edge whose nodes have a personal id. Found at
+    first use, when the module's later classes exist."""
     found: frozenset[str] | None = vars(kind).get(_NAMES)
     if found is None:
         declared = dataclasses.fields(cast(Any, kind))
-        found = frozenset(each.name for each in declared if _is_personal(each))
+        found = frozenset(each.name for each in declared if _is_personal(each) or _is_personal_end(kind, each.name))
         setattr(kind, _NAMES, found)
     return found
 
@@ -111,3 +112,9 @@ def _is_personal(declared: dataclasses.Field[Any]) -> bool:
             if _is_personal(fields[first_name(source)]):
                 return True
     return False
+
+
+def _is_personal_end(kind: type[Any], name: str) -> bool:
+    """Whether an attribute is the end of an edge that some node with a personal id may be at."""
+    nodes: tuple[type[Any], ...] = getattr(kind, f"__{name}s__", ()) if name in ("source", "target") else ()
+    return any("id" in personal_names(node) for node in nodes)
