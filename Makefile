@@ -18,6 +18,8 @@ PEERS_READY := .venv-peers/.ready
 # Only files whose hashes are in the list are installed.
 INSTALL := -m pip install --quiet --disable-pip-version-check --require-hashes --requirement
 NODE_READY := node_modules/.ready
+# Of the documentation: links, entries, docstrings.
+DOCUMENTED := tests/docs/test_links.py tests/docs/test_api.py tests/docs/test_reference.py
 # Each of them imports tests/support/no_engine.py.
 QUICK := tests/unit tests/property tests/architecture tests/typing tests/docs/test_links.py tests/docs/test_reference.py
 
@@ -55,13 +57,14 @@ soak: setup ## the long runs
 		echo "$(BIN)/pytest -n $(WORKERS) -m soak"; $(BIN)/pytest -n $(WORKERS) -m soak; \
 	fi
 
-check: setup ## lint, format, generated modules, both type checkers, the import contract
+check: setup ## lint, format, generated modules, both type checkers, the import contract, the documentation's links and names
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m tools.blocking --check
 	$(BIN)/mypy $(CODE)
 	node_modules/.bin/pyright
 	$(BIN)/lint-imports
+	$(BIN)/pytest --quiet -n $(WORKERS) $(DOCUMENTED)
 
 # The map is made once, and again with `make mutants-map`: it takes as long as the tests.
 mutants: setup ## try SAMPLE=30 small changes of the library (SEED=1) against the tests that run them

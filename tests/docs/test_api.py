@@ -1,4 +1,5 @@
-"""Every public name has a docstring, a heading on its package's page, and an example there that runs."""
+"""Every public name has a docstring, a heading on its package's page, and an example there. They run in
+`test_api_examples.py`; `make check` asks this file, which needs no engine."""
 
 from __future__ import annotations
 
@@ -13,21 +14,17 @@ from typing import Any
 import griffe
 import pytest
 
-from singletable import SingletableError, connect
-from singletable.flow import SQS
+from singletable import SingletableError
 from tests.docs.pages import PAGES as PAGES_WITH_CODE
-from tests.docs.pages import ROOT, named, run
-from tests.support.emulators import aws_emulator
-from tests.support.queue_operations import CreateQueue
+from tests.docs.pages import ROOT, named
+from tests.support.no_engine import no_engine
 from tools.site.declarations import docstring, found, methods
-from tools.site.error_pages import Entry, entries
 from tools.site.inner import INNER, is_inner
 from tools.site.public import API, ERRORS, PACKAGES, all_packages, examples, names_in, names_of, page_of, sections
 
-__all__ = ["aws_emulator"]
+__all__ = ["no_engine"]
 
-QUEUES = API / "queues.md"
-PAGES = sorted({*API.glob("*.md")} - {API / "index.md", QUEUES})
+PAGES = sorted({*API.glob("*.md"), ERRORS} - {API / "index.md"})
 NAMES = [(package, name) for package in all_packages() for name in names_of(package)]
 PASSED_ON = {
     "singletable": ("reports",),
@@ -59,29 +56,6 @@ def errors_below(kind: type[SingletableError]) -> Iterator[str]:
 ERROR_NAMES = {*errors_below(SingletableError), "KeyError"}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
-def test_its_examples_run(page: Path) -> None:
-    run(page)
-
-
-@pytest.mark.parametrize("entry", entries().values(), ids=lambda entry: entry.code)
-def test_the_example_of_an_error_runs_by_itself(entry: Entry, tmp_path: Path) -> None:
-    """As its own page has it."""
-    page = tmp_path / f"{entry.name}.md"
-    page.write_text(f"```python\n{entry.program}\n```\n")
-    run(page).__dict__["db"].close()
-
-
-def test_the_examples_of_queues_run(aws_emulator: str, tmp_path: Path) -> None:
-    """On an emulator of SQS, at its own address."""
-    with connect(aws_emulator, region="us-east-1") as db:
-        address = db.run(db.port.to(SQS).send(CreateQueue("mail", {})))
-    page = tmp_path / "queues.md"
-    text = QUEUES.read_text().replace("http://127.0.0.1:4566/000000000000/mail", address)
-    page.write_text(text.replace("http://127.0.0.1:4566", aws_emulator))
-    run(page)
-
-
 @pytest.mark.parametrize(("package", "name"), NAMES, ids=[f"{package}.{name}" for package, name in NAMES])
 def test_a_name_has_an_example_under_its_heading(package: str, name: str) -> None:
     shown = [examples(text) for names, text in sections(page_of(package).read_text()) if name in names]
@@ -89,7 +63,7 @@ def test_a_name_has_an_example_under_its_heading(package: str, name: str) -> Non
     assert any(re.search(rf"\b{name}\b", code) for code in shown), f"{page_of(package).name}: no example uses {name}"
 
 
-@pytest.mark.parametrize("page", [*PAGES, QUEUES, ERRORS], ids=named)
+@pytest.mark.parametrize("page", PAGES, ids=named)
 def test_it_describes_nothing_that_is_not_there(page: Path) -> None:
     known = {name for package in all_packages() for name in _exported(package)}
     headings = [names for line in page.read_text().splitlines() if (names := names_in(line))]
