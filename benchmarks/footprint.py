@@ -187,8 +187,9 @@ def summary(sizes: Mapping[str, float], times: Times, compared: Ratio) -> dict[s
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.footprint", description="Sizes and import times.")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(rounds=15)  # of both: an option's own default would be that of the one that is added first
     parser.add_argument("--quick", action="store_const", dest="rounds", const=3, help="fewer rounds")
-    parser.add_argument("--rounds", type=int, default=15, help="how many; 15 without it")
+    parser.add_argument("--rounds", type=int, help="how many; 15 without it")
     parser.add_argument("--write", metavar="NAME", help="also write benchmarks/results/NAME.json and NAME.md")
     return parser.parse_args()
 
