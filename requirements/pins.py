@@ -27,7 +27,7 @@ OWN = {
 """What the other lists are for; that of development is in pyproject.toml."""
 BUILT_HERE = "singletable-engine"
 """Not pinned: `make wheels` builds it, and development has the engine from npm."""
-_PIN = re.compile(r"^([A-Za-z0-9][\w.-]*)(\[[^]]*\])?==([^\s;\\]+)", re.MULTILINE)
+_PIN = re.compile(r"^([A-Za-z0-9][\w.-]*)(\[[^]]*\])?==([^\s;\\]+)( ; [^\\\n]*[^\\\n ])?", re.MULTILINE)
 _OPTIONS = [
     *("--quiet", "--generate-hashes", "--allow-unsafe", "--strip-extras", "--no-header", "--no-annotate"),
     *("--no-emit-index-url", "--no-emit-find-links", "--no-emit-trusted-host"),
@@ -39,7 +39,16 @@ Compile = Callable[[str], str]
 
 def pins_of(text: str) -> dict[str, str]:
     """Each pinned package's version, under the name that all spellings share."""
-    return {re.sub(r"[-_.]+", "-", name).lower(): version for name, _, version in _PIN.findall(text)}
+    return {_one_name(name): version for name, _, version, _ in _PIN.findall(text)}
+
+
+def markers_of(text: str) -> dict[str, str]:
+    """What a pin says of the environments that it is for, where it is not for all: ` ; python_version < "3.14"`."""
+    return {_one_name(name): marker for name, _, _, marker in _PIN.findall(text)}
+
+
+def _one_name(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def header_of(text: str) -> str:
@@ -51,8 +60,8 @@ def header_of(text: str) -> str:
 
 def renewed(text: str, compile: Compile) -> tuple[str, list[str]]:
     """A list with its hashes anew, and what had to be added; ValueError where a version would not stay."""
-    before = pins_of(text)
-    body = compile("".join(f"{name}=={version}\n" for name, version in before.items()))
+    before, markers = pins_of(text), markers_of(text)
+    body = compile("".join(f"{name}=={version}{markers[name]}\n" for name, version in before.items()))
     after = pins_of(body)
     if moved := [name for name, version in before.items() if after.get(name) != version]:
         raise ValueError(f"the version of {', '.join(moved)} would not stay")

@@ -52,8 +52,9 @@ def test_hashes_are_renewed_and_versions_stay() -> None:
         asked.append(text)
         return f"a-b==1.0 \\\n    --hash={HASH}\nc==2 \\\n    --hash={HASH}\nnew==3 \\\n    --hash={HASH}\n"
 
-    text, added = renewed("# why\n# and how\nA_b==1.0 \\\n    --hash=sha256:old\nc==2\n", compiled)
-    assert asked == ["a-b==1.0\nc==2\n"]
+    pins = 'A_b==1.0 \\\n    --hash=sha256:old\nc==2 ; python_version < "3.14" \\\n    --hash=sha256:old\n'
+    text, added = renewed(f"# why\n# and how\n{pins}", compiled)
+    assert asked == ['a-b==1.0\nc==2 ; python_version < "3.14"\n']
     assert text.startswith(f"# why\n# and how\na-b==1.0 \\\n    --hash={HASH}\n")
     assert added == ["new==3"]
 

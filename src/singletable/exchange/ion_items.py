@@ -23,7 +23,9 @@ def read_ion(file: IO[bytes]) -> Iterator[Mapping[str, Any]]:
         ion: Any = import_module("amazon.ion.simpleion")  # an extra, which an export in JSON does not need
     except ImportError:
         raise NotConfigured(
-            "an export in Ion needs amazon.ion", hint="Install it: python -m pip install 'singletable[reports]'."
+            "an export in Ion needs amazon.ion",
+            hint="Install it: python -m pip install amazon.ion. It has wheels for Python 3.13 and older; an export in "
+            "DynamoDB's JSON needs no such package.",
         ) from None
     try:
         # Values without an annotation are plain Python values, which makes reading twice as fast.
