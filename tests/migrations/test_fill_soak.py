@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from random import Random
+from statistics import median
 
 import pytest
 
@@ -80,15 +81,17 @@ def test_a_write_for_each_item_kills_included(tmp_path: Path, kind: str) -> None
 
 @pytest.mark.parametrize("kind", ["index keys and versions", "copies"])
 def test_the_rate_is_held(tmp_path: Path, kind: str) -> None:
-    """Within 5 %, over any ten seconds of a process."""
+    """Never more than 5 % above, over any ten seconds; and not below for most of the time: a busy machine has its gaps,
+    and what was not taken for more than a tenth of a second is not made up for."""
     made, units = KINDS[kind], 60.0  # fewer than an engine on a busy machine takes
     with fresh_url() as url, connect(url, traits=LOCAL) as db:
         made.put(db, min(ITEMS, 3_000))
         runs = filled_by(url, kind, tmp_path / "notes", str(units), kills=0)
         shares = [share for run in runs for share in shares_of(run, units)]
-        say(f"{kind}: {len(shares)} windows, {min(shares):.3f} to {max(shares):.3f} of the rate")
+        say(f"{kind}: {len(shares)} windows, {min(shares):.3f} to {max(shares):.3f}, median {median(shares):.3f}")
         assert len(shares) > 10
-        assert all(0.95 < share < 1.05 for share in shares)
+        assert max(shares) < 1.05
+        assert median(shares) > 0.95
 
 
 def shares_of(notes: Sequence[Note], units: float) -> list[float]:

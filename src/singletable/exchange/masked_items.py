@@ -68,8 +68,9 @@ class ItemMask:
             reserved = self.table.definition.reserved
             kept = model.upcast(item, model.version_of(item))
             return {**{name: value for name, value in kept.items() if name not in reserved}, **new}
-        key = self.table.definition.key
-        changed = {name for name in (*old, *new) if old.get(name) != new.get(name) or name in key}
+        definition = self.table.definition  # an index key that is stale may have a value of before
+        keys = {*definition.key, *(name for index in definition.indexes for name in definition.index_keys(index))}
+        changed = {name for name in (*old, *new) if old.get(name) != new.get(name)} | keys
         return {
             **{name: value for name, value in item.items() if name not in changed},
             **{name: value for name, value in new.items() if name in changed},

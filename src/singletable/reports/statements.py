@@ -53,6 +53,6 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
 
 def _closed(name: str) -> InvalidRequest:
     return InvalidRequest(
-        f"{name!r} is none of the export's views, and personal values are covered",
-        hint="Ask the views; or show the values, and what else DuckDB reads: --personal.",
+        f"SQL reads nothing but the export's views while personal values are covered, not {name!r}",
+        hint="Ask its views; or show the values: --personal.",
     )
