@@ -21,21 +21,21 @@ A_CUSTOMER: Final = 1_000
 _A_BATCH: Final = 16 * MAX_BATCH_WRITE
 
 
-def data_file(items: int) -> Path:
+def data_file(items: int, a_customer: int = A_CUSTOMER) -> Path:
     """A data file of so many orders. It gets its name when it is whole."""
     KEPT.mkdir(parents=True, exist_ok=True)
-    file = KEPT / f"orders-{items}.db"
+    file = KEPT / (f"orders-{items}.db" if a_customer == A_CUSTOMER else f"orders-{items}-by-{a_customer}.db")
     if not file.exists():
         with tempfile.TemporaryDirectory(dir=KEPT) as folder:
             made = Path(folder, file.name)
-            _fill(made, items)
+            _fill(made, items, a_customer)
             made.rename(file)
     return file
 
 
-def _fill(file: Path, items: int) -> None:
+def _fill(file: Path, items: int, a_customer: int) -> None:
     print(f"filling {file.name}", file=sys.stderr)
-    entities = (make(f"customer-{n // A_CUSTOMER:04}", n % A_CUSTOMER) for n in range(items))
+    entities = (make(f"customer-{n // a_customer:04}", n % a_customer) for n in range(items))
     with connect(f"local:{file}") as db:
         db.create_table(orders)
         while part := list(islice(entities, _A_BATCH)):

@@ -1,0 +1,1 @@
+"""Pages of the studio: the CPU time of the server, and a partition of any number of items."""
