@@ -6,12 +6,13 @@ import re
 from collections.abc import AsyncIterator
 from html.parser import HTMLParser
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import pytest
 
 from singletable import Entity, Key, Table
 from singletable.operations import TableCall
+from singletable.studio.pages import pages
 from tests.studio.visitor import Visitor, visiting
 from tests.support.engines import fresh_async
 
@@ -21,8 +22,10 @@ STEERING = "\x1b[31m\x1b]0;owned\x07\x00\x08\x9b\x7f"
 NASTY = f"{SCRIPT}{TURNING}{STEERING}"
 IN_KEYS = f"{SCRIPT}{TURNING}".replace("\u200b", "").replace("\ufeff", "")
 HARMFUL = [each for each in {*TURNING, *STEERING} if ord(each) not in range(32, 127)]
+LAYERS = ("graph", "documents", "work")
+"""Sections whose pages tests/studio/test_hostile_layers.py visits."""
 FIELDS = re.compile(r"(?s)<textarea[^>]*>[^<]*</textarea>|<input[^>]*>")
-HOSTILE_NAME = 'X<img src=x onerror="alert(1)">\u202e'
+HOSTILE_NAME = 'X/../<img src=x onerror="alert(1)">\u202e'
 hostile = Table("hostile", indexes=["gsi1"])
 
 
@@ -88,12 +91,14 @@ async def visitor() -> AsyncIterator[Visitor]:
             yield visitor
 
 
-async def followed(visitor: Visitor) -> list[str]:
+HERE = ("/", f"/item/hostile?pk={quote(f'raw#{NASTY}', safe='')}&sk={quote(NASTY, safe='')}")
+
+
+async def followed(visitor: Visitor, *begin: str, most: int = 60) -> list[str]:
     """Every page, from one link to the next."""
     seen: dict[str, None] = {}
-    item, raw = quote(f"raw#{NASTY}", safe=""), quote(NASTY, safe="")
-    left = ["/", f"/item/hostile?pk={item}&sk={raw}", f"/partition/hostile?pk={item}", f"/partition/hostile?pk={raw}"]
-    while left and len(seen) < 60:
+    left = [*begin]
+    while left and len(seen) < most:
         path = left.pop(0)
         if path in seen or path.startswith("/static") or ".json" in path:
             continue
@@ -101,6 +106,27 @@ async def followed(visitor: Visitor) -> list[str]:
         found = Links((await visitor.client.get(path)).text).found
         left += [each for each in found if each not in seen]
     return list(seen)
+
+
+async def all_text(visitor: Visitor, paths: list[str]) -> None:
+    """Each page, and its twin, shows all of it as text."""
+    for path in paths:
+        answer = await visitor.client.get(path)
+        assert answer.status_code in (200, 400), path
+        assert harm_of(answer.text) == [], path
+        twin = path.replace("?", ".json?", 1) if "?" in path else f"{path}.json"
+        text = (await visitor.client.get(twin)).text
+        assert not any(each in text for each in HARMFUL), twin
+
+
+def kinds_of(paths: list[str]) -> set[str]:
+    """Which pages of the studio they are: `/item/{table}/edit`."""
+    return {page.path for path in paths for page in pages() if is_of(page.path, unquote(path.partition("?")[0]))}
+
+
+def is_of(pattern: str, path: str) -> bool:
+    parts, given = pattern.split("/"), path.split("/")
+    return len(parts) == len(given) and all(p.startswith("{") or p == g for p, g in zip(parts, given, strict=True))
 
 
 class Links(HTMLParser):
@@ -116,16 +142,9 @@ class Links(HTMLParser):
 
 
 async def test_every_page_shows_it_as_text(visitor: Visitor) -> None:
-    paths = await followed(visitor)
-    words = {path.split("/")[1].partition("?")[0] for path in paths}
-    assert {"patterns", "partition", "item"} <= words
-    for path in paths:
-        answer = await visitor.client.get(path)
-        assert answer.status_code in (200, 400), path
-        assert harm_of(answer.text) == [], path
-        twin = path.replace("?", ".json?", 1) if "?" in path else f"{path}.json"
-        text = (await visitor.client.get(twin)).text
-        assert not any(each in text for each in HARMFUL), twin
+    paths = await followed(visitor, *HERE)
+    assert kinds_of(paths) == {page.path for page in pages() if page.path.split("/")[1] not in LAYERS}
+    await all_text(visitor, paths)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,14 @@ from singletable.records import CursorSeal
 
 Place = tuple[str, str]
 """The two texts of an item's key."""
+_SLASH = "\N{DIVISION SLASH}"
 PERSONAL, SHOWN = "personal", "shown"
 _SEALED, _PARTITION, _SORT = "k", "pk", "sk"
+
+
+def segment(name: str) -> str:
+    """A name as one part of a path: a slash in it would begin another. Pages compare names in this form."""
+    return name.replace("/", _SLASH)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +53,7 @@ class Addresses:
 
     def pattern(self, table: str, entity: str, name: str, arguments: Mapping[str, str] | None = None) -> str:
         """The form of a pattern; with arguments, what it finds for them."""
-        return self.of(f"/patterns/{table}/{entity}/{name}", arguments)
+        return self.of(f"/patterns/{table}/{segment(entity)}/{segment(name)}", arguments)
 
     def partition(self, table: str, partition: str, *, index: str = "", after: str = "", hidden: bool = False) -> str:
         """The items of one partition, of the table or of an index. `hidden`: its key has a covered value."""
@@ -61,11 +67,11 @@ class Addresses:
         return self.of(f"/graph/{table}", {"node": node})
 
     def document(self, table: str, kind: str, document_id: str) -> str:
-        return self.of(f"/documents/{table}/{kind}", {"id": document_id})
+        return self.of(f"/documents/{table}/{segment(kind)}", {"id": document_id})
 
     def entity(self, table: str, name: str) -> str:
         """The page of a class."""
-        return self.of(f"/model/{table}/{name}")
+        return self.of(f"/model/{table}/{segment(name)}")
 
     def with_personal(self, address: str, shown: bool) -> str:
         """The same page with personal values shown, or covered."""

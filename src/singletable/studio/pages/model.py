@@ -9,6 +9,7 @@ from singletable.errors import NotFound
 from singletable.foundation import Table, entity_name
 from singletable.migrations import PlanRefused, Step
 from singletable.migrations.plans import compared_with_live
+from singletable.studio.addresses import segment
 from singletable.studio.model import ClassView, Diagram, ModelView, TableView, diagram_of, model_view
 from singletable.studio.model.declarations import own_models
 from singletable.studio.model.diagram import colours_of
@@ -69,7 +70,7 @@ async def load_model(visit: Visit) -> ModelPage:
 
 async def load_class(visit: Visit) -> ClassPage:
     view, name = _view(visit), visit.path["name"]
-    found = next((each for each in view.classes if each.name == name), None)
+    found = next((each for each in view.classes if segment(each.name) == segment(name)), None)
     if found is None:
         known = ", ".join(each.name for each in view.classes) or "none"
         raise NotFound(f"the table has no class {name!r}", table=view.name, hint=f"It has {known}.")

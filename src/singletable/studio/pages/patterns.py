@@ -18,6 +18,7 @@ from singletable.foundation import page as read_page
 from singletable.pattern_calls import Pattern, patterns_of
 from singletable.records import Explained
 from singletable.schema import Collection, Whole
+from singletable.studio.addresses import segment
 from singletable.studio.calls import Asked, Call, calls_of
 from singletable.studio.page import Action, Page
 from singletable.studio.pattern_forms import Arguments, Field, address_query, arguments_of, is_personal
@@ -163,11 +164,16 @@ def _row(visit: Visit, each: AccessPattern) -> PatternRow:
 def _pattern_of(visit: Visit) -> tuple[AccessPattern, Pattern]:
     """The pattern that the path names; NotFound."""
     entity, name, table = visit.path["entity"], visit.path["name"], visit.table
-    described = next((p for p in catalogue(table, system=True) if (p.entity, p.name) == (entity, name)), None)
-    pattern = next((p for p in patterns_of(table) if (p.entity, p.name) == (entity, name)), None)
+    wanted = segment(entity), segment(name)
+    described = next((p for p in catalogue(table, system=True) if _segments(p) == wanted), None)
+    pattern = next((p for p in patterns_of(table) if _segments(p) == wanted), None)
     if described is None or pattern is None:
         raise NotFound("no such access pattern", table=table.name, operation=f"{entity}.{name}")
     return described, pattern
+
+
+def _segments(pattern: AccessPattern | Pattern) -> tuple[str, str]:
+    return segment(pattern.entity), segment(pattern.name)
 
 
 def _kinds(pattern: Pattern) -> tuple[Any, ...]:

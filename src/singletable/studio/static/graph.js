@@ -177,7 +177,7 @@ function select(graph, point, told, show) {
 }
 
 function expander(graph, point, told, show) {
-  const requests = told.panel.getAttribute(`data-cost-${point.kind.toLowerCase()}`);
+  const requests = JSON.parse(told.panel.dataset.costs)[point.kind];
   const made = element("button", { type: "button", class: "quiet" }, requests ? `Show its neighbours: ${requests} requests` : "Show its neighbours");
   made.addEventListener("click", async () => {
     made.disabled = true;

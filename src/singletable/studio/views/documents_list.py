@@ -14,6 +14,7 @@ from singletable.documents.rows import Listing
 from singletable.errors import NotFound, SingletableError
 from singletable.flow.port import Port
 from singletable.foundation import ANY, CursorSeal, Query, Table, model_of, page
+from singletable.studio.addresses import segment
 from singletable.studio.views.scans import sampled
 
 MOST_LISTED = 25
@@ -65,10 +66,11 @@ def contexts_of(tables: Sequence[Table], seal: CursorSeal, blobs: BlobStore | No
 
 def context_named(contexts: Mapping[str, AnyContext], name: str) -> AnyContext:
     """NotFound for a class that is not declared here."""
-    if name not in contexts:
+    found = next((context for known, context in contexts.items() if segment(known) == segment(name)), None)
+    if found is None:
         named = ", ".join(contexts) or "none"
         raise NotFound("there is no class of documents of this name", hint=f"These are declared: {named}.")
-    return contexts[name]
+    return found
 
 
 def document_class(context: AnyContext) -> DocumentClass:
