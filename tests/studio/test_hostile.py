@@ -6,14 +6,14 @@ import re
 from collections.abc import AsyncIterator
 from html.parser import HTMLParser
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 import pytest
 
 from singletable import Entity, Key, Table
 from singletable.operations import TableCall
 from singletable.studio.pages import pages
-from tests.studio.visitor import Visitor, visiting
+from tests.studio.visitor import Visitor, kinds_of, visiting
 from tests.support.engines import fresh_async
 
 SCRIPT = "</textarea></script><script>alert(1)</script><img src=x onerror=alert(1)>\"'`{{7*7}}"
@@ -117,16 +117,6 @@ async def all_text(visitor: Visitor, paths: list[str]) -> None:
         twin = path.replace("?", ".json?", 1) if "?" in path else f"{path}.json"
         text = (await visitor.client.get(twin)).text
         assert not any(each in text for each in HARMFUL), twin
-
-
-def kinds_of(paths: list[str]) -> set[str]:
-    """Which pages of the studio they are: `/item/{table}/edit`."""
-    return {page.path for path in paths for page in pages() if is_of(page.path, unquote(path.partition("?")[0]))}
-
-
-def is_of(pattern: str, path: str) -> bool:
-    parts, given = pattern.split("/"), path.split("/")
-    return len(parts) == len(given) and all(p.startswith("{") or p == g for p, g in zip(parts, given, strict=True))
 
 
 class Links(HTMLParser):

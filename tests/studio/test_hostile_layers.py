@@ -16,8 +16,8 @@ from singletable.streams import Changes, ChangeWorker
 from singletable.studio.addresses import segment
 from singletable.studio.pages import pages
 from singletable.tasks import Tasks, TaskWorker
-from tests.studio.test_hostile import IN_KEYS, LAYERS, NASTY, all_text, followed, kinds_of
-from tests.studio.visitor import visiting
+from tests.studio.test_hostile import IN_KEYS, LAYERS, NASTY, all_text, followed
+from tests.studio.visitor import kinds_of, visiting
 from tests.support.engines import awaiting, fresh
 
 MEGABYTE = NASTY * (1_000_000 // len(NASTY))

@@ -43,6 +43,7 @@ DOCUMENT_BUDGETS = {
     f"{DOCUMENT}/inbox?id=atlas": (4, 4),
     f"{DOCUMENT}/contents?id=atlas": (4, 4),
     f"{DOCUMENT}/collection?id=atlas&version=4&collection=shapes": (2, 3),
+    f"{DOCUMENT}/restore?id=atlas&version=4": (5, 18),
 }
 WORK_BUDGETS = {
     "/work/shop": (24, 12),
@@ -50,6 +51,8 @@ WORK_BUDGETS = {
     "/work/shop/order?order=harbour": (2, 2),
     "/work/shop?consumer=bills": (8, 4),
 }
+LETTER = "/work/shop/letter"
+"""Its budget is of an address that is known when the letter is there: a request, and a read unit."""
 
 
 @pytest.fixture
@@ -241,6 +244,10 @@ async def test_addresses_that_name_nothing(drawn: Visitor, path: str, status: in
 # --- work -------------------------------------------------------------------------------------------------------------
 async def test_the_pages_of_work_keep_to_their_budgets(work: Visitor) -> None:
     await within_budget(work, WORK_BUDGETS)
+    (card,) = (await work.json("/work/shop.json"))["consumers"]
+    line = card["letters"]["letters"][0]
+    place = {"consumer": "bills", **{name: line[name] for name in ("stream", "shard", "sequence")}}
+    await within_budget(work, {f"{LETTER}?{urlencode(place)}": (1, 1)})
 
 
 async def test_work_shows_consumers_tasks_and_what_is_dead(work: Visitor) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from html import unescape
 from typing import Any
+from urllib.parse import unquote
 
 import httpx
 
 from singletable import AsyncDatabase, Table
 from singletable.documents import BlobStore
 from singletable.studio import Studio, loopback_studio
+from singletable.studio.pages import pages
 
 PORT = 8123
 URL = f"http://127.0.0.1:{PORT}"
@@ -95,3 +97,13 @@ def client_of(app: Any, url: str = URL) -> httpx.AsyncClient:
 def shown(html: str) -> str:
     """What is read of a page: its text, without tags."""
     return " ".join(unescape(_BETWEEN_TAGS.sub(" ", html)).split())
+
+
+def kinds_of(paths: Iterable[str]) -> set[str]:
+    """Which pages of the studio they are: `/item/{table}/edit`."""
+    return {page.path for path in paths for page in pages() if _is_of(page.path, unquote(path.partition("?")[0]))}
+
+
+def _is_of(pattern: str, path: str) -> bool:
+    parts, given = pattern.split("/"), path.split("/")
+    return len(parts) == len(given) and all(p.startswith("{") or p == g for p, g in zip(parts, given, strict=True))

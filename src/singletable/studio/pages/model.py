@@ -69,7 +69,7 @@ async def load_model(visit: Visit) -> ModelPage:
 
 
 async def load_class(visit: Visit) -> ClassPage:
-    view, name = _view(visit), visit.path["name"]
+    view, name = _view(visit), visit.path["entity"]
     found = next((each for each in view.classes if segment(each.name) == segment(name)), None)
     if found is None:
         known = ", ".join(each.name for each in view.classes) or "none"
@@ -102,5 +102,5 @@ async def _live(visit: Visit, table: Table) -> LiveView:
 
 PAGES = (
     Page("/model/{table}", "model.html", load_model, nav="Model", order=80, style="model.css"),
-    Page("/model/{table}/{name}", "model_class.html", load_class, style="model.css"),
+    Page("/model/{table}/{entity}", "model_class.html", load_class, style="model.css"),
 )
