@@ -29,12 +29,13 @@ from singletable.foundation import (
 )
 from singletable.schema import Whole, at_least, at_most, before, between, starting_with
 
+_STARTING = "starting-with"
 RANGES: Mapping[str, Callable[[Any], Any]] = {
     "before": before,
     "after": after,
     "at-least": at_least,
     "at-most": at_most,
-    "starting-with": starting_with,
+    _STARTING: starting_with,
 }
 """The ranges of one value; `between` takes two."""
 
@@ -65,9 +66,15 @@ class Pattern:
         """The parameters that take no `ANY`."""
         return tuple(name for name, parameter in self.captured.parameters.items() if parameter.default is not ANY)
 
-    def takes_range(self, name: str) -> bool:
-        """Whether a parameter is of the sort key alone, and its values have an order that a range follows."""
-        return name not in self.captured.templates[0].names and not issubclass(self.slots[name].type, Verbatim)
+    def ranges(self, name: str) -> tuple[str, ...]:
+        """The ranges that a parameter takes, of those in RANGES and `between`: those of the sort key alone, whose
+        values have an order there. None of another parameter."""
+        slot = self.slots[name]
+        if name in self.captured.templates[0].names or issubclass(slot.type, Verbatim):
+            return ()
+        if not self.captured.templates[1].orders(slot):
+            return (_STARTING,)
+        return (*(how for how in RANGES if how != _STARTING or slot.type is str), "between")
 
 
 def patterns_of(table: Table) -> Iterator[Pattern]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -13,8 +13,9 @@ import click
 
 from singletable.errors import InvalidValue
 from singletable.foundation import Slot, Verbatim
-from singletable.pattern_calls import RANGES, Pattern, argument_of
+from singletable.pattern_calls import Pattern, argument_of
 
+_BETWEEN: Final = "between"
 _TYPES: Final[Mapping[type[Any], Mapping[str, Any]]] = {
     str: {"type": "string"},
     int: {"type": "integer"},
@@ -27,7 +28,7 @@ _TYPES: Final[Mapping[type[Any], Mapping[str, Any]]] = {
 
 def schema_of(pattern: Pattern) -> dict[str, Any]:
     """The JSON Schema of its arguments, with a property for each."""
-    properties = {name: _property(slot, pattern.takes_range(name)) for name, slot in pattern.slots.items()}
+    properties = {name: _property(slot, pattern.ranges(name)) for name, slot in pattern.slots.items()}
     required = list(pattern.required)
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
@@ -38,17 +39,17 @@ def arguments_in(pattern: Pattern, given: Mapping[str, Any]) -> dict[str, Any]:
         raise click.UsageError(f"{pattern.shown} has no argument {unknown[0]!r}; it has {', '.join(pattern.slots)}.")
     if missing := [name for name in pattern.required if name not in given]:
         raise click.UsageError(f"{pattern.shown}: {missing[0]} is missing.")
-    return {name: _argument(pattern.slots[name], value, pattern.takes_range(name)) for name, value in given.items()}
+    return {name: _argument(pattern.slots[name], value, pattern.ranges(name)) for name, value in given.items()}
 
 
-def _property(slot: Slot, takes_range: bool) -> dict[str, Any]:
+def _property(slot: Slot, ranges: Sequence[str]) -> dict[str, Any]:
     one = _one(slot)
-    if not takes_range:
+    if not ranges:
         return one
-    hows = [how.replace("-", "_") for how in RANGES if how != "starting-with" or slot.type is str]
     pair = {"type": "array", "items": one, "minItems": 2, "maxItems": 2}
-    ranges = {"type": "object", "properties": {**dict.fromkeys(hows, one), "between": pair}}
-    return {"anyOf": [one, {**ranges, "minProperties": 1, "maxProperties": 1, "additionalProperties": False}]}
+    properties = {how.replace("-", "_"): pair if how == _BETWEEN else one for how in ranges}
+    limits = {"minProperties": 1, "maxProperties": 1, "additionalProperties": False}
+    return {"anyOf": [one, {"type": "object", "properties": properties, **limits}]}
 
 
 def _one(slot: Slot) -> dict[str, Any]:
@@ -59,10 +60,10 @@ def _one(slot: Slot) -> dict[str, Any]:
     return dict(_TYPES[slot.type])
 
 
-def _argument(slot: Slot, given: Any, takes_range: bool) -> Any:
+def _argument(slot: Slot, given: Any, ranges: Sequence[str]) -> Any:
     how, values = "exactly", [given]
     if isinstance(given, dict):
-        how, values = _range(slot, cast("dict[str, Any]", given), takes_range)
+        how, values = _range(slot, cast("dict[str, Any]", given), ranges)
     if any(value is None or isinstance(value, (dict, list, bool)) for value in values):
         raise click.UsageError(f"{slot.name} takes texts and numbers.")
     try:
@@ -71,15 +72,15 @@ def _argument(slot: Slot, given: Any, takes_range: bool) -> Any:
         raise click.UsageError(f"{slot.name}: {error.what}.") from None
 
 
-def _range(slot: Slot, given: dict[str, Any], takes_range: bool) -> tuple[str, list[Any]]:
+def _range(slot: Slot, given: dict[str, Any], ranges: Sequence[str]) -> tuple[str, list[Any]]:
     """`{"at_least": 3}` as the range's name and its values."""
-    if not takes_range or len(given) != 1:
-        raise click.UsageError(f"{slot.name} takes {'one value, or one range' if takes_range else 'one value'}.")
+    if not ranges or len(given) != 1:
+        raise click.UsageError(f"{slot.name} takes {'one value, or one range' if ranges else 'one value'}.")
     ((how, bound),) = given.items()
     how = how.replace("_", "-")
-    if how not in (*RANGES, "between"):
-        raise click.UsageError(f"{slot.name} has no range {how!r}; there are {', '.join(RANGES)} and between.")
-    if how != "between":
+    if how not in ranges:
+        raise click.UsageError(f"{slot.name} has no range {how!r}; it has {', '.join(ranges)}.")
+    if how != _BETWEEN:
         return how, [bound]
     if not isinstance(bound, list) or len(bound) != 2:  # pyright: ignore[reportUnknownArgumentType] of JSON
         raise click.UsageError(f"{slot.name}: between takes two values, as in [1, 9].")

@@ -142,6 +142,10 @@ class Template:
     def is_last(self, slot: Slot) -> bool:
         return self.parts[-1].slot is slot
 
+    def orders(self, slot: Slot) -> bool:
+        """Whether keys sort by the values of a part. Texts before another part do by the separator `#` alone."""
+        return slot.type is not str or self.is_last(slot) or self.separator == "#"
+
     @property
     def shown(self) -> str:
         """The template as a text: `user#{email}`."""

@@ -295,7 +295,7 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
         return low, high, parts
 
     def _check_ordered(self, sort: Template, slot: Slot, wanted: Range) -> None:
-        if slot.type is str and not sort.is_last(slot) and sort.separator != "#" and wanted.how != "starting_with":
+        if not sort.orders(slot) and wanted.how != "starting_with":
             raise InvalidRequest(
                 f"{self.shown}: with {sort.separator!r} as separator a str that is not the last part has no order",
                 hint="Use a table with '#', or put the text last in the key.",

@@ -142,10 +142,8 @@ def _given(visit: Visit, pattern: Pattern, name: str) -> tuple[str, tuple[str, .
 
 
 def _field(pattern: Pattern, name: str, slot: Slot) -> Field:
-    hows: tuple[Choice, ...] = ()
-    if pattern.takes_range(name):
-        every = (_EXACTLY, *(how for how in RANGES if how != "starting-with" or slot.type is str), _BETWEEN)
-        hows = tuple(Choice(how, how.replace("-", " ")) for how in every)
+    ranges = pattern.ranges(name)
+    hows = tuple(Choice(how, how.replace("-", " ")) for how in (_EXACTLY, *ranges)) if ranges else ()
     required = name in pattern.required
     if issubclass(slot.type, Enum):
         choices = tuple(Choice(member.name, member.name) for member in slot.type)
