@@ -57,10 +57,11 @@ soak: setup ## the long runs
 		echo "$(BIN)/pytest -n $(WORKERS) -m soak"; $(BIN)/pytest -n $(WORKERS) -m soak; \
 	fi
 
-check: setup ## lint, format, generated modules, both type checkers, the import contract, the documentation's links and names
+check: setup ## lint, format, generated modules, pictures, both type checkers, the import contract, the documentation's links and names
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m tools.blocking --check
+	$(BIN)/python -m tools.screenshots --check
 	$(BIN)/mypy $(CODE)
 	node_modules/.bin/pyright
 	$(BIN)/lint-imports

@@ -174,7 +174,11 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("Order_of_user", {**ADA, "nombre": 1}, "Order.of_user has no argument 'nombre'; it has "),
     ("Order_of_user", {**ADA, "number": "many"}, "number: it is a whole number"),
     ("Order_of_user", {**ADA, "number": True}, "number takes texts and numbers"),
-    ("Order_of_user", {**ADA, "number": {"starting_with": "1"}}, "number has no range 'starting-with'; it has before, "),
+    (
+        "Order_of_user",
+        {**ADA, "number": {"starting_with": "1"}},
+        "number has no range 'starting-with'; it has before, ",
+    ),
     ("Order_of_user", {**ADA, "number": {"between": [1]}}, "between takes two values"),
     ("Order_of_user", {"email": {"before": "x"}}, "email takes one value"),
     ("Order_of_user", {**ADA, "page_limit": 101}, "page_limit is 1 to 100"),
