@@ -163,6 +163,18 @@ async def test_each_answer_has_its_headers(visitor: Visitor, stranger: httpx.Asy
         assert "access-control-allow-origin" not in answer.headers
 
 
+async def test_a_refusal_is_logged_by_method_and_path(
+    visitor: Visitor, stranger: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Never by query, which may hold a token; a path can't begin a line of its own."""
+    await stranger.get("/patterns%0aINFO", params={"token": "t0ken"})
+    await visitor.send("/sample/app", {"x": "y"})
+    said = [record.getMessage() for record in caplog.records if record.name == "singletable.studio"]
+    assert [each.partition(":")[0] for each in said] == ["GET '/patterns\\nINFO' was refused", "owner"]
+    assert "POST '/sample/app' was refused: the form has no valid token" in said[1]
+    assert "t0ken" not in caplog.text
+
+
 # --- mounted ----------------------------------------------------------------------------------------------------------
 async def nobody(request: Any) -> None:
     return None
@@ -188,12 +200,15 @@ def test_a_mounted_studio_has_no_defaults(db: AsyncDatabase) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 @pytest.mark.parametrize("path", ["/", "/item/app?pk=user%23ada%40example.org&sk=user", "/sample/app", "/check/app"])
-async def test_a_mounted_studio_sends_nothing_for_nobody(db: AsyncDatabase, method: str, path: str) -> None:
+async def test_a_mounted_studio_sends_nothing_for_nobody(
+    db: AsyncDatabase, method: str, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
     made, sent = studio(db, app, authenticate=nobody, authorise=never, write=True), recording(db)
     async with client_of(made, "https://shop.example.org") as client:
         answer = await client.request(method, path, headers={"origin": "https://shop.example.org"})
         assert answer.status_code == 401
     assert sent == []
+    assert caplog.messages == []  # at the level of warnings: who has not signed in yet is none
 
 
 def test_a_studio_takes_an_awaiting_database_and_a_table(db: AsyncDatabase) -> None:

@@ -6,6 +6,7 @@ import logging
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -134,6 +135,8 @@ class Studio:
 
             view, _ = await self._measured(act)
             if isinstance(view, Failure):
+                if view.status == HTTPStatus.FORBIDDEN:
+                    _log.warning("%s: POST %r was refused: %s", visit.user, request.url.path, view.what)
                 return await self._html("failure.html", visit, view, view.status)
             found = made[0]
             if isinstance(found, Shown):

@@ -59,11 +59,11 @@ class Guard:
         request = _request_of(scope)
         host = request.headers.get("host", "")
         if [name for name, _ in scope["headers"]].count(b"host") != 1 or not self._gate.knows_host(host):
-            return _refused(421, "This studio has another host: use the address that it printed.")
+            return _refused(request, 421, "This studio has another host: use the address that it printed.")
         if request.method not in _METHODS:
-            return _refused(405, "Only GET and POST are answered.")
+            return _refused(request, 405, "Only GET and POST are answered.")
         if not self._comes_from_here(request, host):
-            return _refused(403, "The request comes from another site.")
+            return _refused(request, 403, "The request comes from another site.")
         if (cookie := self._gate.cookie_for(request)) is not None:
             path = scope["path"] or "/"
             return RedirectResponse(
@@ -71,7 +71,7 @@ class Guard:
             )
         user = await self._gate.user_of(request)
         if not user:
-            return _refused(*self._gate.refusal)
+            return _refused(request, *self._gate.refusal)
         scope[USER] = user
         return None
 
@@ -88,7 +88,9 @@ def _request_of(scope: Scope) -> HttpRequest:
     return HttpRequest(scope["method"], scope["path"], headers, query)
 
 
-def _refused(status: int, text: str) -> Response:
-    _log.warning("a request was refused: %d %s", status, text)
+def _refused(request: HttpRequest, status: int, text: str) -> Response:
+    """Logged by method and path, never by query, which may hold a token. Not to be signed in is no warning."""
+    level = logging.INFO if status == HTTPStatus.UNAUTHORIZED else logging.WARNING
+    _log.log(level, "%s %r was refused: %d %s", request.method, request.path, status, text)
     phrase = HTTPStatus(status).phrase
     return PlainTextResponse(f"{status} {phrase}. {text}\n", status)
