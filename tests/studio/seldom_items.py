@@ -35,8 +35,10 @@ def _manhunt(db: Database) -> None:
     for number, hour in enumerate(HOURS):
         db.put(IncidentPerson(incident_id="i1", name=f"Person {number}", did="answered", since=hour))
         db.put(IncidentResource(incident_id="i1", resource_id=f"r{number}", title="A room", url="https://example.org"))
-        attempt = {"due_at": hour, "attempted_at": hour, "worker": "w"}
-        db.put(SearchAttempt(search_id=search.search_id, step=number, method=planned, **attempt))
+        attempted = SearchAttempt(
+            search_id=search.search_id, step=number, method=planned, due_at=hour, attempted_at=hour, worker="w"
+        )
+        db.put(attempted)
         db.put(Conversation(number=f"+4411{number}", search_id=search.search_id, step=number))
 
 

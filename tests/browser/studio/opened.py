@@ -40,13 +40,16 @@ def studio_of(module: str, target: str, *options: str) -> Generator[str]:
 
 
 @contextmanager
-def opened(browser: Any, address: str, *, width: int = 1200, scheme: str = "light") -> Generator[Page]:
+def opened(
+    browser: Any, address: str, *, width: int = 1200, scheme: str = "light", scripts: bool = True
+) -> Generator[Page]:
     """A page of a profile of its own that has entered. At the end nothing was said on the console, nothing came from
     elsewhere, and the content security policy was kept."""
     base = address.partition("/?")[0]
     said: list[str] = []
     foreign: list[str] = []
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, base_url=base)
+    look = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+    context = browser.new_context(**look, base_url=base, java_script_enabled=scripts)
     context.add_init_script(_VIOLATIONS)
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = context.new_page()
@@ -67,14 +70,14 @@ def opened(browser: Any, address: str, *, width: int = 1200, scheme: str = "ligh
 
 def violations(page: Page) -> list[str]:
     """What the content security policy refused."""
-    found: list[str] = page.evaluate("window.violations")
+    found: list[str] = page.evaluate("window.violations ?? []")
     return found
 
 
-def barriers(page: Page) -> list[str]:
-    """What axe finds, with the first place of each."""
+def barriers(page: Page, *rules: str) -> list[str]:
+    """What axe finds, by some rules or all of them, with the first place of each."""
     page.evaluate(AXE.read_text())
-    answer = page.evaluate("axe.run()")
+    answer = page.evaluate("options => axe.run(options)", {"runOnly": list(rules)} if rules else {})
     firsts = [(each["id"], each["nodes"][0]) for each in answer["violations"]]
     return [f"{rule} at {node['target']}: {node['html'][:120]}" for rule, node in firsts]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,13 +22,10 @@ from examples.projects.service import Service as Projects
 from singletable import Database, connect
 from singletable.documents import LocalBlobs
 from singletable.graph import Graph
+from tests.browser.studio.opened import WIDTHS, barriers, opened, overflow, studio_of
 from tests.e2e.manhunt.support import Clock, Outbox, make_world
 from tests.studio.views.conftest import BOARD, NASTY, draw_board
-from tests.support.commandline import ROOT
 
-AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
-WIDTHS = (390, 820, 1440)
-PATIENCE_MS = 30_000
 DOCUMENT = "/documents/projects/Project"
 PAGES = {
     "goals": (
@@ -60,19 +55,13 @@ class Served:
     target: str
     folder: Path
 
-    @property
-    def url(self) -> str:
-        return self.address.partition("/?")[0]
-
 
 @contextmanager
-def serving(module: str, target: str, folder: Path, *options: str) -> Generator[Served]:
-    """The program, as a user starts it."""
-    command = [sys.executable, "-m", "singletable.cli", "studio", module, "--db", target, "--write", *options]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        yield Served(process.stdout.readline().strip(), target, folder)
-        process.terminate()
+def serving(module: str, folder: Path, *options: str) -> Generator[Served]:
+    """The program, as a user starts it, with the data file of a folder."""
+    target = f"local:{folder}/data.db"
+    with studio_of(module, target, "--write", *options) as address:
+        yield Served(address, target, folder)
 
 
 def fill_goals(db: Database) -> None:
@@ -94,56 +83,31 @@ def fill_manhunt(db: Database) -> None:
 @pytest.fixture(scope="module")
 def goals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("goals")
-    with connect(f"local:{folder}/goals.db") as db:
+    with connect(f"local:{folder}/data.db") as db:
         fill_goals(db)
-    with serving("examples.goals.model", f"local:{folder}/goals.db", folder) as served:
+    with serving("examples.goals.model", folder) as served:
         yield served
 
 
 @pytest.fixture(scope="module")
 def projects(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("projects")
-    with connect(f"local:{folder}/projects.db") as db:
+    with connect(f"local:{folder}/data.db") as db:
         app = Projects(db, LocalBlobs(folder / "blobs"))
         app.create_table()
         draw_board(app)
     options = ("--blobs", str(folder / "blobs"))
-    with serving("examples.projects.model", f"local:{folder}/projects.db", folder, *options) as served:
+    with serving("examples.projects.model", folder, *options) as served:
         yield served
 
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("manhunt")
-    with connect(f"local:{folder}/manhunt.db") as db:
+    with connect(f"local:{folder}/data.db") as db:
         fill_manhunt(db)
-    with serving("examples.manhunt.deployment", f"local:{folder}/manhunt.db", folder) as served:
+    with serving("examples.manhunt.deployment", folder) as served:
         yield served
-
-
-@contextmanager
-def visiting(browser: Any, served: Served, **options: Any) -> Iterator[Any]:
-    """A page of a visitor who has entered; what its console says, a dialog and a foreign request are errors."""
-    context = browser.new_context(base_url=served.url, **options)
-    page = context.new_page()
-    page.set_default_timeout(PATIENCE_MS)
-    said: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("dialog", lambda dialog: said.append("a dialog"))
-    page.on("request", lambda request: said.extend([] if request.url.startswith(served.url) else [request.url]))
-    page.goto(served.address)
-    yield page
-    context.close()
-    assert [text for text in said if "Failed to load resource" not in text] == []
-
-
-def violations(page: Any, scheme: str) -> list[str]:
-    """By every rule; in the dark, where nothing else differs, by that of contrast."""
-    page.evaluate(AXE.read_text())
-    rules = {} if scheme == "light" else {"runOnly": ["color-contrast"]}
-    found = page.evaluate("rules => axe.run(rules)", rules)["violations"]
-    return [f"{each['id']} at {[node['target'] for node in each['nodes']][:3]}" for each in found]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -154,18 +118,19 @@ def test_they_are_accessible_and_fit_their_window(
     served = {"goals": goals, "projects": projects, "manhunt": work}[application]
     found: list[str] = []
     for width in WIDTHS if scheme == "light" else WIDTHS[:1]:
-        with visiting(browser, served, color_scheme=scheme, viewport={"width": width, "height": 900}) as page:
+        with opened(browser, served.address, width=width, scheme=scheme) as page:
             for path in PAGES[application]:
                 page.goto(path)
-                if width != WIDTHS[1]:
-                    found += [f"{path}, {width}: {each}" for each in violations(page, scheme)]
-                if page.evaluate("document.documentElement.scrollWidth") > width:
-                    found.append(f"{path} is wider than {width}")
+                if width != WIDTHS[1]:  # in the dark nothing else differs
+                    rules = ("color-contrast",) if scheme == "dark" else ()
+                    found += [f"{path}, {width}: {each}" for each in barriers(page, *rules)]
+                if by := overflow(page):
+                    found.append(f"{path}: {by} pixels too wide at {width}")
     assert found == []
 
 
 def test_a_neighbour_is_shown_with_its_neighbours_by_keys(browser: Any, goals: Served) -> None:
-    with visiting(browser, goals, viewport={"width": 1200, "height": 900}) as page:
+    with opened(browser, goals.address) as page:
         page.goto("/graph/records?node=TEAM-T2")
         picture = page.locator("[data-board] svg")
         before = picture.locator(".point").count()
@@ -190,7 +155,7 @@ def test_a_neighbour_is_shown_with_its_neighbours_by_keys(browser: Any, goals: S
 
 
 def test_without_a_script_a_node_is_its_tables(browser: Any, goals: Served) -> None:
-    with visiting(browser, goals, java_script_enabled=False) as page:
+    with opened(browser, goals.address, scripts=False) as page:
         page.goto("/graph/records?node=GOAL-G1")
         assert not page.locator("[data-picture]").is_visible()
         edges = page.get_by_role("region", name="Table: Edges from the node")
@@ -200,7 +165,7 @@ def test_without_a_script_a_node_is_its_tables(browser: Any, goals: Served) -> N
 
 
 def test_hostile_text_is_text_in_the_picture_too(browser: Any, goals: Served) -> None:
-    with visiting(browser, goals) as page:
+    with opened(browser, goals.address) as page:
         page.goto("/graph/records?node=USER-U1")
         label = page.locator('.point[data-key="GOAL-evil"] text')
         assert label.text_content().startswith("<script>alert(1)")
@@ -213,7 +178,7 @@ def test_hostile_text_is_text_in_the_picture_too(browser: Any, goals: Served) ->
 
 
 def test_the_slider_goes_through_versions_by_keys(browser: Any, projects: Served) -> None:
-    with visiting(browser, projects) as page:
+    with opened(browser, projects.address) as page:
         page.goto(f"{DOCUMENT}?id=atlas&version=5")
         page.get_by_label("Shown").focus()
         page.keyboard.press("ArrowRight")
@@ -225,7 +190,7 @@ def test_the_slider_goes_through_versions_by_keys(browser: Any, projects: Served
 
 def test_a_version_is_restored_by_keys_and_never_over_another(browser: Any, projects: Served) -> None:
     blobs = LocalBlobs(projects.folder / "blobs")
-    with visiting(browser, projects) as page, connect(projects.target) as db:
+    with opened(browser, projects.address) as page, connect(projects.target) as db:
         page.goto(f"{DOCUMENT}?id=atlas-2&version=0")
         page.goto(f"{DOCUMENT}/restore?id={BOARD}&version=4")
         Projects(db, blobs).boards.apply(BOARD, [rename(name="meanwhile").by("zoe", 1)])
@@ -243,7 +208,7 @@ def test_a_version_is_restored_by_keys_and_never_over_another(browser: Any, proj
 
 
 def test_the_live_page_shows_what_comes_and_says_what_it_takes(browser: Any, work: Served) -> None:
-    with visiting(browser, work) as page, connect(work.target) as db:
+    with opened(browser, work.address) as page, connect(work.target) as db:
         page.goto("/work/manhunt")
         toggle = page.get_by_role("button", name="Live", exact=True)
         page.get_by_label("Seconds between two readings").select_option("2")

@@ -5,22 +5,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from examples.manhunt.model import ContactMethod
+from singletable.exchange import Exports
 from tests.browser.studio.opened import Page, barriers, opened, studio_of
-from tests.studio.applications import Application, filled
+from tests.studio.applications import TABLES, Application, filled
+
+LAYERS = {
+    "goals": "/graph/records",
+    "projects": "/documents/projects",
+    "manhunt": "/work/manhunt",
+    "organisations": "/work/organisations",
+}
 
 
-@pytest.fixture(scope="module", params=["goals", "projects", "manhunt"])
+@pytest.fixture(scope="module", params=list(TABLES))
 def application(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
     yield from filled(request.param, tmp_path_factory.mktemp("walk"))
 
 
 def pattern_of(application: Application) -> str:
     """The address of a pattern that finds something."""
+    if application.name == "organisations":
+        return "/patterns/organisations/Organisation/by_id?organisation_id=harbour"
     if application.name == "goals":
         return "/patterns/records/Goal/by_id?id=G1"
     if application.name == "projects":
@@ -42,9 +53,11 @@ def click(page: Page, link: Any) -> None:
         link.click()
 
 
-def test_a_walk(browser: Any, application: Application) -> None:
-    table, seen = application.table.name, list[str]()
-    with studio_of(application.module, application.target) as address, opened(browser, address) as page:
+def test_a_walk(browser: Any, application: Application, tmp_path: Path) -> None:
+    table, seen, export = application.table.name, list[str](), tmp_path / "export"
+    Exports(application.db, application.table).export(export)
+    studio = studio_of(application.module, application.target, "--from", str(export))
+    with studio as address, opened(browser, address) as page:
         arrived(page, "/$", seen)
         nav = page.get_by_role("navigation", name="Studio").get_by_role("link")
         sections = [each.get_attribute("href") for each in nav.all()]
@@ -63,6 +76,9 @@ def test_a_walk(browser: Any, application: Application) -> None:
             if section.count("/") > 1 and inner.count():  # the first node, document, class or consumer
                 page.goto(inner.get_attribute("href"))
                 arrived(page, re.escape(section), seen)
-    layer = {"goals": "/graph/records", "projects": "/documents/projects", "manhunt": "/work/manhunt"}
-    assert layer[application.name] in sections
+        page.goto("/sql")
+        click(page, page.locator(".examples a").first)
+        assert page.locator("table.answer tbody tr").count() > 0
+        arrived(page, "/sql", seen)
+    assert LAYERS[application.name] in sections
     assert seen == []

@@ -17,8 +17,9 @@ from singletable.operations import TableCall
 from singletable.streams import ChangeWorker
 from singletable.studio.views.consumers import ConsumerName, ConsumerSeen, consumer_seen, consumers_of
 from singletable.studio.views.dead_letters import LettersSeen, letter_seen, letters_seen
-from singletable.studio.views.tasks_seen import MOST_TASKS, TasksSeen, declared_tasks, order_seen, task_seen, tasks_seen
+from singletable.studio.views.tasks_seen import MOST_TASKS, TasksSeen, order_seen, task_seen, tasks_seen
 from singletable.tasks import TaskWorker
+from singletable.tasks.tasks import tasks_of
 from tests.e2e.manhunt.support import Clock, Outbox, make_world
 from tests.studio.views.work import NASTY, Shop, open_shop
 from tests.support.engines import fresh
@@ -227,7 +228,7 @@ def test_the_work_of_manhunt() -> None:
         outbox.before = refuse
         search = world.open((Kind.EMAIL, 0), (Kind.VOICE, 600))
         world.drain()
-        assert declared_tasks(manhunt) is tasks
+        assert tasks_of(manhunt) is tasks
         found = db.run(tasks_seen(db.port, db.target.seal, tasks, personal=True))
         assert {(line.function, line.state) for line in found.due.tasks} >= {("send", "again"), ("wake", "waits")}
         assert all(search.search_id in line.arguments.text for line in found.due.tasks)

@@ -31,14 +31,13 @@ from singletable.studio.views.tasks_seen import (
     OrderSeen,
     TaskSeen,
     TasksSeen,
-    declared_tasks,
     order_seen,
     task_seen,
     tasks_seen,
 )
 from singletable.studio.visit import Visit
 from singletable.tasks.task_worker_async import AsyncTaskWorker
-from singletable.tasks.tasks import Tasks
+from singletable.tasks.tasks import Tasks, tasks_of
 
 MOST_CONSUMERS = 5
 """Consumers on one page."""
@@ -116,7 +115,7 @@ async def load_work(visit: Visit) -> WorkView:
     visit.must_read(None)
     table, named = visit.table, visit.query.get("consumer", "")
     every = [_consumer_named(visit)] if named else consumers_of(table)
-    tasks = declared_tasks(table)
+    tasks = tasks_of(table)
     if not every and tasks is None and table.definition.stream is None:
         raise NotFound("this table has no stream and no tasks", table=table.name)
     cards = [await _card(visit, each) for each in every[:MOST_CONSUMERS]]
@@ -136,12 +135,12 @@ async def live(visit: Visit) -> AsyncIterator[LiveView]:
     """The work again every few seconds, until the visitor leaves or MOST_UNITS are used."""
     seconds = _seconds(visit)
     total = Cost()
-    began = visit.db.port.monotonic
+    monotonic = visit.db.port.monotonic
     while True:
         with Meter() as meter:
-            since = began()
+            began = monotonic()
             view = await load_work(visit)
-            cost = Cost.of(meter, began() - since)
+            cost = Cost.of(meter, monotonic() - began)
         visit.site.totals.add(cost)
         total = total.plus(cost)
         names = {"view": view, "visit": visit, "site": visit.site, "links": visit.links}
@@ -301,7 +300,7 @@ def _seconds(visit: Visit) -> int:
 
 
 def _tasks_of(table: Table) -> Tasks:
-    found = declared_tasks(table)
+    found = tasks_of(table)
     if found is None:
         raise NotFound("this program declares no tasks of the table", table=table.name)
     return found
@@ -309,7 +308,7 @@ def _tasks_of(table: Table) -> Tasks:
 
 def _has_work(site: Site) -> bool:
     def has(table: Table) -> Any:
-        return table.definition.stream is not None or changes_of(table) or declared_tasks(table)
+        return table.definition.stream is not None or changes_of(table) or tasks_of(table)
 
     return any(has(table) for table in site.tables)
 

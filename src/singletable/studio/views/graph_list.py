@@ -10,6 +10,7 @@ from singletable.flow.port import Port
 from singletable.foundation import CursorSeal, Table
 from singletable.graph.edges import edge_types
 from singletable.graph.table import GraphTable
+from singletable.studio.site import about
 from singletable.studio.views.graph_node import expansion
 from singletable.studio.views.node_ends import NodeEnd, Reads, all_classes, as_node, node_kinds
 from singletable.studio.views.scans import sampled
@@ -73,11 +74,11 @@ async def graph_seen(
     nodes = [as_node(table, item, personal=personal) for item in found.items]
     return GraphSeen(
         table.name,
-        tuple(NodeClass(kind.__name__, kind.__word__, _about(kind), expansion(table, kind)) for kind in kinds),
+        tuple(NodeClass(kind.__name__, kind.__word__, about(kind), expansion(table, kind)) for kind in kinds),
         tuple(
             EdgeClass(
                 edge.__name__,
-                _about(edge),
+                about(edge),
                 tuple(kind.__name__ for kind in edge.__sources__),
                 tuple(kind.__name__ for kind in edge.__targets__),
                 edge.__mirrors__,
@@ -88,9 +89,3 @@ async def graph_seen(
         tuple(node for node in nodes if node is not None),
         found.cursor,
     )
-
-
-def _about(kind: type) -> str:
-    """The first line of a class's docstring, without the one that `dataclass` makes of the signature."""
-    said = (kind.__doc__ or "").strip()
-    return "" if said.startswith(f"{kind.__name__}(") else said.partition("\n")[0]

@@ -11,12 +11,12 @@ from msgspec import Struct
 from singletable.errors import NotFound, SingletableError
 from singletable.flow.instants import instant
 from singletable.flow.port import Port
-from singletable.foundation import ANY, CursorSeal, Query, Table, get, page, place_in, ready, type_in
+from singletable.foundation import ANY, CursorSeal, Query, get, page, place_in, ready, type_in
 from singletable.operations import Item, Key
 from singletable.studio.views.values import Shown, covered, shown
 from singletable.tasks.due import rows_query, wake_text
 from singletable.tasks.items import SHARDS, OrderedTask, PlainTask, State, TaskEntities, TaskItem
-from singletable.tasks.tasks import Tasks, tasks_of
+from singletable.tasks.tasks import Tasks
 
 MOST_TASKS = 25
 MOST_IN_ORDER = 50
@@ -81,11 +81,6 @@ class TaskSeen(Struct, frozen=True):
 
     table: str
     task: TaskLine
-
-
-def declared_tasks(table: Table) -> Tasks | None:
-    """The Tasks of a table, where this program declares them."""
-    return tasks_of(table)
 
 
 async def tasks_seen(
