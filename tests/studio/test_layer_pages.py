@@ -209,6 +209,7 @@ async def test_a_restore_of_a_document_that_has_changed_is_refused_and_shows_it(
     answer = await drawn.send(f"{DOCUMENT}/restore", form)
     assert answer.status_code == 409
     assert "Nothing was restored." in shown(answer.text)
+    assert 'href="/static/layers.css"' in answer.text
     assert boards.app.boards.head(BOARD).name == "somebody else's"
     again = await drawn.send(f"{DOCUMENT}/restore", await restoring(drawn, 4))
     assert again.status_code == 303
@@ -319,6 +320,7 @@ async def test_a_dead_letter_is_retried_here(work: Visitor, shop: Shop) -> None:
     failed = await work.send("/work/shop/letter", form)
     assert failed.status_code == 409
     assert "It failed again." in shown(failed.text)
+    assert 'href="/static/layers.css"' in failed.text
     assert "no bill for" not in failed.text
     shop.broken = set()
     assert (await work.send("/work/shop/letter", form)).status_code == 303

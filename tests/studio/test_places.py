@@ -13,7 +13,7 @@ import pytest
 from singletable import AsyncDatabase
 from singletable.studio.application import Studio
 from singletable.studio.gates import LoopbackGate
-from singletable.studio.site import Place, Site, place_of
+from singletable.studio.site import DatabasePlace, Site, database_place_of
 from tests.studio.visitor import PORT, URL, Visitor, client_of, shown
 from tests.support.models import User, app
 
@@ -25,7 +25,7 @@ _HIDDEN = re.compile(r'<textarea hidden name="([^"]+)" aria-hidden="true">\n(.*?
 async def on_aws(db: AsyncDatabase) -> AsyncIterator[Visitor]:
     """A studio that takes this engine for AWS."""
     site = Site.of(db, (app,), write=True)
-    aws = Place("AWS eu-central-1", is_aws=True, region="eu-central-1")
+    aws = DatabasePlace("AWS eu-central-1", is_aws=True, region="eu-central-1")
     made = Studio(Site(db, (app,), "app", "", True, aws, site.totals), LoopbackGate("t" * 32, "s" * 32, PORT))
     async with client_of(made) as client:
         visitor = Visitor(made, f"{URL}/?token={'t' * 32}", client)
@@ -39,15 +39,15 @@ async def on_aws(db: AsyncDatabase) -> AsyncIterator[Visitor]:
         (
             "dynamodb.eu-central-1.amazonaws.com",
             False,
-            Place("AWS eu-central-1", is_aws=True, region="eu-central-1", target="aws"),
+            DatabasePlace("AWS eu-central-1", is_aws=True, region="eu-central-1", target="aws"),
         ),
-        ("127.0.0.1", True, Place("http://127.0.0.1:8000", target="http://127.0.0.1:8000")),
+        ("127.0.0.1", True, DatabasePlace("http://127.0.0.1:8000", target="http://127.0.0.1:8000")),
     ],
 )
-def test_where_a_database_is(host: str, is_local: bool, wanted: Place) -> None:
+def test_where_a_database_is(host: str, is_local: bool, wanted: DatabasePlace) -> None:
     endpoint = SimpleNamespace(host=host, region="eu-central-1", url="http://127.0.0.1:8000", is_local=is_local)
     db: Any = SimpleNamespace(target=SimpleNamespace(engine=None, endpoint=endpoint))
-    assert place_of(db) == wanted
+    assert database_place_of(db) == wanted
 
 
 async def test_each_page_has_the_band(on_aws: Visitor) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
@@ -29,7 +30,7 @@ from singletable.studio.guard import USER, Guard
 from singletable.studio.html import environment, render
 from singletable.studio.json import encoded
 from singletable.studio.navigation import chrome_of
-from singletable.studio.page import Action, Feed, Page, Shown
+from singletable.studio.page import Action, Feed, Page, PageAnswer
 from singletable.studio.pages import actions, feeds, pages
 from singletable.studio.site import Site
 from singletable.studio.spent import forget_spent, keep_spent, spent_before
@@ -117,7 +118,7 @@ class Studio:
     def _action(self, action: Action) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
             visit = await self._visit(request)
-            made: list[str | Shown] = []
+            made: list[str | PageAnswer] = []
             confirmed = False
 
             async def act() -> View:
@@ -127,7 +128,7 @@ class Studio:
                 form = await _form_of(request)
                 if not self._signer.is_text(form.pop(_FORM_TOKEN, ""), "form", visit.user):
                     raise Denied("the form has no valid token", hint="Open its page again, and send it from there.")
-                sent = _with_form(visit, form)
+                sent = dataclasses.replace(visit, form=form)
                 asked = await self._to_confirm(sent, request) if action.writes else None
                 confirmed = action.writes and asked is None
                 made.append(asked or await action.perform(sent))
@@ -139,7 +140,7 @@ class Studio:
                     _log.warning("%s: POST %r was refused: %s", visit.user, request.url.path, view.what)
                 return await self._html("failure.html", visit, view, view.status)
             found = made[0]
-            if isinstance(found, Shown):
+            if isinstance(found, PageAnswer):
                 shown = replace(found.view, cost=view.cost)
                 response = await self._html(found.template, visit, shown, found.status, style=found.style)
             else:
@@ -240,7 +241,7 @@ class Studio:
         return await self._html("failure.html", visit, view, status)
 
     # --- the first write to a table on AWS ---------------------------------------------------------------------------
-    async def _to_confirm(self, visit: Visit, request: Request) -> Shown | None:
+    async def _to_confirm(self, visit: Visit, request: Request) -> PageAnswer | None:
         """The question for a table's name, unless it was answered, or the table is not on AWS."""
         if not self.site.place.is_aws or self._is_confirmed(visit, request):
             return None
@@ -258,7 +259,7 @@ class Studio:
             fields=form,
             is_wrong=given is not None,
         )
-        return Shown("confirm.html", view, 409)
+        return PageAnswer("confirm.html", view, 409)
 
     def _is_confirmed(self, visit: Visit, request: Request) -> bool:
         given = cookies_of(request.headers).get(_confirmed(visit), "")
@@ -272,20 +273,6 @@ class Studio:
 
 def _confirmed(visit: Visit) -> str:
     return f"singletable_confirmed_{visit.table.name}"
-
-
-def _with_form(visit: Visit, form: dict[str, str]) -> Visit:
-    return Visit(
-        visit.site,
-        visit.links,
-        visit.user,
-        visit.path,
-        visit.query,
-        form,
-        visit.reads,
-        visit.asks_to_write,
-        visit.form_token,
-    )
 
 
 async def _form_of(request: Request) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from singletable.studio.page import Page
-from singletable.studio.site import Place
+from singletable.studio.site import DatabasePlace
 from singletable.studio.view import Crumb
 from singletable.studio.visit import Visit
 
@@ -24,7 +24,7 @@ class Chrome(Struct, frozen=True):
     nav: tuple[NavLink, ...]
     tables: tuple[NavLink, ...]
     """The same page for each table, where there are several."""
-    place: Place
+    place: DatabasePlace
     account: str
     table: str
     path: str

@@ -39,7 +39,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Shown:
+class PageAnswer:
     """An action's answer that is a page: a conflict, or a difference to confirm."""
 
     template: str
@@ -59,7 +59,7 @@ class Action:
     """
 
     path: str
-    perform: Callable[[Visit], Awaitable[str | Shown]]
+    perform: Callable[[Visit], Awaitable[str | PageAnswer]]
     writes: bool = True
 
 

@@ -38,6 +38,7 @@ class ViewColumn(Struct, frozen=True):
 
 ViewKind = Literal["class", "relation", "system"]
 """A class of the program, a relation between two, the library's own items."""
+VIEW_KINDS: Final[Sequence[ViewKind]] = ("class", "relation", "system")
 
 
 class SqlView(Struct, frozen=True):

@@ -24,7 +24,7 @@ COLOURS = 8
 """How many classes have a colour of their own; the ninth has that of the first."""
 
 
-class Place(Struct, frozen=True):
+class DatabasePlace(Struct, frozen=True):
     """Where a database is, as each page says it."""
 
     text: str
@@ -36,14 +36,14 @@ class Place(Struct, frozen=True):
     """As the program's option `--db` has it."""
 
 
-def place_of(db: AsyncDatabase) -> Place:
+def database_place_of(db: AsyncDatabase) -> DatabasePlace:
     """Where a database is. The account is known once a table was described."""
     engine, endpoint = db.target.engine, db.target.endpoint
     if engine is not None:
-        return Place(_near(engine.data), target=f"local:{_near(engine.data)}")
+        return DatabasePlace(_near(engine.data), target=f"local:{_near(engine.data)}")
     if is_aws_host(endpoint.host):
-        return Place(f"AWS {endpoint.region}", is_aws=True, region=endpoint.region, target="aws")
-    return Place(endpoint.url, target=endpoint.url)
+        return DatabasePlace(f"AWS {endpoint.region}", is_aws=True, region=endpoint.region, target="aws")
+    return DatabasePlace(endpoint.url, target=endpoint.url)
 
 
 def _near(file: Path) -> str:
@@ -73,7 +73,7 @@ class Site:
     title: str
     module: str
     write: bool
-    place: Place
+    place: DatabasePlace
     totals: Totals
     export: str = ""
     """Where the last export is, which the page SQL asks: a directory, or `s3://bucket/prefix`."""
@@ -99,7 +99,7 @@ class Site:
     ) -> Site:
         began = instant(db.port.now())
         named = title or ", ".join(table.name for table in tables)
-        return cls(db, tables, named, module, write, place_of(db), Totals(began), export, blobs, tuple(queues))
+        return cls(db, tables, named, module, write, database_place_of(db), Totals(began), export, blobs, tuple(queues))
 
     @property
     def now(self) -> Callable[[], float]:

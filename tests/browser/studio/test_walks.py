@@ -78,7 +78,7 @@ def test_a_walk(browser: Any, application: Application, tmp_path: Path) -> None:
                 arrived(page, re.escape(section), seen)
         page.goto("/sql")
         click(page, page.locator(".examples a").first)
-        assert page.locator("table.answer tbody tr").count() > 0
+        assert page.locator("table.answer tbody tr").count() > 0, page.url
         arrived(page, "/sql", seen)
     assert LAYERS[application.name] in sections
     assert seen == []

@@ -10,7 +10,7 @@ from singletable.documents.document import documents_of
 from singletable.documents.flows import newest as read_newest
 from singletable.documents.service_async import AsyncDocuments
 from singletable.errors import InvalidRequest, NotFound
-from singletable.studio.page import Action, Page, Shown
+from singletable.studio.page import Action, Page, PageAnswer
 from singletable.studio.site import Site
 from singletable.studio.view import View
 from singletable.studio.views.document_history import HistorySeen, history_seen
@@ -161,7 +161,7 @@ async def load_collection(visit: Visit) -> CollectionView:
     return CollectionView(**_common(visit, "version", version), version=version, seen=seen)
 
 
-async def restore(visit: Visit) -> str | Shown:
+async def restore(visit: Visit) -> str | PageAnswer:
     """Restore a document to a version, over the one that was seen; what came in between is shown instead."""
     context, id = _context(visit), _id(visit)
     await visit.must_write(context.model.rows.version)
@@ -179,7 +179,7 @@ async def restore(visit: Visit) -> str | Shown:
         return visit.links.of(_path(visit), {"id": id, "version": str(outcome.version), "since": str(over)})
     view = await _restoring(visit, context, version)
     why = outcome.error or "it waits in the inbox, behind mutations that can't be applied yet"
-    return Shown("restore.html", replace(view, refused=why), 409)
+    return PageAnswer("restore.html", replace(view, refused=why), 409, style=_STYLE)
 
 
 # --- what they share --------------------------------------------------------------------------------------------------

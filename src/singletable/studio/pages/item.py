@@ -77,6 +77,8 @@ class ItemPage(View, frozen=True, kw_only=True):
     kind: str
     type: str
     colour: str
+    class_address: str
+    """The page of its class; empty for the library's own."""
     about: str
     cells: tuple[KeyCell, ...]
     attributes: tuple[AttributeRow, ...]
@@ -133,6 +135,7 @@ def _shown(
         kind=shown.kind,
         type=shown.type,
         colour=shown.colour,
+        class_address=visit.links.entity(table.name, shown.kind) if model is not None and not model.is_system else "",
         about=about(model.kind) if model is not None else "",
         cells=shown.cells,
         attributes=rows[:MOST_ATTRIBUTES],

@@ -26,7 +26,7 @@ from singletable.studio.edits import (
 )
 from singletable.studio.items import KeyCell, shown_item
 from singletable.studio.one_item import below, read_item, why_fixed
-from singletable.studio.page import Action, Page, Shown
+from singletable.studio.page import Action, Page, PageAnswer
 from singletable.studio.rows import plain, values_of
 from singletable.studio.site import model_of_type
 from singletable.studio.view import View
@@ -82,7 +82,7 @@ async def load_edit(visit: Visit) -> EditPage:
     return _edit_page(visit, table, model, item, entity, fields)
 
 
-async def edit(visit: Visit) -> str | Shown:
+async def edit(visit: Visit) -> str | PageAnswer:
     """Show what would change; when that was confirmed, write it, if the item is what was seen. Two requests."""
     table = visit.table
     item = await read_item(visit, table)
@@ -92,7 +92,7 @@ async def edit(visit: Visit) -> str | Shown:
     values, fields = changed(model, entity, visit.form, covered=visit.covered)
     if any(field.problem for field in fields):
         page = _edit_page(visit, table, model, item, entity, tuple(fields))
-        return Shown("item_edit.html", page, 400, style="items.css")
+        return PageAnswer("item_edit.html", page, 400, style="items.css")
     if not values or visit.form.get("confirmed") != "1":
         return _confirm(visit, table, model, item, entity, values, delete=False)
     visit.log_write("update", table, model.type, place_in(table, item))
@@ -104,7 +104,7 @@ async def edit(visit: Visit) -> str | Shown:
     return visit.item_address(table, model.type, place_in(table, item))
 
 
-async def delete(visit: Visit) -> str | Shown:
+async def delete(visit: Visit) -> str | PageAnswer:
     """Show what would be deleted; when that was confirmed, delete it, if it is what was seen. Two requests."""
     table = visit.table
     item = await read_item(visit, table)
@@ -159,7 +159,7 @@ def _edit_page(
 
 def _confirm(
     visit: Visit, table: Table, model: Model[Any], item: Item, entity: Any, values: Mapping[str, Any], *, delete: bool
-) -> Shown:
+) -> PageAnswer:
     """What a write would change."""
     names = _written(model) if delete else list(values)
     before = values_of(visit, entity, names)
@@ -168,7 +168,7 @@ def _confirm(
     return _asked(visit, table, model, item, differences=differences, delete=delete)
 
 
-def _conflict(visit: Visit, table: Table, model: Model[Any], item: Item, entity: Any, *, delete: bool) -> Shown:
+def _conflict(visit: Visit, table: Table, model: Model[Any], item: Item, entity: Any, *, delete: bool) -> PageAnswer:
     """What was seen, what the item is now, and what was wanted."""
     names = _written(model)
     now = values_of(visit, entity, names)
@@ -188,7 +188,7 @@ def _asked(
     differences: Sequence[Difference] = (),
     conflicts: Sequence[Conflict] = (),
     delete: bool,
-) -> Shown:
+) -> PageAnswer:
     shown = shown_item(visit, table, item)
     query = shown.address.partition("?")[2]
     verb = "Delete" if delete else "Change"
@@ -208,7 +208,7 @@ def _asked(
         is_conflict=bool(conflicts),
         is_delete=delete,
     )
-    return Shown("item_confirm.html", view, 409 if conflicts else 200, style="items.css")
+    return PageAnswer("item_confirm.html", view, 409 if conflicts else 200, style="items.css")
 
 
 def _is_of_delete(name: str) -> bool:

@@ -14,7 +14,7 @@ from singletable.errors import Denied, InvalidRequest, NotConfigured, NotFound
 from singletable.flow.instants import instant
 from singletable.reports.names import quoted, text
 from singletable.studio.page import Page
-from singletable.studio.questions import MOST_ROWS, MOST_SECONDS, Asked, Desk
+from singletable.studio.questions import MOST_ROWS, MOST_SECONDS, VIEW_KINDS, Asked, Desk
 from singletable.studio.view import View
 from singletable.studio.visit import Visit
 
@@ -72,9 +72,10 @@ async def load_sql(visit: Visit) -> SqlPage:
 
 
 def _examples(visit: Visit, asked: Asked) -> Iterator[Example]:
-    """Questions to the first class, to the first relation, and to all classes."""
-    own, joined = ([v.name for v in asked.export.views if v.kind == kind] for kind in ("class", "relation"))
-    texts = [f"FROM {quoted(name)} LIMIT 20" for name in (*own[:1], *joined[:1])]
+    """Questions to the first class, to the first relation, and to all classes. Documents are of the library's own."""
+    named = {kind: [view.name for view in asked.export.views if view.kind == kind] for kind in VIEW_KINDS}
+    own = named["class"] or named["system"]
+    texts = [f"FROM {quoted(name)} LIMIT 20" for name in (*own[:1], *named["relation"][:1])]
     if len(own) > 1:
         counts = (f"SELECT {text(name)} AS class, count(*) AS items FROM {quoted(name)}" for name in own)  # noqa: S608
         texts.append("-- Items of each class\n" + "\nUNION ALL ".join(counts) + "\nORDER BY items DESC")

@@ -14,7 +14,7 @@ from singletable.foundation import COVERED, Table
 from singletable.streams.change_worker_async import AsyncChangeWorker
 from singletable.streams.changes import changes_of
 from singletable.studio.html import environment, render
-from singletable.studio.page import Action, Feed, Page, Shown
+from singletable.studio.page import Action, Feed, Page, PageAnswer
 from singletable.studio.site import Site
 from singletable.studio.view import Cost, View
 from singletable.studio.views.consumers import (
@@ -196,7 +196,7 @@ async def change_task(visit: Visit) -> str:
     return f"{visit.links.of(f'/work/{visit.table.name}')}#dead"
 
 
-async def change_letter(visit: Visit) -> str | Shown:
+async def change_letter(visit: Visit) -> str | PageAnswer:
     """Retry or drop a dead letter. A handler that fails again is told, and the dead letter stays."""
     consumer, do = _consumer_named(visit), _verb(_given(visit, "do"))
     made = changes_named(visit.table, consumer.name)
@@ -217,7 +217,7 @@ async def change_letter(visit: Visit) -> str | Shown:
     except Exception as error:  # a handler's own, whatever it is
         told = f"{type(error).__name__}: {COVERED}" if visit.covered else error_text(error, most=2_000)
         view = await _letter(visit)
-        return Shown("letter.html", replace(view, failed=told), 409)
+        return PageAnswer("letter.html", replace(view, failed=told), 409, style=_STYLE)
     visit.log_write(f"{do}:", visit.table, "_aside", (letter.shard, letter.sequence))
     return visit.links.of(f"/work/{visit.table.name}")
 
