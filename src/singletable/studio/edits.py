@@ -243,7 +243,8 @@ def parsed(declared: Any, field: EditField, text: str) -> Any:
             return msgspec.convert(text.strip(), inner, strict=False)
         return msgspec.json.decode(text, type=inner)
     except msgspec.ValidationError as error:
-        raise InvalidValue(f"it is {field.wanted}: {error}") from None
+        where = f": {error}" if field.form == "json" else ""
+        raise InvalidValue(f"it is {field.wanted}{where}") from None
     except (msgspec.DecodeError, ValueError, TypeError):
         raise InvalidValue(f"it is {field.wanted}, and this can't be read") from None
 

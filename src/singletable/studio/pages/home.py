@@ -143,7 +143,7 @@ async def check(visit: Visit) -> str:
     """Check a sample of a table."""
     visit.must_read(None)
     await check_health(visit.site, visit.table)
-    return f"{visit.links.home()}#{visit.table.name}"
+    return f"{visit.links.home()}#health-{visit.table.name}"
 
 
 def _card(visit: Visit, table: Table, sample: Sample | None) -> TableCard:
