@@ -227,6 +227,15 @@ def garble(place: Path) -> None:
     files.with_suffix(".checksum").unlink()
 
 
+def lead_out(place: Path) -> None:
+    """The list names a file beside the export."""
+    files = place / "manifest-files.json"
+    lines = [json.loads(line) for line in files.read_text().splitlines()]
+    outside = "x/AWSDynamoDB/../../secret.json.gz"
+    files.write_text("".join(json.dumps({**line, "dataFileS3Key": outside}) + "\n" for line in lines))
+    files.with_suffix(".checksum").unlink()
+
+
 DAMAGES: Sequence[tuple[Callable[[Path], None], str]] = (
     (truncate, "ends too early"),
     (flip, "its MD5 differs"),
@@ -234,6 +243,7 @@ DAMAGES: Sequence[tuple[Callable[[Path], None], str]] = (
     (lose_line, "the summary says 51 items, the list of files 34"),
     (change_list, "is not that of the .checksum"),
     (garble, "record 1: it is no record"),
+    (lead_out, "names files outside of it"),
 )
 
 
@@ -259,6 +269,16 @@ def test_a_text_that_is_no_ion_is_refused(tmp_path: Path) -> None:
     file.write_bytes(gzip.compress(gzip.decompress(file.read_bytes())[:-9]))
     with pytest.raises(Corrupt, match="it is no Ion, or cut short"):
         list(read(place).items())
+
+
+def test_a_number_that_dynamodb_has_not_is_refused(tmp_path: Path) -> None:
+    """Its digits would fill the memory."""
+    place = write_full(tmp_path, "shop", [EVERY_KIND], at=NOON, format="ION", files=1)
+    (file,) = place.glob("data/*.gz")
+    for number in (b"1d400000", b"1d-400000"):
+        file.write_bytes(gzip.compress(b'$ion_1_0 {Item:{pk:"a",sk:"b",n:' + number + b"}}"))
+        with pytest.raises(Corrupt, match="none of DynamoDB's"):
+            list(read(place).items())
 
 
 def test_exports_that_do_not_follow_each_other_are_refused(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from typing import IO, Any, Final
 from singletable.errors import Corrupt, NotConfigured
 
 _SETS: Final = {"$dynamodb_SS": "SS", "$dynamodb_NS": "NS", "$dynamodb_BS": "BS"}
+_SMALLEST, _LARGEST = -130, 125
+"""The exponents of the first digits of DynamoDB's numbers."""
 
 
 def read_ion(file: IO[bytes]) -> Iterator[Mapping[str, Any]]:
@@ -68,7 +70,10 @@ def _list(values: Sequence[Any]) -> dict[str, Any]:
 
 
 def number_text(number: Decimal) -> str:
-    """A number as DynamoDB writes it: `6E+2` is `600`, `1.50` is `1.5`."""
+    """A number as DynamoDB writes it: `6E+2` is `600`, `1.50` is `1.5`. Corrupt for one that it has not, which may have
+    more digits than fit into memory."""
+    if not number.is_finite() or (number and not _SMALLEST <= number.adjusted() <= _LARGEST):
+        raise Corrupt("a number is none of DynamoDB's: these are between 1E-130 and 1E+126")
     text = format(number, "f")
     if "." in text:
         text = text.rstrip("0").rstrip(".")

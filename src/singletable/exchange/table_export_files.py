@@ -181,8 +181,10 @@ class TableExportFiles:
         return text
 
     def _path(self, key: str) -> str:
-        """Where a key of the bucket is below `files`."""
+        """Where a key of the bucket is below `files`. Corrupt for a key that leads out of it."""
         tail = key.rpartition(_ROOT)[2]
+        if tail.startswith("/") or "\\" in tail or not {".", ".."}.isdisjoint(tail.split("/")):
+            raise Corrupt(f"{self.where}: its manifest names files outside of it", hint="Copy the export again.")
         summary: Summary | None = getattr(self, "summary", None)
         own = "" if summary is None else f"{summary.id}/"
         return f"{self.name}/{tail.removeprefix(own)}" if own and tail.startswith(own) else tail
