@@ -63,7 +63,10 @@ def test_an_error_has_a_page_that_links_lead_to() -> None:
     assert isinstance(page, str)
     assert "Parent: [`Conflict`](conflict.md)" in page
     assert "from singletable import NotUnique" in page
-    assert "(errors/conflict.not-unique.md)" in str(made[Path("reference/errors.md")])
+    listing = str(made[Path("reference/errors.md")])
+    assert "(errors/conflict.not-unique.md)" in listing
+    assert "class Order" in page
+    assert "class Order" not in listing
     assert "[`MissingPath`](../reference/errors/conflict.missing-path.md)" in str(made[Path("how-to/attributes.md")])
 
 

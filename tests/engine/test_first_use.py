@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio  # noqa: TID251
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Barrier  # noqa: TID251
 from typing import Any
 
 import pytest
 
-from singletable import Entity, Key, Meter, Table, Unavailable
+from singletable import Entity, Key, Meter, Table, Unavailable, connect
 from singletable.wire import RetryPolicy
 from tests.faults.actions import Delay, Refuse
 from tests.faults.port import make_faulty
@@ -89,3 +90,38 @@ async def test_a_first_use_is_in_no_budget_of_a_task() -> None:
             await db.create(Order(id="1"))
             await db.get(Order.by_id("1"))
     assert (meter.requests, meter.round_trips) == (2, 2)
+
+
+@pytest.mark.embedded("its data file")
+def test_an_index_that_a_table_with_items_gets_is_told_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Its queries find nothing until a fill, which looks like an empty answer."""
+    before, after = Table("growing"), Table("growing", indexes=["gsi1", "gsi2"])
+    with connect(f"local:{tmp_path / 'app.db'}") as db, connect(f"local:{tmp_path / 'app.db'}") as later:
+        db.put(declared(before)(id="1"))
+        assert caplog.messages == []
+        later.get(declared(after).by_id("1"))
+    (told,) = caplog.messages
+    assert told.startswith("table growing has a new index, gsi1, gsi2: ")
+    assert "singletable apply" in told
+
+
+@pytest.mark.embedded("its data file")
+def test_an_index_of_an_empty_table_is_not_told_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    after = Table("growing", indexes=["gsi1"])
+    with connect(f"local:{tmp_path / 'app.db'}") as db, connect(f"local:{tmp_path / 'app.db'}") as later:
+        db.create_table(Table("growing"))
+        later.get(declared(after).by_id("1"))
+        assert later.diff_table(after) == []
+    assert caplog.messages == []
+
+
+def declared(table: Table) -> Any:
+    class Thing(Entity, table=table, type="thing"):
+        id: str
+
+        @table.key
+        @staticmethod
+        def by_id(id: str) -> Key:
+            return f"thing#{id}", "thing"
+
+    return Thing

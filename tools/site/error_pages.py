@@ -18,6 +18,7 @@ _ENTRY = re.compile(
     r'^<a id="(?P<code>[^"]+)"></a>\n\n#+ (?P<name>\w+) · `[^`]+`\n(?P<text>.*?)(?=^<a id=|^## [^\n`]*$|\Z)',
     re.DOTALL | re.MULTILINE,
 )
+_BEFORE_EXAMPLES = "Each example runs by itself"
 _WHY = re.compile(r"\*\*Why\.\*\* (.*?\.)(?=\s)", re.DOTALL)
 
 
@@ -54,11 +55,11 @@ def _head() -> str:
 
 
 def listing() -> str:
-    """The page of all errors: the tree, what each example runs after, a line an error, and the service's codes."""
+    """The page of all errors: the tree, a line an error, and the service's codes. Examples are on the errors' pages."""
     lines = [f"| {_link(each.name, each.code)} | `{each.code}` | {_why(each)} |" for each in entries().values()]
     table = "\n".join(["| error | code | why |", "|---|---|---|", *lines])
     tail = _ENTRY.sub("", ERRORS.read_text()).removeprefix(_head())
-    return f"{_head().rstrip()}\n\n## All errors\n\n{table}\n\n{tail.lstrip()}"
+    return f"{_head().partition(_BEFORE_EXAMPLES)[0].rstrip()}\n\n## All errors\n\n{table}\n\n{tail.lstrip()}"
 
 
 def _why(entry: Entry) -> str:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from functools import partial
 
 from singletable.errors import NotConfigured
 from singletable.flow.meter import unmetered
 from singletable.flow.port import Port
 from singletable.schema.table import Table
-from singletable.tables import add_index, create, describe, differences, set_stream, set_ttl, sweep
+from singletable.tables import (
+    TableDefinition,
+    add_index,
+    create,
+    describe,
+    differences,
+    is_empty,
+    set_stream,
+    set_ttl,
+    sweep,
+)
 
 
 async def ready(port: Port, table: Table) -> None:
@@ -34,8 +45,7 @@ async def _make(port: Port, table: Table) -> None:
     if found is None:
         await create(port, definition)
     else:
-        for name in definition.indexes.keys() - found.indexes.keys():
-            await add_index(port, definition, name)
+        await _add_indexes(port, definition, definition.indexes.keys() - found.indexes.keys())
         if definition.ttl_attribute is not None and found.ttl is None:
             await set_ttl(port, definition)
         if definition.stream is not None and not found.has_stream:
@@ -50,6 +60,20 @@ async def _make(port: Port, table: Table) -> None:
     await maintain_stream(port, table)
     # An engine without TTL has kept the items that expired since the last use.
     await sweep(port, definition)
+
+
+async def _add_indexes(port: Port, definition: TableDefinition, missing: AbstractSet[str]) -> None:
+    """Items that are there have no keys of a new index: a query of it would find none of them, without an error."""
+    for name in missing:
+        await add_index(port, definition, name)
+    if missing and not await is_empty(port, definition):
+        from logging import getLogger  # noqa: PLC0415 most programs never log
+
+        getLogger("singletable.records").warning(
+            "table %s has a new index, %s: queries of it find what is written from now on. Fill it with what is there: "
+            "singletable apply MODULE",
+            *(definition.name, ", ".join(sorted(missing))),
+        )
 
 
 async def maintain_stream(port: Port, table: Table) -> None:

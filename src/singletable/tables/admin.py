@@ -203,7 +203,7 @@ async def _completed(port: Port, table: TableDefinition, found: Description) -> 
         await wait_until_active(port, table)
         found = await describe(port, table) or found
     wrong = [d for d in differences(table, found) if found.knows_expiry or not d.is_of_expiry]
-    if len(wrong) == 1 and wrong[0].is_of_expiry and found.ttl is None and await _is_empty(port, table):
+    if len(wrong) == 1 and wrong[0].is_of_expiry and found.ttl is None and await is_empty(port, table):
         return await _set_up(port, table)
     if wrong:
         raise NotConfigured(
@@ -214,7 +214,7 @@ async def _completed(port: Port, table: TableDefinition, found: Description) -> 
     return found
 
 
-async def _is_empty(port: Port, table: TableDefinition) -> bool:
+async def is_empty(port: Port, table: TableDefinition) -> bool:
     """By a read of one item: the count in a description may be six hours old."""
     return not (await port.send(Scan(table.name, Selection(limit=1, consistent=True), RAW))).items
 
