@@ -4,7 +4,7 @@ Grouped by what a layer does with it:
 
 * declare entities and keys of its own (`Entity`, `Special`, `Template`, `KeyPart`, `Slot`, `capture_sort`,
   `system_key`, `system_index`)
-* look a class up (`Model`, `model_of`, `model_for`, `models_of`) and make a table ready (`ready`)
+* look a class up (`Model`, `model_of`, `model_for`, `models_of`) and make a table ready (`ready`, `maintain_stream`)
 * bind a class to a database (`AwaitingDatabase`, `BlockingDatabase`)
 * read (`get`, `get_many`, `prepare_query`, `page`, `read_page`, `read_all`)
 * delete items of its own that it has read (`delete_rows`), bring any item into its current form (`upgrade`,
@@ -58,7 +58,7 @@ from singletable.records.conditions import both, carries, guard, is_absent, is_s
 from singletable.records.copies import CopyWriter, key_from
 from singletable.records.cursors import CursorSeal
 from singletable.records.findings import Finding, Repaired
-from singletable.records.first_use import ready
+from singletable.records.first_use import maintain_stream, ready
 from singletable.records.guarded_write import GuardedWrite, TryWrite, check_if, delete_if, put_if, update_if
 from singletable.records.index_keys import applied
 from singletable.records.moves import Move, Outcome, TryMove, move_of, moved
@@ -234,6 +234,7 @@ __all__ = [
     "items_of",
     "key_from",
     "key_type",
+    "maintain_stream",
     "mentions",
     "migration_models",
     "model_for",

@@ -164,6 +164,7 @@ def lived(
             finally:
                 stop.touch()
             items = {id: item for writer in all_writers for id, item in writer.end().items()}
+            db.port.ready.clear()  # as for a new process: at its first use here the program's stream is indexed
             assert settle(db, program) <= sum(writer.changed for n, writer in enumerate(all_writers) if not n % 2)
             is_kept(db, program, items)
             nothing_is_left_to_do(db, program)

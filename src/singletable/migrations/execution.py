@@ -11,7 +11,7 @@ from singletable.errors import SingletableError, Unavailable
 from singletable.flow.meter import Meter
 from singletable.flow.port import Port
 from singletable.flow.rate import Rate, at_rate
-from singletable.foundation import Table, ready
+from singletable.foundation import Table, maintain_stream, ready
 from singletable.migrations.apply_lease import release, take, write_record
 from singletable.migrations.fill import Filled, fill
 from singletable.migrations.leased_port import LeasedPort
@@ -156,6 +156,7 @@ class _Run:
         setting: Setting = step.subject  # type: ignore[assignment]
         if step.kind == "set":
             await apply_setting(self.port, self.table.definition, setting, found.raw)
+            await maintain_stream(self.bare, self.table)
         else:
             await remove_setting(self.port, self.table.definition, setting, found.ttl or "")
 
