@@ -46,7 +46,8 @@ def account(key: str) -> Iterator[str]:
                     with urlopen(Request(engine.url, body, dict(self.headers))) as found:
                         self._answer(found.status, found.read())
                 except HTTPError as error:
-                    self._answer(error.code, error.read())
+                    with error:
+                        self._answer(error.code, error.read())
 
             def _answer(self, status: int, body: bytes) -> None:
                 self.send_response(status)

@@ -54,7 +54,7 @@ def db() -> Iterator[Database]:
 
 BAD_ROWS = [
     ('{"id": "a", "body": "' + "x" * 500_000 + '"}', "DynamoDB allows 409600"),
-    ('{"id": "a", "free": "' + "[" * 5_000 + '"}', "recursion"),
+    ('{"id": "a", "free": "' + "[" * 5_000 + '"}', "its class can't read it"),  # too deep or cut short: Pythons differ
     ("[" * 100_000, "no JSON object"),
     ('{"id": "a", "count": 1e999999999}', "count: a whole number is wanted"),
     ('{"id": "a", "count": NaN}', "no JSON object"),
