@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from secrets import token_hex
 from typing import Any
 
 import httpx
 
-from tests.e2e.projects_board.replicache import replicache_client, waiting
 from tests.e2e.projects_board.serving import Server, until
 
 COUNT_VIOLATIONS = """
@@ -45,11 +45,21 @@ def head_of(server: Server, project: str) -> dict[str, Any]:
 
 
 def put(server: Server, project: str, *mutations: tuple[str, dict[str, Any]]) -> None:
-    """Mutations by a real client, until the server has confirmed them."""
-    with replicache_client(server.url, project) as client:
-        for name, args in mutations:
-            client.mutate(name, **args)
-        until(lambda: waiting(client) == 0)
+    """Mutations of a client that nobody else is, until the server has confirmed them."""
+    client = f"client-{token_hex(8)}"
+    whose = {"clientGroupID": f"group-{client}", "profileID": "p", "schemaVersion": ""}
+    listed = [
+        {"clientID": client, "id": number, "name": name, "args": args, "timestamp": 1}
+        for number, (name, args) in enumerate(mutations, 1)
+    ]
+    with httpx.Client(base_url=f"{server.url}/replicache", params={"project": project}) as http:
+
+        def ask(verb: str, **body: Any) -> Any:
+            return http.post(f"/{verb}", json=whose | body).raise_for_status().json()
+
+        ask("push", pushVersion=1, mutations=listed)
+        confirmed = {client: len(listed)}
+        until(lambda: ask("pull", pullVersion=1, cookie=None)["lastMutationIDChanges"] == confirmed)
 
 
 def note(x: int, text: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ PAGES = (
     "tutorial/first-table",
     "how-to/coming-from",
     "reference/errors/conflict.not-unique",
-    "reference/api/singletable",
+    "reference/api/graph",
 )
 OF_THE_DISK = ("file:", "data:", "blob:")
 

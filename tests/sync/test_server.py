@@ -19,6 +19,7 @@ import pytest
 from singletable.documents import LocalBlobs
 from tests.support.children import child
 from tests.support.engines import fresh_async
+from tests.support.serving import is_open
 from tests.sync import processes
 from tests.sync.replicache.serving import served
 from tests.sync.simulated import Client
@@ -76,12 +77,9 @@ class Server:
     def _wait(self, process: subprocess.Popen[bytes]) -> None:
         until = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < until and process.poll() is None:
-            try:
-                httpx.get(self.url)
-            except httpx.TransportError:
-                threading.Event().wait(0.02)
-            else:
+            if is_open(self.url):
                 return
+            threading.Event().wait(0.02)
         raise AssertionError("the server did not start")
 
 

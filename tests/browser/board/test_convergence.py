@@ -19,17 +19,19 @@ from tests.e2e.projects_board.replicache import NodeClient, replicache_client, w
 from tests.e2e.projects_board.serving import Server, served, until
 
 
+@pytest.mark.parametrize("turns", [20, pytest.param(50, marks=pytest.mark.soak)])
 @pytest.mark.timeout(300)
-def test_clients_and_pages_converge_though_the_server_is_killed(tmp_path: Path, open_board: Open) -> None:
-    """200 mutations of two Node clients and two pages, in turn; the server dies twice, and is away for a while."""
+def test_clients_and_pages_converge_though_the_server_is_killed(tmp_path: Path, open_board: Open, turns: int) -> None:
+    """Two Node clients and two pages mutate in turn; the server dies twice, and is away for a while."""
     dice = random.Random(7)
+    dies = turns * 3 // 10, turns * 7 // 10
     with served(tmp_path) as own, ExitStack() as nodes:
         pages = [open_board(own, "busy") for _ in range(2)]
         clients = [nodes.enter_context(replicache_client(own.url, "busy")) for _ in range(2)]
-        for turn in range(50):
-            if turn in (15, 35):
+        for turn in range(turns):
+            if turn in dies:
                 own.kill()
-            if turn in (20, 37):
+            if turn in (dies[0] + 4, dies[1] + 2):
                 own.start()
             for number, client in enumerate(clients):
                 do_as_client(client, dice, f"n{number}-{turn:02}")
@@ -39,7 +41,7 @@ def test_clients_and_pages_converge_though_the_server_is_killed(tmp_path: Path, 
         head = head_of(own, "busy")
         until(lambda: all(page.seen == seen_of(head) for page in pages), what="the pages do not show the head")
         until(lambda: all(client.view() == view_of(head) for client in clients), what="the clients do not see the head")
-        assert outcomes_of(own, "busy") == [200, 0]
+        assert outcomes_of(own, "busy") == [4 * turns, 0]
         assert own.stop() == 0
         assert findings_of(own, "busy") == []
 

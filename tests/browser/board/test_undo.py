@@ -72,7 +72,7 @@ def test_an_undo_keeps_what_somebody_else_changed_since_and_says_so(server: Serv
 
 @pytest.mark.timeout(300)
 def test_two_browsers_undo_against_each_other(tmp_path: Path, open_board: Open) -> None:
-    undo_against_each_other(tmp_path, open_board, steps=60, seed=3)
+    undo_against_each_other(tmp_path, open_board, steps=40, seed=3)
 
 
 @pytest.mark.soak

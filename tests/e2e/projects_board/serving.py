@@ -25,7 +25,7 @@ def until(holds: Callable[[], bool], seconds: float = PATIENCE_SECONDS, what: st
     began = time.monotonic()
     while not holds():
         assert time.monotonic() - began < seconds, f"{what} within {seconds} s"
-        time.sleep(0.01)  # noqa: TID251 other processes are waited for
+        time.sleep(0.03)  # noqa: TID251 other processes are waited for
     return time.monotonic() - began
 
 
