@@ -23,6 +23,8 @@ Context = Mapping[str, tuple[str, ...]]
 """The values of each condition key of a request; a key that it doesn't have is left out."""
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _SPECIAL = {"*", "?", "$"}
+_KNOWN = {"Sid", "Effect", "Action", "Resource", "Condition"}
+"""The elements of a statement."""
 
 
 @dataclass(frozen=True)
@@ -41,16 +43,21 @@ def is_allowed(statements: Iterable[Mapping[str, Any]], attempt: Attempt) -> boo
 
 
 def applies(statement: Mapping[str, Any], attempt: Attempt) -> bool:
-    if unknown := statement.keys() - {"Sid", "Effect", "Action", "Resource", "Condition"}:
-        raise NotImplementedError(f"{sorted(unknown)} of a statement")
+    if not statement.keys() <= _KNOWN:
+        raise NotImplementedError(f"{sorted(statement.keys() - _KNOWN)} of a statement")
     if statement["Effect"] not in ("Allow", "Deny"):
         raise ValueError(f"no effect: {statement['Effect']!r}")
-    action = attempt.action.lower()
     return (
-        any(like(pattern.lower(), action, {}) for pattern in _listed(statement["Action"]))
+        _is_action(attempt.action, tuple(_listed(statement["Action"])))
         and any(like(pattern, attempt.resource, attempt.context) for pattern in _listed(statement["Resource"]))
         and holds(statement.get("Condition", {}), attempt.context)
     )
+
+
+@cache
+def _is_action(action: str, patterns: tuple[str, ...]) -> bool:
+    """In whatever case."""
+    return any(like(pattern.lower(), action.lower(), {}) for pattern in patterns)
 
 
 def holds(condition: Mapping[str, Mapping[str, Any]], context: Context) -> bool:
