@@ -9,7 +9,7 @@ from singletable.documents import Documents, LocalBlobs, Submission
 from tests.documents.models import Project, Shape, app, note, put_shape
 from tests.faults.failpoints import failpoint
 from tests.support.children import mortal
-from tests.support.shells import LOCAL
+from tests.support.traits import LOCAL
 
 BLOB_BEFORE, BLOB_AFTER = "blob.before", "blob.after"
 

@@ -18,7 +18,7 @@ from tests.documents.stepping import Stepped, SteppingPort, at_random
 from tests.faults.actions import ApplyThenCut
 from tests.faults.proxy import FaultProxy
 from tests.faults.rules import Faults, Match, Rule
-from tests.support.shells import LOCAL
+from tests.support.traits import LOCAL
 
 
 @contextmanager

@@ -33,7 +33,7 @@ from tests.documents.models import (
 from tests.faults.actions import ApplyThen500, ApplyThenCut, DropBefore, PartialPage, Throttle, TruncateBody
 from tests.faults.proxy import FaultProxy
 from tests.faults.rules import Faults, Match, Rule
-from tests.support.shells import LOCAL
+from tests.support.traits import LOCAL
 
 CLIENTS = ("a", "b", "c")
 ITEMS = st.sampled_from(["s1", "s2", "s3"])

@@ -9,7 +9,7 @@ from typing import Any
 from singletable import Database, connect
 from singletable.exchange import Imports
 from tests.exchange.people import Order, Person, people
-from tests.support.shells import LOCAL
+from tests.support.traits import LOCAL
 
 
 def is_bad(number: int) -> bool:

@@ -13,7 +13,7 @@ from tests.exchange import importing
 from tests.exchange.importing import check_orders, write_orders
 from tests.support.children import child
 from tests.support.engines import fresh_url
-from tests.support.shells import LOCAL
+from tests.support.traits import LOCAL
 
 COUNT = 100_000
 KILLS = 5

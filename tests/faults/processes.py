@@ -15,7 +15,7 @@ from singletable.wire import RetryPolicy
 from tests.faults.failpoints import failpoint
 from tests.rules.models import Counted, Named, Plain, shop
 from tests.support.children import mortal
-from tests.support.shells import LOCAL
+from tests.support.traits import LOCAL
 
 HUNDRED = [Plain(id=f"{n:03}", text="loaded", count=n) for n in range(100)]
 PURSE = 1000

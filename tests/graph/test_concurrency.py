@@ -16,7 +16,7 @@ from tests.faults.actions import ApplyThen500, ApplyThenCut, Conflict, DropBefor
 from tests.faults.proxy import FaultProxy
 from tests.faults.rules import Faults, Match, Rule
 from tests.graph.models import Goal, GoalMembership, Role, Subgoal, User, records
-from tests.support.shells import LOCAL
+from tests.support.traits import LOCAL
 
 WRITERS = 4
 GOAL, ADA = Goal(id="g"), User(id="ada")

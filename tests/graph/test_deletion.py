@@ -22,7 +22,8 @@ from tests.graph.processes import DOOMED
 from tests.graph.shells import bound
 from tests.support.children import KILLED, run_child
 from tests.support.raw import put_raw, stored
-from tests.support.shells import LOCAL, Shell
+from tests.support.shells import Shell
+from tests.support.traits import LOCAL
 
 SOME_STEPS = [f"{AFTER}:1", f"{BEFORE}:4", f"{AFTER}:7", f"{BEFORE}:11", f"{AFTER}:14", f"{BEFORE}:18"]
 

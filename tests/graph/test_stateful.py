@@ -31,7 +31,7 @@ from tests.faults.proxy import FaultProxy
 from tests.faults.rules import Faults, Match, Rule
 from tests.graph.lagging import LaggingCarrier, behind
 from tests.graph.models import A_DAY, Goal, GoalMembership, Role, Subgoal, User, records
-from tests.support.shells import LOCAL
+from tests.support.traits import LOCAL
 
 GOALS = tuple(Goal.by_id(id) for id in ("a", "b", "c"))
 USERS = tuple(User.by_id(id) for id in ("x", "y-LEAD"))

@@ -41,7 +41,7 @@ from tests.graph.models import (
 from tests.graph.processes import DOOMED
 from tests.support.children import KILLED, run_child
 from tests.support.raw import all_items, put_raw, stored
-from tests.support.shells import LOCAL
+from tests.support.traits import LOCAL
 
 LAG = "0.001"
 """What a child takes the lag for: it waits in earnest."""

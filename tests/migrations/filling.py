@@ -26,7 +26,7 @@ from tests.migrations import models
 from tests.migrations.test_fill import people, places
 from tests.migrations.test_gaps import accounts, before, old_account
 from tests.migrations.test_predictions import teams
-from tests.support.shells import LOCAL
+from tests.support.traits import LOCAL
 
 WRITES = ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems")
 TEAMS = 50

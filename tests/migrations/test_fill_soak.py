@@ -19,7 +19,7 @@ from tests.migrations import filling
 from tests.migrations.filling import KINDS, Note, read_notes
 from tests.support.children import child
 from tests.support.engines import fresh_url
-from tests.support.shells import LOCAL
+from tests.support.traits import LOCAL
 
 pytestmark = [
     pytest.mark.soak,

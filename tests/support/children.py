@@ -8,6 +8,7 @@ The function gets its arguments as texts. It opens its database with `mortal` wh
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from msgspec.structs import replace
 
 from singletable import Database, Table, connect
 from tests.faults.failpoints import VARIABLE, make_mortal
-from tests.support.shells import LOCAL
+from tests.support.traits import LOCAL
 
 ROOT = Path(__file__).parents[2]
 KILLED = -9
@@ -79,4 +80,8 @@ def _environ(dies_at: str | None) -> Mapping[str, str]:
 
 
 if __name__ == "__main__":
-    getattr(import_module(sys.argv[1]), sys.argv[2])(*sys.argv[3:])
+    gc.disable()
+    work = getattr(import_module(sys.argv[1]), sys.argv[2])
+    gc.freeze()  # or each child goes through all modules at its end
+    gc.enable()
+    work(*sys.argv[3:])

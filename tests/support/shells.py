@@ -9,7 +9,6 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from singletable import AsyncDatabase, Database, connect, connect_async
-from singletable.flow import Traits
 from singletable.wire import RetryPolicy
 from tests.support.engines import fresh, fresh_async
 
@@ -37,8 +36,6 @@ _AWAITED = frozenset(
 )
 _ITERATED = frozenset({"iter", "scan"})
 
-LOCAL = Traits(creates_tables=True, scan_page_limit=1000, segments_shift=True, index_lag_seconds=0.0)
-"""Of the embedded engine, where a test connects to it by its address."""
 
 Shell = AsyncDatabase
 """What a test of the engine suite is written against."""

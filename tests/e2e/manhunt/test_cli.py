@@ -148,8 +148,8 @@ def test_a_worker_starts_without_a_web_framework() -> None:
 @pytest.mark.timeout(300)
 def test_searches_end_on_a_busy_machine(tmp_path: Path) -> None:
     run = CommandLine(MODULE, f"local:{tmp_path}/manhunt.db")
-    with busy_loops():
-        outcome_of(run("simulate", "--searches", "6", "--json", "--seed", "3", seconds=280), 6)
+    with busy_loops(2):
+        outcome_of(run("simulate", "--searches", "3", "--json", "--seed", "3", seconds=280), 3)
 
 
 @pytest.mark.soak
