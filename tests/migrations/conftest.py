@@ -29,15 +29,26 @@ class Migrator:
         self.tables: dict[str, Table] = {}
         """By name, as the newest migration of a table declares it. Where a test calls a part alone, there is none."""
         self.refused: list[str] = []
+        self._statements: list[dict[str, Any]] | None = None
 
     def take(self, prefix: str, operation: str, body: bytes, frame: FrameType | None) -> None:
         if operation in _CREATION or not self.tables or not _is_of_a_migration(files_of(frame)):
             return
-        statements = statements_of(self._template(), "Migrator")
+        statements = self._allowed()
         definitions = {table.name: table.definition for table in self._all_tables()}
         for attempt in attempts_of(prefix, operation, msgspec.json.decode(body), definitions):
             if not is_allowed(statements, attempt):
                 self.refused.append(f"a migration may not {attempt.action} on {attempt.resource}")
+
+    def know(self, table: Table) -> None:
+        self.tables[table.name] = table
+        self._statements = None
+
+    def _allowed(self) -> list[dict[str, Any]]:
+        """Made once for the tables that are known by now: a migration makes many requests."""
+        if self._statements is None:
+            self._statements = statements_of(self._template(), "Migrator")
+        return self._statements
 
     def _template(self) -> Any:
         role = Role("migrator", [migrates(*self.tables.values())])
@@ -74,6 +85,6 @@ def _note_tables(monkeypatch: pytest.MonkeyPatch, kind: Any, found: Migrator) ->
 
     def noted(self: Any, db: Any, table: Table) -> None:
         before(self, db, table)
-        found.tables[table.name] = table
+        found.know(table)
 
     monkeypatch.setattr(kind, "__init__", noted)
