@@ -158,7 +158,7 @@ async def test_in_both_shells() -> None:
 
 
 # --- killed anywhere --------------------------------------------------------------------------------------------------
-@strides(4)
+@strides(6)
 def test_killed_at_every_request_it_goes_on_and_counts_each_once(
     remaining: Any, monkeypatch: pytest.MonkeyPatch, stride: int
 ) -> None:

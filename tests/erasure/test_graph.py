@@ -92,7 +92,7 @@ def test_an_edge_alone(db: Database) -> None:
     assert db.check(records) == []
 
 
-@strides(4)
+@strides(6)
 def test_killed_at_every_request(remaining: Any, monkeypatch: pytest.MonkeyPatch, stride: int) -> None:
     """No edge is lost, none is counted twice, and a half-deleted node is found again."""
     at, subject = 0, User.by_id("ada")

@@ -155,7 +155,7 @@ class Dies:
     passed: int = 0
 
 
-@strides(3)
+@strides(5)
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 @pytest.mark.parametrize("order", [None, "o"], ids=["plain", "ordered"])
 async def test_a_worker_that_is_killed_at_any_request_leaves_nothing_undone(

@@ -127,7 +127,7 @@ def test_a_token_from_the_command_line_lets_a_real_client_in(tmp_path: Path) -> 
 
 @pytest.mark.timeout(300)
 def test_it_starts_on_a_busy_machine(tmp_path: Path) -> None:
-    with busy_loops(), served(tmp_path) as server:
+    with busy_loops(2), served(tmp_path) as server:
         push(server, "p", ("put_shape", {"id": "s1", "shape": SHAPE}))
         until(lambda: head_of(server, "p")["shapes"] == {"s1": SHAPE})
 
