@@ -9,8 +9,11 @@ import pytest
 
 from singletable import Database, Entity, Key, Table, connect
 from singletable.erasure import Erasure
-from singletable.migrations import Backups
+from singletable.foundation import fill_parts_of, model_for
+from singletable.migrations import Backups, Migrations
 from tests.support.emulators import MOTO
+from tests.support.engines import fresh
+from tests.support.raw import put_raw
 
 ledger = Table("erased-ledger")
 
@@ -45,6 +48,25 @@ def test_recovery_and_backups_are_named_with_what_to_do(db: Database) -> None:
     assert (backup.where, backup.until) == ("backup before", None)
     assert f"singletable backup delete {before.arn}" in backup.what
     assert others.where == "exports and other systems"
+
+
+def test_work_that_has_not_ended_is_named() -> None:
+    """A fill that was killed keeps the key that it has come to, which may be the subject's."""
+    with fresh() as db:
+        db.create_table(ledger)
+        db.create(Account(email="ada@example.org"))
+        parts = fill_parts_of(ledger)
+        part = parts(
+            declaration="d", segment=0, segments=1, position={"pk": "account#ada@example.org", "sk": "account"}
+        )
+        assert "ada" not in repr(part)
+        db.run(put_raw(db.port, Account, model_for(part).item(part)))
+        receipt = Erasure(db, ledger).apply(Account.by_email("ada@example.org"))
+        assert "fills, copies and imports that have not ended" in [each.where for each in receipt.remaining]
+        Migrations(db, ledger).fill(anew=True)
+        db.create(Account(email="bob@example.org"))
+        receipt = Erasure(db, ledger).apply(Account.by_email("bob@example.org"))
+        assert not any(each.where.startswith("fills") for each in receipt.remaining)
 
 
 def test_a_table_without_them_has_neither(db: Database) -> None:

@@ -16,6 +16,7 @@ from singletable.exchange.formats import FORMATS
 from singletable.exchange.unfinished import UNFINISHED
 from singletable.foundation import COVERED
 from singletable.graph import Edge, Graph, GraphTable, Node
+from singletable.migrations import Migrations
 from singletable.reports import open_export
 from tests.exchange.people import Person, fill, people
 from tests.exchange.table_export_layout import write_full
@@ -129,6 +130,15 @@ def test_it_is_imported_by_the_rules_of_its_classes(db: Database, tmp_path: Path
         assert (done.written, done.bad) == (90, 0)
         assert target.check(people) == []
         assert not [word for word in PERSONAL if word in json.dumps(target.run(all_items(target.port, "people")))]
+
+
+def test_what_migrations_keep_is_left_out(tmp_path: Path) -> None:
+    with fresh() as db:
+        db.create(Person(email="somebody@example.org", name="Surname"))
+        Migrations(db, people).apply(by="somebody")
+        done = Exports(db, people).export(tmp_path, personal=False)
+        assert (done.unknown, done.manifest is not None) == (0, True)
+        assert not [word for word in PERSONAL if word in everything_in(tmp_path)]
 
 
 def test_a_stale_index_key_shows_no_name_of_before(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from singletable.errors import NotConfigured, NotSupported
 from singletable.flow.port import Port
-from singletable.foundation import Belonging, Kept, Table
+from singletable.foundation import Belonging, Kept, Table, fill_parts_of, flows, transfers_of
 from singletable.tables.backups import list_backups, recovery
 
 STREAM_HOURS: Final = 24
@@ -108,8 +108,8 @@ def count(belongings: Any, does: str) -> dict[str, int]:
 
 
 async def remaining(port: Port, table: Table, ended: datetime) -> tuple[Remaining, ...]:
-    """Where copies still are, by the live settings of a table: two requests, and one for each hundred backups."""
-    found = [*await _backups(port, table, ended)]
+    """Where copies still are, by the live settings of a table: four requests, and one for each hundred backups."""
+    found = [*await _backups(port, table, ended), *await _unfinished(port, table)]
     if table.definition.stream is not None:
         until = ended + timedelta(hours=STREAM_HOURS)
         found.append(Remaining("stream records", "They go by themselves, and their consumers must read them.", until))
@@ -117,6 +117,17 @@ async def remaining(port: Port, table: Table, ended: datetime) -> tuple[Remainin
         Remaining("exports and other systems", "Delete what was exported, logged, mailed or copied from the table.")
     )
     return tuple(found)
+
+
+async def _unfinished(port: Port, table: Table) -> list[Remaining]:
+    """The work on the table that was ended and may go on: it keeps the last key that it read."""
+    parts: Any = fill_parts_of(table)
+    transfers: Any = transfers_of(table)
+    for query in (parts.by_segment(), transfers.by_id()):
+        if await flows.read_all(port, query.consistent()):
+            said = "They hold the keys that they have come to: end them by the same command, or begin them anew."
+            return [Remaining("fills, copies and imports that have not ended", said)]
+    return []
 
 
 async def _backups(port: Port, table: Table, ended: datetime) -> list[Remaining]:

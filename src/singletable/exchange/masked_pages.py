@@ -1,7 +1,8 @@
 """Pages of an export in which masks stand for personal values.
 
-Guards are left out, and so are edge sets: an import makes them anew. Of an item that no class explains, or that its
-class can't read, nobody knows what in it is personal: its row says that it is there, and no more.
+Guards are left out, and so are edge sets: an import makes them anew; and what migrations keep of their own work. Of an
+item that no class explains, or that its class can't read, nobody knows what in it is personal: its row says that it is
+there, and no more.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import msgspec
 from singletable.exchange.datasets import unknown_row
 from singletable.exchange.masked_items import ItemMask
 from singletable.exchange.masks import Mask
-from singletable.foundation import COVERED, GUARD_TYPE, Table, type_in
+from singletable.foundation import COVERED, GUARD_TYPE, MIGRATION_TYPES, Table, type_in
 from singletable.operations import Item, read_item
 from singletable.operations.answers import encode
 
+_LEFT_OUT: Final = frozenset({GUARD_TYPE, *MIGRATION_TYPES})
 _NO_CLASS: Final = "no class of this program has the type, so what in it is personal is not known"
 _UNREADABLE: Final = "its class can't read it, so what in it is personal is not known"
 
@@ -35,7 +37,7 @@ class PageMask:
         unknown: list[dict[str, Any]] = []
         for raw in items:
             item = read_item(raw)
-            if type_in(self._table, item) == GUARD_TYPE:
+            if type_in(self._table, item) in _LEFT_OUT:
                 continue
             masked = self._items.item(item)
             if masked is None:

@@ -33,8 +33,9 @@ class Migrations:
         """What `apply` would do: steps in their order, each with the requests, units, time and money that it takes.
 
         It compares the declaration, the model that the table was last brought to, and the live table. Where items may
-        need a write, it reads the whole table consistently, or the share of it that `sample` says, as 0.01. Otherwise
-        it takes three to six requests. `rate` gives each step its time, `prices` its money. Writes nothing.
+        need a write, it reads the whole table consistently, or the share of it that `sample` says, as 0.01; and what a
+        fill compares items with: guards, sources of copies, a node's edges. Otherwise it takes three to six requests.
+        `rate` gives each step its time, `prices` its money. Writes nothing.
 
         PlanRefused where there is no way: a changed key, another model's table, an older program.
         """

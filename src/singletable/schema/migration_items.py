@@ -44,7 +44,7 @@ class FillPart(Entity):
     """The digest of what the table was filled for."""
     segment: int
     segments: int
-    position: dict[str, str] | None = None
+    position: dict[str, str] | None = field(default=None, personal=True)
     """The key after which it goes on; None at its beginning."""
     is_over: bool = False
     seen: int = 0
@@ -183,8 +183,8 @@ class Transfer(Entity):
 
     transfer: str
     """The digest of what is brought here, and how."""
-    state: str
-    """As JSON."""
+    state: str = field(personal=True)
+    """As JSON. It holds the key that it has come to."""
     token: str
     """Random: by it a copy knows its own table from another."""
     mask: bytes | None = field(default=None, personal=True)
