@@ -40,10 +40,10 @@ def say(text: str) -> None:
 def filled_by(url: str, kind: str, notes: Path, units: str = "", kills: int = KILLS) -> list[list[Note]]:
     """What each process noted: some that were killed in the midst of their writes, and one that ended."""
     random, run, died = Random(kind), (url, kind, str(notes), units), 0
-    for number in range(kills):
-        least = random.randint(1, ITEMS // (2 * kills))
+    for _ in range(kills):
+        least, sent = random.randint(1, ITEMS // (2 * kills)), Growing(notes)
         with child(filling.run, *run) as process:
-            while process.poll() is None and _writes_of(notes, number) < least:
+            while process.poll() is None and sent.look() < least:
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(0.05)
             died += process.poll() is None
@@ -53,10 +53,20 @@ def filled_by(url: str, kind: str, notes: Path, units: str = "", kills: int = KI
     return list(read_notes(notes))
 
 
-def _writes_of(notes: Path, number: int) -> float:
-    """What the process of this number, from 0, has sent by now."""
-    runs = list(read_notes(notes)) if notes.exists() else []
-    return sum(note.number for note in runs[number] if note.what == "sent") if len(runs) > number else 0.0
+class Growing:
+    """A file that grows: how many writes were noted since it was looked at first."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._at, self.writes = path, path.stat().st_size if path.exists() else 0, 0
+
+    def look(self) -> int:
+        if self._path.exists():
+            with open(self._path, "rb") as file:
+                file.seek(self._at)
+                new = file.read()
+            self._at += len(new)
+            self.writes += new.count(b" sent ")
+        return self.writes
 
 
 @pytest.mark.parametrize("kind", KINDS)
