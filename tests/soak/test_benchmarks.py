@@ -45,3 +45,15 @@ def test_every_page_does_what_its_operations_do() -> None:
     told = benchmark("applications", "--rounds", "1", "--items", "100", "1000")
     for page in ("goals page", "organisation details", "search with attempts", "document head", "document edit"):
         assert f"{page}, 1,000 items" in told
+
+
+def test_every_section_of_the_studio_is_measured() -> None:
+    told = json.loads(benchmark("studio", "--rounds", "3", "--json"))
+    assert {result["page"] for result in told} >= {"partition", "sql", "node", "version beside another", "work"}
+    assert all(result["milliseconds"] > 0 for result in told)
+
+
+def test_a_page_of_a_large_partition_takes_what_one_of_a_small_partition_does() -> None:
+    told = json.loads(benchmark("studio", "--partition", "2000", "--rounds", "15", "--json"))
+    costs = {(result["page"], result["requests"], result["read_units"]) for result in told}
+    assert len(costs) == len(told) / 2
