@@ -450,3 +450,6 @@ async def test_a_mounted_studio_asks_for_each_class(shopkeeper: Visitor) -> None
         hidden = [(item["kind"], item["is_hidden"], item["attributes"]) for item in listed["groups"][0]["items"]]
         assert hidden[0] == ("Customer", True, [])
         assert (await client.get("/patterns/shop/Customer/by_id?id=c1", headers={"x-user": "bob"})).status_code == 403
+        begin = (await client.get("/partition/shop.json", headers={"x-user": "bob"})).json()
+        assert {each["kind"] for part in begin["some"] for each in part["classes"]} == {"Order"}
+        assert {each["kind"] for part in begin["declared"] for each in part["classes"]} == {"Order"}
