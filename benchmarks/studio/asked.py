@@ -115,12 +115,12 @@ async def ask(app: Studio, path: str, query: str) -> bytes:
 
 def table_of(found: Sequence[Result]) -> str:
     """Results, as a person reads them."""
-    head = f"{'page':<22} {'items':>9} {'requests':>9} {'units':>7} {'KB':>7} {'ms':>8} {'read ms':>8} {'ratio':>6}"
+    head = f"{'page':<24} {'items':>9} {'requests':>9} {'units':>7} {'KB':>7} {'ms':>8} {'read ms':>8} {'ratio':>6}"
     return "\n".join([head, *(_line(result) for result in found)])
 
 
 def _line(r: Result) -> str:
-    line = f"{r.page:<22} {r.items:>9,} {r.requests:>9} {r.read_units:>7g} {r.kilobytes:>7.1f} {r.milliseconds:>8.2f}"
+    line = f"{r.page:<24} {r.items:>9,} {r.requests:>9} {r.read_units:>7g} {r.kilobytes:>7.1f} {r.milliseconds:>8.2f}"
     if not r.read_milliseconds:
         return line
     return f"{line} {r.read_milliseconds:>8.2f} {r.milliseconds / r.read_milliseconds:>6.1f}"
