@@ -21,6 +21,8 @@ def test_a_heading_is_followed_by_what_the_source_says() -> None:
     assert "from singletable import connect_async" in page
     assert "Database.delete_table(table: Table) -> bool" in page
     assert "Costs as `iter`." in page
+    assert "[how-to/migrate](../../how-to/migrate.md) has what holds meanwhile" in page
+    assert "docs/how-to" not in page
     assert "[`Index`](singletable.md#index)" in page
 
 

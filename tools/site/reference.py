@@ -15,7 +15,7 @@ from tools.site.declarations import docstring, fields, found, methods, signature
 from tools.site.public import API, ERRORS, all_packages, names_in, names_of, packages_on, page_of
 
 _CODE = re.compile(r"`([A-Z]\w+)`")
-_DOCS = re.compile(r"`docs/([\w/-]+)\.md`")
+_DOCS = re.compile(r"`?\bdocs/([\w/-]+)\.md`?")
 
 
 def is_reference(page: Path) -> bool:
