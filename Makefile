@@ -20,6 +20,7 @@ INSTALL := -m pip install --quiet --disable-pip-version-check --require-hashes -
 NODE_READY := node_modules/.ready
 # Of the documentation: links, entries, docstrings.
 DOCUMENTED := tests/docs/test_links.py tests/docs/test_api.py tests/docs/test_reference.py
+ONE_SHELL := -k "not (ministack and awaiting) and not (moto and blocking)"
 # Each of them imports tests/support/no_engine.py.
 QUICK := tests/unit tests/property tests/architecture tests/typing tests/docs/test_links.py tests/docs/test_reference.py
 
@@ -36,9 +37,10 @@ demo: setup ## see the library at work, on the embedded engine
 quick: $(PYTHON_READY) ## the tests that need no engine, no browser and no network; under a minute
 	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n $(WORKERS) --dist loadgroup $(QUICK)
 
+# Both shells send the same requests: ministack hears the tests of one, moto those of the other. `make engines` runs both.
 test: setup ## every test but the long runs; the engine's on ministack and moto too
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not soak"
-	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not soak" --engine ministack --engine moto tests/engine
+	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not soak" --engine ministack --engine moto $(ONE_SHELL) tests/engine
 
 # Environments of their own, in .venvs: the first run makes them.
 test-all: setup ## every test but the long runs, on every Python at hand; ARGS="tests/unit"
