@@ -80,7 +80,7 @@ def test_charts(exported: Folder) -> None:
         ("DELETE FROM customer", "DELETE is refused"),
         ("COPY customer TO 'x.csv'", "COPY is refused"),
         ("SELECT * FROM read_csv('shop/model.py')", "reads nothing but the export"),
-        ("SELECT * FROM costumer", "Did you mean"),
+        ("SELECT * FROM costumer", "not 'costumer'"),
     ],
 )
 def test_what_is_refused(exported: Folder, query: str, said: str) -> None:
@@ -89,6 +89,12 @@ def test_what_is_refused(exported: Folder, query: str, said: str) -> None:
     assert said in ran.err
     assert ran.out == ""
     assert not (exported.path / "x.csv").exists()
+
+
+def test_a_view_that_is_not_there_is_told_with_one_that_is(exported: Folder) -> None:
+    ran = exported.run("sql", "shop.model", "--from", "exports", "--personal", "-c", "SELECT * FROM costumer")
+    assert ran.code == 1
+    assert "Did you mean" in ran.err
 
 
 def test_a_missing_export_says_what_to_do(folder: Folder) -> None:
