@@ -72,10 +72,11 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_is_for_everybody(browser: Any, served: Served, scheme: str) -> None:
     found: list[str] = []
+    rules = ("color-contrast",) if scheme == "dark" else ()  # in the dark nothing else differs
     with opened(browser, served.address, scheme=scheme) as page:
         for path in served.pages:
             page.goto(path)
-            found += [f"{path}: {each}" for each in barriers(page)]
+            found += [f"{path}: {each}" for each in barriers(page, *rules)]
             for width in WIDTHS if scheme == "light" else ():
                 page.set_viewport_size({"width": width, "height": 900})
                 if by := overflow(page):
