@@ -187,11 +187,11 @@ def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targ
     data = engine.data
     endpoint = endpoint_at(engine, environ=environ, region=options.region)
     credentials = options.credentials or credentials_from({}, local=True)
-    traits = replace(
-        _embedded_traits(),
-        creates_tables=True,
-        maintain_streams=lambda now: maintain_streams(data, now, elapsed()),
-    )
+
+    def maintain(now: float) -> None:
+        maintain_streams(data, now, elapsed())
+
+    traits = replace(_embedded_traits(), creates_tables=True, maintain_streams=maintain)
     keys = _cursor_keys(options, environ) or [_own_key(path)]
     return Target(
         endpoint, credentials, traits, CursorSeal(keys), beside(endpoint), engine, options.retry or RetryPolicy()
