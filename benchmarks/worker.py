@@ -13,11 +13,11 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from benchmarks import workload
 from benchmarks.libraries import Call, Client, open_client
+from benchmarks.memory import forget_peak, held_bytes, peak_bytes
 
 
 def main() -> None:
@@ -80,15 +80,10 @@ def stream(client: Client, count: int) -> None:
 def grown_by(work: Callable[[], None]) -> int:
     """The bytes of memory that the process held at the most during the work, above those before it."""
     gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")  # the peak is now what is held
-    before = _held("VmRSS")
+    forget_peak()
+    before = held_bytes()
     work()
-    return _held("VmHWM") - before
-
-
-def _held(what: str) -> int:
-    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(what))
-    return int(line.split()[1]) * 1024
+    return peak_bytes() - before
 
 
 def _place(values: Mapping[str, Any]) -> Any:

@@ -57,6 +57,16 @@ def pytest_collection() -> Any:
         gc.freeze()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that asks for a fixture that does not exist is an error in every run, also in one that leaves it out."""
+    for item in items:
+        if isinstance(item, pytest.Function):
+            missing = {*item.fixturenames} - {*item._fixtureinfo.name2fixturedefs} - {"request"}
+            if missing:
+                raise pytest.UsageError(f"{item.nodeid} asks for fixtures that do not exist: {sorted(missing)}")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def children_hear_sigint() -> Iterator[None]:
     """A shell has what it runs in the background ignore SIGINT, and so would the programs that tests start and end."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -27,6 +26,7 @@ from typing import Any, Final
 import duckdb
 
 from benchmarks.exports.data import ROOT
+from benchmarks.memory import peak_bytes
 from benchmarks.report import table as shown
 from singletable import Database, Entity, Key, Table, connect
 from singletable.exchange import DirectoryStore, Exports, Follower, read_manifest
@@ -75,8 +75,8 @@ def run(target: str, folder: str) -> None:
         cpu, wall = time.process_time(), time.perf_counter()
         done = Follower(db, ledger, folder).catch_up()
         took = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
-    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps({"scans": done.scans, "changes": done.changes, "rows": done.manifest.rows, "held": held, **took}))
+    told = {"scans": done.scans, "changes": done.changes, "rows": done.manifest.rows, "held": peak_bytes()}
+    print(json.dumps({**told, **took}))
 
 
 def followed(items: int, seed: int) -> dict[str, dict[str, Any]]:

@@ -7,12 +7,12 @@ python -m benchmarks.exports.ours scan TARGET FOLDER
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 from pathlib import Path
 
 from benchmarks.libraries.ours import table
+from benchmarks.memory import peak_bytes
 from singletable import Database, connect
 from singletable.exchange import Exports, export
 from singletable.operations import Scan, Selection
@@ -43,9 +43,8 @@ def main() -> None:
         else:
             items = Exports(db, table).export(folder, format=what).items  # type: ignore[arg-type]
         took = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
-    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
-    print(json.dumps({"items": items, "bytes": size, **took, "held": held}))
+    print(json.dumps({"items": items, "bytes": size, **took, "held": peak_bytes()}))
 
 
 if __name__ == "__main__":
