@@ -19,7 +19,7 @@ from singletable.flow.port import Port
 from singletable.foundation import Finding, Move, Table, fill_parts_of, flows, model_for, place_in, type_in
 from singletable.migrations import fill
 from singletable.migrations.needed import Unknown, after, needed
-from singletable.migrations.rehearsal import Rehearsal, read_units
+from singletable.migrations.rehearsal import Rehearsal, reread_units
 from singletable.operations import MAX_BATCH_GET, Item, UpdateItem
 from singletable.tables.write_units import Projected, projected_in, size_units, write_units
 
@@ -99,7 +99,7 @@ async def _with_gaps(
     with Meter() as meter:
         done = await flows.fill_gaps(rehearsal, gaps, whole)
     requests = meter.requests + rehearsal.requests + ceil(len(again) / MAX_BATCH_GET)
-    units = meter.read_units + rehearsal.read_units + sum(read_units((item,)) for item in again)
+    units = meter.read_units + rehearsal.read_units + sum(reread_units((item,)) for item in again)
     return replace(
         counted,
         gaps=counted.gaps + done.written,

@@ -7,7 +7,6 @@ counted by its new size. Every condition is taken to hold. So the flow decides a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import ceil
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -19,13 +18,13 @@ from singletable.flow.wrapped_port import WrappedPort
 from singletable.foundation import Table, place_in
 from singletable.migrations.needed import updated
 from singletable.operations import Item
+from singletable.tables.read_units import read_units
 from singletable.tables.write_units import Projected, size_units, write_units
 from singletable.values import item_size
 
 T = TypeVar("T")
 Place = tuple[str, str]
 _WRITES: Final = {"PutItem": "Put", "UpdateItem": "Update", "DeleteItem": "Delete"}
-_READ_BYTES: Final = 4096
 
 
 class Rehearsal(WrappedPort):
@@ -84,7 +83,7 @@ class Rehearsal(WrappedPort):
         then = [self._item(place_in(self._table, item)) for item in items]
         pairs = list(zip(items, then, strict=True))
         for group in [pairs] if request.operation in ("Query", "Scan") else [[pair] for pair in pairs]:
-            self.read_units += read_units(new for _, new in group) - read_units(old for old, _ in group)
+            self.read_units += reread_units(new for _, new in group) - reread_units(old for old, _ in group)
         return [item for item in then if item is not None]
 
 
@@ -125,6 +124,6 @@ def _after(kind: str, body: Mapping[str, Any], before: Item) -> Item | None:
     return updated(before, body["UpdateExpression"], names, values)
 
 
-def read_units(items: Iterable[Item | None]) -> int:
+def reread_units(items: Iterable[Item | None]) -> float:
     """Of a consistent read of these items together."""
-    return ceil(sum(item_size(item) for item in items if item is not None) / _READ_BYTES)
+    return read_units(sum(item_size(item) for item in items if item is not None), consistent=True)

@@ -14,10 +14,10 @@ from singletable.records import MOST_SEGMENTS, usual_segments
 from singletable.reports.shape import HotKey, Prediction, TableShape, Tally, hottest
 from singletable.streams.tail import Tail, TailedChange
 from singletable.tables import describe
+from singletable.tables.read_units import READ_BYTES
 
 MOST_CHANGES: Final = 10_000
 """Changes that are read of a stream, unless it is said."""
-_UNIT_BYTES: Final = 4096
 _LEAST_UNITS: Final = 0.5
 """Of a page of a segment without an item."""
 
@@ -34,7 +34,7 @@ async def predict(port: Port, table: Table, sample: float | None) -> Prediction:
             "the table is missing", table=table.name, hint="Create it: singletable table create MODULE."
         )
     share = 1.0 if sample is None else sample
-    units = max(_LEAST_UNITS, found.bytes * share / _UNIT_BYTES / 2)
+    units = max(_LEAST_UNITS, found.bytes * share / READ_BYTES / 2)
     return Prediction(found.items, found.bytes, round(units, 1))
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import ceil
 from typing import Any, Final
 
 from msgspec import Struct
@@ -16,6 +15,7 @@ from msgspec.structs import replace
 
 from singletable.foundation import Table, entity_name, place_in, type_in
 from singletable.operations import Item
+from singletable.tables.read_units import read_units
 from singletable.tables.write_units import Projected, projected_in
 from singletable.values import item_size
 
@@ -23,7 +23,6 @@ LARGEST: Final = 20
 """How many of the largest are listed."""
 MOST_COUNTED: Final = 100_000
 """Item collections that are counted at once, of the table and of each index. Above it the smaller half is forgotten."""
-_UNIT_BYTES: Final = 4096
 
 
 class ClassShape(Struct, frozen=True):
@@ -128,11 +127,6 @@ class TableShape(Struct, frozen=True):
     left_out: tuple[str, ...] = ()
 
 
-def units(size: int) -> float:
-    """Read units of so many bytes in one request, eventually consistent."""
-    return ceil(size / _UNIT_BYTES) / 2
-
-
 class _Heap:
     """The largest of what it is given, by bytes."""
 
@@ -228,7 +222,7 @@ class _Collections:
         if self._largest.takes(each.bytes):
             type, sort = each.first
             self._largest.add(
-                each.bytes, ItemCollection(partition, type, sort, each.items, each.bytes, units(each.bytes))
+                each.bytes, ItemCollection(partition, type, sort, each.items, each.bytes, read_units(each.bytes))
             )
 
 
@@ -251,7 +245,9 @@ class _Index:
     def shape(self, share: float) -> IndexShape:
         whole, size = _scaled(self.items, share), _scaled(self.bytes, share)
         largest, partitions = self.collections.largest(), _scaled(self.collections.count(), share)
-        return IndexShape(self.projected.name, whole, size, units(size), partitions, largest, self.collections.is_least)
+        return IndexShape(
+            self.projected.name, whole, size, read_units(size), partitions, largest, self.collections.is_least
+        )
 
 
 class Tally:
@@ -278,7 +274,7 @@ class Tally:
         )
         self._sizes.add(size)
         if self._largest.takes(size):
-            self._largest.add(size, LargeItem(place, type, size, units(size)))
+            self._largest.add(size, LargeItem(place, type, size, read_units(size)))
         first = (type, place[1])
         self._collections.add(place[0], size, first)
         for index in self._indexes:
@@ -305,7 +301,7 @@ class Tally:
             self.seen,
             _scaled(self.seen, share),
             size,
-            units(size),
+            read_units(size),
             _scaled(self._collections.count(), share),
             tuple(self._by_class(share)),
             tuple(index.shape(share) for index in self._indexes),
@@ -323,7 +319,7 @@ class Tally:
         """Largest first."""
         for each in sorted(self._classes.values(), key=lambda each: (-each.bytes, each.type)):
             size = _scaled(each.bytes, share)
-            yield replace(each, items=_scaled(each.items, share), bytes=size, read_units=units(size))
+            yield replace(each, items=_scaled(each.items, share), bytes=size, read_units=read_units(size))
 
 
 def hottest(changed: Mapping[str, tuple[int, str, str]]) -> list[HotKey]:

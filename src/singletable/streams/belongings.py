@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from math import ceil
 from typing import Any
 
 from singletable.errors import NotConfigured, SingletableError
@@ -13,6 +14,7 @@ from singletable.foundation import Belonging, LayerBelongings, Reference, Subjec
 from singletable.operations import Item, read_item
 from singletable.streams.consumer import Consumer
 from singletable.streams.dead_letters import DeadLetter, all_dead_letters, forget, parts_of
+from singletable.tables.write_units import WRITE_BYTES
 
 
 class ChangeBelongings(LayerBelongings):
@@ -35,7 +37,7 @@ class ChangeBelongings(LayerBelongings):
             "dead letter",
             (f"{letter.consumer}#{letter.stream}", f"{letter.shard}#{letter.sequence}"),
             partial(_forget, self.consumer, letter),
-            write_units=float(-(-len(letter.packed) // 1024) + parts_of(letter)),
+            write_units=float(ceil(len(letter.packed) / WRITE_BYTES) + parts_of(letter)),
             what=f"of {letter.type or 'an item'}, of {letter.consumer}",
         )
 

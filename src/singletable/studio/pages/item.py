@@ -34,12 +34,12 @@ from singletable.studio.site import about, model_of_type
 from singletable.studio.text import escaped
 from singletable.studio.view import Crumb, View
 from singletable.studio.visit import Visit
+from singletable.tables.read_units import read_units
 from singletable.tables.write_units import projected_in, size_units
 from singletable.values import item_size, value_size
 
 MOST_ATTRIBUTES = 500
 """Attributes that the page lists; the raw item has all."""
-_UNIT_BYTES = 4096
 
 
 class AttributeRow(Struct, frozen=True):
@@ -142,7 +142,7 @@ def _shown(
         more=max(0, len(rows) - MOST_ATTRIBUTES),
         raw=_raw(visit, table, model, item),
         bytes=size,
-        read_units=-(-size // _UNIT_BYTES) / 2,
+        read_units=read_units(size),
         write_units=size_units(item),
         indexes=tuple(_entries(visit, table, item, shown.cells)),
         version=version,

@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace as altered
 from inspect import cleandoc
-from math import ceil
 from typing import Any, cast
 
 from msgspec import Struct
@@ -28,11 +27,11 @@ from singletable.studio.site import colour_of
 from singletable.studio.text import escaped
 from singletable.studio.view import View
 from singletable.studio.visit import Visit
+from singletable.tables.read_units import read_units
 
 LIMITS = (25, 100, 500)
 MOST_PAGES = 4
 """Requests of a page whose filter leaves most of what is read out."""
-_UNIT_BYTES = 4096
 
 
 class PatternRow(Struct, frozen=True):
@@ -246,7 +245,7 @@ def _predicted(visit: Visit, type_name: str, items: int, consistent: bool) -> fl
     shape = next((s for s in sample.shape.classes if s.type == type_name), None) if sample is not None else None
     if shape is None or not shape.items:
         return None
-    return ceil(max(1.0, shape.mean * min(items, shape.items)) / _UNIT_BYTES) * (1.0 if consistent else 0.5)
+    return read_units(max(1.0, shape.mean * min(items, shape.items)), consistent=consistent)
 
 
 async def _answered(visit: Visit, pattern: Pattern, arguments: Arguments, page: PatternPage) -> PatternPage:
