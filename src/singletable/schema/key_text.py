@@ -95,10 +95,10 @@ class Template:
         lines: list[str] = []
         written: list[tuple[str, str]] = []
         named, end = self._pieces
-        for (literal, name, _), part in zip(named, self._slots, strict=True):
+        for (literal, name, writer), part in zip(named, self._slots, strict=True):
             assert part.slot
             value, made = source.fresh("v"), source.fresh("t")
-            how = slot_source(part.slot, self.separator, part is self.parts[-1], self.identifier, source, value)
+            how = slot_source(part.slot, self.separator, part is self.parts[-1], writer, source, value)
             lines += [f"{value} = {place_of(name)}", f"{made} = {how}"]
             written.append((literal, made))
         short = self.limit // 4  # a character has four bytes at most

@@ -118,12 +118,14 @@ def slot_writer(slot: Slot, separator: str, last: bool, identifier: bool) -> Cal
     return _typed_writer(slot)
 
 
-def slot_source(slot: Slot, separator: str, last: bool, identifier: bool, source: Source, value: str) -> str:
-    """An expression for generated code: what `slot_writer` makes of the variable `value`.
+def slot_source(
+    slot: Slot, separator: str, last: bool, writer: Callable[[Any], str], source: Source, value: str
+) -> str:
+    """An expression for generated code: what the slot's `writer` makes of the variable `value`.
 
     The most frequent values are written in place: a str that needs no escape, and a number that fits its width.
     """
-    write = f"{source.bind(slot_writer(slot, separator, last, identifier), 'write')}({value})"
+    write = f"{source.bind(writer, 'write')}({value})"
     if slot.type is str:
         is_plain = source.bind(_is_plain(slot, separator, last), "is_plain")
         return f"{value} if {value}.__class__ is str and {is_plain}({value}) else {write}"

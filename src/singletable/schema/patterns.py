@@ -249,15 +249,16 @@ class Captured(Struct, frozen=True, eq=False, dict=True):
         place_of = {name: f"a{n}" for n, name in enumerate(self.names)}
         given = ", ".join(place_of.values())
         partition, sort = self.templates
-        made = [source.bind(value, "made") for value in (result, (self.owner,), self)]
+        query, kinds = source.bind(result, "result"), source.bind((self.owner,), "kinds")
+        captured = source.bind(self, "captured")
         explain, mistake = source.bind(self.query, "query"), source.bind(InvalidValue, "error")
         lines = [
             "try:",
             *(f"    {line}" for line in partition.lines(source, "partition", place_of.__getitem__)),
             *(f"    {line}" for line in sort.lines(source, "sort", place_of.__getitem__)),
             f"except {mistake}:",  # a range, ANY, or a mistake: `query` knows which
-            f"    return {explain}({made[0]}, [{given}], {{}})",
-            f"return {made[0]}({made[1]}, {made[2]}, partition, sort, sort, {len(sort.parts)})",
+            f"    return {explain}({query}, [{given}], {{}})",
+            f"return {query}({kinds}, {captured}, partition, sort, sort, {len(sort.parts)})",
         ]
         source.define([f"def make({given}):", *(f"    {line}" for line in lines)], f"pattern {self.shown}")
         return source.names["make"]  # type: ignore[no-any-return]
