@@ -10,14 +10,15 @@ from typing import Any
 
 import pytest
 
-from singletable import ANY, Database, InvalidRequest, field
+from singletable import Database, InvalidRequest
 from singletable.exchange import Exports, Imports, TableCopy, export, read_manifest, store_at
 from singletable.exchange.formats import FORMATS
 from singletable.exchange.unfinished import UNFINISHED
 from singletable.foundation import COVERED, is_same_item
-from singletable.graph import Edge, Graph, GraphTable, Node
+from singletable.graph import Graph
 from singletable.migrations import Migrations
 from singletable.reports import open_export
+from tests.exchange.kin import Knows, Relative, kin
 from tests.exchange.people import Person, fill, people
 from tests.exchange.table_export_layout import write_full
 from tests.exchange.test_follow import Account, ledger
@@ -26,21 +27,6 @@ from tests.support.raw import all_items, put_raw
 
 KEY = b"sixteen bytes at least"
 PERSONAL = ("somebody", "Surname", "7946", "Nickname", "Longstreet", "Schoolmate", "Confidential")
-kin = GraphTable("masked-kin", indexes=["gsi0"])
-
-
-class Relative(Node, table=kin, type="RELATIVE"):
-    id: str = field(personal=True)
-
-
-class Knows(Edge[Relative, Relative], table=kin, type="KNOWS", mirrors=("since",)):
-    since: str = field(default="", personal=True)
-
-    @kin.index("gsi0")
-    @staticmethod
-    def by_since(since: str = ANY) -> str:
-        """By date."""
-        return f"AT-{since}"
 
 
 @pytest.fixture(scope="module")

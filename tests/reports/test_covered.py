@@ -8,32 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from singletable import ANY, Database, InvalidRequest, Table, field
+from singletable import Database, InvalidRequest, Table
 from singletable.exchange import Exports, Format, read_manifest, store_at
-from singletable.graph import Edge, Graph, GraphTable, Node
+from singletable.graph import Graph
 from singletable.reports import SqlSession, open_export
 from singletable.tasks import Tasks
+from tests.exchange.kin import Knows, Relative, kin
 from tests.reports.answers import exported
 from tests.reports.models import Order, shop
 
 MARK = "c4n4ry"
-kin = GraphTable("covered-kin", indexes=["gsi0"])
 work = Table("covered-work", indexes=["gsi1"])
 tasks = Tasks(work, index="gsi1")
-
-
-class Relative(Node, table=kin, type="RELATIVE"):
-    id: str = field(personal=True)
-
-
-class Knows(Edge[Relative, Relative], table=kin, type="KNOWS", mirrors=("since",)):
-    since: str = field(default="", personal=True)
-
-    @kin.index("gsi0")
-    @staticmethod
-    def by_since(since: str = ANY) -> str:
-        """By date."""
-        return f"AT-{since}"
 
 
 @tasks.task
