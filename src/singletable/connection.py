@@ -43,6 +43,8 @@ _LOCAL = "local"
 _CALLER_OF_CONNECT = 6
 """Whose line a warning names: `_check_alone` is called by `_embedded`, that by `_find`, `find_target`, `connect`."""
 _NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
+_UNKNOWN_ENGINE = Traits(segments_shift=True, unknown=frozenset(CAPABILITIES))
+"""Of an endpoint that is not Amazon's: nothing is taken for granted of which an error would go unnoticed."""
 
 
 class Running(Protocol):
@@ -148,10 +150,6 @@ def _find(target: str, options: Options, environ: Mapping[str, str]) -> Target:
     retry = options.retry or (RetryPolicy() if endpoint.is_local else retry_policy_for(environ))
     traits = options.traits or (Traits() if is_aws_host(endpoint.host) else _UNKNOWN_ENGINE)
     return Target(endpoint, credentials, traits, seal, locate, retry=retry)
-
-
-_UNKNOWN_ENGINE = Traits(segments_shift=True, unknown=frozenset(CAPABILITIES))
-"""Of an endpoint that is not Amazon's: nothing is taken for granted of which an error would go unnoticed."""
 
 
 def _unix_endpoint(target: str, options: Options, environ: Mapping[str, str]) -> Target:

@@ -297,9 +297,9 @@ class AsyncDatabase:
         """What is wrong in a table: types, versions, keys, index keys, guards of unique values, copies, and its graph.
 
         With layers of the table, such as its `Tasks`, `Changes` or `Documents(db, Project)`, also theirs. It reads the
-        whole table consistently, in 4 `segments` at once (1 off AWS), and changes nothing; [] for a
-        sound one. An item with findings is read a second time. With `sample=0.01` it reads a hundredth of it, which
-        `seed` decides; what a part can't tell is left out. `progress` is called after each round of pages.
+        whole table consistently, in 4 `segments` at once (1 off AWS), and changes nothing; [] for a sound one. An item
+        with findings is read a second time. With `sample=0.01` it reads a hundredth of it, which `seed` decides; what
+        a part can't tell is left out. `progress` is called after each round of pages.
 
         InvalidRequest for segments that are not 1 to 16, and for a sample that is no part; Throttled from a table that
         refuses for minutes on end.

@@ -51,9 +51,9 @@ class Exports:
         that no class can read is a row of `_unknown` without its raw form. With a `mask_key` of 16 bytes or more, two
         exports mask alike; without one the key is random, and lies in `unfinished.json` until the export ends.
 
-        `segments` are read at once: 4, or 1 off AWS. InvalidRequest for others than 1 to 16; Denied and
-        Unavailable where the place refuses or is full: nothing is left half-written; Throttled from a table that
-        refuses for minutes on end.
+        `segments` are read at once: 4, or 1 off AWS. InvalidRequest for others than 1 to 16; Denied and Unavailable
+        where the place refuses or is full: nothing is left half-written; Throttled from a table that refuses for
+        minutes on end.
         """
         options = ExportOptions(format, keys, consistent, segments, anew, personal, mask_key)
         port = at_rate(self.db.port, rate)

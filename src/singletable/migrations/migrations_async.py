@@ -78,8 +78,8 @@ class AsyncMigrations:
         is as it was read, and one item more for each hundred. Killed, it goes on where it was, unless `anew`; a second
         one writes nothing. `dry_run` counts and writes nothing. `progress` is called after each round of pages.
 
-        `segments` are read at once: 4, or 1 off AWS. InvalidRequest for others than 1 to 16; Throttled
-        from a table that refuses for minutes on end.
+        `segments` are read at once: 4, or 1 off AWS. InvalidRequest for others than 1 to 16; Throttled from a table
+        that refuses for minutes on end.
         """
         port = at_rate(self.db.port, rate)
         flow = fill(port, self.table, segments=segments, dry_run=dry_run, anew=anew, progress=progress)
