@@ -12,6 +12,7 @@ import pytest
 from singletable import Database, Entity, Key, NotUnique, Table, attr, connect, field
 from singletable.graph import Graph
 from singletable.migrations import ApplyRefused, Migrations
+from singletable.schema import copy_of
 from singletable.schema.personal import COVERED
 from tests.graph.models import Goal, GoalMembership, User, records
 from tests.migrations.watching import Killed, before_each
@@ -184,6 +185,53 @@ def test_a_source_that_changes_meanwhile_is_copied(monkeypatch: pytest.MonkeyPat
         Migrations(db, app).fill()
         assert {member.team_name for member in db.scan(Member)} == {"Green"}
         assert (db.check(app), sum(1 for _ in db.scan(Member))) == ([], 4)
+
+
+def test_a_holder_that_names_another_source_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was read of the source before is not written over what the holder has of the one that it names now."""
+    table = Table("seats")
+
+    class Hall(Entity, table=table, type="hall"):
+        hall: str
+        name: str
+        revision: int = field(version=True, default=0)
+
+        @table.key
+        @staticmethod
+        def by_hall(hall: str) -> Key:
+            return f"hall#{hall}", "hall"
+
+    class Seat(Entity, table=table, type="seat"):
+        id: str
+        hall: str
+        hall_name: str = copy_of(Hall.name, default="")
+
+        @table.key
+        @staticmethod
+        def by_id(id: str) -> Key:
+            return f"seat#{id}", "seat"
+
+    moved: list[int] = []
+    with connect("local") as db, connect(db.target.endpoint.url) as other:
+        db.create(Hall(hall="a", name="A"))
+        for _ in range(5):
+            db.update(Hall.by_hall("a"), attr(Hall.name).set("A"))
+        db.create(Hall(hall="b", name="B"))
+        for n in range(2):
+            db.create(Seat(id=f"s{n}", hall="a"))
+
+        def happens(operation: Any) -> None:
+            if "TryCopy" in type(operation).__name__ and len(moved) < 2:
+                seat = Seat.by_id(f"s{len(moved)}")
+                other.update(seat, attr(Seat.hall).set("b"), attr(Seat.hall_name).set("B"))
+                moved.append(1)
+
+        with monkeypatch.context() as patched:
+            before_each(db, patched, happens)
+            Migrations(db, table).fill()
+        assert moved == [1, 1]
+        assert [seat.hall_name for seat in db.scan(Seat)] == ["B", "B"]
+        assert db.check(table) == []
 
 
 def test_edge_sets_and_counters_are_made_from_edges() -> None:

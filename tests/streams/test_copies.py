@@ -9,6 +9,7 @@ import pytest
 
 from singletable import ANY, Database, Entity, Index, Key, Table, attr, field
 from singletable.errors import DeclarationError
+from singletable.migrations import Migrations
 from singletable.schema import copy_of
 from singletable.streams import Changes, ChangeWorker
 from singletable.streams.copies import copy_updater
@@ -182,6 +183,47 @@ async def test_a_source_that_is_made_anew_counts_from_one_again(shell: Shell, ch
     await shell.create(Club(club_id="c1", name="Again"))
     await change_worker(shell, changes).drain()
     assert await names(shell) == {"m1": "Again"}
+
+
+@pytest.mark.parametrize("says_name", [True, False])
+async def test_a_holder_that_names_another_source_has_its_copies(
+    shell: Shell, changes: Changes, says_name: bool
+) -> None:
+    """The version that it has is of the source before, and higher than that of the source now."""
+    club = Club(club_id="c1", name="First")
+    await shell.create(club)
+    await shell.create(Fan(club_id="c1", email="f1", club_name="First"))
+    for name in ("Second", "Third"):
+        club = await shell.update(club, attr(Club.name).set(name))
+    other = Club(club_id="c2", name="Other")
+    await shell.create(other)
+    await change_worker(shell, changes).drain()
+    also = (attr(Fan.club_name).set("Other"),) if says_name else ()
+    await shell.update(Fan.by_email("f1"), attr(Fan.club_id).set("c2"), *also)
+    await change_worker(shell, changes).drain()
+    assert (await shell.all(Fan.of_club("c2")))[0].club_name == "Other"
+    await shell.update(other, attr(Club.name).set("Renamed"))
+    await change_worker(shell, changes).drain()
+    assert (await shell.all(Fan.of_club("c2")))[0].club_name == "Renamed"
+    kept = copy_updater(clubs, Fan.of_club)
+    late = Club(club_id="c1", name="Late", revision=99)
+    for is_another in (False, True):
+        assert not await shell.run(kept.update(shell.port, Fan.by_email("f1"), late, is_another=is_another))
+
+
+def test_a_holder_that_names_another_source_is_repaired(engine: Database, changes: Changes) -> None:
+    club = Club(club_id="c1", name="First")
+    engine.create(club)
+    engine.create(Fan(club_id="c1", email="f1", club_name="First"))
+    ChangeWorker(engine, changes).drain()
+    engine.update(club, attr(Club.name).set("Second"))
+    ChangeWorker(engine, changes).drain()
+    engine.create(Club(club_id="c2", name="Other"))
+    engine.update(Fan.by_email("f1"), attr(Fan.club_id).set("c2"))
+    (finding,) = engine.check(clubs)
+    assert finding.code == "copy.behind"
+    assert [done.outcome for done in Migrations(engine, clubs).repair([finding])] == ["mended"]
+    assert engine.check(clubs) == []
 
 
 async def test_a_holder_without_a_source_is_left_alone(shell: Shell, changes: Changes) -> None:

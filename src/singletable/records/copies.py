@@ -10,6 +10,7 @@ from typing import Any
 from singletable.errors import ConditionFailed, NotFound
 from singletable.expressions import Condition, Update, attr, first_name
 from singletable.flow.port import Port
+from singletable.records.conditions import both
 from singletable.records.send import update
 from singletable.schema.copies import Copy, copied_version, copies_in
 from singletable.schema.models import Model, model_for, model_of
@@ -30,9 +31,18 @@ class CopyWriter:
         return copied_version(self.holder, self.source)
 
     async def update(self, port: Port, key: Any, source: Any, is_another: bool) -> bool:
-        """Whether the copy was written: not where it is newer, or right, or its holder is deleted."""
+        """Whether the copy was written: not where it is newer, or right, or its holder is deleted or has another source
+        by now."""
+        return await self._write(port, key, source, self.condition(source, is_another))
+
+    async def update_read(self, port: Port, holder: Any, source: Any) -> bool:
+        """`update` of a holder that was read before its source was, both consistently: see `condition_as_read`."""
+        key = model_of(self.holder).key_of(holder)
+        return await self._write(port, key, source, self.condition_as_read(holder, source))
+
+    async def _write(self, port: Port, key: Any, source: Any, where: Condition | None) -> bool:
         try:
-            await update(port, key, self.updates(source), where=self.condition(source, is_another))
+            await update(port, key, self.updates(source), where=where)
         except (ConditionFailed, NotFound):
             return False
         return True
@@ -42,15 +52,35 @@ class CopyWriter:
         return (*values, attr(self.version).set(count_of(source)))
 
     def condition(self, source: Any, is_another: bool) -> Condition | None:
-        """The copy is of an older version, or differs from this one."""
+        """The holder names this source still; and the copy is of an older version, or differs from this one."""
         if is_another:
-            return None
+            return self._names(source)
         known, count = attr(self.version), count_of(source)
         condition = ~known.exists() | (known < count)
         for copy in self.copies:
             held = attr(getattr(self.holder, copy.name))
             condition = condition | ((known == count) & (held != getattr(source, copy.source_name)))
-        return condition
+        return both(self._names(source), condition)
+
+    def condition_as_read(self, holder: Any, source: Any) -> Condition | None:
+        """The same for a holder that was read before its source was, both consistently. No copy is of a later version
+        than its source then: such a version is that of another source, which the holder named before."""
+        known = self.known_version(holder)
+        if known is None or known <= count_of(source):
+            return self.condition(source, False)
+        return both(self._names(source), attr(self.version) == known)
+
+    def _names(self, source: Any) -> Condition | None:
+        """The holder names this source. None where its key says so, which never changes."""
+        held: Condition | None = None
+        for name in sorted(self.naming):
+            held = both(held, attr(getattr(self.holder, name)) == getattr(source, name))
+        return held
+
+    @cached_property
+    def naming(self) -> frozenset[str]:
+        """The attributes of a holder that name its source and may change."""
+        return model_of(self.source).identity - model_of(self.holder).identity
 
     def is_behind(self, holder: Any, source: Any, is_another: bool) -> bool:
         known, count = self.known_version(holder), count_of(source)

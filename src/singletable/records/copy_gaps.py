@@ -1,7 +1,7 @@
 """The copies that items lack, written for many items at once: a batch of their sources, and an update each.
 
-An update has the condition that the copy is of an older version of its source, or differs from this one. Sent twice, it
-is refused the second time, so it may be repeated.
+An update has the condition that the holder names its source still, and that the copy is of an older version of it, or
+differs from this one. Sent twice, it is refused the second time, so it may be repeated.
 """
 
 from __future__ import annotations
@@ -65,14 +65,12 @@ def _copies_in(table: Table, item: Item) -> list[_Copy]:
 
 
 def _update(copy: _Copy, stored: Item | None, moment: Moment) -> UpdateItem[Any] | None:
-    """None where the copy is right, or newer than its source was here; or where it takes more than an update."""
+    """None where the copy is right, or where it takes more than an update."""
     try:
         source: Any = None if stored is None else model_of(copy.writer.source).load(stored)
         if source is None or not copy.writer.differs(copy.holder, source):
             return None
-        if not copy.writer.is_behind(copy.holder, source, False):
-            return None
-        key, where = copy.model.key_of(copy.holder), copy.writer.condition(source, False)
+        key, where = copy.model.key_of(copy.holder), copy.writer.condition_as_read(copy.holder, source)
         write = UpdateWrite(key, copy.writer.updates(source), where, caller_copy=copy.holder)
         part = write.main(copy.holder, moment)
         if isinstance(part, Needs) or any(True for _ in write.claims(copy.holder)):

@@ -167,14 +167,14 @@ async def _with_copies(port: Port, model: Model[Any], item: Item) -> Repair | No
     holder: Any = model.load(item)
     for writer in copies_of(model):
         source = await _source_of(port, writer, holder)
-        if source is not None and writer.differs(holder, source) and writer.is_behind(holder, source, False):
-            return Repair(f"write what its {writer.source.__name__} has now", _copy(model, holder, writer, source))
+        if source is not None and writer.differs(holder, source):
+            return Repair(f"write what its {writer.source.__name__} has now", _copy(holder, writer, source))
     return None
 
 
-def _copy(model: Model[Any], holder: Any, writer: CopyWriter, source: Any) -> Any:
+def _copy(holder: Any, writer: CopyWriter, source: Any) -> Any:
     async def apply(port: Port) -> bool:
-        return await writer.update(port, model.key_of(holder), source, False)
+        return await writer.update_read(port, holder, source)
 
     return apply
 

@@ -57,17 +57,22 @@ class CopyUpdater(CopyWriter):
         await self._check(port, change.new)
 
     async def holder_modified(self, port: Port, change: Modified[Any]) -> None:
-        """A write of these handlers brings a new version; any other change of a copy is checked."""
+        """A write of these handlers brings a new version; any other change of a copy is checked. In a holder that names
+        another source now the version is that of the one before."""
+        if any(getattr(change.old, name) != getattr(change.new, name) for name in self.naming):
+            await self._check(port, change.new, is_another=True)
+            await self._check(port, change.new)
+            return
         old, new = self.known_version(change.old), self.known_version(change.new)
         if new is None or (new == old and self.values(change.old) != self.values(change.new)):
             await self._check(port, change.new)
 
     # --- flows --------------------------------------------------------------------------------------------------------
-    async def _check(self, port: Port, holder: Any) -> None:
+    async def _check(self, port: Port, holder: Any, *, is_another: bool = False) -> None:
         key: Any = key_from(self.source, holder)
         source: Any = await flows.get_any(port, key.consistent())
         if source is not None:
-            await self.update(port, model_of(self.holder).key_of(holder), source, is_another=False)
+            await self.update(port, model_of(self.holder).key_of(holder), source, is_another)
 
     async def _write_all(self, port: Port, key: Any, *, is_another: bool = False) -> None:
         source: Any = await flows.get_any(port, key.consistent())
