@@ -56,10 +56,26 @@ def test_the_files_behind_the_views_are_closed(session: SqlSession, place: Path)
         f"WITH customer AS (FROM read_text('{path}')) FROM customer",
         f"EXPLAIN ANALYZE SELECT * FROM read_parquet('{path}')",
         f"SELECT * FROM customer WHERE EXISTS (FROM read_blob('{path}'))",
+        f'SELECT * FROM information_schema."{path}"',
     ]
     for sql in asked:
         with pytest.raises(InvalidRequest, match=r"nothing but the export|is refused"):
             session.query(sql)
+
+
+def test_no_name_of_a_with_opens_a_file(session: SqlSession, place: Path) -> None:
+    """Outside of the part of the question where the WITH stands, its name is that of the file, or of what is hidden."""
+    path = place / read_manifest(store_at(place)).dataset("customer").files[0].path
+    for name in ("rows of customer", "Rows of Customer", str(path)):
+        for sql in (
+            f'SELECT * FROM "{name}" WHERE EXISTS (WITH "{name}" AS (SELECT 1) FROM "{name}")',
+            f'WITH "{name}" AS (SELECT 1) SELECT * FROM main."{name}"',
+            f'WITH "{name}" AS (SELECT 1) SELECT * FROM temp."{name}"',
+            f'WITH a AS (FROM "{name}"), "{name}" AS (SELECT 1) SELECT * FROM a',
+            f'EXPLAIN ANALYZE WITH "{name}" AS (FROM "{name}") FROM "{name}"',
+        ):
+            with pytest.raises(InvalidRequest, match=r"WITH has a name"):
+                session.query(sql)
 
 
 def test_what_reads_views_alone_is_asked_as_ever(session: SqlSession) -> None:

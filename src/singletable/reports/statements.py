@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -15,11 +16,17 @@ _FUNCTIONS: Final = frozenset({"unnest", "range", "generate_series", "repeat", "
 _CATALOGUE: Final = "duckdb_"
 """What the names of functions begin with that tell about views and settings."""
 _SCHEMAS: Final = frozenset({"information_schema", "pg_catalog"})
+_PLAIN = re.compile(r"\w+").fullmatch
+"""A name that no file has, nor what the session registered: those have a dot or a space."""
 
 
 def check_reads_views(db: duckdb.DuckDBPyConnection, sql: str, views: frozenset[str]) -> None:
     """InvalidRequest for a question that reads anything but these views: where they cover what is personal, the files
-    of the export are closed to it. Names of views in lower case."""
+    of the export are closed to it. Names of views in lower case.
+
+    A name of a `WITH` counts wherever it stands, so it must be plain: outside of its own part of the question it would
+    be that of a file.
+    """
     ((said,),) = db.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchall()
     tree: Any = msgspec.json.decode(said)
     if tree.get("error"):
@@ -28,7 +35,13 @@ def check_reads_views(db: duckdb.DuckDBPyConnection, sql: str, views: frozenset[
             hint="Ask by SELECT; or show the values: --personal.",
         )
     nodes = list(_nodes(tree))
-    named = views | {str(entry["key"]).lower() for node in nodes for entry in node.get("cte_map", {}).get("map", ())}
+    given = {str(entry["key"]).lower() for node in nodes for entry in node.get("cte_map", {}).get("map", ())}
+    if unclear := [name for name in given if not _PLAIN(name)]:
+        raise InvalidRequest(
+            f"WITH has a name that may be a file's while personal values are covered: {unclear[0]!r}",
+            hint="Give it a name of letters, digits and _; or show the values: --personal.",
+        )
+    named = views | given
     for node in nodes:
         if node.get("type") == "TABLE_FUNCTION":
             name = str(node.get("function", {}).get("function_name", "")).lower()
@@ -36,7 +49,7 @@ def check_reads_views(db: duckdb.DuckDBPyConnection, sql: str, views: frozenset[
                 raise _closed(name)
         elif node.get("type") == "BASE_TABLE":
             name, schema = str(node.get("table_name", "")).lower(), str(node.get("schema_name", "")).lower()
-            if name not in named and schema not in _SCHEMAS:
+            if name not in named and not (schema in _SCHEMAS and _PLAIN(name)):
                 raise _closed(name)
 
 
