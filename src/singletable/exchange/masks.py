@@ -20,6 +20,7 @@ from functools import cache
 from hashlib import blake2b, shake_256
 from math import isqrt
 from typing import Any, Final, Literal, cast, get_args, get_origin
+from unicodedata import is_normalized
 from uuid import UUID
 
 import msgspec
@@ -63,7 +64,7 @@ class Mask:
     def text(self, value: str) -> str:
         """Each letter becomes one of its kind, each digit a digit; the rest stays. An address ends with `.invalid`."""
         alphabets = [_alphabet(character) for character in value]
-        masked = "".join(self._permuted(value, alphabets))
+        masked = self._in_form(value, alphabets)
         name, at, host = value.partition("@")
         return masked + _NO_HOST if name and at and "." in host and "@" not in host else masked
 
@@ -116,6 +117,17 @@ class Mask:
         return choices[self._number(name, list(choices).index(value), len(choices))]
 
     # --- permutations -------------------------------------------------------------------------------------------------
+    def _in_form(self, value: str, alphabets: Sequence[str]) -> str:
+        """What a text is permuted to, in Unicode's normal form C where the text is: as an identifier has to be."""
+        masked = "".join(self._permuted(value, alphabets))
+        if is_normalized("NFC", masked) or not is_normalized("NFC", value):
+            return masked
+        if _count_of(alphabets) >= _MOST_PERMUTED:
+            return unicodedata.normalize("NFC", masked)
+        while not is_normalized("NFC", masked):  # the permutation leads back to the text itself, which is
+            masked = "".join(self._permuted(masked, alphabets))
+        return masked
+
     def _permuted(self, value: str, alphabets: Sequence[str]) -> list[str]:
         """Each character replaced by one of its alphabet, so that no two texts of the same alphabets meet."""
         count = _count_of(alphabets)
@@ -192,19 +204,20 @@ def _free(mask: Mask, value: Any) -> Any:
 def _scalar(mask: Mask, value: Any) -> Any:
     if isinstance(value, Enum):
         return mask.choice(value, list(type(value)))
-    if isinstance(value, str) and value[:1] in ("{", "[") and (held := _json_in(value)) is not None:
-        return msgspec.json.encode(_free(mask, held)).decode()
+    if isinstance(value, str) and value[:1] in ("{", "[") and (said := _masked_json(mask, value)) is not None:
+        return said
     for kind, make in _BY_TYPE:
         if isinstance(value, kind):
             return make(mask, value)
     raise InvalidRequest(f"a {type(value).__name__} has no mask", hint="Give keep_personal=True, or leave it out.")
 
 
-def _json_in(text: str) -> Any:
-    """The object or list that a text is as JSON; None for other texts."""
+def _masked_json(mask: Mask, text: str) -> str | None:
+    """An object or list that a text is as JSON, with masks; None for other texts, and for those that are nested too
+    deep, or hold too long a number, for Python."""
     try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
+        return msgspec.json.encode(_free(mask, msgspec.json.decode(text))).decode()
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
 
 
@@ -269,9 +282,11 @@ def _alphabet(character: str) -> str:
     if category.startswith(_KEPT):
         return character
     block = max(ord(character) & ~0xFF, 0x80)
-    return _of_category(block, (block | 0xFF) + 1, category)
+    return _of_category(block, (block | 0xFF) + 1, category, is_normalized("NFC", character))
 
 
 @cache
-def _of_category(first: int, end: int, category: str) -> str:
-    return "".join(chr(each) for each in range(first, end) if unicodedata.category(chr(each)) == category)
+def _of_category(first: int, end: int, category: str, is_normal: bool) -> str:
+    """Apart: what the normal form C has, and what it writes in another way."""
+    of_category = (each for each in map(chr, range(first, end)) if unicodedata.category(each) == category)
+    return "".join(each for each in of_category if is_normalized("NFC", each) == is_normal)
