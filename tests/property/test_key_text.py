@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime, timezone
 from decimal import Decimal
+from enum import Enum, IntEnum
 from uuid import UUID
 
 import pytest
@@ -142,6 +143,33 @@ def test_before_another_part_spaces_are_escaped_and_with_other_separators_they_a
     assert write("a-b/c d%", separator="-", last=False) == "a%2Db/c d%25"
     assert write("a-b/c d%", separator="/") == write("a-b/c d%", separator="-") == "a-b/c d%25"
     assert write(42, width=6) == "000042"
+
+
+class Seven(int, Enum):
+    """Formatted by its name, from Python 3.12 on."""
+
+    SEVEN = 7
+
+
+class Eight(IntEnum):
+    EIGHT = 8
+
+
+class Odd(int):
+    """Written otherwise than the number that it is."""
+
+    def __str__(self) -> str:
+        return "odd"
+
+    def __format__(self, spec: str) -> str:
+        return "000odd"
+
+
+@pytest.mark.parametrize(("number", "digit"), [(Seven.SEVEN, 7), (Eight.EIGHT, 8), (Odd(9), 9)])
+def test_a_number_of_a_subclass_is_written_as_the_number(number: int, digit: int) -> None:
+    for width, said in ((0, f"a{digit}"), (6, f"00000{digit}")):
+        template = Template((Part("", Slot("v", int, width)),), "#")
+        assert template.write({"v": number}) == template.prefix({"v": number}) == said
 
 
 @pytest.mark.parametrize("number", [-1, 1_000_000, 10**20])

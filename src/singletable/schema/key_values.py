@@ -219,7 +219,8 @@ def enum_text(member: Enum) -> str:
 
 def write_integer(value: int) -> str:
     """-y57 (-42) < -z2 (-7) < a7 < b42; up to 26 digits."""
-    return _write_digits(str(abs(value)), value < 0)
+    number = int(value)  # of an enum's member, or of another subclass, which may be written otherwise
+    return _write_digits(str(abs(number)), number < 0)
 
 
 def write_decimal(value: Decimal) -> str:
@@ -278,7 +279,7 @@ def _member_text(slot: Slot, texts: Mapping[Any, str], value: Any) -> str:
 
 
 def _padded(slot: Slot, value: Any) -> str:
-    number = _of_type(slot, value)
+    number = int(_of_type(slot, value))  # as in write_integer
     text = f"{number:0{slot.width}}"
     if number < 0 or len(text) > slot.width:
         raise InvalidValue(
