@@ -189,6 +189,29 @@ def test_two_fills_at_once_do_no_harm(db: Database, monkeypatch: pytest.MonkeyPa
     assert list(db.scan(fill_parts_of(new))) == []
 
 
+def test_what_two_fills_left_is_not_mixed(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both began at once, in another number of segments, and were killed: a part of each is stored."""
+    monkeypatch.setattr("singletable.migrations.fill.PAGE", 5)
+    expected = sorted((written(person) for person in db.scan(OldPerson)), key=lambda p: p.id)
+
+    def die(filled: Filled) -> None:
+        raise Killed
+
+    def parts() -> list[Any]:
+        found = db.run(all_items(db.port, "people"))
+        return [item for item in found if item["_type"]["S"] == "_migration"]
+
+    for segments in (2, 4):
+        with suppress(Killed):
+            Migrations(db, new).fill(segments=segments, anew=True, progress=die)
+        if segments == 2:
+            first = min(parts(), key=lambda item: item["sk"]["S"])
+    db.run(put_raw(db.port, Place, first))
+    assert [item["segments"]["N"] for item in sorted(parts(), key=lambda item: item["sk"]["S"])] == ["2", "4", "4", "4"]
+    Migrations(db, new).fill()
+    is_filled(db, expected)
+
+
 def test_what_it_can_not_read_is_told_and_left(db: Database) -> None:
     db.run(put_raw(db.port, Place, {"pk": {"S": "z"}, "sk": {"S": "z"}, "_type": {"S": "unheard"}}))
     db.run(put_raw(db.port, Place, {"pk": {"S": "place#99"}, "sk": {"S": "place"}, "_type": {"S": "place"}}))

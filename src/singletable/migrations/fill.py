@@ -140,6 +140,7 @@ class _Run:
     async def begin(self, segments: int, anew: bool) -> None:
         """Go on where an earlier run of the same declaration stopped, or begin."""
         known: list[Any] = [] if anew else [part for part in await self._stored() if part.declaration == self.digest]
+        known = [part for part in known if part.segments == known[0].segments]  # of one run, where two ran at once
         if all(part.is_over for part in known):
             known = []
         segments = known[0].segments if known else segments
