@@ -20,8 +20,10 @@ from singletable.deploy import (
     creates,
     deletes,
     exporter,
+    handles,
     reads,
     scans,
+    sets_up,
     updates,
 )
 from singletable.deploy.access import Access, Resource
@@ -32,6 +34,7 @@ from singletable.deploy.policy import MOST_CHARACTERS, size_of
 from singletable.deploy.verbs import Pattern
 from singletable.errors import DeclarationError
 from singletable.foundation import get_operation
+from singletable.streams import Changes
 from tests.support.attempts import attempts_of, table_arn
 from tests.support.iam import Attempt, is_allowed
 from tests.support.templates import Json, statements_of
@@ -279,6 +282,36 @@ def test_an_analyst_asks_athena_and_nothing_else(publishes: bool) -> None:
     assert not any(action.startswith("dynamodb:") for statement in held for action in statement["Action"])
     made = template_text(deployment, "terraform")
     assert "arn:aws:glue:*:*:table/shop/*" in made
+
+
+KEY_ID = "1234abcd-12ab-34cd-56ef-1234567890ab"
+KEY_ARN = f"arn:aws:kms:eu-central-1:123456789012:key/{KEY_ID}"
+
+
+@pytest.mark.parametrize("declared", [KEY_ID, KEY_ARN])
+def test_who_reaches_a_table_may_use_its_key_by_way_of_dynamodb(declared: str) -> None:
+    keyed = Table("keyed", stream="keys", encryption_key=declared)
+    changes = Changes(keyed)
+    roles = [
+        Role("all", [scans(keyed)]),
+        Role("changes", [handles(changes)]),
+        Role("other", [scans(app)]),
+        Role("pipeline", [sets_up(keyed)]),
+    ]
+    made = template(Deployment("app", [app, keyed, changes.leases], roles))
+    via = {"kms:ViaService": ("dynamodb.eu-central-1.amazonaws.com",)}
+    for role, action, is_given in (
+        ("All", "Decrypt", True),
+        ("Changes", "Decrypt", True),
+        ("Pipeline", "CreateGrant", True),
+        ("All", "CreateGrant", False),
+        ("Other", "Decrypt", False),
+    ):
+        held = statements_of(made, role)
+        assert is_allowed(held, Attempt(f"kms:{action}", KEY_ARN, via)) is is_given
+        assert not is_allowed(held, Attempt(f"kms:{action}", KEY_ARN))
+        assert not is_allowed(held, Attempt(f"kms:{action}", f"{KEY_ARN}0", via))
+        assert not is_allowed(held, Attempt(f"kms:{action}", KEY_ARN, {"kms:ViaService": ("s3.a.amazonaws.com",)}))
 
 
 def test_a_wide_pattern_leaves_out_what_it_covers() -> None:

@@ -21,6 +21,7 @@ from singletable.deploy.cdk import template_in
 from singletable.deploy.difference import newly_allowed, rights_of
 from singletable.deploy.formats import FORMATS, template_of, template_text
 from singletable.deploy.ready_roles import read_only
+from singletable.errors import DeclarationError
 from singletable.tables import Provisioned, TableSettings
 from tests.deploy.provider_schema import breaches
 
@@ -161,6 +162,13 @@ def test_a_table_is_what_it_declares() -> None:
     assert (body["stream_enabled"], body["stream_view_type"]) == (True, "NEW_AND_OLD_IMAGES")
     assert body["server_side_encryption"]["kms_key_arn"] == properties["SSESpecification"]["KMSMasterKeyId"]
     assert [i["projection_type"] for i in body["global_secondary_index"]] == ["ALL", "INCLUDE", "INCLUDE"]
+
+
+def test_terraform_takes_a_key_by_its_arn_alone() -> None:
+    keyed = Deployment("keyed", [Table("keyed", encryption_key="1234abcd-12ab-34cd-56ef-1234567890ab")])
+    template_text(keyed, "cloudformation")
+    with pytest.raises(DeclarationError, match="by its ARN"):
+        template_text(keyed, "terraform")
 
 
 def test_a_table_has_the_settings_that_it_declares() -> None:

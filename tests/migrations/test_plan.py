@@ -232,15 +232,17 @@ def test_what_was_never_declared_stays(db: Database) -> None:
 
 def test_settings_of_the_embedded_engine() -> None:
     settings = TableSettings(point_in_time_recovery=True, tags={"team": "shop"})
-    declared = Table("set", stream="keys", deletion_protection=True, settings=settings)
+    declared = Table("set", stream="keys", deletion_protection=True, encryption_key="1234abcd", settings=settings)
     with connect("local") as db:
         db.create_table(Table("set"))
         plan = Migrations(db, declared).plan()
         assert names(plan) == ["set tags", "set deletion protection", "set stream", "record set"]
-        assert plan.unsupported == ("point-in-time recovery: the engine has none",)
+        lacks = ("point-in-time recovery", "encryption key")
+        assert plan.unsupported == tuple(f"{setting}: the engine has none" for setting in lacks)
         assert within_two_percent(Migrations(db, declared).apply(plan))
         again = Migrations(db, declared).plan()
         assert (again.is_empty, again.unsupported) == (True, plan.unsupported)
+        assert db.diff_table(declared) == []
         undeclared = Migrations(db, Table("set", deletion_protection=False)).plan()
         assert names(undeclared) == ["set deletion protection", "unset stream", "record set"]
         Migrations(db, Table("set", deletion_protection=False)).apply(undeclared)

@@ -8,7 +8,7 @@ deployment = Deployment("shop", tables=[shop], roles=[web, worker], functions=[F
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
@@ -23,8 +23,8 @@ from singletable.foundation import Table
 from singletable.streams import Changes
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
-
-
+_KEY_CALLS = ("Decrypt", "DescribeKey", "Encrypt", "GenerateDataKey*", "ReEncrypt*")
+"""What DynamoDB asks of a table's encryption key in the name of who reads and writes the table."""
 _OWNERS = {"index": "table", "stream": "table", "exports": "table", "objects": "bucket"}
 """What a part belongs to."""
 Setting = str | MessageQueue | BlobBucket
@@ -112,7 +112,8 @@ class Deployment:
         return [each for function in self.functions for each in (function.on, *function.settings.values())]
 
     def accesses_of(self, role: Role) -> tuple[Access, ...]:
-        """What a role declares, and what the functions that take it need of their streams and queues."""
+        """What a role declares, what the functions that take it need of their streams and queues, and the keys of
+        encrypted tables."""
         found = list(role.accesses)
         for function in self.functions:
             if function.role is role and isinstance(function.on, Changes):
@@ -120,7 +121,7 @@ class Deployment:
                 found += [stream_reads(function.on.table), aside]
             elif function.role is role and isinstance(function.on, MessageQueue):
                 found += receives(function.on).accesses(role.where)
-        return tuple(found)
+        return (*found, *(access for table in self.tables for access in _of_its_key(table, found)))
 
     def _refuse_strangers(self) -> None:
         known = {
@@ -130,10 +131,23 @@ class Deployment:
         }
         for role in self.all_roles:
             for grant, resource in role.needs:
-                kind = _OWNERS.get(resource.kind, resource.kind)
+                kind = _owner(resource)
                 if kind in known and resource.name not in known[kind]:
                     raise DeclarationError(
                         f"role {role.name}: {grant.shown} needs the {kind} {resource.name!r}, which {self.name} does "
                         "not have",
                         hint=f"Add it to {kind}s= of the Deployment, or take it out of the role.",
                     )
+
+
+def _owner(resource: Resource) -> str:
+    return _OWNERS.get(resource.kind, resource.kind)
+
+
+def _of_its_key(table: Table, accesses: Sequence[Access]) -> Iterator[Access]:
+    """What a role asks of a table's encryption key, by way of DynamoDB, where it reaches the table."""
+    of_it = [access for access in accesses if access.resource.name == table.name and _owner(access.resource) == "table"]
+    reached = {action for access in of_it for action in access.actions}
+    if reached and (key := table.definition.encryption_key) is not None:
+        grants = ["CreateGrant"] if "CreateTable" in reached else []
+        yield Access(Resource("key", table.name, key), frozenset((*_KEY_CALLS, *grants)))

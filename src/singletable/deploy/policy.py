@@ -25,6 +25,7 @@ SERVICES: Mapping[Kind, str] = {
     "index": "dynamodb",
     "stream": "dynamodb",
     "exports": "dynamodb",
+    "key": "kms",
     "queue": "sqs",
     "aside": "sqs",
     "bucket": "s3",
@@ -32,6 +33,7 @@ SERVICES: Mapping[Kind, str] = {
     "workgroup": "athena",
     "catalog": "glue",
 }
+_VIA_DYNAMODB: Final = {"StringLike": {"kms:ViaService": "dynamodb.*.amazonaws.com*"}}
 _LONG_ARN = "x" * 200
 Json = dict[str, Any]
 Attributes = tuple[str, ...] | None
@@ -50,6 +52,8 @@ class Statement:
     @property
     def condition(self) -> dict[str, Any]:
         """Its `Condition`; {} for none. A key that a request doesn't have is no leave: `Null` refuses it."""
+        if self.resource.kind == "key":
+            return _VIA_DYNAMODB
         held: dict[str, dict[str, Any]] = {}
         if self.partitions is not None:
             held["ForAllValues:StringLike"] = {"dynamodb:LeadingKeys": list(self.partitions)}
@@ -83,7 +87,7 @@ def statements_of(accesses: Iterable[Access]) -> tuple[Statement, ...]:
 
 def named(statements: Sequence[Statement]) -> Iterator[tuple[str, Statement]]:
     """Each with a `Sid` of its own, by what it is about: `OrdersGsi1Query`."""
-    names = [_words(s.resource.name, s.resource.part, s.actions[0]) for s in statements]
+    names = [_words(s.resource.name, _part(s.resource), s.actions[0]) for s in statements]
     for at, (name, statement) in enumerate(zip(names, statements, strict=True)):
         yield (f"{name}{names[:at].count(name) + 1}" if names.count(name) > 1 else name), statement
 
@@ -126,6 +130,10 @@ def _statements(
 
 def _order(statement: Statement) -> tuple[Resource, tuple[str, ...], tuple[str, ...]]:
     return statement.resource, statement.actions, statement.attributes or ()
+
+
+def _part(resource: Resource) -> str:
+    return "key" if resource.kind == "key" else resource.part
 
 
 def _words(*texts: str) -> str:

@@ -6,15 +6,17 @@ import json
 from datetime import timedelta
 from typing import Any
 
-from singletable.deploy.access import Resource
+from singletable.deploy.access import NOT_DEPLOYED, Resource
 from singletable.deploy.alarms import Alarm, Metric, alarms_of, dead_letters_of, set_aside_of
 from singletable.deploy.cloudformation import RUNTIME, Json, rate_of
 from singletable.deploy.deployment import Deployment, Function, Setting
 from singletable.deploy.policy import VERSION, policies_of, trust_of
 from singletable.deploy.resources import BlobBucket, MessageQueue
 from singletable.deploy.role import Role
+from singletable.errors import DeclarationError
 from singletable.foundation import Table
 from singletable.streams import Changes
+from singletable.tables.definition import TableDefinition
 
 PROVIDER = {"source": "hashicorp/aws", "version": ">= 5.0"}
 LOGS = "arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"
@@ -105,8 +107,8 @@ def _table(table: Table) -> Json:
         made |= {"stream_enabled": True, "stream_view_type": stream["StreamViewType"]}
     if definition.ttl_attribute is not None:
         made["ttl"] = {"attribute_name": definition.ttl_attribute, "enabled": True}
-    if encryption := body.get("SSESpecification"):
-        made["server_side_encryption"] = {"enabled": True, "kms_key_arn": encryption["KMSMasterKeyId"]}
+    if definition.encryption_key is not None:
+        made["server_side_encryption"] = {"enabled": True, "kms_key_arn": _key_arn(definition)}
     if definition.settings.point_in_time_recovery:
         made["point_in_time_recovery"] = {"enabled": True}
     if named := body.get("TableClass"):
@@ -114,6 +116,17 @@ def _table(table: Table) -> Json:
     if tags := body.get("Tags"):
         made["tags"] = {plain(tag["Key"]): plain(tag["Value"]) for tag in tags}
     return {**made, **_capacity(body)}
+
+
+def _key_arn(definition: TableDefinition) -> str:
+    key = definition.encryption_key or ""
+    if not key.startswith("arn:"):
+        raise DeclarationError(
+            "Terraform takes an encryption key by its ARN, not by its id",
+            table=definition.name,
+            hint=f"aws kms describe-key --key-id {key} prints it.",
+        )
+    return key
 
 
 def _capacity(body: Json) -> Json:
@@ -196,8 +209,8 @@ def _resource(resource: Resource) -> str:
     if resource.kind in ("bucket", "objects"):
         arn = f"${{aws_s3_bucket.{name}.arn}}"
         return arn if resource.kind == "bucket" else f"{arn}/{resource.part}*"
-    if resource.kind in ("workgroup", "catalog"):
-        return f"arn:aws:{resource.arn_tail}"
+    if resource.kind in NOT_DEPLOYED:
+        return resource.arn("aws")
     if resource.kind == "stream":
         return f"${{aws_dynamodb_table.{name}.stream_arn}}"
     arn = f"${{aws_dynamodb_table.{name}.arn}}"

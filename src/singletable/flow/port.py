@@ -39,6 +39,8 @@ class Traits(Struct, frozen=True):
     or deleted. What must see every item reads in one segment then. Taken for true of an engine of unknown kind."""
     counts_parts: bool = False
     """Whether a GetItem costs what it returns, not the whole item as on AWS. The whole item is requested then."""
+    encryption_keys: bool = True
+    """Whether a table can be given an encryption key; a declared one is left alone where it can't."""
     index_lag_seconds: float = 5.0
     """How long an index may lag behind its table; a reader that must see all entries waits as long."""
     read_seconds: float = 10.0

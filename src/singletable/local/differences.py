@@ -18,6 +18,9 @@ class EngineTraits:
     counts_parts: bool
     """Whether a GetItem with a projection costs what it returns; on AWS it costs the whole item."""
 
+    encryption_keys: bool
+    """Whether a table that is there can be given an encryption key. The data is never encrypted."""
+
     sweeps_ttl: bool
     """Whether the engine deletes expired items."""
 
@@ -35,6 +38,7 @@ EMBEDDED = EngineTraits(
     scan_page_limit=1000,
     segments_shift=True,
     counts_parts=True,
+    encryption_keys=False,
     sweeps_ttl=False,
     synchronous_indexes=True,
     begins_with_folds_case=True,

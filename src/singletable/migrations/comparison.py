@@ -172,8 +172,9 @@ def _declared(table: Table, live: Live) -> Iterator[tuple[Setting, str, str | No
     if settings.billing is not None:
         yield "billing", str(settings.billing), str(has.billing)
     if definition.encryption_key is not None:
-        is_it = has.encryption_key.endswith(definition.encryption_key)
-        yield "encryption key", definition.encryption_key, definition.encryption_key if is_it else "another key"
+        wanted = definition.encryption_key
+        key = wanted if definition.is_encrypted_by(has.encryption_key) else has.encryption_key or "owned by AWS"
+        yield "encryption key", wanted, key if live.description.knows_encryption else None
     if definition.ttl_attribute is not None:
         yield "TTL", definition.ttl_attribute, (has.ttl or "none") if live.description.knows_expiry else None
     if definition.stream is not None:

@@ -51,6 +51,8 @@ class Description(Struct, frozen=True):
     ttl: str | None = None
     knows_expiry: bool = True
     """Whether the engine has TTL at all."""
+    knows_encryption: bool = True
+    """Whether a table of the engine has an encryption key at all."""
 
     @property
     def has_stream(self) -> bool:
@@ -101,6 +103,7 @@ async def describe(port: Port, table: TableDefinition) -> Description | None:
         raw,
         said.get("AttributeName") if str(said.get("TimeToLiveStatus", "")).startswith("ENABL") else None,
         ttl is not None,
+        port.traits.encryption_keys,
     )
 
 
@@ -192,7 +195,7 @@ def differences(table: TableDefinition, found: Description) -> Iterator[Differen
         protected = raw.get("DeletionProtectionEnabled", False)
         yield from _compare("deletion protection", _on(table.deletion_protection), _on(protected))
     key = raw.get("SSEDescription", {}).get("KMSMasterKeyArn", "")
-    if table.encryption_key is not None and not key.endswith(table.encryption_key):
+    if table.encryption_key is not None and found.knows_encryption and not table.is_encrypted_by(key):
         yield Difference("encryption key", table.encryption_key, key or "owned by AWS")
 
 

@@ -14,6 +14,7 @@ from singletable.errors import DeclarationError
 from singletable.tables.settings import Provisioned, TableSettings
 
 _NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
+_ENCRYPTION_KEY = re.compile(r"(?:arn:[\w-]+:kms:[\w-]+:\d{12}:key/)?[\w-]+", re.ASCII)
 MAX_INDEXES = 20
 MAX_PROJECTED = 100
 """Attributes that all indexes together hold by name, the type and schema version of each among them."""
@@ -56,7 +57,10 @@ class TableDefinition:
     stream: StreamView | None = None
     deletion_protection: bool | None = None
     encryption_key: str | None = None
-    """A KMS key's id or ARN; None for the key that AWS owns, which costs nothing. Data is encrypted at rest always."""
+    """A KMS key's id or ARN; None for the key that AWS owns, which costs nothing. Data is encrypted at rest always.
+
+    Not an alias: DynamoDB tells the ARN of a table's key, so nobody could say whether the alias is kept to.
+    """
     settings: TableSettings = TableSettings()
 
     def __post_init__(self) -> None:
@@ -76,6 +80,12 @@ class TableDefinition:
                 table=self.name,
                 hint=f"Say one of {', '.join(map(repr, STREAM_VIEWS))}.",
             )
+        if self.encryption_key is not None and not _ENCRYPTION_KEY.fullmatch(self.encryption_key):
+            raise DeclarationError(
+                f"{self.encryption_key!r} is no id or ARN of an encryption key",
+                table=self.name,
+                hint="Of an alias, aws kms describe-key --key-id alias/NAME prints both.",
+            )
         self.settings.check(self.name)
         names = self.reserved if self.ttl_attribute is None else [*self.reserved, self.ttl_attribute]
         self._check_held(names)
@@ -84,6 +94,10 @@ class TableDefinition:
             raise DeclarationError(
                 f"the attribute {min(twice)!r} has two uses", table=self.name, hint="Name each apart."
             )
+
+    def is_encrypted_by(self, arn: str) -> bool:
+        """Whether a table's key, by its ARN, is the declared one."""
+        return self.encryption_key in (arn, arn.rpartition("/")[2])
 
     def _check_held(self, names: list[str]) -> None:
         """DeclarationError for more attributes than indexes hold by name, and for names that DynamoDB does not take."""
