@@ -40,7 +40,9 @@ def test_a_page_allows_no_script() -> None:
     page = page_of(HOSTILE, [table_of(("a", HOSTILE), [(1234, HOSTILE), (0.5, None)])])
     assert "default-src 'none'" in page
     assert "<script" not in page
-    assert '<td class="number">1,234</td>' in page
+    assert '<td class="number" role="cell" data-column="a">1,234</td>' in page
+    assert 'class="many"' not in page
+    assert 'class="many"' in table_of("abcd", [(1, 2, 3, 4)])
 
 
 @pytest.mark.parametrize("form", ["bars", "lines"])

@@ -128,7 +128,7 @@ async def confirmed(visitor: Visitor, path: str, form: dict[str, str]) -> Any:
 
 def cells_of(html: str, name: str) -> list[str]:
     """The cells of an attribute's row."""
-    (row,) = re.findall(rf'<th scope="row">{name}\b(.*?)</tr>', html, re.DOTALL)
+    (row,) = re.findall(rf'<th scope="row"[^>]*>{name}\b(.*?)</tr>', html, re.DOTALL)
     return [shown(cell) for cell in re.findall("<td[^>]*>(.*?)</td>", row, re.DOTALL)]
 
 

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
+from singletable.studio.tables import with_columns
 from tools.site import agents
 from tools.site.built import defects, pages
 from tools.site.error_pages import FOLDER
@@ -51,7 +52,8 @@ def _paths(below: object) -> Iterator[Path]:
 def build(out: Path, work: Path) -> list[str]:
     """Build into a folder; what the generator said and what is wrong with the pages, a line each.
 
-    A table's first, empty cell becomes an ordinary one: a heading without a text means nothing to a screen reader.
+    A table's first, empty cell becomes an ordinary one: a heading without a text means nothing to a screen reader. Each
+    cell says its column, which is shown on a phone.
     """
     shutil.rmtree(work, ignore_errors=True)
     made = sources()
@@ -68,7 +70,7 @@ def build(out: Path, work: Path) -> list[str]:
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(work / "site", out, ignore=shutil.ignore_patterns("404.html", "sitemap.xml*", "objects.inv"))
     for page in pages(out):
-        page.write_text(page.read_text().replace("<th></th>", "<td></td>"))
+        page.write_text(with_columns(page.read_text().replace("<th></th>", "<td></td>")))
     agents.write(out, navigation(), made)
     listed = {page for part in navigation().values() for page in part}
     lost = [f"{place}: is in no part of the navigation" for place in made if _belongs(place) and place not in listed]

@@ -23,6 +23,8 @@ WIDTH: Final = 720
 _ROW, _GAP, _TOP, _LEFT, _RIGHT = 18, 6, 34, 190, 80
 _PLOT_HEIGHT: Final = 240
 _LONGEST_LABEL: Final = 28
+_FEW_COLUMNS: Final = 3
+"""They fit a phone side by side."""
 _COLOURS: Final = ("#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280", "#718096")
 MOST_SERIES: Final = len(_COLOURS)
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff\ud800-\udfff]")
@@ -31,7 +33,14 @@ _STYLE: Final = (
     "svg{max-width:100%;height:auto}table{border-collapse:collapse}"
     ".wide{overflow-x:auto}th,td{padding:.2rem .8rem;border-bottom:1px solid #e2e8f0;text-align:left}"
     "td.number{text-align:right;font-variant-numeric:tabular-nums}"
-    "@media(prefers-color-scheme:dark){body{background:#1a202c;color:#edf2f7}svg{background:#fff}}"
+    "@media screen and (max-width:40rem){.many,.many tbody{display:block}"
+    ".many thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}"
+    ".many tr{display:block;padding:.5rem 0;border-top:1px solid #a0aec0}"
+    ".many td,.many td.number{display:flow-root;border:0;padding:0 0 0 8rem;text-align:left;overflow-wrap:anywhere}"
+    ".many td::before{content:attr(data-column);float:left;width:7.5rem;margin-left:-8rem;opacity:.75}}"
+    "@media screen and (prefers-color-scheme:dark){:root{color-scheme:dark}body{background:#1a202c;color:#edf2f7}"
+    "svg{fill:#edf2f7}rect,polyline{filter:brightness(1.5)}th,td{border-color:#4a5568}}"
+    "@media print{body{margin:0;max-width:none}.wide{overflow:visible}svg,tr{break-inside:avoid}}"
 )
 
 
@@ -95,16 +104,23 @@ def page_of(title: str, parts: Iterable[str]) -> str:
 
 
 def table_of(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table of HTML. Numbers stand at the right."""
-    head = "".join(f"<th>{text_of(title)}</th>" for title in titles)
-    lines = (f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
+    """A table of HTML. Numbers stand at the right. On a phone one of many columns is read row by row."""
+    names = [text_of(title) for title in titles]
+    head = "".join(f'<th role="columnheader">{name}</th>' for name in names)
+    cells = ("".join(_cell(value, name) for value, name in zip(row, names, strict=True)) for row in rows)
+    lines = "".join(f'<tr role="row">{each}</tr>' for each in cells)
+    kind = ' class="many"' if len(names) > _FEW_COLUMNS else ""
+    return (
+        f'<div class="wide"><table role="table"{kind}><thead role="rowgroup"><tr role="row">{head}</tr></thead>'
+        f'<tbody role="rowgroup">{lines}</tbody></table></div>'
+    )
 
 
-def _cell(value: object) -> str:
+def _cell(value: object, column: str) -> str:
+    said = f'role="cell" data-column="{column}"'
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return f'<td class="number">{shown(value)}</td>'
-    return f"<td>{text_of('' if value is None else str(value))}</td>"
+        return f'<td class="number" {said}>{shown(value)}</td>'
+    return f"<td {said}>{text_of('' if value is None else str(value))}</td>"
 
 
 def _bars(chart: Chart) -> tuple[list[str], int]:

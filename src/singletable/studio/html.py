@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from singletable.studio.json import encoded
+from singletable.studio.tables import with_columns
 from singletable.studio.text import finalized
 
 
@@ -82,4 +83,4 @@ def when(value: Any) -> str:
 
 
 def render(made: Environment, template: str, names: Mapping[str, Any]) -> str:
-    return made.get_template(template).render(names)
+    return with_columns(made.get_template(template).render(names))

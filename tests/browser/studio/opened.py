@@ -23,6 +23,28 @@ document.addEventListener("securitypolicyviolation", (event) => window.violation
 """
 # What is in order stays in the browser: to hand it over takes longer than to find it.
 _RUN = "options => axe.run(options).then(({violations}) => violations)"
+# Whether a focus shows: by an outline, or as a node of a picture does, by the stroke of its circle.
+_WATCH = """
+() => {
+  const all = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']";
+  const found = [...document.querySelectorAll(all)];
+  window.toReach = new Set(found.filter((each) => each.checkVisibility() && !each.disabled));
+  window.unshown = new Set();
+  document.addEventListener("focusin", ({ target }) => {
+    window.toReach.delete(target);
+    const { outlineStyle, outlineWidth } = getComputedStyle(target);
+    const isOutlined = outlineStyle !== "none" && parseFloat(outlineWidth) > 0;
+    const circle = target.querySelector(":scope > circle");
+    const isStroked = circle !== null && getComputedStyle(circle).strokeWidth === "3px";
+    if (!isOutlined && !isStroked && target.id !== "main") window.unshown.add(target);
+  });
+  return window.toReach.size;
+}
+"""
+_LEFT = """
+() => [["is not reached", window.toReach], ["shows no focus", window.unshown]].flatMap(
+  ([what, some]) => [...some].map((each) => `${each.outerHTML.slice(0, 120)} ${what}`))
+"""
 Page = Any
 
 
@@ -87,6 +109,25 @@ def barriers(page: Page, *rules: str) -> list[str]:
 def overflow(page: Page) -> int:
     """By how many pixels a page is wider than its window."""
     found: int = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    return found
+
+
+def sideways(page: Page) -> list[str]:
+    """The tables that have to be scrolled to be read, by the names of their regions."""
+    found: list[str] = page.evaluate(
+        "[...document.querySelectorAll('.scroll:has(table)')].filter(each => each.scrollWidth > each.clientWidth)"
+        ".map(each => each.getAttribute('aria-label'))"
+    )
+    return found
+
+
+def without_keys(page: Page) -> list[str]:
+    """What Tab does not come to, and what does not show that it has the focus."""
+    for _ in range(page.evaluate(_WATCH) * 3):  # a date has several stops
+        page.keyboard.press("Tab")
+        if page.evaluate("window.toReach.size === 0"):
+            break
+    found: list[str] = page.evaluate(_LEFT)
     return found
 
 

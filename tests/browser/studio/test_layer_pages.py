@@ -22,7 +22,7 @@ from examples.projects.service import Service as Projects
 from singletable import Database, connect
 from singletable.documents import LocalBlobs
 from singletable.graph import Graph
-from tests.browser.studio.opened import WIDTHS, barriers, opened, overflow, studio_of
+from tests.browser.studio.opened import WIDTHS, barriers, opened, overflow, sideways, studio_of, without_keys
 from tests.e2e.manhunt.support import Clock, Outbox, make_world
 from tests.studio.views.conftest import BOARD, NASTY, draw_board
 
@@ -126,6 +126,10 @@ def test_they_are_accessible_and_fit_their_window(
                     found += [f"{path}, {width}: {each}" for each in barriers(page, *rules)]
                 if by := overflow(page):
                     found.append(f"{path}: {by} pixels too wide at {width}")
+                if width == WIDTHS[0]:
+                    found += [f"{path}: {each} is scrolled on a phone" for each in sideways(page)]
+                elif width == WIDTHS[1]:
+                    found += [f"{path}: {each}" for each in without_keys(page)]
     assert found == []
 
 
@@ -145,6 +149,9 @@ def test_a_neighbour_is_shown_with_its_neighbours_by_keys(browser: Any, goals: S
         button = page.get_by_role("button", name="Show its neighbours")
         said = int("".join(each for each in button.inner_text() if each.isdigit()))
         assert button.evaluate("each => each === document.activeElement")
+        page.keyboard.press("Escape")
+        assert page.evaluate("document.activeElement.dataset.key") == chosen
+        page.keyboard.press("Enter")
         page.keyboard.press("Enter")
         page.locator("[data-status]", has_text="requests").wait_for()
         assert f"by {said} requests" in page.locator("[data-status]").inner_text()

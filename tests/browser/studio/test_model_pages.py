@@ -14,7 +14,7 @@ from examples.organisations.walkthrough import walkthrough
 from singletable import connect
 from singletable.exchange import Exports
 from singletable.studio.model import model_view, write_site
-from tests.browser.studio.opened import WIDTHS, barriers, opened, overflow, studio_of
+from tests.browser.studio.opened import WIDTHS, barriers, opened, overflow, sideways, studio_of, without_keys
 
 MODULE = "examples.organisations.model"
 QUESTION = """-- Members of each organisation
@@ -56,7 +56,21 @@ def test_they_are_accessible_and_fit_their_window(browser: Any, address: str, sc
                     found += [f"{name}, {width}: {each}" for each in barriers(page, *rules)]
                 if by := overflow(page):
                     found.append(f"{name}: {by} pixels too wide at {width}")
+                if scheme == "light" and width == WIDTHS[0]:
+                    found += [f"{name}: {each} is scrolled on a phone" for each in sideways(page)]
+                elif width == WIDTHS[1]:
+                    found += [f"{name}: {each}" for each in without_keys(page)]
     assert found == []
+
+
+def test_on_paper_is_the_answer_alone(browser: Any, address: str) -> None:
+    with opened(browser, address, scheme="dark") as page:
+        page.goto(PAGES["answer"])
+        page.emulate_media(media="print", color_scheme="light")
+        assert page.locator("table.answer tbody tr").first.is_visible()
+        assert page.locator("#sql").is_visible()
+        for left_out in ("header.top", "footer.foot", "aside.views", "button"):
+            assert not page.locator(left_out).first.is_visible(), left_out
 
 
 def test_a_class_is_reached_from_the_picture_by_keys(browser: Any, address: str) -> None:

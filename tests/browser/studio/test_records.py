@@ -12,7 +12,17 @@ from examples.organisations import Service, organisations
 from examples.organisations.groups import Group
 from examples.organisations.model import Organisation
 from singletable import Database, attr, connect
-from tests.browser.studio.opened import WIDTHS, Page, barriers, opened, overflow, press, studio_of
+from tests.browser.studio.opened import (
+    WIDTHS,
+    Page,
+    barriers,
+    opened,
+    overflow,
+    press,
+    sideways,
+    studio_of,
+    without_keys,
+)
 
 NASTY = "<script>alert(1)</script>\u202egnp.exe"
 MODULE = "examples.organisations.model"
@@ -81,6 +91,33 @@ def test_every_page_is_for_everybody(browser: Any, served: Served, scheme: str) 
                 page.set_viewport_size({"width": width, "height": 900})
                 if by := overflow(page):
                     found.append(f"{path}: {by} pixels too wide at {width}")
+                found += [f"{path}: {each} is scrolled on a phone" for each in sideways(page) if width == WIDTHS[0]]
+    assert found == []
+
+
+def test_on_a_phone_a_row_is_a_block_and_still_a_row(browser: Any, served: Served) -> None:
+    """What a screen reader is told does not depend on the width."""
+    told: list[list[tuple[str, str]]] = []
+    for width in (WIDTHS[0], WIDTHS[2]):
+        with opened(browser, served.address, width=width) as page:
+            tree = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
+            nodes = [
+                (node["role"]["value"], node.get("name", {}).get("value", "")) for node in tree if not node["ignored"]
+            ]
+            told.append([each for each in nodes if each[0] in ("table", "row", "columnheader", "rowheader", "cell")])
+            row = page.locator("tr", has_text="OrganisationMember").first
+            column = row.locator("td").first.evaluate("each => getComputedStyle(each, '::before').content")
+            assert ("Items" in column) == (width == WIDTHS[0])
+    assert told[0] == told[1]
+    assert ("columnheader", "Items") in told[0]
+
+
+def test_every_action_is_reached_by_keys(browser: Any, served: Served) -> None:
+    with opened(browser, served.address) as page:
+        found: list[str] = []
+        for path in served.pages:
+            page.goto(path)
+            found += [f"{path}: {each}" for each in without_keys(page)]
     assert found == []
 
 

@@ -3,7 +3,7 @@ import { arrange } from "./layout.js";
 import { element, visible } from "./text.js";
 
 const SVG = "http://www.w3.org/2000/svg", FONT = 12.5, LINE_FONT = 10.5;
-const MOST_LETTERS = innerWidth < 500 ? 14 : 24;
+const MOST_LETTERS = innerWidth < 500 ? 12 : 24;
 const figure = document.querySelector("[data-picture]");
 if (figure) start(figure);
 
@@ -16,6 +16,9 @@ function start(figure) {
   const told = { panel: figure.querySelector("[data-panel]"), status: figure.querySelector("[data-status]") };
   const board = figure.querySelector("[data-board]");
   const show = () => draw(board, graph, (point) => select(graph, point, told, show));
+  told.panel.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") board.querySelector(".point.is-selected")?.focus();
+  });
   figure.hidden = false;
   show();
   let width = board.clientWidth;
@@ -56,11 +59,12 @@ function draw(board, graph, select) {
   const width = board.clientWidth || 800;
   arrange(points, lines.map((line) => [graph.points.get(line.from), graph.points.get(line.to)]), width);
   const box = boxOf(points), picture = svg("svg", { viewBox: box.join(" "), role: "group", "aria-label": "Picture of the neighbours" });
-  const scale = Math.min(1.25, Math.max(0.8, width / box[2]));
+  const scale = Math.min(1.25, Math.max(0.75, width / box[2]));
   picture.setAttribute("width", Math.round(box[2] * scale));
   picture.setAttribute("height", Math.round(box[3] * scale));
   picture.append(arrowhead());
-  for (const line of lines) picture.append(drawLine(graph, line, lines.length));
+  const texts = [];
+  for (const line of lines) picture.append(drawLine(graph, line, lines.length, texts));
   for (const point of points) picture.append(drawPoint(graph, point, select));
   board.replaceChildren(picture);
   const centre = points.find((point) => point.isCentre);
@@ -75,7 +79,7 @@ function boxOf(points) {
   return [left, top, right - left, bottom - top].map(Math.round);
 }
 
-function drawLine(graph, line, count) {
+function drawLine(graph, line, count, texts) {
   const from = graph.points.get(line.from), to = graph.points.get(line.to);
   const isBoth = graph.lines.has(`${line.to}\n${line.from}`);
   const dx = to.x - from.x, dy = to.y - from.y, far = Math.hypot(dx, dy) || 1;
@@ -90,15 +94,17 @@ function drawLine(graph, line, count) {
     const [near, other] = from.isCentre || !to.isCentre ? [from, to] : [to, from];
     const text = names.length > 1 ? `${names[0]} +${names.length - 1}` : names[0], half = [...text].length * LINE_FONT * 0.28;
     const along = (t, a, b, c) => (1 - t) * (1 - t) * a + 2 * t * (1 - t) * b + t * t * c;
-    const places = [0.6, 0.52, 0.44, 0.68].map((t) => ({ x: along(t, near.x, x, other.x), y: along(t, near.y, y, other.y) + 3 }));
-    const place = places.find((each) => isFree(graph, each, half)) ?? places[0];
+    const places = [0.6, 0.52, 0.44, 0.68, 0.76].map((t) => ({ x: along(t, near.x, x, other.x), y: along(t, near.y, y, other.y) + 3 }));
+    const place = places.find((each) => isFree(graph, each, half, texts)) ?? places[0];
+    texts.push({ ...place, half });
     made.append(svg("text", { ...place, class: "of-line" }, text));
   }
   return made;
 }
 
-/** Whether a text of this half width meets no point, and no point's label. */
-function isFree(graph, { x, y }, half) {
+/** Whether a text of this half width meets no point, no point's label, and no other line's text. */
+function isFree(graph, { x, y }, half, texts) {
+  if (texts.some((other) => Math.abs(other.x - x) < other.half + half && Math.abs(other.y - y) < LINE_FONT)) return false;
   return [...graph.points.values()].every((point) => {
     const isBeside = Math.abs(point.x - x) > half + point.width / 2, isAbove = y < point.y - 10 || y - LINE_FONT > point.y + 26;
     return isBeside || isAbove;
@@ -202,6 +208,7 @@ function expander(graph, point, told, show) {
 
 function grow(graph, point, page) {
   const body = document.querySelector("[data-expanded] tbody");
+  const columns = [...body.parentElement.tHead.rows[0].cells].map((head) => head.textContent);
   document.querySelector("[data-expanded]").hidden = false;
   const found = [page.node.outgoing, ...Object.values(page.node.incoming)].flatMap((direction) => direction.edges);
   for (const edge of found) {
@@ -209,7 +216,8 @@ function grow(graph, point, page) {
     join(graph, { node: point.key, direction: edge.direction, edge: edge.type, key: other.key, label: other.label, kind: other.kind, colour, state: other.state, kept: edge.kept });
     const link = other.key ? element("a", { href: addressOf(other.key) }, visible(other.label)) : visible(other.label);
     const ends = edge.direction === "out" ? [point.label, link] : [link, point.label];
-    body.append(element("tr", {}, element("td", {}, ends[0]), element("td", {}, visible(edge.type)), element("td", {}, ends[1]), element("td", {}, edge.kept === "unknown" ? "" : edge.kept)));
+    const cells = [ends[0], visible(edge.type), ends[1], edge.kept === "unknown" ? "" : edge.kept];
+    body.append(element("tr", { role: "row" }, ...cells.map((cell, at) => element("td", { role: "cell", "data-column": columns[at] }, cell))));
   }
 }
 
