@@ -163,7 +163,7 @@ class DocumentModel:
 class Scalars:
     """A document's scalars, as attributes."""
 
-    def __init__(self, **values: Any) -> None:
+    def __init__(self, /, **values: Any) -> None:
         self.__dict__.update(values)
 
 

@@ -118,7 +118,7 @@ class Mutator(Generic[P, D]):
     def __repr__(self) -> str:
         return f"<mutation {self.name}>"
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Mutation:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Mutation:
         """The call as a value. InvalidValue for arguments of a wrong type, TypeError for missing or extra ones."""
         try:
             bound = self.__signature__.bind(*args, **kwargs)

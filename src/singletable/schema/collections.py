@@ -81,7 +81,7 @@ class BoundCollection(Generic[P, T_co]):
         self.kind, self.pattern, self.__doc__ = kind, pattern, kind.__doc__
         self.__signature__ = pattern.__signature__
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Whole[T_co]:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Whole[T_co]:
         first = self.pattern(*args, **kwargs)
         kinds = tuple(place.kind for place in self.kind.__collection_fields__.values())
         return Whole(self.kind, replace(first, kinds=kinds, low="", high=TOP, bound=-1))

@@ -340,7 +340,7 @@ class Bound(Generic[P, E_co]):
     def __repr__(self) -> str:
         return f"<{self.__qualname__}{self.__signature__}>"
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Query[E_co]:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Query[E_co]:
         whole = not kwargs and len(args) == self._count
         made: Query[E_co] = self._direct(*args) if whole else self.captured.query(self.result, args, kwargs)
         return made
@@ -358,7 +358,7 @@ class BoundKey(Bound[P, E_co]):
 
     if TYPE_CHECKING:
 
-        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> KeyOf[E_co]: ...
+        def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> KeyOf[E_co]: ...
 
 
 class Declared(Generic[P]):

@@ -52,7 +52,7 @@ class TaskFunction(Generic[P]):
     belongs_to: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """By parameter, the attribute of the entity whose erasure takes the task with it."""
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Call:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Call:
         """The call as a value. Raises InvalidValue for an argument that is not of its parameter's type."""
         try:
             bound = self._signature.bind(*args, **kwargs)

@@ -202,7 +202,7 @@ class Codec(Generic[T]):
 class _Holder:
     """Something with one attribute, to try it alone."""
 
-    def __init__(self, **values: Any) -> None:
+    def __init__(self, /, **values: Any) -> None:
         self.__dict__.update(values)
 
 

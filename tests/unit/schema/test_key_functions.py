@@ -229,3 +229,29 @@ def test_a_pattern_that_is_not_there_is_an_error_from_which_python_suggests_one(
     with pytest.raises(AttributeError, match="has no attribute 'off'") as missing:
         kind.off
     assert (missing.value.name, missing.value.obj) == ("off", Reading)
+
+
+NAMES = ("self", "given", "text", "partition", "sort", "v1", "t2", "n3", "write", "check", "query", "len", "str", "é")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_attribute_may_have_any_name(name: str) -> None:
+    """Also one that the code has which is generated from its key, or that stands for what it is called on."""
+    literal = "a'{{b}}\\\"c"
+    source = f"""
+class Named(Entity, table=table, type="named"):
+    {name}: str
+    {name}_: int
+
+    @table.key
+    @staticmethod
+    def by_name({name}: str, {name}_: int) -> Key:
+        return f'''{literal}#{{{name}}}''', f'''{literal}#{{{name}_:06}}#z'''
+"""
+    names: dict[str, Any] = {"Entity": Entity, "Key": Key, "table": Table("named"), "__name__": __name__}
+    exec(source, names)
+    kind, values = names["Named"], {name: "x#{y}", f"{name}_": 42}
+    texts = ("a'{b}\"c#x%23{y}", "a'{b}\"c#000042#z")
+    for key in (kind.by_name(*values.values()), kind.by_name(**values), model_of(kind).key_of(kind(**values))):
+        assert (key.partition, key.low) == texts
+        assert model_of(kind).key_values(key) == values
