@@ -203,6 +203,7 @@ def _embedded_traits() -> Traits:
     return Traits(
         scan_page_limit=EMBEDDED.scan_page_limit,
         segments_shift=EMBEDDED.segments_shift,
+        scans_by_key=EMBEDDED.scans_by_key,
         counts_parts=EMBEDDED.counts_parts,
         encryption_keys=EMBEDDED.encryption_keys,
         index_lag_seconds=0.0 if EMBEDDED.synchronous_indexes else Traits().index_lag_seconds,

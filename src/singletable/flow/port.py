@@ -37,6 +37,8 @@ class Traits(Struct, frozen=True):
     segments_shift: bool = False
     """Whether the segments of a scan change with the number of items, so that a scan misses some while others are added
     or deleted. What must see every item reads in one segment then. Taken for true of an engine of unknown kind."""
+    scans_by_key: bool = False
+    """Whether a scan is in the order of keys, not of a hash of them. It tells what a plan can't know otherwise."""
     counts_parts: bool = False
     """Whether a GetItem costs what it returns, not the whole item as on AWS. The whole item is requested then."""
     encryption_keys: bool = True

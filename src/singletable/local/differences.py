@@ -15,6 +15,9 @@ class EngineTraits:
     segments_shift: bool
     """Whether the segments of a scan change with the number of items. On AWS each has its own range of hashes."""
 
+    scans_by_key: bool
+    """Whether a scan is in the order of keys; on AWS it is in that of hashes."""
+
     counts_parts: bool
     """Whether a GetItem with a projection costs what it returns; on AWS it costs the whole item."""
 
@@ -37,6 +40,7 @@ class EngineTraits:
 EMBEDDED = EngineTraits(
     scan_page_limit=1000,
     segments_shift=True,
+    scans_by_key=True,
     counts_parts=True,
     encryption_keys=False,
     sweeps_ttl=False,

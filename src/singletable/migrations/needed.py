@@ -38,7 +38,11 @@ class Unknown(Struct, frozen=True):
     type: str
 
 
-def needed(table: Table, item: Item, now: float = 0.0) -> UpdateItem[Any] | Move | Finding | Unknown | None:
+Need = UpdateItem[Any] | Move | Finding | Unknown | None
+"""What one item needs, or why it can't be told."""
+
+
+def needed(table: Table, item: Item, now: float = 0.0) -> Need:
     """The write; None where there is nothing to do; a finding where the item can't be read as its class.
 
     A `Move` for an item under the key that its class had before: one transaction, which brings it to the current schema

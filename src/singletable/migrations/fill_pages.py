@@ -1,0 +1,150 @@
+"""The pages that a fill will read of a segment, from those that were read before it.
+
+An item that moves to a key that lies ahead comes again, in a later page. An engine that scans by key is known to the
+page: they are put together as they will be. Others scan by a hash of the key, so that half of what moves lies ahead.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from math import ceil
+from typing import Any, Final
+
+from msgspec import Struct
+
+from singletable.foundation import Move, Table, fill_parts_of, model_for, place_in
+from singletable.migrations.needed import Need
+from singletable.operations import Item, UpdateItem
+from singletable.tables.write_units import size_units
+from singletable.values import item_size
+
+_READ_BYTES: Final = 4096
+_PAGE_BYTES: Final = 1 << 20
+Place = tuple[str, str]
+
+
+class _Count:
+    """Pages, what reading them takes, and what it takes to write down after each how far the segment has come."""
+
+    def __init__(self, table: Table, segment: int, segments: int) -> None:
+        kind: Any = fill_parts_of(table)
+        self._names = table.definition.key
+        self._part, self._part_size = kind(declaration="0" * 16, segment=segment, segments=segments), 0.0
+        self.pages, self.read_units, self.part_units = 0, 0.0, 0.0
+
+    def page(self, needs: Sequence[Need], last: Place | None, read_units: float) -> None:
+        """A page that ends at a key; None for the last."""
+        after = None if last is None else {name: {"S": text} for name, text in zip(self._names, last, strict=True)}
+        old_keys = Counter(need.key.model.type for need in needs if isinstance(need, Move))
+        self._part = self._part.moved(after, len(needs), sum(map(_is_write, needs)), old_keys)
+        size = size_units(model_for(self._part).item(self._part))
+        self.pages += 1
+        self.read_units += read_units
+        self.part_units += max(self._part_size, size) + (size if last is None else 0.0)
+        self._part_size = size
+
+    def more(self, items: int, size: int, limit: int) -> None:
+        """Pages of more items, wherever they end."""
+        pages = max(ceil(items / limit), ceil(size / _PAGE_BYTES))
+        self.pages += pages
+        self.read_units += max(pages, ceil(size / _READ_BYTES))
+        self.part_units += self._part_size * pages
+
+
+class _Seen(Struct, frozen=True):
+    """An item that is read, and what the fill does with it."""
+
+    place: Place
+    size: int
+    need: Need = None
+
+    @property
+    def order(self) -> tuple[bytes, bytes]:
+        return self.place[0].encode(), self.place[1].encode()
+
+
+class SegmentPages:
+    """The pages of one segment. `limit` is the most items of one; of a sample, the segment is a part of one."""
+
+    def __init__(
+        self, table: Table, segment: int, segments: int, limit: int, *, by_key: bool, is_sample: bool = False
+    ) -> None:
+        self._table, self._limit, self._by_key, self._is_sample = table, limit, by_key and not is_sample, is_sample
+        self._read, self._merged = _Count(table, segment, segments), _Count(table, segment, segments)
+        self._page: list[_Seen] = []
+        self._page_bytes = 0
+        self._ahead: list[tuple[tuple[bytes, bytes], int, Place]] = []
+        self.items_again, self._bytes_again = 0, 0
+
+    @property
+    def count(self) -> _Count:
+        """What the segment takes, after its last page."""
+        return self._merged if self._by_key and self.items_again else self._read
+
+    def add(self, items: Sequence[Item], needs: Sequence[Need], is_last: bool, read_units: float) -> list[Item]:
+        """A page as it was read, with what the fill does with each item. Returns those that come again, as they will
+        be then."""
+        seen = [_Seen(place_in(self._table, i), item_size(i), need) for i, need in zip(items, needs, strict=True)]
+        self._read.page(needs, None if is_last else seen[-1].place if seen else ("", ""), read_units)
+        if not self._by_key:
+            return self._half(needs, is_last)
+        again: list[Item] = []
+        for each in seen:
+            while self._ahead and self._ahead[0][0] < each.order:
+                again += self._take_ahead()
+            again += self._take(each)
+        while is_last and self._ahead:
+            again += self._take_ahead()
+        if is_last:
+            self._close(is_last=True)
+        return again
+
+    def _half(self, needs: Sequence[Need], is_last: bool) -> list[Item]:
+        """Of what moves. Nothing comes after the last page."""
+        moves = [] if is_last and not self._is_sample else self._moves(needs)[::2]
+        again = [move.put.item for move in moves]
+        self.items_again += len(again)
+        self._bytes_again += sum(map(item_size, again))
+        if is_last:
+            self._read.more(self.items_again, self._bytes_again, self._limit)
+        return again
+
+    def _moves(self, needs: Sequence[Need]) -> list[Move]:
+        """Those that stay in the table."""
+        return [need for need in needs if isinstance(need, Move) and need.key.model.table is self._table]
+
+    def _take_ahead(self) -> list[Item]:
+        _, size, place = heappop(self._ahead)
+        return self._take(_Seen(place, size))
+
+    def _take(self, seen: _Seen) -> list[Item]:
+        again: list[Item] = []
+        if self._page and self._page_bytes + seen.size > _PAGE_BYTES:
+            again = self._close()
+        self._page.append(seen)
+        self._page_bytes += seen.size
+        return [*again, *(self._close() if len(self._page) == self._limit else ())]
+
+    def _close(self, *, is_last: bool = False) -> list[Item]:
+        """The end of a page: then its items move."""
+        page, self._page = self._page, []
+        units, self._page_bytes = max(1, ceil(self._page_bytes / _READ_BYTES)), 0
+        needs = [each.need for each in page]
+        self._merged.page(needs, None if is_last else page[-1].place, units)
+        ahead = [] if is_last else [(_moved(move), move) for move in self._moves(needs)]
+        ahead = [(seen, move) for seen, move in ahead if seen.order > page[-1].order]
+        for seen, _ in ahead:
+            heappush(self._ahead, (seen.order, seen.size, seen.place))
+        self.items_again += len(ahead)
+        return [move.put.item for _, move in ahead]
+
+
+def _moved(move: Move) -> _Seen:
+    """An item under its new key."""
+    return _Seen((move.key.partition, move.key.low), item_size(move.put.item))
+
+
+def _is_write(need: Need) -> bool:
+    return isinstance(need, (Move, UpdateItem))
