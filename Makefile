@@ -1,7 +1,9 @@
 # Every target sets up what it needs first; `make help` lists them.
 
 PYTHON ?= python3
-WORKERS ?= 2
+# One more than the processors: tests wait for engines, browsers and other processes.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+SOAK_WORKERS ?= 2
 SAMPLE ?= 30
 SEED ?= 1
 
@@ -35,12 +37,12 @@ demo: setup ## see the library at work, on the embedded engine
 	$(BIN)/singletable demo --keep data/demo
 
 quick: $(PYTHON_READY) ## the tests that need no engine, no browser and no network; under a minute
-	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n $(WORKERS) --dist loadgroup $(QUICK)
+	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n $(WORKERS) --dist loadfile $(QUICK)
 
 # Both shells send the same requests: ministack hears the tests of one, moto those of the other. `make engines` runs both.
 test: setup ## every test but the long runs; the engine's on ministack and moto too
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not soak"
-	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not soak" --engine ministack --engine moto $(ONE_SHELL) tests/engine
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "not soak"
+	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n $(WORKERS) --dist loadfile -m "not soak" --engine ministack --engine moto $(ONE_SHELL) tests/engine
 
 # Environments of their own, in .venvs: the first run makes them.
 test-all: setup ## every test but the long runs, on every Python at hand; ARGS="tests/unit"
@@ -56,7 +58,7 @@ soak: setup ## the long runs
 	if [ $$found -eq 5 ]; then \
 		echo "There is no soak test yet."; \
 	else \
-		echo "$(BIN)/pytest -n $(WORKERS) -m soak"; $(BIN)/pytest -n $(WORKERS) -m soak; \
+		echo "$(BIN)/pytest -n $(SOAK_WORKERS) -m soak"; $(BIN)/pytest -n $(SOAK_WORKERS) -m soak; \
 	fi
 
 check: setup ## lint, format, generated modules, pictures, both type checkers, the import contract, the documentation's links and names

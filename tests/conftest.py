@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.conformance.recorder import valid_requests as valid_requests
 from tests.support import engine_option
+from tests.support.spreading import BySharing, begin_with_the_longest
 
 settings.register_profile(
     "default", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
@@ -43,6 +44,16 @@ def pytest_configure() -> None:
 def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
     """The option `--engine`, its fixture and its marker."""
     pluginmanager.register(engine_option, "engine_option")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BySharing | None:
+    return BySharing(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        begin_with_the_longest(items)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

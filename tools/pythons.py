@@ -25,7 +25,7 @@ _ASKED = """
 import ensurepip, sys, sysconfig
 print(sys.version.split()[0], sysconfig.get_config_var("Py_GIL_DISABLED") or 0)
 """
-_USUAL = ["-m", "not soak", "-n", os.environ.get("WORKERS", "2"), "--dist", "loadgroup"]
+_USUAL = ["-m", "not soak", "-n", os.environ.get("WORKERS", "2"), "--dist", "loadfile"]
 
 
 @dataclass(frozen=True)

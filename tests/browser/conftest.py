@@ -23,11 +23,10 @@ FLAGS = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One process has a server and its browser, with pytest-xdist too. Without Chromium the tests are skipped."""
+    """Without Chromium the tests are skipped."""
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("browser"))
             item.add_marker(pytest.mark.skipif(CHROMIUM is None, reason=f"{BROWSERS[0]} is not there"))
 
 

@@ -19,8 +19,6 @@ from tests.faults.actions import Action, ApplyThenCut, DropBefore, Refuse
 from tests.faults.rules import Faults, Match, Rule
 from tests.support.engines import fresh
 
-pytestmark = pytest.mark.xdist_group("emulator")
-
 FAILURES: dict[str, Action] = {
     "another put of the name is under way": Refuse("ConditionalRequestConflict", status=409),
     "too many requests": Refuse("SlowDown", status=503),

@@ -69,7 +69,7 @@ def _left_out(name: str) -> list[str]:
 def run(name: str, workers: str) -> tuple[str, dict[str, int], float]:
     """One engine's run: what pytest counts at its end, its return code, and how long it took."""
     command = [sys.executable, "-m", "pytest", "-q", "-r", "fE", "-m", "not soak", "--engine", name]
-    command += ["--timeout", "600", "-n", workers, "--dist", "loadgroup", *ignored_of(name), *layers_of(name)]
+    command += ["--timeout", "600", "-n", workers, "--dist", "loadfile", *ignored_of(name), *layers_of(name)]
     print(f"--- {name}: {' '.join(command[1:])}", flush=True)
     started, last = time.monotonic(), ""
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:

@@ -28,8 +28,6 @@ from tests.sync.simulated import Client
 from tests.sync.test_processors import anybody, busy_clients, check_outcomes
 from tests.sync.world import World
 
-pytestmark = pytest.mark.xdist_group("emulator")
-
 
 class Queues:
     """A FIFO queue with a dead-letter queue that takes what was received three times."""

@@ -68,14 +68,12 @@ def _pyright(place: Path) -> Errors:
 
 
 @both
-@pytest.mark.xdist_group("typing")
 def test_usage_has_no_error(found: tuple[str, Errors]) -> None:
     checker, errors = found
     assert [f"{checker} {file}:{line}: {said}" for (file, line), said in errors.items() if file == "usage"] == []
 
 
 @both
-@pytest.mark.xdist_group("typing")
 def test_each_marked_line_is_an_error_and_no_other_is(found: tuple[str, Errors]) -> None:
     checker, errors = found
     lines = (HERE / "mistakes.py.txt").read_text().splitlines()

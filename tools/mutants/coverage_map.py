@@ -27,7 +27,7 @@ def write_map(folder: Path, tests: Sequence[str], workers: int) -> int:
     for old in [*folder.glob("lines*"), *folder.glob("seconds-*.json")]:
         old.unlink()
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tools.mutants.contexts", "-m", "not soak"]
-    spread = ["-n", str(workers), "--dist", "loadgroup"] if workers > 1 else []
+    spread = ["-n", str(workers), "--dist", "loadfile"] if workers > 1 else []
     environ = {**os.environ, FOLDER_VARIABLE: str(folder)}
     code = subprocess.run([*command, *spread, *tests], cwd=ROOT, env=environ, check=False).returncode
     coverage.Coverage(data_file=str(folder / "lines")).combine([str(folder)])

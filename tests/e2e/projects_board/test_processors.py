@@ -28,7 +28,6 @@ from tests.support.emulators import aws_emulator as aws_emulator
 from tests.support.engines import fresh
 from tests.support.queue_operations import CreateQueue
 
-pytestmark = pytest.mark.xdist_group("emulator")
 KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
 
 

@@ -1,0 +1,46 @@
+"""Workers of pytest-xdist are given whole files: what a module's tests share is made once."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.spreading import LONGEST, TOGETHER, unit_of
+
+ROOT = Path(__file__).parents[2]
+pytest_plugins = ["pytester"]
+
+CONFTEST = "from tests.conftest import pytest_collection_modifyitems, pytest_xdist_make_scheduler\n"
+SUITE = """
+import pytest
+
+@pytest.mark.parametrize("number", range(8))
+def test_here(number):
+    pass
+"""
+
+
+def test_the_folders_are_there() -> None:
+    assert [folder for folder in (*TOGETHER, *LONGEST) if not (ROOT / folder).is_dir()] == []
+
+
+def test_a_unit_is_a_file_or_a_folder() -> None:
+    assert unit_of("tests/engine/test_get.py::test_a[1]") == "tests/engine/test_get.py"
+    assert unit_of("tests/e2e/cli/test_sql.py::test_a") == unit_of("tests/e2e/cli/test_erase.py::test_b")
+    assert unit_of("tests/e2e/cli/test_sql.py::test_a") != unit_of("tests/e2e/goals/test_cli.py::test_a")
+
+
+def test_a_file_has_one_worker(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(ROOT / "src"), str(ROOT))))
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
+    pytester.makeconftest(CONFTEST)
+    pytester.makepyfile(test_one=SUITE, test_two=SUITE)
+    ran = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-v", "-n", "2", "--dist", "loadfile")
+    by_file: dict[str, set[str]] = {}
+    for worker, file in re.findall(r"^\[(gw\d)\].* PASSED (test_\w+)\.py", ran.stdout.str(), re.MULTILINE):
+        by_file.setdefault(file, set()).add(worker)
+    assert by_file.keys() == {"test_one", "test_two"}
+    assert [len(workers) for workers in by_file.values()] == [1, 1]

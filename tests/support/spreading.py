@@ -1,0 +1,46 @@
+"""Which tests pytest-xdist gives to one worker: those of a file, and of some folders all, so that what they share is
+made once. `--dist loadfile` asks for it.
+
+What takes longest begins first: no worker is left with it at the end.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadFileScheduling
+
+TOGETHER = (
+    "tests/browser/board/",
+    "tests/e2e/cli/",
+    "tests/e2e/goals/",
+    "tests/e2e/projects/",
+)
+"""The folders whose files share a server, a program or an imported file."""
+LONGEST = ("tests/browser/", "tests/e2e/cli/", "tests/aws/", "tests/typing/", "tests/e2e/", "tests/faults/")
+"""In the order in which they begin, before all others."""
+
+
+def unit_of(nodeid: str) -> str:
+    """What a worker is given as a whole: the folder or the file of a test."""
+    file = nodeid.partition("::")[0]
+    return next((folder for folder in TOGETHER if file.startswith(folder)), file)
+
+
+def begin_with_the_longest(items: list[pytest.Item]) -> None:
+    def rank(item: pytest.Item) -> int:
+        return next((n for n, start in enumerate(LONGEST) if item.nodeid.startswith(start)), len(LONGEST))
+
+    items.sort(key=rank)
+
+
+class BySharing(LoadFileScheduling):  # type: ignore[misc]  # pytest-xdist brings no types
+    """Units in the order of the tests."""
+
+    def __init__(self, config: pytest.Config, log: Any) -> None:
+        config.option.loadscopereorder = False
+        super().__init__(config, log)
+
+    def _split_scope(self, nodeid: str) -> str:
+        return unit_of(nodeid)
