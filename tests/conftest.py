@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.conformance.recorder import valid_requests as valid_requests
 from tests.support import engine_option
+from tests.support.nursery import NURSERY
 from tests.support.spreading import BySharing, begin_with_the_longest
 
 settings.register_profile(
@@ -39,6 +40,10 @@ def pytest_configure() -> None:
     """Data files lie in memory where there is room: on a disk, each commit of an engine waits for it."""
     if _IN_MEMORY.is_dir() and shutil.disk_usage(_IN_MEMORY).free >= _MIN_FREE_BYTES:
         os.environ.setdefault(_TEMPORARY, str(_IN_MEMORY))
+
+
+def pytest_unconfigure() -> None:
+    NURSERY.close()
 
 
 def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:

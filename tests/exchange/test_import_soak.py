@@ -13,6 +13,7 @@ from tests.exchange import importing
 from tests.exchange.importing import check_orders, write_orders
 from tests.support.children import child
 from tests.support.engines import fresh_url
+from tests.support.nursery import Process
 from tests.support.traits import LOCAL
 
 COUNT = 100_000
@@ -35,7 +36,7 @@ def test_killed_processes_double_nothing(tmp_path: Path) -> None:
             check_orders(db, told, COUNT)
 
 
-def _is_running_after(process: subprocess.Popen[bytes], seconds: float) -> bool:
+def _is_running_after(process: Process, seconds: float) -> bool:
     try:
         process.wait(timeout=seconds)
     except subprocess.TimeoutExpired:

@@ -99,8 +99,9 @@ def _large(id: str) -> Plain:
 def _starved(url: str, what: str) -> tuple[int, dict[str, str]]:
     """How a process ended that was short of something, and what it said of each of its writes."""
     with child(processes.starve, url, what) as process:
-        told = process.communicate(timeout=60)[0].decode().split()
-    return process.returncode, dict(zip(told[::2], told[1::2], strict=True))
+        told = process.communicate()[0].decode().split()
+        code = process.wait(60)
+    return code, dict(zip(told[::2], told[1::2], strict=True))
 
 
 @pytest.mark.embedded("its file is on a full disk")

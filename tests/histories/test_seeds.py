@@ -53,7 +53,7 @@ def in_order(value: Any) -> Any:
 def test_a_seed_gives_the_same_history_in_every_process(name: str) -> None:
     said = list[str]()
     for times in (2, 1):
-        with child(print_history, name, str(times)) as process:
+        with child(print_history, name, str(times), starts_python=True) as process:
             assert process.stdout is not None
             said += [line for line in process.stdout.read().decode().splitlines() if len(line) == 64]
     assert len(said) == 3

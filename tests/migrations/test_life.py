@@ -23,6 +23,7 @@ from singletable.migrations import Migrations
 from tests.migrations import life
 from tests.migrations.life import CITIES, PROGRAMS, Items, Program, person
 from tests.support.children import KILLED, start_child
+from tests.support.nursery import Process
 
 POINTS = "request.before", "request.after"
 _PATIENCE_SECONDS = 3600.0
@@ -85,7 +86,7 @@ def killed_applies(target: str, number: int, random: Random, kills: int, count: 
     return died
 
 
-def started(number: int, target: str, faults: str, point: str) -> subprocess.Popen[bytes]:
+def started(number: int, target: str, faults: str, point: str) -> Process:
     return start_child(life.apply, target, str(number), faults, dies_at=point or None)
 
 

@@ -7,7 +7,6 @@ import random
 import shutil
 import signal
 import statistics
-import subprocess
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from singletable.streams import Changes, ChangeWorker
 from tests.streams import processes
 from tests.streams.models import Note, Seen, noted
 from tests.support.children import start_child
+from tests.support.nursery import Process
 
 pytestmark = pytest.mark.embedded("its processes share one engine's file")
 ROOT = Path(__file__).parents[2]
@@ -32,16 +32,16 @@ class Workers:
 
     def __init__(self, file: Path, log: Path) -> None:
         self.file, self.log = file, log
-        self.running: list[subprocess.Popen[bytes]] = []
+        self.running: list[Process] = []
 
-    def start(self, lease_seconds: float = 2.0) -> subprocess.Popen[bytes]:
+    def start(self, lease_seconds: float = 2.0) -> Process:
         child = start_child(processes.work, f"local:{self.file}", str(self.log), str(lease_seconds))
         self.running.append(child)
         assert child.stdout is not None
         assert child.stdout.readline() == b"ready\n"
         return child
 
-    def end(self, child: subprocess.Popen[bytes], number: signal.Signals) -> int:
+    def end(self, child: Process, number: signal.Signals) -> int:
         child.send_signal(number)
         code = child.wait(30)
         assert child.stdout is not None

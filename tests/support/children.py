@@ -8,24 +8,20 @@ The function gets its arguments as texts. It opens its database with `mortal` wh
 
 from __future__ import annotations
 
-import gc
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from singletable import Database, Table, connect
 from tests.faults.failpoints import VARIABLE, make_mortal
+from tests.support.nursery import ROOT, File, Process, start_program
 from tests.support.traits import LOCAL
 
-ROOT = Path(__file__).parents[2]
 KILLED = -9
 """The return code of a child that was killed, by itself too."""
 _PATIENCE_SECONDS = 60.0
@@ -33,14 +29,17 @@ _PATIENCE_SECONDS = 60.0
 
 def run_child(work: Callable[..., Any], *arguments: str, dies_at: str | None = None) -> int:
     """Run a function as a child process; its return code, `KILLED` for one that died at its point."""
-    command = _command(work, arguments)
-    return subprocess.run(command, env=_environ(dies_at), timeout=_PATIENCE_SECONDS, check=False).returncode
+    with start_child(work, *arguments, dies_at=dies_at, stdout=None) as process:
+        try:
+            return process.wait(_PATIENCE_SECONDS)
+        finally:
+            process.kill()
 
 
 @contextmanager
-def child(work: Callable[..., Any], *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+def child(work: Callable[..., Any], *arguments: str, starts_python: bool = False) -> Iterator[Process]:
     """A process that runs a function; killed at the end of the block, where it is still there."""
-    with start_child(work, *arguments) as process:
+    with start_child(work, *arguments, starts_python=starts_python) as process:
         try:
             yield process
         finally:
@@ -48,11 +47,24 @@ def child(work: Callable[..., Any], *arguments: str) -> Iterator[subprocess.Pope
 
 
 def start_child(
-    work: Callable[..., Any], *arguments: str, dies_at: str | None = None, takes_input: bool = False
-) -> subprocess.Popen[bytes]:
+    work: Callable[..., Any],
+    *arguments: str,
+    dies_at: str | None = None,
+    takes_input: bool = False,
+    starts_python: bool = False,
+    stdout: File = subprocess.PIPE,
+) -> Process:
     """A process that runs a function; the caller ends it. What it prints is to be read."""
-    given = subprocess.PIPE if takes_input else None
-    return subprocess.Popen(_command(work, arguments), env=_environ(dies_at), stdin=given, stdout=subprocess.PIPE)
+    return start_program(
+        "tests.support.called",
+        *(work.__module__, work.__qualname__, *arguments),
+        warm=[work.__module__],
+        environ=_environ(dies_at),
+        strict=True,
+        takes_input=takes_input,
+        starts_python=starts_python,
+        stdout=stdout,
+    )
 
 
 @contextmanager
@@ -69,19 +81,7 @@ def mortal(
         yield db
 
 
-def _command(work: Callable[..., Any], arguments: tuple[str, ...]) -> list[str]:
-    return [sys.executable, "-W", "error", "-m", __name__, work.__module__, work.__qualname__, *arguments]
-
-
 def _environ(dies_at: str | None) -> Mapping[str, str]:
     environ = {name: value for name, value in os.environ.items() if name != VARIABLE}
     environ["PYTHONPATH"] = os.pathsep.join((str(ROOT / "src"), str(ROOT)))
     return environ | ({VARIABLE: dies_at} if dies_at is not None else {})
-
-
-if __name__ == "__main__":
-    gc.disable()
-    work = getattr(import_module(sys.argv[1]), sys.argv[2])
-    gc.freeze()  # or each child goes through all modules at its end
-    gc.enable()
-    work(*sys.argv[3:])

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import click
 from click.testing import CliRunner
 
 from singletable import connect
+from tests.support.nursery import run_program
 
 ROOT = Path(__file__).parents[2]
 
@@ -45,14 +45,24 @@ class CommandLine:
     options: tuple[str, ...] = ()
 
     def __call__(self, *arguments: str, check: bool = True, seconds: float = 90) -> Ran:
-        command = [sys.executable, "-W", "error", "-m", self.module, "--db", self.target, *self.options, *arguments]
         own = _settings_of(self.module)
         environ = {name: value for name, value in os.environ.items() if name not in own}
-        done = subprocess.run(
-            command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=seconds, check=False
-        )
-        assert not check or done.returncode == 0, done.stderr
-        return Ran(done.stdout, done.stderr, done.returncode)
+        with TemporaryFile() as out, TemporaryFile() as err:
+            code = run_program(
+                self.module,
+                *("--db", self.target, *self.options, *arguments),
+                warm=[f"{self.module}.cli"],
+                environ=environ,
+                strict=True,
+                stdout=out,
+                stderr=err,
+                timeout=seconds,
+            )
+            for file in (out, err):
+                file.seek(0)
+            ran = Ran(out.read().decode(), err.read().decode(), code)
+        assert not check or code == 0, ran.err
+        return ran
 
     @contextmanager
     def inside(self) -> Generator[Inside, None, None]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -13,7 +11,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from tests.support.commandline import ROOT
+from tests.support.nursery import SERVING, Process, start_program
 
 PATIENCE_SECONDS = 45
 
@@ -30,9 +28,10 @@ def serving(module: str, target: str, log: Path, command: str, *options: str) ->
     """The address of a command that serves, as `serve`, from when it answers; what it says is in `log`."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    arguments = [sys.executable, "-m", module, "--db", target, command, "--port", str(port), *options]
+    arguments = ["--db", target, command, "--port", str(port), *options]
+    warm = [f"{module}.cli", f"{module}.api", *SERVING]
     with log.open("wb") as out:
-        process = subprocess.Popen(arguments, cwd=ROOT, stdout=out, stderr=out)
+        process = start_program(module, *arguments, warm=warm, stdout=out, stderr=out)
         try:
             _wait(f"{url}/static/mark.svg", process, log)
             yield url
@@ -48,7 +47,7 @@ def is_open(url: str) -> bool:
         return asked.connect_ex((at.hostname or "127.0.0.1", at.port or 80)) == 0
 
 
-def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def _wait(url: str, process: Process, log: Path) -> None:
     end = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < end:
         assert process.poll() is None, log.read_text()

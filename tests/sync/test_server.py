@@ -6,7 +6,6 @@ import asyncio  # noqa: TID251
 import random
 import signal
 import socket
-import subprocess
 import threading  # noqa: TID251
 import time
 from collections.abc import Generator
@@ -19,6 +18,7 @@ import pytest
 from singletable.documents import LocalBlobs
 from tests.support.children import child
 from tests.support.engines import fresh_async
+from tests.support.nursery import Process
 from tests.support.serving import is_open
 from tests.sync import processes
 from tests.sync.replicache.serving import served
@@ -69,12 +69,12 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
 
     @contextmanager
-    def running(self) -> Generator[subprocess.Popen[bytes], None, None]:
+    def running(self) -> Generator[Process, None, None]:
         with child(processes.serve, f"local:{self.folder}/db", f"{self.folder}/blobs", str(self.port)) as process:
             self._wait(process)
             yield process
 
-    def _wait(self, process: subprocess.Popen[bytes]) -> None:
+    def _wait(self, process: Process) -> None:
         until = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < until and process.poll() is None:
             if is_open(self.url):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import threading  # noqa: TID251
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from singletable.errors import NotConfigured
 from singletable.flow import Traits
 from singletable.tasks import TaskWorker
 from tests.support.children import child
+from tests.support.nursery import Process
 from tests.support.shells import disguised
 from tests.support.workers import task_worker
 from tests.tasks import processes
@@ -112,12 +112,12 @@ def test_the_blocking_shell_refuses_async_functions(engine_url: str) -> None:
                 begin()
 
 
-def worker(url: str, notes: Path, *, lease: float = 2.0) -> AbstractContextManager[subprocess.Popen[bytes]]:
+def worker(url: str, notes: Path, *, lease: float = 2.0) -> AbstractContextManager[Process]:
     return child(processes.work, url, str(notes), str(lease))
 
 
 @contextmanager
-def workers(url: str, logs: list[Path]) -> Iterator[list[subprocess.Popen[bytes]]]:
+def workers(url: str, logs: list[Path]) -> Iterator[list[Process]]:
     """Three workers, killed at the end."""
     with ExitStack() as stack:
         yield [stack.enter_context(worker(url, log)) for log in logs]

@@ -7,12 +7,12 @@ with studio_of("examples.organisations.model", target, "--write") as address:
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from tempfile import TemporaryFile
 from typing import Any
 
-from tests.support.commandline import ROOT
+from tests.support.nursery import ROOT, SERVING, start_program
 
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 WIDTHS = (390, 820, 1440)
@@ -51,16 +51,20 @@ Page = Any
 @contextmanager
 def studio_of(module: str, target: str, *options: str) -> Generator[str]:
     """The address of `singletable studio`, from when it is printed: the first line of its output."""
-    command = [sys.executable, "-m", "singletable.cli", "studio", module, "--db", target, *options]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    arguments = ["studio", module, "--db", target, *options]
+    warm = ["singletable.cli.app", "singletable.studio", *SERVING, module]
+    with (
+        TemporaryFile() as err,
+        start_program("singletable.cli", *arguments, warm=warm, stdout=subprocess.PIPE, stderr=err) as process,
+    ):
         try:
             assert process.stdout is not None
-            address = process.stdout.readline().strip()
-            assert address, process.stderr and process.stderr.read()
+            address = process.stdout.readline().decode().strip()
+            assert address, err.seek(0) or err.read()
             yield address
         finally:
             process.terminate()
-            process.communicate(timeout=PATIENCE_SECONDS)
+            process.wait(PATIENCE_SECONDS)
 
 
 @contextmanager

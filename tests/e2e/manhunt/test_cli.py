@@ -21,6 +21,7 @@ from tests.e2e.manhunt.receivers import http_server
 from tests.e2e.manhunt.support import SECRET
 from tests.support.busy import busy_loops
 from tests.support.commandline import ROOT, CommandLine, Inside
+from tests.support.nursery import SERVING, Process, start_program
 from tests.support.serving import free_port
 
 MODULE = "examples.manhunt"
@@ -56,11 +57,14 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
 
 
 @contextmanager
-def process(target: str, log: Path, *arguments: str, ready: str) -> Generator[subprocess.Popen[bytes], None, None]:
+def process(target: str, log: Path, *arguments: str, ready: str) -> Generator[Process, None, None]:
     """A command that goes on, from when it says that it is ready."""
-    command = [sys.executable, "-W", "error", "-m", MODULE, "--db", target, *arguments]
+    warm = [f"{MODULE}.cli", f"{MODULE}.api", *SERVING]
+    environ = {**os.environ, "NO_COLOR": "1"}
     with log.open("wb") as out:
-        started = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out, env={**os.environ, "NO_COLOR": "1"})
+        started = start_program(
+            MODULE, "--db", target, *arguments, warm=warm, environ=environ, strict=True, stdout=out, stderr=out
+        )
     try:
         until(lambda: ready in log.read_text(), log)
         yield started

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import os
 from pathlib import Path
 
 from examples.projects.import_git import import_git
@@ -13,7 +12,7 @@ from singletable import NotFound, connect
 from singletable.documents import Documents, LocalBlobs
 from tests.e2e.projects.comparing import assert_same_history
 from tests.e2e.projects.gitted import REGULAR, Step, commits_of, make_repository
-from tests.support.commandline import ROOT
+from tests.support.nursery import Process, start_program
 
 COMMITS = 60
 KILLS = (3, 10, 25)
@@ -37,13 +36,16 @@ def test_an_import_that_is_killed_and_raced_is_finished(tmp_path: Path) -> None:
         assert app.repositories.check("p") == []
 
 
-def _start(target: str, blobs: Path, repository: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "examples.projects", "--db", target, "--blobs", str(blobs)]
-    arguments = ["import-git", str(repository), "--project", "p"]
-    return subprocess.Popen([*command, *arguments], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def _start(target: str, blobs: Path, repository: Path) -> Process:
+    stores = ["--db", target, "--blobs", str(blobs)]
+    arguments = [*stores, "import-git", str(repository), "--project", "p"]
+    with open(os.devnull, "wb") as nowhere:
+        return start_program(
+            "examples.projects", *arguments, warm=["examples.projects.cli"], stdout=nowhere, stderr=nowhere
+        )
 
 
-def _killed_at(documents: Documents[Repository], version: int, process: subprocess.Popen[bytes]) -> None:
+def _killed_at(documents: Documents[Repository], version: int, process: Process) -> None:
     while _version(documents) < version:
         assert process.poll() is None, "the import has ended by itself"
     process.kill()

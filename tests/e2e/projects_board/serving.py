@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -14,10 +12,11 @@ from pathlib import Path
 
 import httpx
 
-from tests.support.commandline import ROOT
+from tests.support.nursery import SERVING, Process, start_program
 from tests.support.serving import is_open
 
 PATIENCE_SECONDS = 60.0
+_WARM = ("examples.projects.cli", "examples.projects.board.app", "examples.projects.board.server", *SERVING)
 
 
 def until(holds: Callable[[], bool], seconds: float = PATIENCE_SECONDS, what: str = "it did not happen") -> float:
@@ -39,15 +38,17 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
         self.target, self.blobs, self.log = f"local:{folder}/projects.db", folder / "blobs", folder / "log"
         self._options = options
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
 
     def start(self) -> None:
         """Until it answers."""
         stores = ["--db", self.target, "--blobs", str(self.blobs)]
-        command = [sys.executable, "-m", "examples.projects", *stores, "serve", "--port", str(self.port)]
+        arguments = [*stores, "serve", "--port", str(self.port), *self._options]
         environ = {name: value for name, value in os.environ.items() if not name.startswith("PROJECTS_")}
         with self.log.open("a") as out:
-            self._process = subprocess.Popen([*command, *self._options], cwd=ROOT, env=environ, stdout=out, stderr=out)
+            self._process = start_program(
+                "examples.projects", *arguments, warm=_WARM, environ=environ, stdout=out, stderr=out
+            )
         until(self._answers, what=f"no answer: {self.log.read_text()}")
 
     def _answers(self) -> bool:

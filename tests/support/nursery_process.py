@@ -1,0 +1,108 @@
+"""`python -m tests.support.nursery_process DESCRIPTOR`: the process whose forks are the programs of `nursery`.
+
+It is asked over a socket, with four descriptors each time: the program's three files, and the socket where it is told
+of the program: its id, then, when it has ended, its return code.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import runpy
+import select
+import socket
+import sys
+import warnings
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
+
+_LARGEST_BYTES = 1 << 17
+
+
+class Nursery:
+    """The programs that run, each with the socket where its end is told."""
+
+    def __init__(self, asked: socket.socket) -> None:
+        self._asked = asked
+        self._running: dict[int, tuple[int, socket.socket]] = {}
+        self._poll = select.poll()
+        self._poll.register(asked, select.POLLIN)
+
+    def fork_what_is_asked(self) -> dict[str, Any]:
+        """Returns in each fork, with what was asked for. The nursery itself ends with the process that asks."""
+        while True:
+            for descriptor, _ in self._poll.poll():
+                if descriptor in self._running:
+                    self._tell_the_end_of(descriptor)
+                elif program := self._fork():
+                    return program
+
+    def _fork(self) -> dict[str, Any] | None:
+        message, files, _, _ = socket.recv_fds(self._asked, _LARGEST_BYTES, 4)
+        if not message:
+            os._exit(0)
+        program: dict[str, Any] = json.loads(message)
+        _import(program["warm"])
+        process = os.fork()
+        if not process:
+            self._become(files)
+            return program
+        for file in files[:3]:
+            os.close(file)
+        control = socket.socket(fileno=files[3])
+        descriptor = os.pidfd_open(process)
+        self._running[descriptor] = process, control
+        self._poll.register(descriptor, select.POLLIN)
+        _tell(control, process)
+        return None
+
+    def _become(self, files: list[int]) -> None:
+        """In the fork: its files in their places, and none of the others'."""
+        self._asked.close()
+        for descriptor, (_, control) in self._running.items():
+            os.close(descriptor)
+            control.close()
+        for number, file in enumerate(files[:3]):
+            os.dup2(file, number)
+        for file in files:
+            os.close(file)
+
+    def _tell_the_end_of(self, descriptor: int) -> None:
+        process, control = self._running.pop(descriptor)
+        self._poll.unregister(descriptor)
+        os.close(descriptor)
+        with control:
+            _tell(control, os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+
+
+def _import(names: list[str]) -> None:
+    """A program that fails at an import does so itself."""
+    if all(name in sys.modules for name in names):
+        return
+    for name in names:
+        with suppress(Exception):
+            import_module(name)
+    gc.collect()
+    gc.freeze()
+
+
+def _tell(control: socket.socket, number: int) -> None:
+    with suppress(OSError):  # nobody waits for it any more
+        control.send(b"%d" % number)
+
+
+def _run(program: dict[str, Any]) -> None:
+    gc.enable()
+    os.environ.clear()
+    os.environ.update(program["environ"])
+    sys.argv[1:] = program["arguments"]
+    if program["strict"]:
+        warnings.simplefilter("error")
+    runpy.run_module(program["module"], run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    gc.disable()
+    _run(Nursery(socket.socket(fileno=int(sys.argv[1]))).fork_what_is_asked())
