@@ -18,9 +18,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.conformance.recorder import valid_requests as valid_requests
-from tests.support import engine_option
+from tests.support import engine_option, spreading
 from tests.support.nursery import NURSERY
-from tests.support.spreading import BySharing, begin_with_the_longest
 
 settings.register_profile(
     "default", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
@@ -47,18 +46,9 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
-    """The option `--engine`, its fixture and its marker."""
+    """The option `--engine`, its fixture and its marker; and what a worker is given."""
     pluginmanager.register(engine_option, "engine_option")
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BySharing | None:
-    return BySharing(config, log) if config.getoption("dist") == "loadfile" else None
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if hasattr(config, "workerinput"):
-        begin_with_the_longest(items)
+    pluginmanager.register(spreading, "spreading")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

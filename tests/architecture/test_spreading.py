@@ -13,7 +13,7 @@ from tests.support.spreading import LONGEST, TOGETHER, unit_of
 ROOT = Path(__file__).parents[2]
 pytest_plugins = ["pytester"]
 
-CONFTEST = "from tests.conftest import pytest_collection_modifyitems, pytest_xdist_make_scheduler\n"
+CONFTEST = "from tests.support.spreading import pytest_collection_modifyitems, pytest_xdist_make_scheduler\n"
 SUITE = """
 import pytest
 

@@ -26,7 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Without Chromium the tests are skipped."""
     here = Path(__file__).parent
     for item in items:
-        if here in item.path.parents:
+        if item.path.is_relative_to(here):
             item.add_marker(pytest.mark.skipif(CHROMIUM is None, reason=f"{BROWSERS[0]} is not there"))
 
 

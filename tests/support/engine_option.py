@@ -123,7 +123,7 @@ def _refuse_unused(config: pytest.Config, items: list[pytest.Item]) -> None:
 def mark_folder(items: list[pytest.Item], folder: Path, reason: str) -> None:
     """Mark every test below a folder as one of the embedded engine; for `pytest_collection_modifyitems`."""
     for item in items:
-        if folder in item.path.parents:
+        if item.path.is_relative_to(folder):
             item.add_marker(pytest.mark.embedded(reason))
 
 

@@ -28,11 +28,19 @@ def unit_of(nodeid: str) -> str:
     return next((folder for folder in TOGETHER if file.startswith(folder)), file)
 
 
-def begin_with_the_longest(items: list[pytest.Item]) -> None:
-    def rank(item: pytest.Item) -> int:
-        return next((n for n, start in enumerate(LONGEST) if item.nodeid.startswith(start)), len(LONGEST))
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A worker begins with what takes longest."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=_rank)
 
-    items.sort(key=rank)
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BySharing | None:
+    return BySharing(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+def _rank(item: pytest.Item) -> int:
+    return next((n for n, start in enumerate(LONGEST) if item.nodeid.startswith(start)), len(LONGEST))
 
 
 class BySharing(LoadFileScheduling):  # type: ignore[misc]  # pytest-xdist brings no types

@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     unmet = bool(missing()) or shutil.which("node") is None
     for item in items:
-        if here in item.path.parents:
+        if item.path.is_relative_to(here):
             item.add_marker(pytest.mark.skipif(unmet, reason="Node or its packages: npm ci"))
 
 

@@ -9,12 +9,14 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from mcp import Client, StdioServerParameters
 
 from singletable.local import ENGINE_VARIABLE, find_engine
+
+if TYPE_CHECKING:
+    from mcp import Client
 
 ROOT = Path(__file__).parents[3]
 MODEL = '''
@@ -109,6 +111,8 @@ def _environ() -> dict[str, str]:
 
 @asynccontextmanager
 async def server(folder: Path, *options: str) -> AsyncIterator[Client]:
+    from mcp import Client, StdioServerParameters  # it takes a second, in the one worker that runs this file
+
     arguments = ["-m", "singletable.cli", "mcp", "shop.py", "--db", "local:shop.db", *options]
     parameters = StdioServerParameters(command=sys.executable, args=arguments, cwd=folder, env=_environ())
     async with Client(parameters, read_timeout_seconds=60) as client:
