@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+from singletable.flow import DYNAMODB, SQS
 from singletable.wire import Credentials
 from tests.support.emulators import ROOT
 from tools.aws.account import Account
@@ -26,6 +28,15 @@ def left_at(url: str) -> list[str]:
     """All that has the name of a run."""
     with closing(account_at(url)) as account:
         return [made.name for made in Cleaner(account).find()]
+
+
+def all_at(url: str) -> list[str]:
+    """Every table, queue and bucket, whatever its name: for an emulator that nothing else uses."""
+    with closing(account_at(url)) as account:
+        tables = account.call(DYNAMODB, "ListTables", {})["TableNames"]
+        queues = account.call(SQS, "ListQueues", {}).get("QueueUrls", [])
+        buckets = re.findall(r"<Bucket>.*?<Name>([^<]+)</Name>", account.s3("GET", "/").decode(), re.DOTALL)
+    return [*tables, *queues, *buckets]
 
 
 def start(url: str, *options: str, command: str = "run", folder: Path) -> subprocess.Popen[str]:

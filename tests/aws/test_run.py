@@ -7,13 +7,15 @@ import re
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from singletable.flow import DYNAMODB, SQS
-from tests.aws.accounts import QUICK, account_at, count_apart, finish, left_at, replay, run, start
+from tests.aws.accounts import QUICK, account_at, all_at, count_apart, finish, left_at, replay, run, start
+from tests.support.emulators import MINISTACK
 from tools.aws.cleaning import Cleaner, NotDeleted
 from tools.aws.journal import Journal, Made, Run, left_journals
 from tools.aws.names import FAMILY, TAG
@@ -24,6 +26,8 @@ _LINE = re.compile(r"^(requests|read units|write units|units) +([\d,.]+) +([\d,.
 _PATIENCE_SECONDS = 60.0
 _MOMENTS = 10
 _LARGEST_BATCH = 25
+ALL_KINDS = ("tests/queues/test_clocks.py", "tests/documents/test_bucket.py", "tests/engine/test_versions.py")
+"""What makes queues, buckets and tables: some seconds."""
 
 
 def test_it_says_all_first_and_makes_nothing_without_a_yes(aws_emulator: str, tmp_path: Path) -> None:
@@ -73,22 +77,53 @@ def test_interrupted_it_deletes_what_it_made(aws_emulator: str, tmp_path: Path) 
     assert not [*tmp_path.iterdir()]
 
 
+@pytest.fixture(scope="module")
+def own_emulator() -> Iterator[str]:
+    """A ministack that nothing else uses: all that is there is to be gone."""
+    with MINISTACK.running() as url:
+        yield url
+
+
 @pytest.mark.soak
-@pytest.mark.parametrize("moment", range(_MOMENTS))
-def test_at_any_moment(aws_emulator: str, tmp_path: Path, moment: int) -> None:
-    """Ten seeded moments, with tables, queues and buckets, by SIGINT or SIGTERM; now and then by two of them."""
-    chance = random.Random(moment)
-    only = ["tests/engine/test_versions.py", "tests/queues/test_clocks.py", "tests/documents/test_bucket.py"]
-    process = start(aws_emulator, "--yes", "--only", *only, folder=tmp_path)
-    wait_for_lines(process, tmp_path, chance.randint(1, 12))
+@pytest.mark.parametrize("seed", range(_MOMENTS))
+def test_at_any_moment(own_emulator: str, tmp_path: Path, seed: int) -> None:
+    """Ten seeded moments, by SIGINT or SIGTERM; every third time more of them for as long as it cleans."""
+    chance = random.Random(seed)
+    process = start(own_emulator, "--yes", "--only", *ALL_KINDS, folder=tmp_path)
+    wait_for_lines(process, tmp_path, chance.randint(1, 40))
     time.sleep(chance.random() / 2)  # noqa: TID251
     process.send_signal(chance.choice([signal.SIGINT, signal.SIGTERM]))
-    if chance.random() < 0.3:
-        time.sleep(chance.random())  # noqa: TID251
+    while seed % 3 == 0 and process.poll() is None:
         process.send_signal(signal.SIGINT)
+        time.sleep(0.01)  # noqa: TID251
     status, said = finish(process)
     assert status == INTERRUPTED, said
-    assert left_at(aws_emulator) == []
+    assert "Deleted what was left" in said
+    assert "Traceback" not in said
+    assert all_at(own_emulator) == []
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(3))
+def test_what_a_kill_at_any_moment_left_is_cleaned(own_emulator: str, tmp_path: Path, seed: int) -> None:
+    """The second is killed while it deletes, and so is the first `clean` of the third."""
+    chance = random.Random(seed)
+    process = start(own_emulator, "--yes", "--only", *ALL_KINDS, folder=tmp_path)
+    wait_for_lines(process, tmp_path, chance.randint(10, 40))
+    if seed == 1:
+        process.send_signal(signal.SIGINT)
+        time.sleep(chance.random())  # noqa: TID251
+    process.kill()
+    finish(process)
+    if seed == 2:
+        cleaning = start(own_emulator, "--yes", command="clean", folder=tmp_path)
+        time.sleep(0.5 + chance.random())  # noqa: TID251
+        cleaning.kill()
+        finish(cleaning)
+    status, said = finish(start(own_emulator, "--yes", command="clean", folder=tmp_path))
+    assert status == 0, said
+    assert all_at(own_emulator) == []
     assert not [*tmp_path.iterdir()]
 
 
@@ -146,11 +181,21 @@ def test_only_what_has_the_name_and_the_tag_is_deleted(aws_emulator: str) -> Non
 
 def test_a_journal_is_read_as_far_as_it_was_written(tmp_path: Path) -> None:
     journal = Journal(Run("bbbbbbbbbb", "http://127.0.0.1:1", "us-east-1"), tmp_path)
-    journal.note(Made("table", "t"))
-    with journal.path.open("a") as file:
-        file.write('{"kind": "queue", "na')
-    ((path, said, made),) = left_journals(tmp_path)
-    assert (path, said, made) == (journal.path, journal.run, frozenset({Made("table", "t")}))
+    made, gone = Made("table", "t"), Made("queue", "q")
+    for each in (made, gone):
+        journal.note(each)
+    journal.forget(gone)
+    assert journal.made == {made}
+    (left,) = left_journals(tmp_path)
+    assert left.is_under_way
+    journal.close(all_gone=False)
+    for cut_short in ('{"kind": "queue", "na', '{"gone": {"kind": "table", "name": "t"}'):
+        with journal.path.open("a") as file:
+            file.write(cut_short)
+        (left,) = left_journals(tmp_path)
+        assert (left.path, left.run, left.made) == (journal.path, journal.run, frozenset({made}))
+        assert not left.is_under_way
+        journal.path.write_text(journal.path.read_text().removesuffix(cut_short))
 
 
 def wait_for_lines(process: subprocess.Popen[str], folder: Path, count: int) -> None:

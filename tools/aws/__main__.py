@@ -4,44 +4,61 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from singletable.errors import Mistake
 from tools.aws.cassettes import FOLDER
-from tools.aws.cleaning import Cleaner
+from tools.aws.cleaning import Cleaner, NotDeleted
 from tools.aws.connecting import connect_account
 from tools.aws.counts import NotCounted, write_counts
 from tools.aws.leftovers import clean
-from tools.aws.run import Wanted, run
+from tools.aws.plan import Wanted
+from tools.aws.run import INTERRUPTED, NOT_STARTED, NotStarted, run
 from tools.aws.scanner import secrets_in_folder
+
+_UNDONE = {
+    "run": "Nothing was made.",
+    "clean": "What was not said to be deleted is still there.",
+    "count": "What was not said to be counted is as it was.",
+    "scan": "Nothing was looked through.",
+}
+"""What a command has not done that ends before its time."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Returns the status of the process: 0 where all was well."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     given = _parser().parse_args(arguments)
+    try:
+        return _command(given)
+    except KeyboardInterrupt:
+        print(f"\nInterrupted. {_UNDONE[given.command]}")
+        return INTERRUPTED
+    except (Mistake, NotCounted, NotDeleted, NotStarted) as error:
+        print(f"{error}\n{_UNDONE[given.command]}")
+        return NOT_STARTED
+
+
+def _command(given: argparse.Namespace) -> int:
     if given.command == "count":
-        return count(given.only, all_changed=given.changed)
+        return write_counts(given.only, all_changed=given.changed)
     if given.command == "scan":
         return scan(given.folder)
     account = connect_account(given.endpoint, given.region, os.environ)
     if given.command == "clean":
         return clean(account, Cleaner(account, print), runs=given.run, yes=given.yes)
-    wanted = Wanted(tuple(given.only), given.cap, given.cap_money, given.yes, given.record)
-    return run(account, wanted)
-
-
-def count(only: Sequence[str], *, all_changed: bool) -> int:
-    """Count; says why where the tests ended early."""
-    try:
-        return write_counts(only, all_changed=all_changed)
-    except NotCounted as error:
-        print(error)
-        return 1
+    return run(account, Wanted(tuple(given.only), given.cap, given.cap_money, given.yes, given.record))
 
 
 def scan(folder: Path) -> int:
     """Print what looks like a secret in the cassettes."""
+    if not any(folder.glob("*")):
+        print(f"There is nothing in {folder}: name the folder of the cassettes.")
+        return NOT_STARTED
     found = [*secrets_in_folder(folder)]
     print("\n".join(found) or f"no secret in {folder}")
     return int(bool(found))

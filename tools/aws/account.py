@@ -13,12 +13,14 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import urlsplit
 
+from singletable.errors import SingletableError
 from singletable.flow import DYNAMODB, DYNAMODB_STREAMS, SQS
 from singletable.flow.services import Service
 from singletable.local import UnixEndpoint
 from singletable.wire import Credentials
 from singletable.wire.hosts import host_of
 from singletable.wire.unix_sockets import open_unix
+from tools.aws.refusals import NOT_SIGNED, code_of, described, refused_for_good
 from tools.aws.signing import signed_headers
 
 JSON_SERVICES = {service.target_prefix: service for service in (DYNAMODB, DYNAMODB_STREAMS, SQS)}
@@ -30,12 +32,12 @@ _TRIES = 4
 
 
 class ServiceError(Exception):
-    """The service refused a request of this tool itself."""
+    """The service refused a request of this tool itself; the text says what to do where no retry helps."""
 
     def __init__(self, operation: str, status: int, body: bytes) -> None:
-        found = re.search(rb'"__type": *"(?:[^"#]*#)?([^"]+)"|<Code>([^<]+)</Code>', body)
-        self.code = (found[1] or found[2]).decode() if found else ""
-        super().__init__(f"{operation} was answered with status {status} {self.code}")
+        self.status = status
+        self.code = code_of(body)
+        super().__init__(refused_for_good(operation, status, body) or described(operation, status, body))
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,11 @@ class Account:
     clock: Callable[[], float] = time.time
     _connections: threading.local = field(default_factory=threading.local)
 
+    @property
+    def place(self) -> str:
+        """Where it is, for a person."""
+        return f"{self.endpoint or 'AWS'} in {self.region}"
+
     def url_of(self, service: Service) -> str:
         if self.endpoint:
             return self.tables if self.tables and service in (DYNAMODB, DYNAMODB_STREAMS) else self.endpoint
@@ -66,7 +73,15 @@ class Account:
         return f"https://{host}"
 
     def ask(self, service: Service, method: str, target: str, headers: Mapping[str, str], body: bytes) -> HttpAnswer:
-        """Sign one request and send it. Where the connection is refused or lost before an answer, raises OSError."""
+        """Sign one request and send it. Where the connection is refused or lost before an answer, raises OSError.
+
+        A request that can't be signed is answered as a service answers one whose credentials have expired.
+        """
+        try:
+            credentials = self.credentials()
+        except SingletableError as error:
+            said = {"__type": NOT_SIGNED, "message": str(error)}
+            return HttpAnswer(403, {"content-type": _JSON}, json.dumps(said).encode())
         path, _, query = target.partition("?")
         url = urlsplit(self.url_of(service))
         given = dict(headers) | {"host": url.netloc or "localhost"}
@@ -78,7 +93,7 @@ class Account:
             body,
             service=service.name,
             region=self.region,
-            credentials=self.credentials(),
+            credentials=credentials,
             now=self.clock(),
         )
         return self._exchange(self.url_of(service), method, target, signed, body)
@@ -137,7 +152,7 @@ class Account:
             read = answer.read()
         except (OSError, HTTPException) as fault:
             connection.close()
-            raise ConnectionError(f"no answer from {url}: {type(fault).__name__}") from fault
+            raise ConnectionError(f"no answer from {url}: {type(fault).__name__}: {fault}") from fault
         if answer.will_close:
             connection.close()
         else:

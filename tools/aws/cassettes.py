@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import lzma
+import shutil
 import threading  # noqa: TID251
 from base64 import b64decode, b64encode
 from collections import defaultdict
@@ -28,6 +29,7 @@ from tools.aws.scrubbing import GATEWAY, Scrubber
 
 FOLDER = Path(__file__).parents[2] / "tests" / "cassettes"
 MANIFEST = "manifest.json"
+_SUFFIX = ".jsonl.xz"
 _SETS = ("SS", "NS", "BS")
 
 
@@ -72,12 +74,24 @@ class Recorder:
             elif self._taken[test]:
                 modules[test.partition("::")[0]].append(line)
         folder.mkdir(parents=True, exist_ok=True)
-        for old in folder.glob("*.xz"):
-            old.unlink()
+        _delete_cassettes(folder)
         for module, lines in modules.items():
             (folder / cassette_name(module)).write_bytes(lzma.compress("\n".join(lines).encode(), preset=9))
         (folder / MANIFEST).write_text(json.dumps(about, indent=2) + "\n")
         return left
+
+
+def move_cassettes(made: Path, folder: Path) -> None:
+    """Have a folder hold these cassettes in the place of its own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _delete_cassettes(folder)
+    for path in made.iterdir():
+        shutil.move(path, folder / path.name)
+
+
+def _delete_cassettes(folder: Path) -> None:
+    for old in folder.glob(f"*{_SUFFIX}"):
+        old.unlink()
 
 
 class Replay:
@@ -102,7 +116,7 @@ class Replay:
 
     def tests(self) -> list[str]:
         """The ids of the tests that the cassettes hold."""
-        return [json.loads(line)["test"] for path in sorted(self._folder.glob("*.xz")) for line in _lines(path)]
+        return [json.loads(line)["test"] for path in sorted(self._folder.glob(f"*{_SUFFIX}")) for line in _lines(path)]
 
     def begin(self, test: str) -> str:
         with self._guard:
@@ -149,7 +163,7 @@ class Replay:
 
 def cassette_name(module: str) -> str:
     """`tests/engine/test_get.py` is in `engine-test_get.jsonl.xz`."""
-    return module.removeprefix("tests/").removesuffix(".py").replace("/", "-") + ".jsonl.xz"
+    return module.removeprefix("tests/").removesuffix(".py").replace("/", "-") + _SUFFIX
 
 
 def fingerprint(body: bytes) -> str:
@@ -162,7 +176,7 @@ def fingerprint(body: bytes) -> str:
 def text_of(path: Path) -> str:
     """All that a file of cassettes says, bodies in plain text."""
     if path.suffix != ".xz":
-        return path.read_text()
+        return path.read_text(errors="replace")
     parts: list[str] = []
     for line in _lines(path):
         parts.append(line)

@@ -1,14 +1,16 @@
 """The address that the tests talk to: a loopback server before an account.
 
 Each request gets this run's names and a signature, is counted, and goes on to the service; its answer comes back under
-the test's names. What is to be made is in the journal before its request leaves. Past the cap, or after `stop`, no
-request leaves: each is answered with `AccessDeniedException`, which no retry repeats.
+the test's names. What is to be made is in the journal before its request leaves. Past the cap, after `stop`, or
+once the account has refused one for good, no request leaves: each is answered with `AccessDeniedException`, which no
+retry repeats.
 """
 
 from __future__ import annotations
 
 import threading  # noqa: TID251
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Protocol
@@ -17,11 +19,12 @@ from zlib import crc32
 import msgspec
 
 from singletable.flow import DYNAMODB
-from tools.aws.account import JSON_SERVICES, S3, Account, HttpAnswer
+from tools.aws.account import JSON_SERVICES, S3, Account, HttpAnswer, ServiceError
 from tools.aws.cleaning import tag_bucket
 from tools.aws.counting import Count, count_json, count_object
-from tools.aws.journal import Made
+from tools.aws.journal import Made, deleted_by
 from tools.aws.names import Names
+from tools.aws.refusals import refused_for_good
 
 CONTROL = "/-/test"
 """Where `plugin` says which test begins (`{"begin": id}`) and how it ended (`{"end": id, "passed": true}`)."""
@@ -74,6 +77,7 @@ class Gateway:
         names: Names,
         *,
         note: Callable[[Made], None] = lambda _: None,
+        forget: Callable[[Made], None] = lambda _: None,
         is_over: Callable[[Count], str] = lambda _: "",
     ) -> None:
         self.account = account
@@ -86,9 +90,14 @@ class Gateway:
         self.recording: Recording | None = None
         self.stopped = ""
         """Why no request leaves any more."""
+        self.refused = ""
+        """What the account refused for good, and what to do; it stops the run."""
         self.is_idle = threading.Condition()
         self._under_way = 0
+        self._unnamed: set[str] = set()
+        """Tables without a name of their own, which no test deletes."""
         self._note = note
+        self._forget = forget
         self._is_over = is_over
         self.test = ""
         """The one that runs, or ran last."""
@@ -98,6 +107,8 @@ class Gateway:
         return self.names.run
 
     def begin(self, test: str) -> str:
+        if _file_of(test) != _file_of(self.test):
+            self._delete_unnamed()
         self.test = test
         self.names.turn += 1
         return self.stopped
@@ -132,6 +143,7 @@ class Gateway:
                 self._under_way -= 1
                 self.is_idle.notify_all()
         self._spend(test, count)
+        self._heed(what, answer)
         if self.recording is not None:
             self.recording.take(test, what, body, answer)
         return answer
@@ -144,6 +156,11 @@ class Gateway:
         if made:
             self._note(Made("table" if JSON_SERVICES[prefix] is DYNAMODB else "queue", made))
         answer = self.account.ask(JSON_SERVICES[prefix], "POST", "/", _forwarded(headers), sent)
+        if answer.status == 200 and self.names.is_of_a_turn(made):
+            self._unnamed.add(made)
+        if answer.status == 200 and (gone := deleted_by(operation, sent)):
+            self._unnamed.discard(gone.name)
+            self._forget(gone)
         count = count_json(prefix, operation, body, answer.status, answer.body)
         return _with_body(answer, self.names.json_answer(prefix, operation, answer.body)), count
 
@@ -157,17 +174,42 @@ class Gateway:
         answer = self.account.ask(S3, method, sent, _forwarded(headers), body)
         count = count_object(method, target, answer.status)
         if makes_bucket and answer.status == 200:
-            tag_bucket(self.account, bucket, self.names.run)
             count.add(count_object("PUT", f"{target}?tagging", 200))
+            answer = self._tag(bucket) or answer
+        if method == "DELETE" and answer.status == 204 and sent == f"/{bucket}":
+            self._forget(Made("bucket", bucket))
         if "xml" in answer.headers.get("content-type", ""):
             answer = _with_body(answer, self.names.plain(answer.body))
         return answer, count
 
+    def _tag(self, bucket: str) -> HttpAnswer | None:
+        """Tag a bucket that was just made; the answer in the place of its own where that is refused."""
+        try:
+            tag_bucket(self.account, bucket, self.names.run)
+        except ServiceError as error:
+            return refusal(str(error), error.code)
+        return None
+
+    def _delete_unnamed(self) -> None:
+        """Of the file before: over all files they would be more than an account may have, and each list longer."""
+        while self._unnamed and not self.stopped:
+            name = self._unnamed.pop()
+            with suppress(ServiceError):  # it is in the journal, and deleted at the end
+                self.account.call(DYNAMODB, "DeleteTable", {"TableName": name})
+                self._forget(Made("table", name))
+
     def _spend(self, test: str, count: Count) -> None:
         with self.is_idle:
-            self.spent.setdefault(test.partition("::")[0], Count()).add(count)
+            self.spent.setdefault(_file_of(test), Count()).add(count)
             self.total.add(count)
             self.stopped = self.stopped or self._is_over(self.total)
+
+    def _heed(self, what: str, answer: HttpAnswer) -> None:
+        """Stop at what no further request can change."""
+        if why := refused_for_good(what, answer.status, answer.body):
+            with self.is_idle:
+                self.refused = self.refused or why
+                self.stopped = self.stopped or why
 
 
 class Server:
@@ -239,6 +281,10 @@ def _handler(answers: Answers) -> type[BaseHTTPRequestHandler]:
         do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = _serve  # noqa: N815
 
     return Handler
+
+
+def _file_of(test: str) -> str:
+    return test.partition("::")[0]
 
 
 def _told(answers: Answers, said: Mapping[str, Any]) -> bytes:

@@ -39,6 +39,8 @@ class Names:
     """Counts the tests: a table that has no name of its own is another one in the next test."""
     _queues: dict[str, str] = field(default_factory=dict[str, str])
     """The service's URL of each queue, by its name there."""
+    _ends: dict[str, str] = field(default_factory=dict[str, str])
+    """The service's name of the table that a page of a list ended with, by the test's."""
 
     @property
     def prefix(self) -> str:
@@ -75,6 +77,10 @@ class Names:
         """The service's name of a table."""
         return self.prefix + (name if _OWN_NAME.match(name) else f"{self.turn}-{name}")
 
+    def is_of_a_turn(self, name: str) -> bool:
+        """Whether a table's name at the service is of one test alone, as it had no name of its own."""
+        return bool(re.match(rf"{self.prefix}\d+-", name))
+
     def bucket_target(self, target: str) -> tuple[str, str]:
         """The target of an S3 request with this run's bucket, and the bucket's name at the service."""
         path, mark, query = target.partition("?")
@@ -84,6 +90,8 @@ class Names:
 
     def _own_tables(self, body: bytes) -> bytes:
         said = msgspec.json.decode(body, type=dict[str, Any])
+        if end := said.get("LastEvaluatedTableName"):
+            self._ends[self.plain(end.encode()).decode()] = end
         said["TableNames"] = [name for name in said["TableNames"] if name.startswith(self.prefix)]
         return msgspec.json.encode(said)
 
@@ -105,8 +113,10 @@ class Names:
         return self._changed(said)
 
     def _text(self, name: str, text: str) -> str:
-        if name in ("TableName", "ExclusiveStartTableName"):
+        if name == "TableName":
             return self.table(text)
+        if name == "ExclusiveStartTableName":
+            return self._ends.get(text) or self.table(text)
         if name == "QueueName":
             return self.prefix + text
         if name in _ARNS:

@@ -23,7 +23,8 @@ import pytest
 from tests.support.emulators import GATEWAY_VARIABLE
 from tools.aws.gateway import CONTROL
 
-_SECONDS = 30.0
+_SECONDS = 300.0
+"""The address may delete some hundred tables before it answers."""
 _FAILED = pytest.StashKey[bool]()
 
 

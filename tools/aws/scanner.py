@@ -9,14 +9,21 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tools.aws.scrubbing import ID_MEMBERS
+
+_BARE_KEY = r"(?<![\w/+=-])(?=[a-z0-9/+]*[A-Z])(?=[A-Z0-9/+]*[a-z])(?=[A-Za-z/+]*\d)[A-Za-z0-9/+]{40}(?![\w/+=-])"
+"""Forty characters of base64 by themselves, of all three kinds."""
+_IDS = "|".join(ID_MEMBERS)
 PATTERNS = {
     "an access key": re.compile(r"\b(?:AKIA|ASIA|AIDA|AROA|AGPA|ANPA)[A-Z0-9]{16}\b"),
-    "a secret key": re.compile(r"(?i)secret_?access_?key[\"':= ]+[A-Za-z0-9/+=]{16,}"),
+    "a secret key": re.compile(rf"(?i:secret_?(?:access_?)?key)[\\\"':=<> ]+[A-Za-z0-9/+=]{{16,}}|{_BARE_KEY}"),
     "a session token": re.compile(r"\b(?:IQoJ|FwoG|FQoG)[A-Za-z0-9/+=_-]{40,}|(?i:x-amz-security-token|SessionToken)"),
     "a signature": re.compile(r"(?i)AWS4-HMAC-SHA256|\bsignature=|X-Amz-Credential|x-amz-signature|\bauthorization\b"),
-    "an account's number in an ARN": re.compile(r"arn:aws[a-z-]*:[a-z0-9-]*:[a-z0-9-]*:\d"),
+    "an account's number in an ARN": re.compile(r"(?i)arn(?::|%3A)aws[a-z-]*(?:(?::|%3A)[a-z0-9-]*){2}(?::|%3A)\d"),
+    "an account's number in a path": re.compile(r"(?<=/)\d{12}(?=/)"),
     "an account's number": re.compile(r"(?<![\d.A-Za-z+/=_#-])\d{12}(?![\d.A-Za-z+/=_#-])"),
     "a host": re.compile(r"(?i)\.amazonaws\.com|\.api\.aws\b|\blocalhost\b|\b(?:\d{1,3}\.){3}\d{1,3}\b|https?://"),
+    "an id or a handle": re.compile(rf"(?:\"({_IDS})\\?\": ?\\?\"|<({_IDS})>)(?!(?:\1|\2)-\d+[\\\"<])[^\\\"<]"),
     "a request's id": re.compile(r"(?i)x-amzn?-request-?id|x-amz-id-2"),
     "a name of a run": re.compile(r"singletable-test-[0-9a-f]{10}"),
 }

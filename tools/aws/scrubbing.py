@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 GATEWAY = "{gateway}"
 """Stands for the address at which the answers are given."""
 _KEPT_HEADERS = ("content-type", "x-amz-crc32", "x-amzn-errortype", "etag", "content-range", "content-length")
-_ID_MEMBERS = (
+ID_MEMBERS = (
     "TableId",
     "MessageId",
     "ReceiptHandle",
@@ -26,8 +26,9 @@ _ID_MEMBERS = (
     "NextContinuationToken",
     "eventID",
 )
-_JSON_ID = re.compile(rb'"(%s)": ?"((?:[^"\\]|\\.)+)"' % "|".join(_ID_MEMBERS).encode())
-_XML_ID = re.compile(rb"<(%s)>([^<]+)</" % "|".join(_ID_MEMBERS).encode())
+"""Members of answers whose values are other ones in each run."""
+_JSON_ID = re.compile(rb'"(%s)": ?"((?:[^"\\]|\\.)+)"' % "|".join(ID_MEMBERS).encode())
+_XML_ID = re.compile(rb"<(%s)>([^<]+)</" % "|".join(ID_MEMBERS).encode())
 _DATE = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,6}"
 _LABEL = re.compile(rb'(?:(?<=/stream/)|(?<="LatestStreamLabel":")|(?<="LatestStreamLabel": "))' + _DATE)
 """When a stream was made; a part of its ARN. A test's own dates stay."""

@@ -17,8 +17,9 @@ from tools.aws.account import HttpAnswer
 from tools.aws.cassettes import Recorder, Replay, fingerprint
 from tools.aws.counting import PRICES, Count, count_json, count_object, prices_of
 from tools.aws.names import TAG, Names
+from tools.aws.plan import Plan
 from tools.aws.prediction import SAMPLE, Counted, Like, changed, file_fingerprint, predict
-from tools.aws.run import Plan, differences
+from tools.aws.report import differences
 from tools.aws.scanner import secrets_in, secrets_in_folder
 from tools.aws.scrubbing import Scrubber
 from tools.aws.signing import signed_headers
@@ -77,6 +78,20 @@ def test_answers_have_the_names_of_the_test_and_no_others() -> None:
     tables = {"TableNames": ["somebody's", f"{PREFIX}test-00000000ff-app"]}
     answer = said.json_answer(DYNAMODB, "ListTables", json.dumps(tables).encode())
     assert json.loads(answer) == {"TableNames": ["test-00000000ff-app"]}
+
+
+def test_a_list_of_tables_goes_on_where_its_page_ended() -> None:
+    """Also where the last table of a page was another test's: under this test's name the list would begin again."""
+    said = names()
+    ends: list[str] = []
+    for end in (f"{PREFIX}7-app", f"{PREFIX}9-app", "somebody's"):
+        said.turn = 12
+        answer = said.json_answer(
+            DYNAMODB, "ListTables", json.dumps({"TableNames": [], "LastEvaluatedTableName": end}).encode()
+        )
+        after = {"ExclusiveStartTableName": json.loads(answer)["LastEvaluatedTableName"]}
+        ends.append(json.loads(said.json_request(DYNAMODB, "ListTables", json.dumps(after).encode())[0]).popitem()[1])
+    assert ends == [f"{PREFIX}7-app", f"{PREFIX}9-app", "somebody's"]
 
 
 def test_a_queue_is_reached_by_the_gateway_and_found_behind_it() -> None:
@@ -237,10 +252,15 @@ def test_where_a_sample_uses_otherwise_everything_is_counted(suites: Path) -> No
 def test_the_end_names_what_used_otherwise() -> None:
     by_file = {"a.py": Count(read_units=100.0), "b.py": Count(read_units=100.0)}
     plan = Plan("aws", [*by_file], by_file, prices_of("us-east-1"), cap=1.0, cap_money=1.0)
-    assert differences(plan, {"a.py": Count(read_units=101.0), "b.py": Count(read_units=99.0)}) == "predicted within 2%"
-    said = differences(plan, {"a.py": Count(read_units=100.0), "b.py": Count(read_units=150.0)})
+    said = differences(plan, {"a.py": Count(read_units=101.0), "b.py": Count(read_units=99.0)})
+    assert said.splitlines() == ["predicted within 2%", "2 of 2 test files used what was predicted of them"]
+    said = differences(plan, {"a.py": Count(read_units=100.0), "b.py": Count(read_units=150.0, requests=3)})
     assert said.splitlines()[0].startswith("NOT predicted within 2%")
-    assert said.splitlines()[1:] == ["b.py: 100.0 units predicted, 150.0 used"]
+    off = "b.py: 100.0 units and 0 requests predicted, 150.0 and 3 used"
+    assert said.splitlines()[1:] == ["1 of 2 test files used what was predicted of them", off]
+    evened_out = differences(plan, {"a.py": Count(read_units=50.0), "b.py": Count(read_units=150.0)})
+    assert evened_out.splitlines()[0] == "predicted within 2%"
+    assert len(evened_out.splitlines()) == 4
 
 
 def test_ids_are_named_the_same_each_time() -> None:
