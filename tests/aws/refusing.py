@@ -65,9 +65,10 @@ class Refusing:
             yield server.url
 
     def begin(self, test: str) -> str:
-        raise AssertionError(f"no test is told of here: {test}")
+        raise AssertionError(f"tests are told of to the gateway: {test}")
 
-    end = begin  # type: ignore[assignment]
+    def end(self, test: str, passed: bool) -> str:
+        return self.begin(test)
 
     def answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> HttpAnswer:
         prefix, _, operation = headers.get("x-amz-target", "").partition(".")
