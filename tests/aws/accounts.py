@@ -20,6 +20,14 @@ QUICK = ("tests/engine/test_versions.py",)
 """What a run of these tests runs: a few seconds."""
 
 
+KEY_SCHEMA = {
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+    "BillingMode": "PAY_PER_REQUEST",
+}
+"""The rest of a request that makes a table."""
+
+
 def account_at(url: str) -> Account:
     return Account(url, "us-east-1", lambda: Credentials("an-access-key", "a-secret-key"))
 
@@ -52,7 +60,7 @@ def start(url: str, *options: str, command: str = "run", folder: Path) -> subpro
 def finish(process: subprocess.Popen[str], said: str = "") -> tuple[int, str]:
     """The status of a command and its output."""
     try:
-        output, _ = process.communicate(said, timeout=100)
+        output, _ = process.communicate(said, timeout=300)
     finally:
         if process.poll() is None:
             process.kill()

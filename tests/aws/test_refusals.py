@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from singletable.flow import DYNAMODB, SQS
-from tests.aws.accounts import QUICK, account_at, finish, left_at, run, start
+from tests.aws.accounts import KEY_SCHEMA, QUICK, account_at, finish, left_at, run, start
 from tests.aws.refusing import EXPIRED, UNKNOWN, UNSIGNED, Refusing, denied
 from tests.support.emulators import ROOT
 from tools.aws.cleaning import Cleaner, tag_bucket
@@ -27,11 +27,6 @@ from tools.aws.run import LEFT, NOT_STARTED, PASSED, REFUSED, NotStarted
 from tools.aws.run import run as run_here
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7EXAMPLE", "AWS_SECRET_ACCESS_KEY": "a-secret-key"}
-KEY_SCHEMA = {
-    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-    "BillingMode": "PAY_PER_REQUEST",
-}
 
 
 def command(*words: str, environ: Mapping[str, str], home: Path) -> tuple[int, str]:
