@@ -65,6 +65,26 @@ class Order(Entity, table=vault, type="order"):
         return f"person#{email}", f"order#{number}"
 
 
+moving = Table("personal-moving")
+
+
+class Caller(Entity, table=moving, type="caller"):
+    """Its key was another."""
+
+    email: str = field(personal=True)
+    name: str = field(default="", personal=True)
+
+    @staticmethod
+    def before(email: str, name: str) -> Key:
+        return f"old#{email}", f"old#{name}"
+
+    @moving.key(was=before)
+    @staticmethod
+    def by_email(email: str, name: str = ANY) -> Key:
+        """The calls of a person."""
+        return f"caller#{email}", f"caller#{name}"
+
+
 class Relative(Node, table=kin, type="RELATIVE"):
     name: str = field(personal=True)
 
@@ -205,6 +225,8 @@ COMMANDS = {
     "query that fails": ["query", __name__, "Order.of_person", EMAIL],
     "query --json": ["query", __name__, "Person.by_name", NAME, "--json"],
     "explain": ["explain", __name__, "Person.by_email", EMAIL],
+    "explain a key that was another": ["explain", f"{__name__}:moving", "Caller.by_email", EMAIL, NAME],
+    "explain a page of keys that were others": ["explain", f"{__name__}:moving", "Caller.by_email", EMAIL],
     "explain a query": ["explain", __name__, "Person.by_name", NAME, "--json"],
     "tasks": ["query", f"{__name__}:vault", "Task.by_id", "t", "--json"],
     "stream": ["stream", "tail", f"{__name__}:vault", "--from", "horizon", "--once"],

@@ -7,13 +7,13 @@ with `--personal`. The values themselves, which a program reads, are as they are
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
 from singletable.expressions import Handle, first_name, owner_of
 from singletable.schema.key_text import Template
 from singletable.schema.models import Model
-from singletable.schema.patterns import Captured, Query
+from singletable.schema.patterns import Captured, KeyOf, Query
 from singletable.schema.table import GUARD_TYPE, Table
 from singletable.values import METADATA
 
@@ -48,17 +48,33 @@ def covered_place(table: Table, type_name: str, place: tuple[str, str]) -> tuple
 
 
 def covered_body(query: Query[Any], body: Mapping[str, Any]) -> dict[str, Any]:
-    """The body of a query's request, without the personal values in its keys."""
+    """The body of a query's request, without the personal values in its keys: those that its items had before, too."""
+    texts: dict[str, str] = {}
+    for each in (query, *_before(query)):
+        texts |= _covered_in(each)
+    covered: dict[str, Any] = _replaced(body, texts)
+    return covered
+
+
+def _before(query: Query[Any]) -> Iterator[Query[Any]]:
+    """The same under the key that the class had before."""
+    if query.old is not None:
+        yield query.old
     model = query.model
-    personal = personal_names(model.kind)
+    if isinstance(query, KeyOf) and query.is_one_key and query.captured is model.key and model.key.was is not None:
+        yield model.old_key(query)
+
+
+def _covered_in(query: Query[Any]) -> Mapping[str, str]:
+    """By each text of a query's keys that has a personal value in it, what is shown for it."""
+    personal = personal_names(query.model.kind)
     texts: dict[str, str] = {}
     partition, sort = query.captured.templates
     if personal.intersection(partition.names):
         texts[query.partition] = _covered_text(partition, query.partition, personal)
     if personal.intersection(sort.names):
         texts |= {text: COVERED for text in (query.low, query.high) if text}
-    covered: dict[str, Any] = _replaced(body, texts)
-    return covered
+    return texts
 
 
 def _forms(model: Model[Any]) -> list[Captured]:
