@@ -144,7 +144,7 @@ class NestedPlan(Plan, frozen=True, eq=False):
             token = _under_way.set((*_under_way.get(), self.kind))
             try:
                 hints = get_type_hints(self.kind)
-                fields = [make_field(f.name, hints[f.name], f) for f in dataclasses.fields(self.kind)]
+                fields = [_nested_field(f, hints[f.name], self.kind) for f in dataclasses.fields(self.kind)]
                 _nested[self.kind] = Codec(self.kind, fields)
             finally:
                 _under_way.reset(token)
@@ -196,6 +196,20 @@ class NestedPlan(Plan, frozen=True, eq=False):
 
     def child_is_optional(self, step: str | int) -> bool:
         return self.codec.by_name[str(step)].optional
+
+
+def _nested_field(declared: dataclasses.Field[Any], kind: Any, owner: type[Any]) -> Field:
+    """Raises DeclarationError for an option that holds for an entity's own attributes: it would do nothing."""
+    options = declared.metadata.get(METADATA, {})
+    for option, value in options.items():
+        if option != "name" and value:
+            shown = value if option == "role" else option
+            raise DeclarationError(
+                f"{owner.__name__}.{declared.name} is declared with {shown}=, which does nothing in a dataclass inside "
+                "an item",
+                hint="Say it of the entity's attribute that holds it, as in home: Address = field(personal=True).",
+            )
+    return make_field(declared.name, kind, declared)
 
 
 def _enum(kind: type[Enum]) -> Plan:

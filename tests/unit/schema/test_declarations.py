@@ -284,3 +284,27 @@ def test_a_condition_of_another_class_is_refused_where_it_is_used() -> None:
     with pytest.raises(InvalidRequest, match=r"Other\.price is no attribute of One"):
         explain(one.by("1").also(one).where(attr(other.price) == 1))
     assert Decimal(1) == 1
+
+
+@pytest.mark.parametrize("option", ["personal", "unique", "expires", "version", "belongs_to", "mentions"])
+def test_an_option_of_an_attribute_does_not_stand_inside_of_one(option: str) -> None:
+    """It would do nothing: a personal value would be shown, a unique one be there twice."""
+    table = Table("inside")
+    value: Any = (lambda: None) if option in ("belongs_to", "mentions") else True
+
+    @dataclass
+    class Address:
+        street: Any = field(default="", **{option: value})
+        city: str = field(default="", name="c")
+
+    class Person(Entity, table=table, type="person"):
+        id: str
+        homes: list[Address]
+
+        @table.key
+        @staticmethod
+        def by_id(id: str) -> Key:
+            return f"person#{id}", "person"
+
+    with pytest.raises(DeclarationError, match=f"Address.street is declared with {option}="):
+        model_of(Person).item(Person(id="p", homes=[Address()]))
