@@ -167,7 +167,8 @@ def _lines(chart: Chart) -> tuple[list[str], int]:
     every = max(1, math.ceil(len(chart.labels) / 8))
     for n in range(0, len(chart.labels), every):
         x, y = left + n * step, top + _PLOT_HEIGHT + 18
-        body.append(f'<text x="{x:.1f}" y="{y}" text-anchor="middle">{text_of(_short(chart.labels[n], 12))}</text>')
+        anchor = "end" if n and n == len(chart.labels) - 1 else "middle"
+        body.append(f'<text x="{x:.1f}" y="{y}" text-anchor="{anchor}">{text_of(_short(chart.labels[n], 12))}</text>')
     return body, top + _PLOT_HEIGHT + 26
 
 
