@@ -24,6 +24,7 @@ from examples.organisations.groups import Group
 from examples.organisations.import_github import import_file
 from examples.organisations.principal import SessionTokens
 from singletable import Database, connect
+from tests.browser.studio.opened import sideways
 from tests.e2e.organisations.files import FOLDER
 from tests.support.serving import serving
 
@@ -264,6 +265,7 @@ def test_nothing_is_wider_than_the_window(open_page: Open, request: pytest.Fixtu
         page.goto(f"/o/{site.org}{path}")
         picture(page, f"width-{width}{re.sub('[^a-z]', '-', path)}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        assert width > 390 or sideways(page) == [], path
 
 
 def test_the_keyboard_is_enough(open_page: Open, served: Served) -> None:

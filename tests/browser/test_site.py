@@ -47,6 +47,17 @@ def test_it_is_accessible(site: Path, browser: Any, scheme: str, rules: list[str
     assert found == []
 
 
+def test_on_a_phone_no_table_is_scrolled_and_each_cell_says_its_column(site: Path, browser: Any) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    too_wide = "cells => cells.filter(each => each.getBoundingClientRect().right > innerWidth).length"
+    for name in (*PAGES, "benchmarks/results/peers"):
+        page.goto((site / f"{name}.html").as_uri())
+        assert page.locator("td").evaluate_all(too_wide) == 0, name
+    says = "each => getComputedStyle(each, '::before').content"
+    assert "measured" in page.locator("tbody tr").first.locator("td").nth(2).evaluate(says)
+    page.close()
+
+
 def test_its_search_works_from_the_disk_and_nothing_is_fetched(site: Path, browser: Any) -> None:
     context = browser.new_context()
     page = context.new_page()
