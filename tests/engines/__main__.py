@@ -2,6 +2,7 @@
 """`python -m tests.engines [NAME ...]`, as `make engines` does: layers on emulators, and a table at the end.
 
 A run passes when nothing fails but what its list expects (`expected/NAME.toml`), and all of that does fail.
+`--only PATH` takes a layer, or files of one, even where the list leaves them out.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.engines.differences import read_differences
@@ -43,8 +45,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.engines", description=__doc__)
     parser.add_argument("names", nargs="*", default=list(ENGINES), help="the engines; without any, all of these")
     parser.add_argument("--workers", default="2", help="processes that run tests")
+    parser.add_argument("--only", action="append", metavar="PATH", help="a layer, or a file; may be repeated")
     said = parser.parse_args()
-    rows = [run(name, said.workers) for name in said.names]
+    rows = [run(name, said.workers, said.only or (*ignored_of(name), *layers_of(name))) for name in said.names]
     print(f"\n{'engine':12}{'passed':>8}{'expected differences':>22}{'failed':>8}{'seconds':>9}")
     for name, counts, seconds in rows:
         failed = counts.get("failed", 0) + counts.get("error", 0)
@@ -66,10 +69,10 @@ def _left_out(name: str) -> list[str]:
     return [path for each in read_differences(name).left_out for path in each.layers]
 
 
-def run(name: str, workers: str) -> tuple[str, dict[str, int], float]:
-    """One engine's run: what pytest counts at its end, its return code, and how long it took."""
+def run(name: str, workers: str, chosen: Sequence[str]) -> tuple[str, dict[str, int], float]:
+    """One engine's run of the chosen tests: what pytest counts at its end, its return code, and how long it took."""
     command = [sys.executable, "-m", "pytest", "-q", "-r", "fE", "-m", "not soak", "--engine", name]
-    command += ["--timeout", "600", "-n", workers, "--dist", "loadfile", *ignored_of(name), *layers_of(name)]
+    command += ["--timeout", "600", "-n", workers, "--dist", "loadfile", *chosen]
     print(f"--- {name}: {' '.join(command[1:])}", flush=True)
     started, last = time.monotonic(), ""
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
