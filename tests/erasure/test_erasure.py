@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from singletable import AsyncDatabase, Database, InvalidRequest, attr, connect
+from singletable import AsyncDatabase, Database, InvalidRequest, attr
 from singletable.erasure import AsyncErasure, Erasure, Receipt
 from singletable.errors import NotFound
 from singletable.foundation import erasures_of
@@ -33,6 +33,7 @@ from tests.erasure.models import (
 )
 from tests.migrations.test_apply_lease import Pace
 from tests.migrations.test_fill import before_each
+from tests.support.engines import again, fresh
 from tests.support.raw import all_items
 from tests.support.sampling import strides
 from tests.support.shells import opened
@@ -51,7 +52,7 @@ def fill(db: Database) -> None:
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    with connect("local") as made:
+    with fresh() as made:
         fill(made)
         yield made
 
@@ -70,7 +71,7 @@ def with_sorted_sets(value: dict[str, Any]) -> Any:
 @pytest.fixture(scope="module")
 def remaining() -> dict[tuple[str, str], dict[str, Any]]:
     """What must remain without ada: a table that was made without her, and where nobody mentions her."""
-    with connect("local") as made:
+    with fresh() as made:
         made.create_table(shop)
         made.create(customer("bob"))
         made.write_many(puts=whole("bob", "ada", 100))
@@ -147,7 +148,7 @@ def test_a_query_names_its_items_only(db: Database, remaining: Any) -> None:
 
 
 async def test_in_both_shells() -> None:
-    async with opened("awaiting", "local") as shell:
+    async with opened("awaiting") as shell:
         assert isinstance(shell, AsyncDatabase)
         await shell.create_table(shop)
         await shell.create(customer("ada"))
@@ -164,7 +165,7 @@ def test_killed_at_every_request_it_goes_on_and_counts_each_once(
 ) -> None:
     monkeypatch.setattr("singletable.erasure.execution.BATCH", 4)
     at = 0
-    with connect("local") as db:
+    with fresh() as db:
         while True:
             at += stride
             fill(db)
@@ -198,7 +199,7 @@ def test_what_is_added_meanwhile_goes_too(db: Database, remaining: Any, monkeypa
         nonlocal added
         added += 1
         if added <= 40:
-            with connect(db.target.endpoint.url) as other:
+            with again(db) as other:
                 other.write_many(
                     puts=[Order(number=500 + added, customer="ada"), Line(number=500 + added, line=1, text="new")]
                 )
@@ -218,7 +219,7 @@ def test_what_leaves_the_subject_meanwhile_stays(db: Database, monkeypatch: pyte
         nonlocal moved
         if not moved and type(operation).__name__ == "DeleteItem":
             moved = True
-            with connect(db.target.endpoint.url) as other:
+            with again(db) as other:
                 other.update(Order.by_number(3), attr(Order.customer).set("bob"))
 
     with monkeypatch.context() as patched:
@@ -235,7 +236,7 @@ def test_writers_that_never_end_are_told_of(db: Database, monkeypatch: pytest.Mo
     def add(operation: Any) -> None:
         nonlocal added
         added += 1
-        with connect(db.target.endpoint.url) as other:
+        with again(db) as other:
             other.put(Address(email="ada@example.org", label=f"{added}", street="new"))
 
     monkeypatch.setattr("singletable.erasure.execution.SEARCHES", 3)
@@ -259,7 +260,7 @@ def test_nothing_is_refused_and_leaves_no_record(db: Database) -> None:
 
 
 def test_an_erasure_under_way_is_not_disturbed(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    with connect(db.target.endpoint.url) as other:
+    with again(db) as other:
         held, beats, pace = db.run(take(db.port, shop, "ann")), 0, Pace(other, monkeypatch)
 
         def work() -> None:

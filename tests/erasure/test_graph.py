@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from singletable import Database, connect, key_of
+from singletable import Database, key_of
 from singletable.erasure import Erasure
 from singletable.errors import NotFound
 from singletable.foundation import erasures_of
@@ -16,6 +16,7 @@ from tests.erasure.killing import is_killed
 from tests.erasure.test_erasure import with_sorted_sets
 from tests.graph.models import Account, Goal, GoalMembership, Note, Sponsor, Subgoal, Subscriber, User, records
 from tests.migrations.test_apply_lease import Pace
+from tests.support.engines import fresh
 from tests.support.raw import all_items
 from tests.support.sampling import strides
 
@@ -60,14 +61,14 @@ def items_of(db: Database) -> dict[tuple[str, str], dict[str, Any]]:
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    with connect("local") as made:
+    with fresh() as made:
         fill(made)
         yield made
 
 
 @pytest.fixture(scope="module")
 def remaining() -> dict[tuple[str, str], dict[str, Any]]:
-    with connect("local") as made:
+    with fresh() as made:
         fill(made, with_ada=False)
         return items_of(made)
 
@@ -96,7 +97,7 @@ def test_an_edge_alone(db: Database) -> None:
 def test_killed_at_every_request(remaining: Any, monkeypatch: pytest.MonkeyPatch, stride: int) -> None:
     """No edge is lost, none is counted twice, and a half-deleted node is found again."""
     at, subject = 0, User.by_id("ada")
-    with connect("local") as db:
+    with fresh() as db:
         while True:
             at += stride
             fill(db)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from singletable import Database, Entity, Key, Table, connect, field
+from singletable import Database, Entity, Key, Table, field
 from singletable.documents import Document, Documents, Draft, Items, LocalBlobs, Submission
 from singletable.erasure import Erasure
 from singletable.errors import NotFound
@@ -21,6 +21,7 @@ from singletable.sync.client_groups import declare_items, group_keys
 from singletable.tasks import Tasks, TaskWorker
 from tests.migrations.test_apply_lease import Pace
 from tests.migrations.watching import Killed, before_each
+from tests.support.engines import fresh
 from tests.support.raw import all_items
 
 app = Table("workshop", indexes=["gsi1"], stream="new_and_old")
@@ -87,7 +88,7 @@ ADA = User.by_email("ada@example.org")
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    with connect("local") as made:
+    with fresh() as made:
         yield made
 
 

@@ -22,6 +22,7 @@ from singletable.streams import Changes, ChangeWorker, Inserted
 from singletable.tasks import Tasks, TaskWorker
 from tests.support.raw import put_raw
 
+pytestmark = pytest.mark.embedded("the program runs on its file")
 MARK = "c4n4ry"
 EMAIL, NAME, PHONE = f"{MARK}@example.org", f"{MARK} name", f"{MARK} phone"
 

@@ -36,6 +36,7 @@ def db() -> Iterator[Database]:
         yield made
 
 
+@pytest.mark.embedded("its engine is moto, which has backups")
 def test_recovery_and_backups_are_named_with_what_to_do(db: Database) -> None:
     backups = Backups(db, ledger)
     backups.switch_recovery(True)

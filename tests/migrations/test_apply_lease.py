@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from singletable import Database, connect
+from singletable import Database
 from singletable.foundation import apply_lease_of, record_of
 from singletable.migrations import ApplyRefused, Migrations
 from singletable.migrations.apply_lease import BEAT_SECONDS, LEASE_SECONDS, beat, take
 from singletable.tables import describe
 from tests.migrations.models import OldPerson, Person, new, old, written
 from tests.migrations.test_fill import Killed, before_each, is_filled, people, places
+from tests.support.engines import again, fresh
 
 WHEN = 1_700_000_000.0
 
@@ -34,7 +35,7 @@ class Pace:
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    with connect("local", clock=lambda: WHEN) as made:
+    with fresh(clock=lambda: WHEN) as made:
         Migrations(made, old).apply()
         made.write_many(puts=places(60))
         for person in people(60):
@@ -44,7 +45,7 @@ def db() -> Iterator[Database]:
 
 @pytest.fixture
 def other(db: Database) -> Iterator[Database]:
-    with connect(db.target.endpoint.url) as made:
+    with again(db) as made:
         yield made
 
 

@@ -18,6 +18,7 @@ from singletable.tables import TableSettings
 from tests.support.children import child
 from tests.support.emulators import MOTO
 
+pytestmark = pytest.mark.embedded("its engines are its own: moto has backups, the embedded one has a file")
 ledger = Table("ledger")
 restored = Table("ledger-restored", deletion_protection=False, settings=TableSettings(point_in_time_recovery=True))
 

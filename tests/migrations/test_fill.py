@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from singletable import AsyncDatabase, Database, InvalidRequest, attr, connect
+from singletable import AsyncDatabase, Database, InvalidRequest, attr
 from singletable.errors import Corrupt, Throttled
 from singletable.flow import Rate
 from singletable.migrations import AsyncMigrations, Filled, Migrations
@@ -17,6 +17,7 @@ from singletable.operations import PutItem, Query
 from singletable.schema.migration_items import fill_parts_of
 from singletable.tables.admin import add_index
 from tests.migrations.models import OldPerson, OldPlace, Person, Place, new, old, written
+from tests.support.engines import again, fresh
 from tests.support.raw import all_items, put_raw
 from tests.support.sampling import sampled
 from tests.support.shells import opened
@@ -34,7 +35,7 @@ def places(count: int) -> list[OldPlace]:
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    with connect("local") as made:
+    with fresh() as made:
         made.create_table(old)
         made.write_many(puts=places(60))
         for person in people(60):
@@ -50,8 +51,8 @@ def is_filled(db: Database, expected: list[Person]) -> None:
         there = {p.id for p in expected if p.city == city}
         assert {p.id for p in db.iter(Person.by_city(city))} == there
     assert len(db.all(Place.by_kind("park"))) + len(db.all(Place.by_kind("café"))) == 60
-    again = Migrations(db, new).fill()
-    assert (again.written, again.contended, again.examples) == (0, 0, ())
+    second = Migrations(db, new).fill()
+    assert (second.written, second.contended, second.examples) == (0, 0, ())
 
 
 def test_every_item_is_brought_to_its_declaration(db: Database) -> None:
@@ -70,7 +71,7 @@ def test_every_item_is_brought_to_its_declaration(db: Database) -> None:
 
 
 async def test_in_both_shells() -> None:
-    async with opened("awaiting", "local") as shell:
+    async with opened("awaiting") as shell:
         assert isinstance(shell, AsyncDatabase)
         await shell.create_table(new)
         await put_raw(shell.port, Place, {k: v for k, v in _raw_place(1).items() if not k.startswith("gsi")})
@@ -148,7 +149,7 @@ def test_no_concurrent_write_is_lost(db: Database, monkeypatch: pytest.MonkeyPat
     random = Random(seed)
     visits = {person.id: person.visits for person in db.scan(OldPerson)}
     cities = {person.id: person.city for person in db.scan(OldPerson)}
-    with connect(db.target.endpoint.url) as other:
+    with again(db) as other:
 
         def write(operation: Any) -> None:
             for _ in range(random.randint(0, 3)):
@@ -173,7 +174,7 @@ def test_two_fills_at_once_do_no_harm(db: Database, monkeypatch: pytest.MonkeyPa
     """A second one runs whole between two requests of the first."""
     expected = sorted((written(person) for person in db.scan(OldPerson)), key=lambda p: p.id)
     left = at
-    with connect(db.target.endpoint.url) as other:
+    with again(db) as other:
 
         def fill_too(operation: Any) -> None:
             nonlocal left

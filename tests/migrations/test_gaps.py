@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from singletable import Database, Entity, Key, NotUnique, Table, attr, connect, field
+from singletable import Database, Entity, Key, NotUnique, Table, attr, field
 from singletable.graph import Graph
 from singletable.migrations import ApplyRefused, Migrations
 from singletable.schema import copy_of
@@ -18,6 +18,7 @@ from tests.graph.models import Goal, GoalMembership, User, records
 from tests.migrations.watching import Killed, before_each
 from tests.oracle.planting import edit
 from tests.oracle.test_records import Member, Team, app
+from tests.support.engines import again, fresh
 
 before = Table("accounts", ttl_attribute="ends")
 accounts = Table("accounts", ttl_attribute="ends")
@@ -56,7 +57,7 @@ def old_account(id: int, **more: Any) -> OldAccount:
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    with connect("local") as db:
+    with fresh() as db:
         db.create_table(before)
         Migrations(db, before).apply()
         db.write_many(puts=[old_account(n) for n in range(30)])
@@ -138,7 +139,7 @@ def test_a_value_that_changes_meanwhile_is_guarded(db: Database, monkeypatch: py
     def happens(operation: Any) -> None:
         if "TryGuards" in type(operation).__name__ and len(changed) < 5:
             changed.append(len(changed))
-            with connect(db.target.endpoint.url) as other:
+            with again(db) as other:
                 other.update(OldAccount.by_id(changed[-1]), attr(OldAccount.nick).set(f"new {changed[-1]}"))
 
     before_each(db, monkeypatch, happens)
@@ -150,7 +151,7 @@ def test_a_value_that_changes_meanwhile_is_guarded(db: Database, monkeypatch: py
 
 # --- copies and edge sets ---------------------------------------------------------------------------------------------
 def test_copies_are_brought_up_to_date() -> None:
-    with connect("local") as db:
+    with fresh() as db:
         db.create(Team(id="t", name="Blue"))
         for n in range(12):
             db.create(Member(id="t", person=f"p{n}", team_name="" if n % 2 else "Blue"))
@@ -166,7 +167,7 @@ def test_copies_are_brought_up_to_date() -> None:
 
 def test_a_source_that_changes_meanwhile_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     changed: list[str] = []
-    with connect("local") as db, connect(db.target.endpoint.url) as other:
+    with fresh() as db, again(db) as other:
         db.create(Team(id="t", name="Blue"))
         for n in range(5):
             db.create(Member(id="t", person=f"p{n}", team_name=""))
@@ -212,7 +213,7 @@ def test_a_holder_that_names_another_source_meanwhile(monkeypatch: pytest.Monkey
             return f"seat#{id}", "seat"
 
     moved: list[int] = []
-    with connect("local") as db, connect(db.target.endpoint.url) as other:
+    with fresh() as db, again(db) as other:
         db.create(Hall(hall="a", name="A"))
         for _ in range(5):
             db.update(Hall.by_hall("a"), attr(Hall.name).set("A"))
@@ -235,7 +236,7 @@ def test_a_holder_that_names_another_source_meanwhile(monkeypatch: pytest.Monkey
 
 
 def test_edge_sets_and_counters_are_made_from_edges() -> None:
-    with connect("local") as db:
+    with fresh() as db:
         for node in (Goal(id="g1"), Goal(id="g2"), *(User(id=f"u{n}") for n in range(4))):
             db.create(node)
         for n in range(4):
@@ -290,7 +291,7 @@ def test_whose_value_it_is_is_told_without_what_is_personal() -> None:
         def by_email(email: str) -> Key:
             return f"person#{email}", "person"
 
-    with connect("local") as db:
+    with fresh() as db:
         db.write_many(puts=[OldPerson(email=f"{name}@example.org", phone="+1") for name in ("ada", "bob")])
         (finding,) = Migrations(db, new).fill().unfilled
     assert finding.what == f"another item has one of its unique values: person#{COVERED} / person"

@@ -18,11 +18,12 @@ from typing import Any
 
 import pytest
 
-from singletable import Database, connect
+from singletable import Database
 from singletable.migrations import Migrations
 from tests.migrations import life
 from tests.migrations.life import CITIES, PROGRAMS, Items, Program, person
 from tests.support.children import KILLED, start_child
+from tests.support.engines import fresh
 from tests.support.nursery import Process
 
 POINTS = "request.before", "request.after"
@@ -144,7 +145,7 @@ def lived(
     """Live through programs; the first is what the table begins with. How many applies were killed."""
     random, died = Random(seed), 0
     with (
-        connect("local") as db,
+        fresh() as db,
         writing(target := db.target.endpoint.url, writers, units, seed, tmp_path) as all_writers,
     ):
         before = PROGRAMS[numbers[0]]

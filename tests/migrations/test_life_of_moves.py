@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from singletable import ANY, Database, Entity, Key, NotFound, Table, attr, connect, field
+from singletable import ANY, Database, Entity, Key, NotFound, Table, attr, field
 from singletable.migrations import Migrations
 from tests.migrations.watching import Killed, before_each
+from tests.support.engines import again, fresh
 
 
 def by_number(number: int) -> Key:
@@ -112,7 +113,7 @@ class Life:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_life_of_a_key(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     monkeypatch.setattr("singletable.migrations.fill.PAGE", 6)
-    with connect("local") as db, connect(db.target.endpoint.url) as other:
+    with fresh() as db, again(db) as other:
         db.create_table(VERSIONS[0].__table__)
         life = Life(other, seed)
         for job in life.jobs.values():
@@ -122,8 +123,8 @@ def test_the_life_of_a_key(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
             while not filled(db, life, list(kinds), monkeypatch):
                 kills += 1
             life.is_kept(kinds[1])
-            again = Migrations(db, kinds[1].__table__).fill()
-            assert (again.written, len(again.obsolete)) == (0, 1)
+            second = Migrations(db, kinds[1].__table__).fill()
+            assert (second.written, len(second.obsolete)) == (0, 1)
 
 
 def filled(db: Database, life: Life, kinds: list[Any], monkeypatch: pytest.MonkeyPatch) -> bool:

@@ -31,7 +31,7 @@ KEY = Order.of_customer("ada", 7)
 
 @pytest.fixture(params=KINDS)
 async def db(request: pytest.FixtureRequest) -> AsyncIterator[Shell]:
-    async with opened(request.param, "local") as shell:
+    async with opened(request.param) as shell:
         await shell.create_table(old)
         yield shell
 

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from singletable import AlreadyExists, AsyncDatabase, Database, NotFound, attr, connect, key_of
+from singletable import AlreadyExists, AsyncDatabase, Database, NotFound, attr, key_of
 from singletable.errors import Conflict
 from singletable.migrations import AsyncMigrations, Filled, Migrations
 from tests.migrations.moving import Line, OldLine, OldOrder, OldUser, Order, User, as_new, new, old
 from tests.migrations.watching import Killed, before_each
+from tests.support.engines import again, fresh
 from tests.support.raw import all_items, put_raw
 from tests.support.sampling import sampled
 from tests.support.shells import opened
@@ -41,7 +42,7 @@ def users() -> list[OldUser]:
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    with connect("local") as made:
+    with fresh() as made:
         made.create_table(old)
         made.write_many(puts=[*orders(), *lines()])
         for user in users():
@@ -64,8 +65,8 @@ def is_moved(db: Database, expected: dict[Any, Any]) -> None:
     assert len(db.run(all_items(db.port, "moving"))) == 4 * COUNT  # a guard for each user
     for entity in expected.values():
         assert db.get(key_of(entity)) == entity
-    again = Migrations(db, new).fill()
-    assert (again.written, again.moved, again.contended, again.obsolete) == (0, 0, 0, OBSOLETE)
+    second = Migrations(db, new).fill()
+    assert (second.written, second.moved, second.contended, second.obsolete) == (0, 0, 0, OBSOLETE)
 
 
 def written() -> dict[Any, Any]:
@@ -98,7 +99,7 @@ def test_what_a_move_costs(db: Database) -> None:
 
 
 async def test_in_both_shells() -> None:
-    async with opened("awaiting", "local") as shell:
+    async with opened("awaiting") as shell:
         await shell.create_table(new)
         await shell.create(OldOrder(number=1, customer="ada"))
         assert isinstance(shell, AsyncDatabase)
@@ -142,7 +143,7 @@ def test_no_concurrent_write_is_lost(db: Database, monkeypatch: pytest.MonkeyPat
     totals = {order.number: order.total for order in orders()}
     customers = {order.number: order.customer for order in orders()}
     missed = 0
-    with connect(db.target.endpoint.url) as other:
+    with again(db) as other:
 
         def write(operation: Any) -> None:
             nonlocal missed
@@ -177,7 +178,7 @@ def test_no_concurrent_write_is_lost(db: Database, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("at", [2, 5, 30])
 def test_two_fills_at_once_do_no_harm(db: Database, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
     left = at
-    with connect(db.target.endpoint.url) as other:
+    with again(db) as other:
 
         def fill_too(operation: Any) -> None:
             nonlocal left
@@ -220,7 +221,7 @@ def test_what_has_no_place_under_its_new_key_is_told_and_left(db: Database) -> N
 def test_an_item_that_moves_meanwhile(db: Database, monkeypatch: pytest.MonkeyPatch, verb: str, at: int) -> None:
     """Another process moves the item before request number `at`."""
     key, left, line = Order.of_customer("ada", 7), at, Line.of_cart("c1", 7)
-    with connect(db.target.endpoint.url) as other:
+    with again(db) as other:
 
         def move(operation: Any) -> None:
             nonlocal left
@@ -280,7 +281,7 @@ def test_an_answer_that_is_lost(db: Database) -> None:
         for at in range(1, 5):
             key = Order.of_customer("ada", 100 + number * 10 + at)
             db.put(OldOrder(number=key.model.key_values(key)["number"], customer="ada", total=1))
-            with connect(db.target.endpoint.url) as other:
+            with again(db) as other:
                 make_faulty(other.port, Faults(rules=[Rule(Match(nth=at), ApplyThenCut())]))
                 _verb(other, verb, key)
             found = db.get(key)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from singletable import ANY, AsyncDatabase, Database, Entity, InvalidRequest, Key, Table, connect
+from singletable import ANY, AsyncDatabase, Database, Entity, InvalidRequest, Key, Table
 from singletable.flow import Meter, Rate
 from singletable.foundation import record_of
 from singletable.migrations import (
@@ -25,6 +25,7 @@ from singletable.migrations.model_document import document_of, read_document
 from singletable.tables import Index, Provisioned, TableSettings
 from tests.migrations.models import OldPerson, Place, new, old, written
 from tests.migrations.test_fill import Killed, before_each, is_filled, people, places
+from tests.support.engines import fresh
 from tests.support.raw import all_items, put_raw
 from tests.support.shells import opened
 
@@ -32,7 +33,7 @@ from tests.support.shells import opened
 @pytest.fixture
 def db() -> Iterator[Database]:
     """The table as the older program's apply left it, with 120 items."""
-    with connect("local") as made:
+    with fresh() as made:
         Migrations(made, old).apply(by="the first")
         made.write_many(puts=places(60))
         for person in people(60):
@@ -107,7 +108,7 @@ def test_what_is_predicted_is_what_it_takes(db: Database) -> None:
 
 def test_a_sample_stands_for_the_whole() -> None:
     """About a quarter of the table is read."""
-    with connect("local") as db:
+    with fresh() as db:
         Migrations(db, old).apply()
         db.write_many(puts=places(2000))
         whole = Migrations(db, new).plan().steps[1].takes
@@ -186,7 +187,7 @@ def listing(projection: Any, key: tuple[str, str] = ("gsi1pk", "gsi1sk")) -> tup
 
 def test_an_index_that_changes_is_made_anew() -> None:
     """Its projection needs no fill, as the keys are there; other attributes of its key do."""
-    with connect("local") as db:
+    with fresh() as db:
         table, entry = listing("all")
         Migrations(db, table).apply()
         db.write_many(puts=[entry(id=n, text="x" * 2000) for n in range(30)])
@@ -205,7 +206,7 @@ def test_an_index_that_changes_is_made_anew() -> None:
 
 
 async def test_in_both_shells() -> None:
-    async with opened("awaiting", "local") as shell:
+    async with opened("awaiting") as shell:
         assert isinstance(shell, AsyncDatabase)
         migrations = AsyncMigrations(shell, new)
         plan = await migrations.plan()
@@ -230,10 +231,11 @@ def test_what_was_never_declared_stays(db: Database) -> None:
     assert found.indexes.keys() == {"gsi1", "gsi2"}
 
 
+@pytest.mark.embedded("it says what that engine lacks")
 def test_settings_of_the_embedded_engine() -> None:
     settings = TableSettings(point_in_time_recovery=True, tags={"team": "shop"})
     declared = Table("set", stream="keys", deletion_protection=True, encryption_key="1234abcd", settings=settings)
-    with connect("local") as db:
+    with fresh() as db:
         db.create_table(Table("set"))
         plan = Migrations(db, declared).plan()
         assert names(plan) == ["set tags", "set deletion protection", "set stream", "record set"]

@@ -8,16 +8,17 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from singletable import ANY, Database, Entity, Key, Table, connect, field
+from singletable import ANY, Database, Entity, Key, Table, field
 from singletable.migrations import ApplyRefused, Migrations
 from singletable.migrations.fill import TWICE
 from tests.migrations.moving import OldLine, OldOrder, OldUser, Order, new, old
 from tests.migrations.test_plan import changes_nothing, within_two_percent
+from tests.support.engines import fresh
 
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    with connect("local") as made:
+    with fresh() as made:
         Migrations(made, old).apply()
         for n in range(60):
             made.create(OldOrder(number=n, customer=f"c{n % 7}"))
@@ -90,7 +91,7 @@ def test_items_that_move_ahead_are_read_twice_as_it_was_predicted(items: list[di
     """The engine scans by key: what lies behind the page before last comes again."""
     old_parcel, parcel = parcels(indexed)
     table = parcel.__model__.table
-    with connect("local") as db:
+    with fresh() as db:
         Migrations(db, old_parcel.__model__.table).apply()
         for each in items:
             db.put(old_parcel(**each))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from singletable import ANY, Database, Entity, Key, Table, connect, field
+from singletable import ANY, Database, Entity, Key, Table, field
 from singletable.graph import Graph
 from singletable.migrations import Migrations, Outcome
 from singletable.schema import copy_of
@@ -15,6 +15,7 @@ from tests.graph.models import Account as Payer
 from tests.graph.models import Goal, GoalMembership, Sponsor, Subgoal, User, records
 from tests.migrations.test_plan import names, within_two_percent
 from tests.oracle.planting import edit
+from tests.support.engines import fresh
 
 CHANGES: dict[str, list[dict[str, Any]]] = {
     "TTL": [{"ttl_attribute": "a"}, {}, {"ttl_attribute": "b"}, {"ttl_attribute": "c"}],
@@ -30,7 +31,7 @@ CHANGES: dict[str, list[dict[str, Any]]] = {
 
 @pytest.mark.parametrize("declarations", CHANGES.values(), ids=CHANGES.keys())
 def test_each_setting(declarations: list[dict[str, Any]]) -> None:
-    with connect("local") as db:
+    with fresh() as db:
         for more in declarations:
             declared = Table("set", **more)
             plan = Migrations(db, declared).plan()
@@ -127,7 +128,7 @@ def teams(version: int, *, indexed: bool = True) -> tuple[Table, Any, Any]:
 def test_copies_are_filled_as_planned() -> None:
     old, team, bare = teams(1)
     new, _, member = teams(2)
-    with connect("local") as db:
+    with fresh() as db:
         Migrations(db, old).apply()
         for n in range(7):
             db.create(team(team=f"t{n}", name=f"Team {n}", motto="m" * 700 * n))
@@ -140,7 +141,7 @@ def test_copies_are_filled_as_planned() -> None:
 
 
 def test_edge_sets_and_counters_are_filled_as_planned() -> None:
-    with connect("local") as db:
+    with fresh() as db:
         nodes: list[Any] = [Goal(id=f"g{n}", text="x" * 400 * n) for n in range(12)]
         nodes += [User(id=f"u{n}") for n in range(9)]
         nodes += [Payer(id=f"a{n}", email=f"{n}@example.org") for n in range(3)]
@@ -161,7 +162,7 @@ def test_edge_sets_and_counters_are_filled_as_planned() -> None:
 
 
 def test_one_write_for_a_node_whose_set_and_numbers_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    with connect("local") as db:
+    with fresh() as db:
         for node in (*(Goal(id=f"g{n}") for n in range(10)), User(id="u")):
             db.create(node)
         for n in range(10):

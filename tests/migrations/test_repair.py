@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from singletable import AsyncDatabase, Database, attr, connect
+from singletable import AsyncDatabase, Database, attr
 from singletable.errors import Conflict, Throttled
 from singletable.foundation import Finding
 from singletable.graph import Graph
@@ -22,6 +22,7 @@ from tests.graph.models import Goal, GoalMembership, Role, User, records
 from tests.oracle import test_records
 from tests.oracle.planting import delete, edit, put
 from tests.oracle.test_records import Member, Person, Team, app, guard_of
+from tests.support.engines import again, fresh
 from tests.support.raw import all_items
 from tests.support.shells import opened
 
@@ -41,7 +42,7 @@ def _comparable(item: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def people() -> Iterator[Database]:
-    with connect("local") as made:
+    with fresh() as made:
         for id in ("a", "b", "c"):
             made.create(Person(id=id, email=f"{id}@example.org", city="Oslo"))
         made.create(Team(id="t", name="Blue"))
@@ -51,7 +52,7 @@ def people() -> Iterator[Database]:
 
 @contextmanager
 def graph() -> Iterator[Database]:
-    with connect("local") as made:
+    with fresh() as made:
         for node in (Goal(id="g1"), Goal(id="g2"), *(User(id=f"u{n}") for n in range(1, 5))):
             made.create(node)
         for n in (1, 2):
@@ -197,7 +198,7 @@ def test_a_member_of_no_edge_type_is_left() -> None:
 
 
 async def test_in_both_shells() -> None:
-    async with opened("awaiting", "local") as shell:
+    async with opened("awaiting") as shell:
         assert isinstance(shell, AsyncDatabase)
         await shell.create(Person(id="a", email="a@example.org", city="Oslo"))
         await shell.update(Person.by_id("a"), attr(Person.city).set("Rome"))
@@ -292,7 +293,7 @@ BETWEEN: dict[str, tuple[str, Callable[[Database], object]]] = {
 @pytest.mark.parametrize("happens", BETWEEN)
 def test_a_write_after_the_decision_is_kept(happens: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fault, write = BETWEEN[happens]
-    with people() as db, connect(db.target.endpoint.url) as other:
+    with people() as db, again(db) as other:
         RECORDS[fault][2](db)
         found = db.check(app)
         with monkeypatch.context() as patch:
@@ -306,7 +307,7 @@ def test_a_write_after_the_decision_is_kept(happens: str, monkeypatch: pytest.Mo
 def test_a_link_after_the_decision_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whenever the set is read after the link, it has the link's member."""
     goal, linked = Goal.by_id("g1"), list[bool]()
-    with graph() as db, connect(db.target.endpoint.url) as other:
+    with graph() as db, again(db) as other:
         no_members(db)
         found = db.check(records)
 
@@ -333,7 +334,7 @@ def test_a_link_after_the_decision_is_kept(monkeypatch: pytest.MonkeyPatch) -> N
 def test_no_write_of_a_person_is_lost(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every fault of records at once, and a writer before each request; the model is what its writes add up to."""
     random = Random(seed)
-    with people() as db, connect(db.target.endpoint.url) as other:
+    with people() as db, again(db) as other:
         for _, _, plant in RECORDS.values():
             plant(db)
         model = {person.id: (person.email, person.city) for person in db.scan(Person)}
@@ -380,7 +381,7 @@ def test_no_write_of_a_person_is_lost(seed: int, monkeypatch: pytest.MonkeyPatch
 def test_no_write_of_a_link_is_lost(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(seed)
     goal = Goal.by_id("g1")
-    with graph() as db, connect(db.target.endpoint.url) as other:
+    with graph() as db, again(db) as other:
         model = dict.fromkeys(("u1", "u2"), Role.LEAD)
         edit(db, goal, edges0={"SS": ["GOALMEMBERSHIP-USER-u3-LEAD"]}, edges1=None, n_GOALMEMBERSHIP={"N": "5"})
 

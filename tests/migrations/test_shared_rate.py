@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from singletable import Database, InvalidRequest, connect
+from singletable import Database, InvalidRequest
 from singletable.migrations import Migrations, SharedRate
 from singletable.migrations.shared_rate import BEAT_SECONDS, HELD_SECONDS, LEASE_SECONDS
 from singletable.operations import UpdateItem
@@ -18,6 +18,7 @@ from tests.migrations import sharing
 from tests.migrations.sharing import Note, notes
 from tests.migrations.watching import before_each
 from tests.support.children import start_child
+from tests.support.engines import fresh
 from tests.support.raw import all_items
 
 BOUND = 40.0
@@ -36,7 +37,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def db(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
-    with connect("local") as made:
+    with fresh() as made:
         made.create_table(notes)
 
         async def sleep(seconds: float) -> None:
@@ -157,7 +158,7 @@ def test_without_a_name_or_a_bound_it_is_refused() -> None:
 @pytest.mark.timeout(120)
 def test_processes_share_what_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three processes, whose wall clocks step by hours: together they take the bound; one is killed, and two do."""
-    with connect("local") as db, ExitStack() as ending:
+    with fresh() as db, ExitStack() as ending:
         db.create_table(notes)
         target = db.target.endpoint.url
         processes = [start_child(sharing.write, target, f"p{n}", str(BOUND), str(n % 2)) for n in range(3)]

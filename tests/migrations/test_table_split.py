@@ -8,8 +8,9 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from singletable import AlreadyExists, Database, Entity, Key, NotFound, Table, at_least, attr, connect
+from singletable import AlreadyExists, Database, Entity, Key, NotFound, Table, at_least, attr
 from singletable.errors import DeclarationError, NotUnique, SingletableError
 from singletable.migrations import ApplyRefused, Migrations
 from tests.migrations.splitting import (
@@ -26,12 +27,13 @@ from tests.migrations.splitting import (
     together,
 )
 from tests.migrations.watching import Killed, before_each
+from tests.support.engines import again, fresh
 from tests.support.raw import all_items
 
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    with connect("local") as db:
+    with fresh() as db:
         db.create_table(together)
         yield db
 
@@ -191,7 +193,8 @@ def test_an_apply_moves_the_rest_and_says_so(db: Database) -> None:
 
 def test_an_apply_without_the_new_table_is_refused(db: Database) -> None:
     db.create(old_order(1))
-    with connect(db.target.endpoint.url) as other:  # which makes no tables by itself
+    with again(db) as other:
+        other.port.traits = replace(other.port.traits, creates_tables=False)
         with pytest.raises(ApplyRefused) as refused:
             Migrations(other, shop).apply()
         assert refused.value.reason == "missing table"
@@ -341,7 +344,7 @@ def test_a_unique_value_that_the_old_program_takes_again_stays_there(db: Databas
 def test_a_write_of_the_old_program_during_a_move_is_not_lost(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         db.create(old_order(number))
-    with connect(db.target.endpoint.url) as other:
+    with again(db) as other:
         happened: list[str] = []
 
         def happens(operation: Any) -> None:

@@ -102,7 +102,7 @@ KEY, OLD_KEY = Person.by_id("1"), OldPerson.by_id("1")
 
 @pytest.fixture(params=KINDS)
 async def db(request: pytest.FixtureRequest) -> AsyncIterator[Shell]:
-    async with opened(request.param, "local") as shell:
+    async with opened(request.param) as shell:
         await shell.create_table(new)
         yield shell
 
@@ -183,7 +183,7 @@ async def test_without_the_older_programs(db: Shell) -> None:
 async def test_no_write_of_either_is_lost(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """The older program counts between each two requests of the newer one's updates."""
     random, counted = Random(seed), 0
-    async with opened("blocking", "local") as db, opened("blocking", db.target.endpoint.url) as other:
+    async with opened("blocking") as db, opened("blocking", db.target.endpoint.url) as other:
         await db.create(ada())
         send = db.port.send
 
@@ -256,7 +256,7 @@ async def test_values_of_every_kind() -> None:
         place=place,
         places=[place, Place("y", {"3", "1", "2"})],
     )
-    async with opened("blocking", "local") as db:
+    async with opened("blocking") as db:
         await db.create(made)
         assert await db.get(Rich.by_id("1")) == made
         assert (await db.run(fill(db.port, rich))).written == 0

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from singletable import AlreadyExists, Database, NotFound, NotUnique, VersionMoved, attr, connect
+from singletable import AlreadyExists, Database, NotFound, NotUnique, VersionMoved, attr
 from singletable.errors import Corrupt
 from tests.migrations.moving import OldOrder, OldUser, Order, User, new, old
+from tests.support.engines import fresh
 
 OLD_KEY, KEY = OldOrder.by_number(7), Order.of_customer("ada", 7)
 OLD_USER, USER = OldUser.by_id("u1"), User.of_tenant("acme", "u1")
@@ -16,7 +17,7 @@ OLD_USER, USER = OldUser.by_id("u1"), User.of_tenant("acme", "u1")
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    with connect("local") as made:
+    with fresh() as made:
         made.create_table(old)
         made.create(OldOrder(number=7, customer="ada", total=3))
         made.create(OldUser(id="u1", tenant="acme", email="ada@example.org"))
