@@ -6,7 +6,7 @@ from singletable.exchange import Exports, export
 from tests.exchange.models import shop
 from tests.support.children import mortal
 
-PAGE, SECTION = 40, 300
+PAGE, SECTION = 16, 120
 
 
 def small_sections() -> None:

@@ -23,7 +23,7 @@ from tests.support.children import KILLED, run_child
 from tests.support.engines import fresh
 from tests.support.sampling import sampled
 
-COUNT = 1_500
+COUNT = 600
 
 
 @pytest.fixture(scope="module")
