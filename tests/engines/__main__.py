@@ -81,6 +81,7 @@ def run(name: str, workers: str, chosen: Sequence[str]) -> tuple[str, dict[str, 
             print(line, end="", flush=True)
             last = line.strip() or last
             if time.monotonic() - started > _MOST_SECONDS:
+                print(f"\n{name} is ended here: it runs for over {_MOST_SECONDS / 60:.0f} minutes", flush=True)
                 process.terminate()
                 break
         code = process.wait(60)

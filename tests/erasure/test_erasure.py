@@ -192,17 +192,14 @@ def _again(db: Database) -> Receipt | None:
 
 # --- beside writers ---------------------------------------------------------------------------------------------------
 def test_what_is_added_meanwhile_goes_too(db: Database, remaining: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An order at each of the first hundred requests, and lines of orders that are being deleted."""
-    added = 0
+    """An order at each of the first forty requests, some of which are sent at once, and lines of orders that are being
+    deleted."""
+    numbers = iter(range(501, 541))
 
     def add(operation: Any) -> None:
-        nonlocal added
-        added += 1
-        if added <= 40:
+        if number := next(numbers, None):
             with again(db) as other:
-                other.write_many(
-                    puts=[Order(number=500 + added, customer="ada"), Line(number=500 + added, line=1, text="new")]
-                )
+                other.write_many(puts=[Order(number=number, customer="ada"), Line(number=number, line=1, text="new")])
 
     with monkeypatch.context() as patched:
         before_each(db, patched, add)
