@@ -26,6 +26,8 @@ LAYERS = (
     "tests/tasks",
     "tests/sync",
     "tests/exchange",
+    "tests/migrations",
+    "tests/erasure",
     "tests/queues",
     "tests/faults",
     "tests/histories",
