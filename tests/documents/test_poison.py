@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import threading  # noqa: TID251 what a mutation hangs in
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +51,21 @@ class Leaves(BaseException):
     """No Exception, as those of a library may be that ends threads in its own way."""
 
 
-def turn_for_ever() -> None:
-    while True:
+OVER = [threading.Event()]
+"""Set when the test is over that runs."""
+
+
+@pytest.fixture(autouse=True)
+def nothing_turns_on() -> Iterator[None]:
+    """A mutation that its test did not end ends with it, or all tests that follow would share the processor with it."""
+    OVER[0] = threading.Event()
+    yield
+    OVER[0].set()
+
+
+def turn_for_ever(over: threading.Event | None = None) -> None:
+    over = over or OVER[0]
+    while not over.is_set():
         continue
 
 
@@ -98,9 +111,10 @@ def fill_in_spite(draft: Draft[Project], *, count: int) -> None:
 
 @Project.mutation
 def refuse_to_end(draft: Draft[Project]) -> None:
+    over = OVER[0]
     for _ in range(20):
         try:
-            turn_for_ever()
+            turn_for_ever(over)
         except BaseException:
             draft.name = "in spite"
 
