@@ -85,6 +85,7 @@ PARCELS: dict[str, list[dict[str, Any]]] = {
 }
 
 
+@pytest.mark.embedded("it scans by key, and counts reads as AWS does")
 @pytest.mark.parametrize("indexed", [False, True], ids=["no index", "an index"])
 @pytest.mark.parametrize("items", PARCELS.values(), ids=PARCELS.keys())
 def test_items_that_move_ahead_are_read_twice_as_it_was_predicted(items: list[dict[str, Any]], indexed: bool) -> None:
@@ -104,6 +105,7 @@ def test_items_that_move_ahead_are_read_twice_as_it_was_predicted(items: list[di
         assert changes_nothing(db, table)
 
 
+@pytest.mark.embedded("what it predicts is what that engine's pages cost, read by key")
 def test_where_a_scan_is_by_hashes_half_is_counted_twice(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     old_parcel, parcel = parcels(False)
     table = parcel.__model__.table
