@@ -24,6 +24,21 @@ def test_a_mask_is_in_normal_form_where_its_text_is(value: str) -> None:
     assert mask.text(value) == mask.text(value)
 
 
+def test_a_text_of_many_marks_takes_no_time() -> None:
+    """Few of its shape are in normal form: to look for one by chance would take seconds."""
+    hashed: list[int] = []
+
+    class Counting(Mask):
+        def _hash(self, domain: str, value: bytes, length: int) -> bytes:
+            hashed.append(1)
+            return super()._hash(domain, value, length)
+
+    for value in ("q" + "\u0323" * 9 + "\u0301" * 8, "क" + "\u0323" * 9 + "\u0301" * 8):
+        assert is_normalized("NFC", value)
+        assert is_normalized("NFC", Counting(KEY).text(value))
+    assert len(hashed) < 5_000
+
+
 @pytest.mark.parametrize("shape", ["क", "क\u093c", "x\u0301", "ἀ1", "नक", "בּ"])
 def test_different_texts_have_different_masks(shape: str) -> None:
     """All texts that differ from one in a letter, and are in normal form, as it is."""

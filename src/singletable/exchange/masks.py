@@ -33,6 +33,8 @@ from singletable.values.types import NestedPlan
 
 _MOST_PERMUTED: Final = 1 << 128
 """From so many texts of a shape on, two hashes don't meet."""
+_MOST_STEPS: Final = 100
+"""Permutations of one text until it is in normal form."""
 _ROUNDS: Final = 8
 _KEY_BYTES: Final = 16
 _DIGITS: Final = "0123456789"
@@ -122,11 +124,12 @@ class Mask:
         masked = "".join(self._permuted(value, alphabets))
         if is_normalized("NFC", masked) or not is_normalized("NFC", value):
             return masked
-        if _count_of(alphabets) >= _MOST_PERMUTED:
-            return unicodedata.normalize("NFC", masked)
-        while not is_normalized("NFC", masked):  # the permutation leads back to the text itself, which is
+        steps = 0 if _count_of(alphabets) >= _MOST_PERMUTED else _MOST_STEPS
+        for _ in range(steps):  # a permutation leads back to the text itself, which is in that form
             masked = "".join(self._permuted(masked, alphabets))
-        return masked
+            if is_normalized("NFC", masked):
+                return masked
+        return unicodedata.normalize("NFC", masked)  # of a text with many marks, few others are: so many that none meet
 
     def _permuted(self, value: str, alphabets: Sequence[str]) -> list[str]:
         """Each character replaced by one of its alphabet, so that no two texts of the same alphabets meet."""
