@@ -302,6 +302,15 @@ async def test_a_conflict_keeps_what_is_covered(shopkeeper: Visitor) -> None:
     assert "the other changed is covered" not in answer.text
 
 
+async def test_nobody_can_try_values_of_what_is_covered(shopkeeper: Visitor) -> None:
+    """What an item was is in its form as a digest with a secret of the studio: the same item has another elsewhere."""
+    form = await form_of(shopkeeper, CUSTOMER)
+    async with visiting(db_of(shopkeeper), shop, write=True) as another:
+        elsewhere = await form_of(another, CUSTOMER)
+    assert (form["seen_values"], len(form["seen"])) == (elsewhere["seen_values"], 64)
+    assert form["seen"] != elsewhere["seen"]
+
+
 async def test_a_conflict_over_what_is_covered_says_so(shopkeeper: Visitor) -> None:
     key = "pk=customer%23c1&sk=address"
     await db_of(shopkeeper).create(Address(id="c1", city="Bath"))

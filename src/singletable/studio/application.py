@@ -190,6 +190,7 @@ class Studio:
             await self._gate.readable(user, self.site.tables),
             asks_to_write,
             self._signer.text("form", user),
+            self._signer.text("secret", user),
         )
 
     async def _measured(self, load: Callable[[], Awaitable[View]]) -> tuple[View, bool]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import hmac
 import re
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -77,9 +77,10 @@ class Conflict(Struct, frozen=True):
     is_yours: bool
 
 
-def digest_of(item: Item) -> str:
-    """What an item was, as a short text: another item has another one."""
-    return hashlib.sha256(msgspec.json.encode(item, order="deterministic")).hexdigest()
+def digest_of(item: Item, secret: str) -> str:
+    """What an item was, as a short text: another item has another one. Without the secret nobody can try values of what
+    is covered in it."""
+    return hmac.digest(secret.encode(), msgspec.json.encode(item, order="deterministic"), "sha256").hex()
 
 
 def seen_text(names: Iterable[str], values: Iterable[Any]) -> str:

@@ -34,6 +34,8 @@ class Visit:
     asks_to_write: Callable[[type[Any]], Awaitable[bool]] | None = None
     """Whether the user may write a class; None: every class."""
     form_token: str = ""
+    secret: str = ""
+    """The studio's own for this user: no page shows it."""
 
     @property
     def db(self) -> AsyncDatabase:

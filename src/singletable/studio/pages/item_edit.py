@@ -87,7 +87,7 @@ async def edit(visit: Visit) -> str | PageAnswer:
     table = visit.table
     item = await read_item(visit, table)
     model, entity = await _editable(visit, table, item)
-    if digest_of(item) != visit.form.get("seen"):
+    if digest_of(item, visit.secret) != visit.form.get("seen"):
         return _conflict(visit, table, model, item, entity, delete=False)
     values, fields = changed(model, entity, visit.form, covered=visit.covered)
     if any(field.problem for field in fields):
@@ -109,7 +109,7 @@ async def delete(visit: Visit) -> str | PageAnswer:
     table = visit.table
     item = await read_item(visit, table)
     model, entity = await _editable(visit, table, item, "delete")
-    if digest_of(item) != visit.form.get("seen"):
+    if digest_of(item, visit.secret) != visit.form.get("seen"):
         return _conflict(visit, table, model, item, entity, delete=True)
     if visit.form.get("confirmed") != "1":
         return _confirm(visit, table, model, item, entity, {}, delete=True)
@@ -147,7 +147,7 @@ def _edit_page(
         colour=shown.colour,
         cells=shown.cells,
         fields=fields,
-        seen=digest_of(item),
+        seen=digest_of(item, visit.secret),
         seen_values=seen_text(names, values_of(visit, entity, names)),
         action=f"{below(visit, table, 'edit')}?{query}",
         delete_action=f"{below(visit, table, 'delete')}?{query}",
