@@ -125,14 +125,15 @@ def write(target: str, writer: str) -> None:
     """In a child: lines in their order, and money that goes from one account to another."""
     mine, theirs = (1, 2) if writer == "1" else (2, 1)
     with connect(target) as db:
-        sys.stdout.write("ready\n")
-        sys.stdout.flush()
         number = 0
         while True:
             db.create(Line(writer=int(writer), number=number, text="x" * 500))
             with db.transaction() as tx:
                 tx.update(Account.by_id(mine), attr(Account.balance).add(-1))
                 tx.update(Account.by_id(theirs), attr(Account.balance).add(1))
+            if number == 0:
+                sys.stdout.write("ready\n")
+                sys.stdout.flush()
             number += 1
 
 
