@@ -98,7 +98,7 @@ PLACES = ("a body", "a body of bytes", "a header", "the request's name", "the ma
 @pytest.mark.parametrize("kind", SECRETS)
 def test_each_kind_of_secret_is_found_wherever_it_is(tmp_path: Path, kind: str) -> None:
     """In a copy of the cassettes, one secret in one place at a time."""
-    source = FOLDER / "engine-test_get.jsonl.xz"
+    source = FOLDER / "queues-test_queue_answers.jsonl.xz"
     for secret in SECRETS[kind]:
         for place in PLACES:
             folder = tmp_path / place.replace("'", "")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tools.aws.scrubbing import ID_MEMBERS
 
-_BARE_KEY = r"(?<![\w/+=-])(?=[a-z0-9/+]*[A-Z])(?=[A-Z0-9/+]*[a-z])(?=[A-Za-z/+]*\d)[A-Za-z0-9/+]{40}(?![\w/+=-])"
+_BARE_KEY = r"(?<![\w/+-])(?=[a-z0-9/+]*[A-Z])(?=[A-Z0-9/+]*[a-z])(?=[A-Za-z/+]*\d)[A-Za-z0-9/+]{40}(?![\w/+=-])"
 """Forty characters of base64 by themselves, of all three kinds."""
 _IDS = "|".join(ID_MEMBERS)
 PATTERNS = {
