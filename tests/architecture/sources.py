@@ -50,7 +50,7 @@ class Source:
 
     def _imports(self, node: ast.AST, *, types_only: bool) -> Iterator[tuple[str, bool]]:
         for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            if isinstance(child, ast.If) and _is_name(child.test, "TYPE_CHECKING"):
                 for inner in child.body:
                     yield from self._imports(ast.Module([inner], []), types_only=True)
                 for inner in child.orelse:
@@ -65,7 +65,7 @@ class Source:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield from (f"{self._base(node)}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "import_module":
+        elif isinstance(node, ast.Call) and _is_name(node.func, "import_module"):
             for inner in ast.walk(node):
                 if isinstance(inner, ast.Constant) and str(inner.value).startswith("singletable."):
                     yield str(inner.value)
@@ -106,7 +106,11 @@ def _is_docstring(node: ast.AST) -> bool:
 
 
 def _is_all(node: ast.AST) -> bool:
-    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    return isinstance(node, ast.Assign) and _is_name(node.targets[0], "__all__")
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def _end(node: ast.stmt) -> int:
