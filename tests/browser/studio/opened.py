@@ -102,10 +102,12 @@ def violations(page: Page) -> list[str]:
     return found
 
 
-def barriers(page: Page, *rules: str) -> list[str]:
+def barriers(page: Page, *rules: str, contrast: bool = True) -> list[str]:
     """What axe finds, by some rules or all of them, with the first place of each."""
-    page.evaluate(AXE.read_text())
-    found = page.evaluate(_RUN, {"runOnly": list(rules)} if rules else {})
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE.read_text())
+    without = {} if contrast else {"rules": {"color-contrast": {"enabled": False}}}
+    found = page.evaluate(_RUN, {"runOnly": list(rules)} if rules else without)
     firsts = [(each["id"], each["nodes"][0]) for each in found]
     return [f"{rule} at {node['target']}: {node['html'][:120]}" for rule, node in firsts]
 
@@ -132,6 +134,26 @@ def without_keys(page: Page) -> list[str]:
         if page.evaluate("window.toReach.size === 0"):
             break
     found: list[str] = page.evaluate(_LEFT)
+    return found
+
+
+def at_each_width(page: Page, path: str, scheme: str) -> list[str]:
+    """What is wrong with a page that a phone loads and that is made wider: for axe, for the eye, and last for keys. In
+    the dark nothing but colours differs: a phone shows them."""
+    phone, tablet, desk = WIDTHS
+    rules = ("color-contrast",) if scheme == "dark" else ()
+    found: list[str] = []
+    for width in (phone, desk, tablet) if scheme == "light" else (phone,):
+        page.set_viewport_size({"width": width, "height": 900})
+        if width == phone:
+            page.goto(path)
+            found += [f"{each} is scrolled on a phone" for each in sideways(page)]
+        if width != tablet:
+            found += [f"{each}, at {width}" for each in barriers(page, *rules)]
+        if by := overflow(page):
+            found.append(f"{by} pixels too wide at {width}")
+        if width == tablet:
+            found += without_keys(page)
     return found
 
 

@@ -22,7 +22,7 @@ from examples.projects.service import Service as Projects
 from singletable import Database, connect
 from singletable.documents import LocalBlobs
 from singletable.graph import Graph
-from tests.browser.studio.opened import WIDTHS, barriers, opened, overflow, sideways, studio_of, without_keys
+from tests.browser.studio.opened import at_each_width, opened, studio_of
 from tests.e2e.manhunt.support import Clock, Outbox, make_world
 from tests.studio.views.conftest import BOARD, NASTY, draw_board
 
@@ -117,19 +117,9 @@ def test_they_are_accessible_and_fit_their_window(
 ) -> None:
     served = {"goals": goals, "projects": projects, "manhunt": work}[application]
     found: list[str] = []
-    for width in WIDTHS if scheme == "light" else WIDTHS[:1]:
-        with opened(browser, served.address, width=width, scheme=scheme) as page:
-            for path in PAGES[application]:
-                page.goto(path)
-                if width != WIDTHS[1]:  # in the dark nothing else differs
-                    rules = ("color-contrast",) if scheme == "dark" else ()
-                    found += [f"{path}, {width}: {each}" for each in barriers(page, *rules)]
-                if by := overflow(page):
-                    found.append(f"{path}: {by} pixels too wide at {width}")
-                if width == WIDTHS[0]:
-                    found += [f"{path}: {each} is scrolled on a phone" for each in sideways(page)]
-                elif width == WIDTHS[1]:
-                    found += [f"{path}: {each}" for each in without_keys(page)]
+    with opened(browser, served.address, scheme=scheme) as page:
+        for path in PAGES[application]:
+            found += [f"{path}: {each}" for each in at_each_width(page, path, scheme)]
     assert found == []
 
 
