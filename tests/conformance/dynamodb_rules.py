@@ -12,7 +12,15 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.conformance.attribute_values import Typed, item_breaches, item_size, key_breaches
+from tests.conformance.attribute_values import (
+    LONGEST_HASH_KEY,
+    LONGEST_RANGE_KEY,
+    Typed,
+    item_breaches,
+    item_size,
+    key_breaches,
+    value_size,
+)
 from tests.conformance.expression_text import expression_breaches, names_in, updated
 
 Body = dict[str, Any]
@@ -92,6 +100,15 @@ def key_conditions(body: Body) -> Iterator[str]:
         yield "the key condition has an operator that it can't have"
     for low, high in _BETWEEN.findall(body.get("KeyConditionExpression", "")):
         yield from _range_breaches(body["ExpressionAttributeValues"][low], body["ExpressionAttributeValues"][high])
+
+
+@rule("Query")
+def bounds_of_keys(body: Body) -> Iterator[str]:
+    """The partition key's value comes first, as the library writes it."""
+    for at, name in enumerate(re.findall(r":\w+", body.get("KeyConditionExpression", ""))):
+        size, most = value_size(body["ExpressionAttributeValues"][name]), LONGEST_RANGE_KEY if at else LONGEST_HASH_KEY
+        if not 1 <= size <= most:
+            yield f"a bound of a key has {size} bytes, not 1 to {most}"
 
 
 def _range_breaches(low: Typed, high: Typed) -> Iterator[str]:

@@ -228,6 +228,8 @@ PLANTED: list[tuple[str, Change, str]] = [
         lambda b: b["ExpressionAttributeValues"].update(BACKWARDS),
         "below",
     ),
+    ("Query", lambda b: b["ExpressionAttributeValues"].update({":2": {"S": "b" * 1025}}), "a bound of a key has 1025"),
+    ("Query", lambda b: b["ExpressionAttributeValues"].update({":1": {"S": ""}}), "a bound of a key has 0"),
     ("Scan", lambda b: b.pop("TotalSegments"), "a segment without their number"),
     ("Scan", lambda b: b.update(Segment=2), "beyond the last"),
     ("Scan", lambda b: b.update(ExclusiveStartKey={}), "an empty start key"),

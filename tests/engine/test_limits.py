@@ -10,7 +10,20 @@ from typing import Any
 
 import pytest
 
-from singletable import Condition, InvalidRequest, attr, key_of
+from singletable import (
+    ANY,
+    Condition,
+    Entity,
+    InvalidRequest,
+    Key,
+    Table,
+    after,
+    at_most,
+    attr,
+    before,
+    key_of,
+    starting_with,
+)
 from singletable.errors import TooLarge
 from singletable.flow import Consumed, Request, Response
 from singletable.operations import PutItem
@@ -25,6 +38,17 @@ from tests.support.shells import Shell, opened
 
 ADA = "ada@example.org"
 KEY = Photo.of_user(ADA)
+paths = Table("paths")
+
+
+class Path(Entity, table=paths, type="path"):
+    name: str
+
+    @paths.key
+    @staticmethod
+    def of(name: str = ANY) -> Key:
+        """By name."""
+        return "paths", f"{name}"
 
 
 async def test_an_item_over_400_kb_is_refused_with_its_largest_attributes(shell: Shell) -> None:
@@ -44,6 +68,24 @@ async def test_an_item_over_400_kb_is_refused_with_its_largest_attributes(shell:
 async def test_an_upsert_over_400_kb_is_refused(shell: Shell) -> None:
     with pytest.raises(TooLarge):
         await shell.upsert(Note(email=ADA, written_at=EPOCH, text="é" * 210_000))
+
+
+async def test_ranges_over_keys_that_are_as_long_as_a_key_can_be(shell: Shell) -> None:
+    """The bounds have room for no more than a key, and still take in what they name."""
+    first, second = "x" * 1020 + "aaaa", "x" * 1020 + "bbbb"
+    await shell.create_table(paths)
+    for name in (first, second):
+        await shell.create(Path(name=name))
+    for asked, found in (
+        (starting_with(first[:1022]), [first]),
+        (starting_with(first[:1020]), [first, second]),
+        (at_most(first), [first]),
+        (after(first), [second]),
+        (before(second), [first]),
+        (after(second), []),
+        (starting_with("x" * 1025), []),
+    ):
+        assert [path.name for path in await shell.all(Path.of(asked))] == found
 
 
 async def test_the_last_byte_of_400_kb(shell: Shell) -> None:

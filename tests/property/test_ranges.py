@@ -7,11 +7,11 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from singletable.schema.key_text import Part, Range, Template, bounds
-from singletable.schema.key_values import Slot
+from singletable.schema.key_text import Part, Range, Template, bounds, within
+from singletable.schema.key_values import TOP, Slot
 from tests.property.keys import Role, Status, near, of_slot, separators, text
 from tests.property.ranges import HOWS, wanted
 
@@ -56,3 +56,18 @@ def test_exactly_the_texts_that_start_so_lie_in_it(data: st.DataObject, separato
     lowest, highest = bounds(template, {}, slot, Range("starting_with", low=start))
     written = template.write({"v": value, "w": data.draw(text)})
     assert (lowest.encode() <= written.encode() <= highest.encode()) == value.startswith(start)
+
+
+CORNERS = ("\0", "a", "\x7f", "\x80", "\u07ff", "\u0800", "\ud7ff", "\ue000", "\uffff", "\U00010000")
+corners = st.sampled_from(CORNERS)
+
+
+@settings(max_examples=2000)
+@given(st.lists(corners, min_size=1, max_size=3).map("".join), st.integers(0, 2), st.data())
+def test_bounds_that_no_key_could_have_are_made_shorter(key: str, room: int, data: st.DataObject) -> None:
+    limit = max(4, len(key.encode()) + room)
+    ends = st.lists(corners | st.just(TOP), max_size=3).map("".join)
+    low, high = (key[: data.draw(st.integers(0, 3))] + data.draw(ends) for _ in range(2))
+    first, last = within(low, high, limit)
+    assert max(len(first.encode()), len(last.encode())) <= limit
+    assert (low.encode() <= key.encode() <= high.encode()) == (first.encode() <= key.encode() <= last.encode())

@@ -12,6 +12,7 @@ from singletable.expressions import Condition, Expressions, Given, Stored, first
 from singletable.operations import Key, Query, Reader, Selection
 from singletable.records.conditions import both, is_alive
 from singletable.records.readers import reader_of
+from singletable.schema.key_text import within
 from singletable.schema.key_values import TOP
 from singletable.schema.mistakes import check_query
 from singletable.schema.models import Model, model_of
@@ -131,7 +132,7 @@ def _check_filter(query: PatternQuery[Any], table: Table) -> None:
 def _key_condition(query: PatternQuery[Any], expressions: Expressions, table: Table) -> str:
     partition, sort_name = table.definition.index_keys(query.index)
     text = f"{expressions.name(partition)} = {expressions.value({'S': query.partition})}"
-    low, high = query.low, query.high
+    low, high = within(query.low, query.high)
     if not low and high == TOP:
         return text
     sort = expressions.name(sort_name)

@@ -30,6 +30,8 @@ from singletable.values import Source, quoted
 
 MAX_PARTITION_BYTES = 2048
 MAX_SORT_BYTES = 1024
+_GREATEST = ("", "\x7f", "\u07ff", "\uffff")
+"""Above every other text of so many bytes."""
 
 
 class Part(Struct, frozen=True):
@@ -240,3 +242,34 @@ def below(text: str) -> str:
     if code == 0:
         return text[:-1]
     return text[:-1] + chr(0xD7FF if code == 0xE000 else code - 1) + TOP
+
+
+def within(low: str, high: str, limit: int = MAX_SORT_BYTES) -> tuple[str, str]:
+    """The same range of keys, by bounds that are no longer than a key: DynamoDB refuses others."""
+    if max(len(low), len(high)) <= limit // 4:
+        return low, high
+    low, high = _not_below(low, limit), _not_above(high, limit)
+    return (low, high) if low.encode() <= high.encode() else (TOP, TOP)
+
+
+def _not_above(text: str, limit: int) -> str:
+    """The greatest text of so many bytes that is not above. What fits no longer is less than the character cut off."""
+    kept = _cut(text, limit)
+    return text if kept == text else kept + _GREATEST[limit - len(kept.encode())]
+
+
+def _not_below(text: str, limit: int) -> str:
+    """The least text of so many bytes that is not below; U+10FFFF for none. All that begin as it does are below."""
+    kept = _cut(text, limit)
+    if kept == text:
+        return text
+    while kept:
+        kept, code = kept[:-1], ord(kept[-1]) + 1
+        least = kept + chr(0xE000 if code == 0xD800 else min(code, ord(TOP)))
+        if len(least.encode()) <= limit:
+            return least
+    return TOP
+
+
+def _cut(text: str, limit: int) -> str:
+    return text.encode()[:limit].decode(errors="ignore")
