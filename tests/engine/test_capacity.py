@@ -43,7 +43,7 @@ KEY = {"pk": {"S": "p"}, "sk": {"S": "s"}}
 
 
 @pytest.fixture(scope="module")
-def db() -> Iterator[Database]:
+def db(engine_under_test: None) -> Iterator[Database]:
     with fresh() as database:
         database.run(create(database.port, TABLE))
         yield database

@@ -6,6 +6,7 @@ What takes longest begins first: no worker is left with it at the end.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -21,11 +22,15 @@ TOGETHER = (
 LONGEST = ("tests/browser/", "tests/e2e/cli/", "tests/aws/", "tests/typing/", "tests/e2e/", "tests/faults/")
 """In the order in which they begin, before all others."""
 
+_ENGINE = re.compile(r"\bon=\w+")
+
 
 def unit_of(nodeid: str) -> str:
-    """What a worker is given as a whole: the folder or the file of a test."""
+    """What a worker is given as a whole: the folder or the file of a test, on one engine where it runs on several."""
     file = nodeid.partition("::")[0]
-    return next((folder for folder in TOGETHER if file.startswith(folder)), file)
+    unit = next((folder for folder in TOGETHER if file.startswith(folder)), file)
+    engine = _ENGINE.search(nodeid)
+    return f"{unit} {engine[0]}" if engine else unit
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

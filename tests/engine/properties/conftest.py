@@ -9,6 +9,6 @@ from tests.support.engines import fresh
 
 
 @pytest.fixture(scope="module")
-def db() -> Iterator[Database]:
+def db(engine_under_test: None) -> Iterator[Database]:
     with fresh() as made:
         yield made
