@@ -24,6 +24,8 @@ from tests.support.raw import put_raw
 
 pytestmark = pytest.mark.embedded("the program runs on its file")
 MARK = "c4n4ry"
+LONG = f"name=starting-with:{MARK * 169}"
+"""With the text around it longer than a sort key can be."""
 EMAIL, NAME, PHONE = f"{MARK}@example.org", f"{MARK} name", f"{MARK} phone"
 
 vault = Table("personal", indexes=["gsi1"], stream="new_and_old")
@@ -228,6 +230,7 @@ COMMANDS = {
     "explain": ["explain", __name__, "Person.by_email", EMAIL],
     "explain a key that was another": ["explain", f"{__name__}:moving", "Caller.by_email", EMAIL, NAME],
     "explain a page of keys that were others": ["explain", f"{__name__}:moving", "Caller.by_email", EMAIL],
+    "explain a bound that is cut": ["explain", f"{__name__}:moving", "Caller.by_email", EMAIL, LONG],
     "explain a query": ["explain", __name__, "Person.by_name", NAME, "--json"],
     "tasks": ["query", f"{__name__}:vault", "Task.by_id", "t", "--json"],
     "stream": ["stream", "tail", f"{__name__}:vault", "--from", "horizon", "--once"],

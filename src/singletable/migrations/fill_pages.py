@@ -17,10 +17,10 @@ from msgspec import Struct
 from singletable.foundation import Move, Table, fill_parts_of, model_for, place_in
 from singletable.migrations.needed import Need
 from singletable.operations import Item, UpdateItem
+from singletable.tables.read_units import READ_BYTES
 from singletable.tables.write_units import size_units
 from singletable.values import item_size
 
-_READ_BYTES: Final = 4096
 _PAGE_BYTES: Final = 1 << 20
 Place = tuple[str, str]
 
@@ -49,7 +49,7 @@ class _Count:
         """Pages of more items, wherever they end."""
         pages = max(ceil(items / limit), ceil(size / _PAGE_BYTES))
         self.pages += pages
-        self.read_units += max(pages, ceil(size / _READ_BYTES))
+        self.read_units += max(pages, ceil(size / READ_BYTES))
         self.part_units += self._part_size * pages
 
 
@@ -130,7 +130,7 @@ class SegmentPages:
     def _close(self, *, is_last: bool = False) -> list[Item]:
         """The end of a page: then its items move."""
         page, self._page = self._page, []
-        units, self._page_bytes = max(1, ceil(self._page_bytes / _READ_BYTES)), 0
+        units, self._page_bytes = max(1, ceil(self._page_bytes / READ_BYTES)), 0
         needs = [each.need for each in page]
         self._merged.page(needs, None if is_last else page[-1].place, units)
         ahead = [] if is_last else [(_moved(move), move) for move in self._moves(needs)]

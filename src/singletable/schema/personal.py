@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
 from singletable.expressions import Handle, first_name, owner_of
-from singletable.schema.key_text import Template
+from singletable.schema.key_text import Template, within
 from singletable.schema.models import Model
 from singletable.schema.patterns import Captured, KeyOf, Query
 from singletable.schema.table import GUARD_TYPE, Table
@@ -73,7 +73,8 @@ def _covered_in(query: Query[Any]) -> Mapping[str, str]:
     if personal.intersection(partition.names):
         texts[query.partition] = _covered_text(partition, query.partition, personal)
     if personal.intersection(sort.names):
-        texts |= {text: COVERED for text in (query.low, query.high) if text}
+        asked = (query.low, query.high, *within(query.low, query.high))
+        texts |= {text: COVERED for text in asked if text}
     return texts
 
 

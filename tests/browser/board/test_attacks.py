@@ -23,7 +23,22 @@ PAYLOADS = [
     "\u202egnp.exe\u0000\u2028",
 ]
 OURS = {
-    *("a", "aside", "b", "button", "div", "ellipse", "foreignObject", "form", "g", "h2", "header", "img", "input"),
+    *(
+        "a",
+        "aside",
+        "b",
+        "button",
+        "div",
+        "ellipse",
+        "foreignObject",
+        "form",
+        "g",
+        "h1",
+        "h2",
+        "header",
+        "img",
+        "input",
+    ),
     *("label", "li", "main", "p", "path", "rect", "section", "span", "svg", "text"),
     *("textarea", "ul"),
 }
