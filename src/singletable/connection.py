@@ -68,7 +68,8 @@ class Options(Struct, frozen=True):
     ca_file: str | None = None
     checksum: bool = True
     traits: Traits | None = None
-    """What differs at an address, where that is known; None: what DynamoDB does, and `db.require` finds out."""
+    """What differs at an address, where that is known. None: on AWS nothing; elsewhere nothing is taken for granted,
+    and `db.require` finds out what the engine can."""
     clock: Callable[[], float] = time.time
     """Seconds since 1970. It decides expiry, the life of cursors, and the time of signatures."""
 

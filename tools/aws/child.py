@@ -34,7 +34,8 @@ def run_tests(engine: str, url: str, tests: Sequence[str], stop: threading.Event
     )
     assert process.stdout is not None
     shown = threading.Event()
-    shown.set() if not quiet else None
+    if not quiet:
+        shown.set()
     reader = threading.Thread(target=_show, args=(process.stdout, shown), daemon=True)
     reader.start()
     try:

@@ -16,7 +16,6 @@ from singletable.deploy.role import Role
 from singletable.errors import DeclarationError
 from singletable.foundation import Table
 from singletable.streams import Changes
-from singletable.tables.definition import TableDefinition
 
 PROVIDER = {"source": "hashicorp/aws", "version": ">= 5.0"}
 LOGS = "arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"
@@ -108,7 +107,10 @@ def _table(table: Table) -> Json:
     if definition.ttl_attribute is not None:
         made["ttl"] = {"attribute_name": definition.ttl_attribute, "enabled": True}
     if definition.encryption_key is not None:
-        made["server_side_encryption"] = {"enabled": True, "kms_key_arn": _key_arn(definition)}
+        made["server_side_encryption"] = {
+            "enabled": True,
+            "kms_key_arn": _key_arn(definition.name, definition.encryption_key),
+        }
     if definition.settings.point_in_time_recovery:
         made["point_in_time_recovery"] = {"enabled": True}
     if named := body.get("TableClass"):
@@ -118,12 +120,11 @@ def _table(table: Table) -> Json:
     return {**made, **_capacity(body)}
 
 
-def _key_arn(definition: TableDefinition) -> str:
-    key = definition.encryption_key or ""
+def _key_arn(table: str, key: str) -> str:
     if not key.startswith("arn:"):
         raise DeclarationError(
             "Terraform takes an encryption key by its ARN, not by its id",
-            table=definition.name,
+            table=table,
             hint=f"aws kms describe-key --key-id {key} prints it.",
         )
     return key
