@@ -123,6 +123,21 @@ def test_they_are_accessible_and_fit_their_window(
     assert found == []
 
 
+def test_a_picture_drawn_anew_keeps_its_focus(browser: Any, goals: Served) -> None:
+    """As where a phone is turned: the point that was chosen has the focus, and is the stop of the tabulator."""
+    with opened(browser, goals.address) as page:
+        page.goto("/graph/records?node=TEAM-T2")
+        page.locator(".point.is-centre").focus()
+        for key in ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown"):
+            page.keyboard.press(key)
+        chosen = page.evaluate("document.activeElement.dataset.key")
+        picture = page.query_selector("[data-board] svg")
+        page.set_viewport_size({"width": 600, "height": 900})
+        page.wait_for_function("picture => !picture.isConnected", arg=picture)
+        assert page.evaluate("document.activeElement.dataset.key") == chosen
+        assert page.locator(".point[tabindex='0']").count() == 1
+
+
 def test_a_neighbour_is_shown_with_its_neighbours_by_keys(browser: Any, goals: Served) -> None:
     with opened(browser, goals.address) as page:
         page.goto("/graph/records?node=TEAM-T2")

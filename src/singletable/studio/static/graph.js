@@ -66,11 +66,14 @@ function draw(board, graph, select) {
   const texts = [];
   for (const line of lines) picture.append(drawLine(graph, line, lines.length, texts));
   for (const point of points) picture.append(drawPoint(graph, point, select));
+  const stop = board.querySelector(".point[tabindex='0']")?.dataset.key, hasFocus = board.contains(document.activeElement);
   board.replaceChildren(picture);
   const centre = points.find((point) => point.isCentre);
   board.scrollLeft = (centre.x - box[0]) * scale - width / 2;
   board.scrollTop = (centre.y - box[1]) * scale - board.clientHeight / 2;
-  rove(picture, graph);
+  const move = rove(picture, graph);
+  if (stop) move(stop);
+  if (hasFocus) picture.querySelector(".point[tabindex='0']").focus({ preventScroll: true });
 }
 
 function boxOf(points) {
@@ -131,9 +134,15 @@ function drawPoint(graph, point, select) {
   return made;
 }
 
-/** One stop of the tabulator; the arrows go to the nearest point in their direction. */
+/** One stop of the tabulator, at first the centre; the arrows go to the nearest point in their direction. Returns what
+    moves the stop. */
 function rove(picture, graph) {
   const elements = new Map([...picture.querySelectorAll(".point")].map((each) => [each.dataset.key, each]));
+  const move = (key) => {
+    picture.querySelector(".point[tabindex='0']").setAttribute("tabindex", "-1");
+    elements.get(key).setAttribute("tabindex", "0");
+    return elements.get(key);
+  };
   picture.addEventListener("keydown", (event) => {
     const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
     const here = graph.points.get(event.target.dataset?.key);
@@ -145,11 +154,9 @@ function rove(picture, graph) {
       const across = Math.abs((point.x - here.x) * way[1]) + Math.abs((point.y - here.y) * way[0]);
       if (along > 1 && along + 2 * across < least) [best, least] = [point, along + 2 * across];
     }
-    if (!best) return;
-    event.target.setAttribute("tabindex", "-1");
-    elements.get(best.key).setAttribute("tabindex", "0");
-    elements.get(best.key).focus();
+    if (best) move(best.key).focus();
   });
+  return move;
 }
 
 function arrowhead() {
