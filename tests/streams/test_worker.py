@@ -326,12 +326,12 @@ async def label(shell: Shell) -> str:
 
 
 def test_two_workers_share_nothing_twice(engine: Database) -> None:
-    """Of two at once over one shard, one waits; it takes over when the other stops."""
+    """Of two at once over one shard, one waits; it takes over when the other stops. No stall is as long as a lease."""
     changes, seen = Changes(noted, name="two"), Seen()
     changes.on(Account).inserted(seen)
     ChangeWorker(engine, changes).drain()
     first, second = threading.Event(), threading.Event()
-    options: dict[str, Any] = {"lease_seconds": 0.6, "poll_seconds": 0.01}
+    options: dict[str, Any] = {"lease_seconds": 6.0, "poll_seconds": 0.01}
     threads = [
         threading.Thread(target=ChangeWorker(engine, changes).run, kwargs={"stop": stop.is_set, **options})
         for stop in (first, second)
