@@ -33,6 +33,7 @@ from tests.documents.models import (
 from tests.faults.actions import ApplyThen500, ApplyThenCut, DropBefore, PartialPage, Throttle, TruncateBody
 from tests.faults.proxy import FaultProxy
 from tests.faults.rules import Faults, Match, Rule
+from tests.support.sampling import fewer_elsewhere
 from tests.support.traits import LOCAL
 
 CLIENTS = ("a", "b", "c")
@@ -225,7 +226,7 @@ def _run(engine_url: str, examples: int, steps: int, *, is_fresh: bool = False) 
 
 
 def test_clients_and_processors(engine_url: str) -> None:
-    _run(engine_url, 10, 20)
+    _run(engine_url, fewer_elsewhere(10), 20)
 
 
 @pytest.mark.soak

@@ -31,6 +31,7 @@ from tests.faults.proxy import FaultProxy
 from tests.faults.rules import Faults, Match, Rule
 from tests.graph.lagging import LaggingCarrier, behind
 from tests.graph.models import A_DAY, Goal, GoalMembership, Role, Subgoal, User, records
+from tests.support.sampling import fewer_elsewhere
 from tests.support.traits import LOCAL
 
 GOALS = tuple(Goal.by_id(id) for id in ("a", "b", "c"))
@@ -276,7 +277,7 @@ def _run(
 
 
 def test_two_writers(engine_url: str) -> None:
-    _run(engine_url, 20, 40)
+    _run(engine_url, fewer_elsewhere(20), 40)
 
 
 @pytest.mark.soak
@@ -286,7 +287,7 @@ def test_two_writers_for_long(engine_url: str) -> None:
 
 
 def test_two_writers_behind_indexes_that_lag(engine_url: str) -> None:
-    _run(engine_url, 15, 40, machine=LaggingGraph)
+    _run(engine_url, fewer_elsewhere(15), 40, machine=LaggingGraph)
 
 
 @pytest.mark.soak

@@ -1,4 +1,4 @@
-"""Matrices of kills and cuts: a sample of their points in `make test`, every point in `make soak`."""
+"""How much of a matrix, or of what is drawn, a test takes: some in `make test`, all in `make soak`, less elsewhere."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.engines import engine
+
 _SOAK = pytest.mark.soak
+_ELSEWHERE = 4
 
 
 def sampled(values: Iterable[Any], one_in: int) -> list[Any]:
@@ -20,3 +23,13 @@ def sampled(values: Iterable[Any], one_in: int) -> list[Any]:
 def strides(most: int) -> pytest.MarkDecorator:
     """Gives a test its `stride`: it takes every `most`th point of its matrix, and each one among the long runs."""
     return pytest.mark.parametrize("stride", [most, pytest.param(1, marks=_SOAK)])
+
+
+def fewer_elsewhere(count: int) -> int:
+    """So many on the embedded engine, and a quarter on others: a request takes many times as long there, or costs."""
+    return count if engine().is_embedded else -(-count // _ELSEWHERE)
+
+
+def wider_elsewhere(stride: int) -> int:
+    """The stride through a matrix: four times as wide on other engines, for the same reason."""
+    return stride if engine().is_embedded else stride * _ELSEWHERE

@@ -17,7 +17,7 @@ from tests.faults.opening import opened_at
 from tests.faults.port import make_faulty
 from tests.faults.rules import Faults, Match, Rule
 from tests.support.ports import wrap_exchanges
-from tests.support.sampling import strides
+from tests.support.sampling import strides, wider_elsewhere
 from tests.tasks.bench import Bench, make_bench, seconds
 
 
@@ -66,7 +66,7 @@ async def test_a_loss_at_every_request_of_a_worker(
 ) -> None:
     """The n-th request is lost, once, or with all its repeats; for every n."""
     async with faulty_bench(kind, engine_url, clock, faults) as bench:
-        for n in count(1):
+        for n in count(1, wider_elsewhere(1)):
             faults.clear()
             bench.ran.clear()
             await prepare(bench, n, order)
@@ -165,7 +165,7 @@ async def test_a_worker_that_is_killed_at_any_request_leaves_nothing_undone(
         bench, dies, port = make_bench(kind, shell, clock), Dies(before), cast("Any", shell.port)
         await shell.create(bench.counter(id="warm"))
         wrap_exchanges(port, lambda inner: Mortal(inner, dies))
-        for n in count(1, stride):
+        for n in count(1, wider_elsewhere(stride)):
             dies.at = 0
             await prepare(bench, n, order)
             dies.at, dies.passed = n, 0

@@ -27,6 +27,7 @@ from tests.faults.clock import Clock
 from tests.faults.opening import opened_at
 from tests.faults.port import make_faulty
 from tests.faults.rules import Faults, Match, Rule
+from tests.support.sampling import fewer_elsewhere
 from tests.tasks.bench import Bench, make_bench
 
 WORKERS = 2
@@ -234,7 +235,7 @@ def run_machine(kind: str, url: str, examples: int, length: int, *, derandomize:
 
 @pytest.mark.timeout(600)  # for making a failure small; sound ones take seconds
 def test_workers_stay_sound(kind: str, engine_url: str) -> None:
-    run_machine(kind, engine_url, examples=12, length=30, derandomize=True)
+    run_machine(kind, engine_url, examples=fewer_elsewhere(12), length=30, derandomize=True)
 
 
 @pytest.mark.soak
