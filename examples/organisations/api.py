@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, FastAPI, HTTPException, Query, Request, Response
+from fastapi import APIRouter, FastAPI, Query, Request, Response
 from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.staticfiles import StaticFiles
 
@@ -88,7 +89,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 async def _say(request: Request, status: int, said: str, headers: Any = None, field: str | None = None) -> Response:
-    if not pages.is_page(request.url.path):
+    if pages.is_api(request.url.path):
         return JSONResponse({"detail": said}, status, headers)
     return await form_page(request, status, NOT_THERE if status == 404 else said, field) or pages.error_page(
         request, status, said

@@ -288,9 +288,9 @@ def error_page(request: Request, status: int, said: str) -> HTMLResponse:
     return render("error.html", status, code=status, said=said, typed=typed(request))
 
 
-def is_page(path: str) -> bool:
-    """Whether an error under a path is shown as a page."""
-    return path in ("/", "/me", "/sign-in", "/sign-out", "/o") or path.startswith(("/o/", "/j/"))
+def is_api(path: str) -> bool:
+    """Whether programs ask there: an error is JSON. Under any other path it is shown as a page."""
+    return path.split("/")[1] in ("users", "organisations", "jobs")
 
 
 def _page(template: str, seen: Seen, tab: str, **found: Any) -> Response:

@@ -104,7 +104,7 @@ async def test_who_gets_what(app: Service, org: str, endpoint: Endpoint, kind: s
         assert raw_items(app.db) == before
     if expected == 404:
         missing = await client.ask(endpoint.method, endpoint.path.format(org="nowhere"), endpoint.json)
-        unknown = await client.ask("GET", "/no/such/path")
+        unknown = await client.ask("GET", "/organisations/no/such/path")
         assert answer.json() == FOUND_NOTHING
         assert answer.content == missing.content == unknown.content
         assert answer.headers == missing.headers

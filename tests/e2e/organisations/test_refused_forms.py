@@ -78,3 +78,12 @@ async def test_what_is_not_for_a_member_is_told_with_what_they_typed(app: Servic
     answer = await asking(app, MEMBER)("POST", f"/o/{quote(org)}/rename", "name=Ours")
     assert answer.status_code == 403
     assert "<dd>Ours</dd>" in answer.text
+
+
+@pytest.mark.parametrize("path", ["/nowhere", "/o/none/nowhere", "/users", "/organisations/none/nowhere", "/jobs/none"])
+async def test_an_unknown_address_is_a_page_but_for_programs(app: Service, path: str) -> None:
+    answer = await asking(app)("GET", path, "")
+    is_api = path.startswith(("/users", "/organisations", "/jobs"))
+    assert answer.headers["content-type"] == ("application/json" if is_api else "text/html; charset=utf-8")
+    assert answer.status_code == (401 if path == "/jobs/none" else 404)
+    assert is_api or "Not Found" in answer.text
