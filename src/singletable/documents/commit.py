@@ -152,13 +152,13 @@ async def _run_waiting(
         state = await read_head_state(port, context, document_id, held)
         await clear(port, context, state.dead)
         for row in state.unknown:
-            place = (id(context.store), document_id, row.client, row.id)
-            warn_once(place, f"the mutation {row.name!r} waits: this program has none of its name")
+            place = (context.kind, document_id, row.client, row.id)
+            warn_once(port, place, f"the mutation {row.name!r} waits: this program has none of its name")
         if not state.waiting:
             return state, [], None
         attempted, working, more = await _run(port, context, state)
         for client, fault in more.items():
-            warn_once((id(context.store), document_id, client, fault.what), f"a client's mutations wait: {fault}")
+            warn_once(port, (context.kind, document_id, client, fault.what), f"a client's mutations wait: {fault}")
         held |= more
         if attempted or not more:
             return state, attempted, working

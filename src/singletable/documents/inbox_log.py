@@ -1,22 +1,28 @@
-"""Warnings about mutations that wait in inboxes. Each is logged once in a process."""
+"""Warnings about mutations that wait in inboxes. Each is logged once by the port that reads them."""
 
 from __future__ import annotations
 
 import logging
 from collections import OrderedDict
 from collections.abc import Hashable
+from weakref import WeakKeyDictionary
+
+from singletable.flow.port import Port
 
 _REMEMBERED = 1000
 
 log = logging.getLogger("singletable.documents")
-_warned: OrderedDict[Hashable, None] = OrderedDict()
+_Places = OrderedDict[Hashable, None]
+_warned: WeakKeyDictionary[Port, _Places] = WeakKeyDictionary()
+"""By port: one that is made where another was freed has warned of nothing."""
 
 
-def warn_once(place: Hashable, what: str) -> None:
-    """Log a warning, unless this process has logged it recently."""
-    if place in _warned:
+def warn_once(port: Port, place: Hashable, what: str) -> None:
+    """Log a warning, unless it was logged recently."""
+    places = _warned.setdefault(port, _Places())
+    if place in places:
         return
     log.warning("%s", what)
-    _warned[place] = None
-    if len(_warned) > _REMEMBERED:
-        _warned.popitem(last=False)
+    places[place] = None
+    if len(places) > _REMEMBERED:
+        places.popitem(last=False)
