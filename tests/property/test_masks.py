@@ -39,6 +39,15 @@ def test_a_text_of_many_marks_takes_no_time() -> None:
     assert len(hashed) < 5_000
 
 
+def test_the_longest_text_of_an_item_takes_no_time() -> None:
+    """As many steps as letters: as one number it would take minutes."""
+    text = "Ada Löwe 1 " * 36_000
+    said = Mask(KEY).text(text)
+    assert [each.isspace() for each in said] == [each.isspace() for each in text]
+    assert len(said.encode()) == len(text.encode())
+    assert said != Mask(KEY).text(text[:-2] + "2 ")
+
+
 @pytest.mark.parametrize("shape", ["क", "क\u093c", "x\u0301", "ἀ1", "नक", "בּ"])
 def test_different_texts_have_different_masks(shape: str) -> None:
     """All texts that differ from one in a letter, and are in normal form, as it is."""

@@ -7,11 +7,12 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from singletable.schema.key_text import Part, Range, Template, bounds, within
 from singletable.schema.key_values import TOP, Slot
+from tests.property.examples import times
 from tests.property.keys import Role, Status, near, of_slot, separators, text
 from tests.property.ranges import HOWS, wanted
 
@@ -62,7 +63,7 @@ CORNERS = ("\0", "a", "\x7f", "\x80", "\u07ff", "\u0800", "\ud7ff", "\ue000", "\
 corners = st.sampled_from(CORNERS)
 
 
-@settings(max_examples=2000)
+@times(4)
 @given(st.lists(corners, min_size=1, max_size=3).map("".join), st.integers(0, 2), st.data())
 def test_bounds_that_no_key_could_have_are_made_shorter(key: str, room: int, data: st.DataObject) -> None:
     limit = max(4, len(key.encode()) + room)

@@ -11,6 +11,7 @@ or more. What has few values of its shape, as a digit, can be guessed: a mask hi
 from __future__ import annotations
 
 import dataclasses
+import struct
 import unicodedata
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta, timezone
@@ -134,12 +135,11 @@ class Mask:
     def _permuted(self, value: str, alphabets: Sequence[str]) -> list[str]:
         """Each character replaced by one of its alphabet, so that no two texts of the same alphabets meet."""
         count = _count_of(alphabets)
-        if count >= _MOST_PERMUTED:
-            number = int.from_bytes(self._hash("text", value.encode(), 16 + 4 * len(value)), "big")
-        else:
-            shape = "\0".join(dict.fromkeys(alphabets)) + "\0" + "".join(str(len(each)) for each in alphabets)
-            number = self._number(f"text {shape}", _number_of(value, alphabets), count)
-        return _text_of(number, alphabets)
+        if count >= _MOST_PERMUTED:  # each by four bytes: as one number, a long text would take minutes
+            words = struct.unpack(f"<{len(value)}I", self._hash("text", value.encode(), 4 * len(value)))
+            return [alphabet[word % len(alphabet)] for word, alphabet in zip(words, alphabets, strict=True)]
+        shape = "\0".join(dict.fromkeys(alphabets)) + "\0" + "".join(str(len(each)) for each in alphabets)
+        return _text_of(self._number(f"text {shape}", _number_of(value, alphabets), count), alphabets)
 
     def _number(self, domain: str, number: int, count: int) -> int:
         """A keyed permutation of the numbers below `count`: a Feistel network over two parts of about its root's size,
