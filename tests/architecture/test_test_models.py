@@ -27,7 +27,9 @@ def declared_on_shared(tree: ast.Module) -> Iterator[str]:
 def test_a_test_declares_on_tables_of_its_own() -> None:
     files = sorted((ROOT / "tests").rglob("*.py"))
     assert len(files) > 100
-    found = {str(file.relative_to(ROOT)): list(declared_on_shared(ast.parse(file.read_text()))) for file in files}
+    texts = {str(file.relative_to(ROOT)): file.read_text() for file in files}
+    found = {file: list(declared_on_shared(ast.parse(text))) for file, text in texts.items() if "table=" in text}
+    assert len(found) > 50
     assert {file: names for file, names in found.items() if names} == {}
 
 
