@@ -95,7 +95,7 @@ class Writer:
     """A process that writes, as one program after the other."""
 
     def __init__(self, target: str, name: str, units: float, folder: Path) -> None:
-        self.process = start_child(life.work, target, name, str(units), takes_input=True)
+        self.process = start_child(life.work, target, name, str(units), stdin=subprocess.PIPE)
         self.file = folder / f"{name}.json"
 
     def begin(self, number: int, items: Items, stop: Path) -> None:

@@ -50,8 +50,8 @@ def start_child(
     work: Callable[..., Any],
     *arguments: str,
     dies_at: str | None = None,
-    takes_input: bool = False,
     starts_python: bool = False,
+    stdin: File = subprocess.DEVNULL,
     stdout: File = subprocess.PIPE,
 ) -> Process:
     """A process that runs a function; the caller ends it. What it prints is to be read."""
@@ -61,7 +61,7 @@ def start_child(
         warm=[work.__module__],
         environ=_environ(dies_at),
         strict=True,
-        takes_input=takes_input,
+        stdin=stdin,
         starts_python=starts_python,
         stdout=stdout,
     )

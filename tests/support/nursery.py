@@ -34,7 +34,7 @@ SERVING = (
 )
 """What a web server imports, at last when it begins to serve."""
 File = int | IO[Any] | None
-"""What Popen takes for an output: PIPE, a file, or None for that of this process."""
+"""What Popen takes: PIPE, DEVNULL for an input, a file, or None for that of this process."""
 
 
 class Program:
@@ -146,33 +146,34 @@ def start_program(
     warm: Sequence[str] = (),
     environ: Mapping[str, str] | None = None,
     strict: bool = False,
-    takes_input: bool = False,
     starts_python: bool = False,
+    nursery: Nursery = NURSERY,
+    stdin: File = subprocess.DEVNULL,
     stdout: File = None,
     stderr: File = None,
 ) -> Process:
-    """With `takes_input` its `stdin` is a pipe, else empty. A program that is `strict` makes errors of its warnings, as
+    """Its `stdin` is empty, if none is given. A program that is `strict` makes errors of its warnings, as
     `-W error` does. One that `starts_python` is no fork: it has nothing in common with another one.
     """
     own = dict(os.environ if environ is None else environ)
     if starts_python or not _HAS_DESCRIPTORS:
         command = [sys.executable, *(["-W", "error"] if strict else []), "-m", module, *arguments]
-        given = subprocess.PIPE if takes_input else subprocess.DEVNULL
-        return subprocess.Popen(command, cwd=ROOT, env=own, stdin=given, stdout=stdout, stderr=stderr)
+        return subprocess.Popen(command, cwd=ROOT, env=own, stdin=stdin, stdout=stdout, stderr=stderr)
     program = {"module": module, "arguments": arguments, "warm": warm, "environ": own, "strict": strict}
-    stdin: IO[bytes] | None = None
+    to_it: IO[bytes] | None = None
+    from_it: IO[bytes] | None = None
     with ExitStack() as started:
-        if takes_input:
-            reads, stdin = _pipe()
-        else:
-            reads = open(os.devnull, "rb")  # noqa: SIM115 closed below
-        files: list[File] = [started.enter_context(reads), stdout, stderr]
-        from_it: IO[bytes] | None = None
+        files = [stdin, stdout, stderr]
+        if stdin == subprocess.DEVNULL:
+            files[0] = started.enter_context(open(os.devnull, "rb"))
+        elif stdin == subprocess.PIPE:
+            reads, to_it = _pipe()
+            files[0] = started.enter_context(reads)
         if stdout == subprocess.PIPE:
             from_it, writes = _pipe()
             files[1] = started.enter_context(writes)
         numbers = [_number_of(file, place) for place, file in enumerate(files)]
-        return Program(NURSERY.ask(program, numbers), stdin, from_it)
+        return Program(nursery.ask(program, numbers), to_it, from_it)
 
 
 def run_program(module: str, *arguments: str, timeout: float, **options: Any) -> int:

@@ -9,17 +9,24 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import pytest
 
 from singletable.local import ENGINE_VARIABLE, control, find_engine
-from tests.support.forked_program import ForkedProgram
+from tests.support.nursery import NURSERY, Nursery, run_program
 
 ROOT = Path(__file__).parents[3]
 DEFAULT_FILE = "data/singletable.db"
 SHOP = Path(__file__).parent / "shop"
+_SECONDS = 60.0
 _OF_FILES = ("copy", "export", "import", "sql")
 """The commands that import the libraries of file formats, for more than a second."""
+_WARM = ("singletable.cli.app",)
+# Not duckdb: frozen, it says at the end of each process that it was not collected.
+_WARM_FOR_FILES = (*_WARM, "pyarrow.dataset", "singletable.exchange.exports", "singletable.exchange.imports")
+_NURSERY_OF_FILES = Nursery()
+"""Apart: a fork of what has imported those libraries takes longer."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +44,26 @@ class Folder:
 
     path: Path
     environ: dict[str, str]
-    program: ForkedProgram
-    program_of_files: ForkedProgram
 
     def run(self, *arguments: str, stdin: str = "", **environ: str) -> Ran:
         """`singletable ...`, in a process that has imported it already."""
-        program = self.program_of_files if arguments[:1] and arguments[0] in _OF_FILES else self.program
-        ran = program.run(arguments, cwd=self.path, environ={**self.environ, **environ}, stdin=stdin)
-        return Ran(*ran)
+        of_files = bool(arguments) and arguments[0] in _OF_FILES
+        with TemporaryFile() as into, TemporaryFile() as out, TemporaryFile() as err:
+            into.write(stdin.encode())
+            into.seek(0)
+            code = run_program(
+                *("tests.support.installed_program", str(self.path), *arguments),
+                warm=_WARM_FOR_FILES if of_files else _WARM,
+                nursery=_NURSERY_OF_FILES if of_files else NURSERY,
+                environ={**self.environ, **environ},
+                timeout=_SECONDS,
+                stdin=into,
+                stdout=out,
+                stderr=err,
+            )
+            out.seek(0)
+            err.seek(0)
+            return Ran(out.read().decode(), err.read().decode(), code)
 
     def run_installed(self, *arguments: str, stdin: str = "", **environ: str) -> Ran:
         """`singletable ...`, from the start of Python."""
@@ -65,34 +84,25 @@ class Folder:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=_SECONDS,
             check=False,
         )
         return Ran(ran.stdout, ran.stderr, ran.returncode)
 
 
-@pytest.fixture(scope="session")
-def program() -> Iterator[ForkedProgram]:
-    forked = ForkedProgram()
-    yield forked
-    forked.close()
-
-
-@pytest.fixture(scope="session")
-def program_of_files() -> Iterator[ForkedProgram]:
-    # Not duckdb: frozen, it says at the end of each process that it was not collected.
-    forked = ForkedProgram("pyarrow.dataset", "singletable.exchange.exports", "singletable.exchange.imports")
-    yield forked
-    forked.close()
+@pytest.fixture(scope="session", autouse=True)
+def _nursery_of_files() -> Iterator[None]:
+    yield
+    _NURSERY_OF_FILES.close()
 
 
 @pytest.fixture
-def folder(tmp_path: Path, program: ForkedProgram, program_of_files: ForkedProgram) -> Iterator[Folder]:
+def folder(tmp_path: Path) -> Iterator[Folder]:
     """Nothing but the declaration; an engine that a test leaves running is ended."""
     shutil.copytree(SHOP, tmp_path / "shop", ignore=shutil.ignore_patterns("__pycache__"))
     kept = {n: v for n, v in os.environ.items() if not n.startswith(("AWS_", "SINGLETABLE_"))}
     engine = {ENGINE_VARIABLE: str(find_engine(os.environ, ROOT))}
-    yield Folder(tmp_path, {**kept, **engine, "COLUMNS": "120"}, program, program_of_files)
+    yield Folder(tmp_path, {**kept, **engine, "COLUMNS": "120"})
     control.stop(tmp_path / DEFAULT_FILE)
 
 
