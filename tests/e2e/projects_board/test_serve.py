@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -57,12 +56,12 @@ def test_a_signal_ends_it_while_somebody_listens(tmp_path: Path, end: signal.Sig
         with httpx.stream("GET", f"{server.url}/replicache/pokes", params={"project": "p"}, timeout=20) as stream:
             lines = stream.iter_lines()
             assert next(lines) == "event: poke"
-            began = time.monotonic()
             status = server.stop(end)
-            assert time.monotonic() - began < 3
             assert list(lines)[-1] == ""  # the stream was ended, not broken off
         assert status == (0 if end == signal.SIGTERM else 1)
-        assert "Traceback" not in server.log.read_text()
+        log = server.log.read_text()
+        assert "graceful shutdown exceeded" not in log, "nobody waited for the stream to time out"
+        assert "Traceback" not in log
         server.start()
         assert head_of(server, "p")["shapes"] == {"s1": SHAPE}
 

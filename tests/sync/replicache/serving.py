@@ -28,7 +28,7 @@ class _Server(uvicorn.Server):
 def served(app: Any, end_streams: Callable[[], None] = lambda: None) -> Generator[str, None, None]:
     """Its address, until the block ends. `end_streams` is called before the server waits for what is open."""
     config = uvicorn.Config(
-        app, host="127.0.0.1", port=0, log_level="warning", lifespan="on", timeout_graceful_shutdown=5
+        app, host="127.0.0.1", port=0, log_level="warning", lifespan="on", timeout_graceful_shutdown=30
     )
     server = _Server(config, end_streams)
     thread = threading.Thread(target=server.run, daemon=True)
