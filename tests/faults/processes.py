@@ -5,7 +5,6 @@ Each function can run again after a crash, and then finishes what the first run 
 
 from __future__ import annotations
 
-import ctypes
 import os
 import resource
 import sys
@@ -60,7 +59,6 @@ LARGE = "x" * 300_000
 def starve(url: str, what: str) -> None:
     """Write with less and less missing of memory or descriptors; say of each write what became of it."""
     _say(f"{what}-before-0", _write_alone(url, f"{what}-before-0"))  # it loads all modules that a write needs
-    _ask_the_system_for_each_buffer()
     for step, limit in enumerate(_limits(what)):
         for number in range(3):
             id = f"{what}-{step}-{number}"
@@ -72,12 +70,6 @@ def starve(url: str, what: str) -> None:
             finally:
                 resource.setrlimit(kind, (soft, hard))
             _say(id, said)
-
-
-def _ask_the_system_for_each_buffer() -> None:
-    """Else what the process has freed before is room enough, and it runs out of nothing."""
-    m_mmap_threshold = -3  # of glibc's malloc.h
-    assert ctypes.CDLL(None).mallopt(m_mmap_threshold, 1 << 16) == 1
 
 
 def _say(id: str, said: str) -> None:

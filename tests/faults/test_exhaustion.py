@@ -98,7 +98,7 @@ def _large(id: str) -> Plain:
 
 def _starved(url: str, what: str) -> tuple[int, dict[str, str]]:
     """How a process ended that was short of something, and what it said of each of its writes."""
-    with child(processes.starve, url, what) as process:
+    with child(processes.starve, url, what, starts_python=True) as process:  # a fork has room in what was freed
         told = process.communicate()[0].decode().split()
         code = process.wait(60)
     return code, dict(zip(told[::2], told[1::2], strict=True))
