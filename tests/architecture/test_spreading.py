@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.spreading import LONGEST, TOGETHER, unit_of
+from tests.support.spreading import LONGEST, TOGETHER, WAITING, in_order, unit_of
 
 ROOT = Path(__file__).parents[2]
 pytest_plugins = ["pytester"]
@@ -23,8 +23,18 @@ def test_here(number):
 """
 
 
-def test_the_folders_are_there() -> None:
+def test_the_folders_and_files_are_there() -> None:
     assert [folder for folder in (*TOGETHER, *LONGEST) if not (ROOT / folder).is_dir()] == []
+    assert [path for path in WAITING if not (ROOT / path).exists()] == []
+
+
+def test_what_waits_lies_between_the_others() -> None:
+    waiting = ["tests/queues/test_a.py", "tests/queues/test_b.py", "tests/queues/test_c.py"]
+    others = [f"tests/unit/test_{number:02}.py" for number in range(18)]
+    places = in_order([*waiting, *others, "tests/browser/test_a.py"])
+    assert [places[unit] for unit in waiting] == [0, 3, 6]
+    assert (places["tests/browser/test_a.py"], places[others[0]], len(places)) == (1, 2, 22)
+    assert in_order(waiting) == {unit: place for place, unit in enumerate(waiting)}
 
 
 def test_a_unit_is_a_file_or_a_folder() -> None:

@@ -22,7 +22,7 @@ from tests.support.engines import fresh
 
 CLIENTS, SERVERS, PROCESSORS = 16, 3, 2
 TURN_SECONDS = 0.005
-SHORT, LONG = 1_000, 100_000
+SHORT, LONG = 700, 100_000
 
 
 def histories(seed: int, operations: int, *, conditions: bool = True) -> list[DocumentHistory]:

@@ -1,12 +1,14 @@
 """Which tests pytest-xdist gives to one worker: those of a file, and of some folders all, so that what they share is
 made once. `--dist loadfile` asks for it.
 
-What takes longest begins first: no worker is left with it at the end.
+What takes longest begins first: no worker is left with it at the end. What mostly waits lies between the others: all
+workers would wait at the same time.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -21,6 +23,18 @@ TOGETHER = (
 """The folders whose files share a server, a program or an imported file."""
 LONGEST = ("tests/browser/", "tests/e2e/cli/", "tests/aws/", "tests/typing/", "tests/e2e/", "tests/faults/")
 """In the order in which they begin, before all others."""
+WAITING = (
+    "tests/faults/test_every_request.py",
+    "tests/faults/test_workers.py",
+    "tests/migrations/test_shared_rate.py",
+    "tests/queues/",
+    "tests/sync/test_poison.py",
+    "tests/sync/test_queue.py",
+    "tests/tasks/test_clocks.py",
+    "tests/tasks/test_leases.py",
+    "tests/tasks/test_queued.py",
+)
+"""What takes ten seconds and more, and little of a processor."""
 
 _ENGINE = re.compile(r"\bon=\w+")
 
@@ -34,9 +48,20 @@ def unit_of(nodeid: str) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A worker begins with what takes longest."""
     if hasattr(config, "workerinput"):
-        items.sort(key=_rank)
+        places = in_order([unit_of(item.nodeid) for item in items])
+        items.sort(key=lambda item: places[unit_of(item.nodeid)])
+
+
+def in_order(units: Iterable[str]) -> Mapping[str, int]:
+    """The place of each unit among all. Those that wait are over long before the end."""
+    several = sorted(dict.fromkeys(units), key=_rank)
+    working = [unit for unit in several if not unit.startswith(WAITING)]
+    waiting = [unit for unit in several if unit.startswith(WAITING)]
+    every = len(working) // (3 * len(waiting) or 1)
+    for number, unit in enumerate(waiting):
+        working.insert(number * (every + 1), unit)
+    return {unit: place for place, unit in enumerate(working)}
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -44,8 +69,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BySharing | 
     return BySharing(config, log) if config.getoption("dist") == "loadfile" else None
 
 
-def _rank(item: pytest.Item) -> int:
-    return next((n for n, start in enumerate(LONGEST) if item.nodeid.startswith(start)), len(LONGEST))
+def _rank(unit: str) -> int:
+    return next((n for n, start in enumerate(LONGEST) if unit.startswith(start)), len(LONGEST))
 
 
 class BySharing(LoadFileScheduling):  # type: ignore[misc]  # pytest-xdist brings no types
