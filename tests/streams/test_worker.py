@@ -325,6 +325,33 @@ async def label(shell: Shell) -> str:
     return str(description.raw["LatestStreamArn"]).rpartition("/stream/")[2]
 
 
+async def test_a_stop_leaves_nothing_that_is_handled_again(shell: Shell) -> None:
+    """Changes of two items, in turn. One item is slow: when the worker is to stop, the last change of the other one is
+    handled, and the change before it is not."""
+    stopping, changes, seen = threading.Event(), Changes(noted, name="stopped"), Seen()
+
+    def slowly(change: Any) -> None:
+        seen(change)
+        if change.new.id == "a":
+            assert stopping.wait(30)
+
+    def stop_after(change: Any) -> None:
+        seen(change)
+        if change.new.id == "b":
+            stopping.set()
+
+    changes.on(Note).inserted(slowly)
+    changes.on(Note).modified(stop_after)
+    for count in (0, 1):
+        for id in ("a", "b"):
+            await shell.put(Note(id=id, count=count))
+    await change_worker(shell, changes).run(stop=stopping.is_set, signals=False)
+    wanted = ["Inserted note a", "Inserted note b", "Modified note a", "Modified note b"]
+    assert sorted(seen.told) == wanted
+    await drain(changes, shell)
+    assert sorted(seen.told) == wanted
+
+
 def test_two_workers_share_nothing_twice(engine: Database) -> None:
     """Of two at once over one shard, one waits; it takes over when the other stops. No stall is as long as a lease."""
     changes, seen = Changes(noted, name="two"), Seen()

@@ -14,18 +14,18 @@ from singletable.flow.port import Port
 from singletable.operations.stream import StreamRecord
 from singletable.streams.events import AnyChange
 from singletable.streams.router import Handler, Router
-from singletable.streams.shard import ItemQueue
+from singletable.streams.shard import Entry, ItemQueue
 
 _LONGEST_SECONDS = 1.0
 """A queue with many records leaves the round after this time, so that the others are handled."""
 
 
-async def handle_queue(port: Port, router: Router, queue: ItemQueue, may_go_on: Callable[[], bool]) -> None:
+async def handle_queue(port: Port, router: Router, queue: ItemQueue, may_go_on: Callable[[Entry], bool]) -> None:
     """Handle an item's records in order, until one fails or the time is up; marks what is done and what failed."""
     until = port.monotonic() + _LONGEST_SECONDS
     for number, entry in enumerate(queue):
         # At least one: otherwise a slow machine would make no progress.
-        if not may_go_on() or (number and port.monotonic() > until):
+        if not may_go_on(entry) or (number and port.monotonic() > until):
             return
         entry.error = await handle_record(port, router, entry.record)
         if entry.error is not None:

@@ -88,6 +88,9 @@ class HeldShard:
     tried: dict[str, int] = field(default_factory=dict[str, int])
     """The failed tries of records when the shard was taken."""
     queues: dict[bytes, ItemQueue] = field(default_factory=dict[bytes, ItemQueue])
+    begun: set[str] = field(default_factory=set[str])
+    """The sequence numbers of this round's records that have begun, and the last one of the rounds before. A set: it is
+    added to from several threads."""
     position: str = ""
     """The last sequence number before which all is done."""
     read_to: str = ""
