@@ -15,6 +15,8 @@ document.addEventListener('securitypolicyviolation', ({ violatedDirective, block
   window.violations.push(`${violatedDirective} ${blockedURI}`));
 """
 
+FRAME = "() => new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)))"
+
 SEEN = """() => {
   const shapes = {};
   for (const group of document.querySelectorAll('.shape')) {
@@ -105,7 +107,8 @@ class BoardPage:
         self.wait_until("saved")
 
     def wait_until(self, state: str) -> None:
-        """Until it says that all is saved, or that it is offline."""
+        """Until it says that all is saved, or that it is offline: after the frame that shows what was done last."""
+        self.page.evaluate(FRAME)
         self.page.wait_for_selector(f"body[data-state={state}]")
 
     @property

@@ -63,7 +63,20 @@ export function openProject({ project, user, client, presence, changed, told, un
   const opened = replicache.clientGroupID; // before it is there, nothing can be counted
   async function count() {
     await opened;
-    tell({ waiting: (await replicache.experimentalPendingMutations()).length, version: newest });
+    const pending = await replicache.experimentalPendingMutations();
+    tell({ waiting: pending.length + unkept, version: newest });
+  }
+  // An edit counts from when it is made: until it is kept in this browser, it is not among those that are pending.
+  let unkept = 0;
+  async function edit(make) {
+    unkept += 1;
+    tell({ waiting: state.waiting + 1 });
+    try {
+      return await make();
+    } finally {
+      unkept -= 1;
+      count();
+    }
   }
 
   listen(`${at('pokes')}&client=${client}`, {
@@ -86,9 +99,9 @@ export function openProject({ project, user, client, presence, changed, told, un
   const history = makeUndo(replicache, { told: undoable, kept, mayRevise });
   const mutate = {};
   for (const name of Object.keys(mutators)) {
-    mutate[name] = async (args) => history.did(await replicache.mutate[name](args));
+    mutate[name] = (args) => edit(async () => history.did(await replicache.mutate[name](args)));
   }
-  return { mutate, undo: history.undo, redo: history.redo };
+  return { mutate, undo: () => edit(history.undo), redo: () => edit(history.redo) };
 }
 
 /** The version's number, which a cookie of a view has beside the view's name: the history has that many. */
