@@ -22,6 +22,7 @@ INSTALL := -m pip install --quiet --disable-pip-version-check --require-hashes -
 NODE_READY := node_modules/.ready
 # Of the documentation: links, entries, docstrings.
 DOCUMENTED := tests/docs/test_links.py tests/docs/test_api.py tests/docs/test_reference.py
+OTHER_ENGINES := build/test-other-engines.log
 ONE_SHELL := -k "not (ministack and awaiting) and not (moto and blocking)"
 # Each of them imports tests/support/no_engine.py.
 QUICK := tests/unit tests/property tests/architecture tests/typing tests/docs/test_links.py tests/docs/test_reference.py
@@ -40,9 +41,14 @@ quick: $(PYTHON_READY) ## the tests that need no engine, no browser and no netwo
 	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n $(WORKERS) --dist loadfile $(QUICK)
 
 # Both shells send the same requests: ministack hears the tests of one, moto those of the other. `make engines` runs both.
+# They run beside the others, whose workers often wait; what they say comes after it.
 test: setup ## every test but the long runs; the engine's on ministack and moto too
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "not soak"
-	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n $(WORKERS) --dist loadfile -m "not soak" --engine ministack --engine moto $(ONE_SHELL) tests/engine
+	@mkdir -p $(dir $(OTHER_ENGINES)); \
+	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -m "not soak" \
+		--engine ministack --engine moto $(ONE_SHELL) tests/engine >$(OTHER_ENGINES) 2>&1 & others=$$!; \
+	trap 'kill $$others 2>/dev/null' EXIT INT TERM; \
+	failed=0; $(BIN)/pytest -n $(WORKERS) --dist loadfile -m "not soak" || failed=$$?; \
+	wait $$others || failed=$$?; cat $(OTHER_ENGINES); exit $$failed
 
 # Environments of their own, in .venvs: the first run makes them.
 test-all: setup ## every test but the long runs, on every Python at hand; ARGS="tests/unit"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ DYNALITE = ROOT / "node_modules" / ".bin" / "dynalite"
 GATEWAY_VARIABLE = "SINGLETABLE_GATEWAY"
 """Set by `tools/aws`: the address at which a run's tests find every service."""
 _PATIENCE_SECONDS = 30.0
+_HELD = (sys.executable, "-I", "-S", str(Path(__file__).with_name("held_process.py")))
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,13 @@ class Emulator:
 
     @contextmanager
     def running(self) -> Iterator[str]:
-        """The address of one with nothing in it; it ends with the block."""
+        """The address of one with nothing in it; it ends with the block, and with this process."""
         if not self.program.exists():
             pytest.fail(f"{self.program} is not installed: make setup")
         port = _free_port()
         process = subprocess.Popen(
-            [str(self.program), *self.arguments(port)],
+            [*_HELD, str(self.program), *self.arguments(port)],
+            stdin=subprocess.PIPE,
             env={"PATH": os.environ.get("PATH", ""), **self.environ(port)},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -56,12 +59,9 @@ class Emulator:
             _await_answer(process, f"{url}{self.health}")
             yield url
         finally:
-            process.terminate()
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            assert process.stdin is not None
+            process.stdin.close()
+            process.wait(_PATIENCE_SECONDS)
 
 
 def _ministack_settings(port: int) -> Mapping[str, str]:
