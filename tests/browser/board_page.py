@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 
+from tests.browser.frames import wait_for_frame
 from tests.e2e.projects_board.serving import Server, until
 
 COUNT_VIOLATIONS = """
@@ -14,8 +15,6 @@ window.violations = [];
 document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
   window.violations.push(`${violatedDirective} ${blockedURI}`));
 """
-
-FRAME = "() => new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)))"
 
 SEEN = """() => {
   const shapes = {};
@@ -108,7 +107,7 @@ class BoardPage:
 
     def wait_until(self, state: str) -> None:
         """Until it says that all is saved, or that it is offline: after the frame that shows what was done last."""
-        self.page.evaluate(FRAME)
+        wait_for_frame(self.page)
         self.page.wait_for_selector(f"body[data-state={state}]")
 
     @property

@@ -176,7 +176,7 @@ def test_processes_share_what_they_take(monkeypatch: pytest.MonkeyPatch) -> None
         assert together <= BOUND * 1.05 * (killed_at - begun - 1) + 3
         assert together >= BOUND * 0.5 * (killed_at - begun - 1)
         for lines in taken:
-            assert units([lines], begun + 1, killed_at) <= together * 0.6
+            assert units([lines], begun + 1, killed_at) <= together * 0.45
         after = units(taken[1:], killed_at + 3.5, killed_at + 7)
         assert BOUND * 0.5 * 3.5 <= after <= BOUND * 1.05 * 3.5 + 3
         for process in processes:

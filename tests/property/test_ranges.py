@@ -63,7 +63,7 @@ CORNERS = ("\0", "a", "\x7f", "\x80", "\u07ff", "\u0800", "\ud7ff", "\ue000", "\
 corners = st.sampled_from(CORNERS)
 
 
-@times(4)
+@times(20)
 @given(st.lists(corners, min_size=1, max_size=3).map("".join), st.integers(0, 2), st.data())
 def test_bounds_that_no_key_could_have_are_made_shorter(key: str, room: int, data: st.DataObject) -> None:
     limit = max(4, len(key.encode()) + room)

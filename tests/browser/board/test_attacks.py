@@ -23,23 +23,8 @@ PAYLOADS = [
     "\u202egnp.exe\u0000\u2028",
 ]
 OURS = {
-    *(
-        "a",
-        "aside",
-        "b",
-        "button",
-        "div",
-        "ellipse",
-        "foreignObject",
-        "form",
-        "g",
-        "h1",
-        "h2",
-        "header",
-        "img",
-        "input",
-    ),
-    *("label", "li", "main", "p", "path", "rect", "section", "span", "svg", "text"),
+    *("a", "aside", "b", "button", "div", "ellipse", "foreignObject", "form", "g", "h1", "h2", "header", "img"),
+    *("input", "label", "li", "main", "p", "path", "rect", "section", "span", "svg", "text"),
     *("textarea", "ul"),
 }
 """What a board is made of."""

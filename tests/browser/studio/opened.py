@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from tempfile import TemporaryFile
 from typing import Any
 
+from tests.browser.frames import wait_for_frame
 from tests.support.nursery import ROOT, SERVING, start_program
 
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
@@ -23,8 +24,6 @@ document.addEventListener("securitypolicyviolation", (event) => window.violation
 """
 # What is in order stays in the browser: to hand it over takes longer than to find it.
 _RUN = "options => axe.run(options).then(({violations}) => violations)"
-# A script that hears of a new width draws anew before the second frame: what is looked at before is not what stays.
-_DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 # Whether a focus shows: by an outline, or as a node of a picture does, by the stroke of its circle.
 _WATCH = """
 () => {
@@ -131,7 +130,7 @@ def sideways(page: Page) -> list[str]:
 
 def without_keys(page: Page) -> list[str]:
     """What Tab does not come to, and what does not show that it has the focus."""
-    page.evaluate(_DRAWN)
+    wait_for_frame(page)
     for _ in range(page.evaluate(_WATCH) * 3):  # a date has several stops
         page.keyboard.press("Tab")
         if page.evaluate("window.toReach.size === 0"):

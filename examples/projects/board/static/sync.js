@@ -61,13 +61,13 @@ export function openProject({ project, user, client, presence, changed, told, un
   replicache.onSync = (busy) => busy || count();
 
   const opened = replicache.clientGroupID; // before it is there, nothing can be counted
+  // An edit counts from when it is made: until it is kept in this browser, it is not among those that are pending.
+  let unkept = 0;
   async function count() {
     await opened;
     const pending = await replicache.experimentalPendingMutations();
     tell({ waiting: pending.length + unkept, version: newest });
   }
-  // An edit counts from when it is made: until it is kept in this browser, it is not among those that are pending.
-  let unkept = 0;
   async function edit(make) {
     unkept += 1;
     tell({ waiting: state.waiting + 1 });
