@@ -75,7 +75,7 @@ class Engine(UnixEndpoint):
 
     @property
     def isolation(self) -> str:
-        """What keeps others out: `namespace`, `filter` or `hidden` (only its address); `exposed` is nothing."""
+        """What keeps others out: `filter` or `hidden` (only its address); `exposed` is nothing."""
         return self._hold.greeting.isolation
 
     @property

@@ -3,9 +3,6 @@
 An `Isolation` says at which addresses to start the engine, isolates it once it listens, and opens the connections that
 the supervisor hands out. The kinds, the strongest first:
 
-`namespace`: the engine runs in a network namespace of its own, on whose loopback no other process is. Linux, where a
-process may create a user namespace (or is root).
-
 `filter`: the engine's listening socket, of which the supervisor has a copy, drops all packets but those of the
 connection that the supervisor is opening. Linux 5.6 and later, where a process may read its child's descriptors.
 
@@ -19,6 +16,7 @@ from __future__ import annotations
 
 import _socket as sockets
 import os
+import select
 import struct
 import sys
 
@@ -30,9 +28,7 @@ _LOOPBACK = "127.0.0.1"
 _TRIES = 8
 _ANSWER_SECONDS = 2.0
 
-_CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
-_SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
+_PR_SET_PDEATHSIG = 1
 _PIDFD_GETFD = 438
 _SO_ATTACH_FILTER = 26
 _SIGKILL = 9
@@ -47,9 +43,6 @@ class Isolation:
 
     def __init__(self) -> None:
         self.host, self.port = "", 0
-
-    def prepare(self) -> None:
-        """Called before the engine starts. Raises OSError where this system doesn't offer this kind."""
 
     def addresses(self) -> Iterator[tuple[str, int]]:
         """Where the engine may listen; the next one is tried where another program has taken the address."""
@@ -93,50 +86,6 @@ class Exposed(Isolation):
         return super().isolate(pid, host, port)
 
 
-class Namespace(Isolation):
-    """A network namespace that holds this process and its children only."""
-
-    name = "namespace"
-
-    def prepare(self) -> None:
-        """Tried in a child first: on some systems the namespace doesn't work, and a process can't leave it again."""
-        _require_linux()
-        child = os.fork()
-        if child == 0:
-            try:
-                self._enter()
-                self._connect_to_itself()
-                os._exit(0)
-            finally:
-                os._exit(1)
-        if os.waitpid(child, 0)[1]:
-            raise OSError("this process can't have a network namespace of its own")
-        self._enter()
-
-    def _enter(self) -> None:
-        try:
-            _libc("unshare", _CLONE_NEWNET)
-        except PermissionError:
-            _libc("unshare", _CLONE_NEWUSER | _CLONE_NEWNET)
-        # Without this its own user could not read /proc of a process in another user namespace.
-        _libc("prctl", _PR_SET_DUMPABLE, 1, 0, 0, 0)
-        import fcntl  # noqa: PLC0415 only here
-
-        network = sockets.socket()
-        fcntl.ioctl(network.fileno(), _SIOCSIFFLAGS, struct.pack("16sH22x", b"lo", _IFF_UP))
-        network.close()
-
-    def _connect_to_itself(self) -> None:
-        listener, client = sockets.socket(), sockets.socket()
-        listener.bind((_LOOPBACK, 0))
-        listener.listen()
-        client.settimeout(_ANSWER_SECONDS)
-        client.connect(listener.getsockname())
-
-    def addresses(self) -> Iterator[tuple[str, int]]:
-        yield _LOOPBACK, _free_port(_LOOPBACK)
-
-
 class Filter(Isolation):
     """The engine's own listening socket drops all packets that don't come from the supervisor."""
 
@@ -145,15 +94,16 @@ class Filter(Isolation):
     def __init__(self) -> None:
         super().__init__()
         self._listener: sockets.socket | None = None
-
-    def prepare(self) -> None:
-        _require_linux()
+        self._process = -1
+        """A descriptor of the engine's process. The copied socket takes connections after the engine has ended, too."""
 
     def isolate(self, pid: int, host: str, port: int) -> bool:
         super().isolate(pid, host, port)
         if self._listener is not None:
             self._listener.close()
-        self._listener = _listener_of(pid, host, port)
+            os.close(self._process)
+        self._process = os.pidfd_open(pid)
+        self._listener = _listener_of(pid, self._process, host, port)
         _attach(self._listener, _DROP_ALL)
         return not _has_connections(host, port)
 
@@ -169,7 +119,7 @@ class Filter(Isolation):
             connection.bind((_any_loopback(), 0))
             _attach(self._listener, _drop_all_but(*connection.getsockname()))
             connection.connect((self.host, self.port))
-            _ask(connection)
+            _ask(connection, self._process)
         except BaseException:
             connection.close()
             raise
@@ -179,14 +129,11 @@ class Filter(Isolation):
 
 
 def isolations_named(names: Sequence[str], *, port: int = 0) -> Iterator[Isolation]:
-    """The kinds to try, in this order. `port` is the preferred port of an exposed engine."""
-    kinds: dict[str, Callable[[], Isolation]] = {
-        "namespace": Namespace,
-        "filter": Filter,
-        "hidden": Isolation,
-        "exposed": lambda: Exposed(port),
-    }
-    return (kinds[name]() for name in names)
+    """The kinds to try, in this order, as far as this system may offer them. `port` is that of an exposed engine."""
+    kinds: dict[str, Callable[[], Isolation]] = {"hidden": Isolation, "exposed": lambda: Exposed(port)}
+    if sys.platform == "linux":
+        kinds["filter"] = Filter
+    return (kinds[name]() for name in names if name in kinds)
 
 
 def die_with_parent() -> None:
@@ -208,11 +155,6 @@ def _free_port(host: str) -> int:
     port: int = probe.getsockname()[1]
     probe.close()
     return port
-
-
-def _require_linux() -> None:
-    if sys.platform != "linux":
-        raise OSError("this needs Linux")
 
 
 def _libc(function: str, *arguments: int) -> int:
@@ -256,19 +198,15 @@ def _attach(listener: sockets.socket, program: tuple[tuple[int, int, int, int], 
     listener.setsockopt(sockets.SOL_SOCKET, _SO_ATTACH_FILTER, struct.pack("HP", len(program), ctypes.addressof(held)))
 
 
-def _listener_of(pid: int, host: str, port: int) -> sockets.socket:
+def _listener_of(pid: int, process: int, host: str, port: int) -> sockets.socket:
     """A copy of the socket on which the process listens at this address. Raises OSError."""
-    process = os.pidfd_open(pid)
-    try:
-        for name in os.listdir(f"/proc/{pid}/fd"):
-            if not os.readlink(f"/proc/{pid}/fd/{name}").startswith("socket:"):
-                continue
-            copy = sockets.socket(fileno=_libc("syscall", _PIDFD_GETFD, process, int(name), 0))
-            if copy.family == sockets.AF_INET and copy.getsockname() == (host, port):
-                return copy
-            copy.close()
-    finally:
-        os.close(process)
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        if not os.readlink(f"/proc/{pid}/fd/{name}").startswith("socket:"):
+            continue
+        copy = sockets.socket(fileno=_libc("syscall", _PIDFD_GETFD, process, int(name), 0))
+        if copy.family == sockets.AF_INET and copy.getsockname() == (host, port):
+            return copy
+        copy.close()
     raise OSError(f"process {pid} doesn't listen on {host}:{port}")
 
 
@@ -280,11 +218,18 @@ def _has_connections(host: str, port: int) -> bool:
     return any(row[1] == here and row[3] != "0A" for row in rows)
 
 
-def _ask(connection: sockets.socket) -> None:
+def _ask(connection: sockets.socket, process: int) -> None:
+    """Send a request and wait for its answer. Raises ConnectionRefusedError where the process has ended, OSError."""
     connection.sendall(b"HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    ready = select.poll()
+    ready.register(connection, select.POLLIN)
+    ready.register(process, select.POLLIN)
     answer = b""
     while not answer.endswith(b"\r\n\r\n"):
-        part = connection.recv(4096)
+        descriptors = {descriptor for descriptor, _ in ready.poll(_ANSWER_SECONDS * 1000)}
+        if process in descriptors:
+            raise ConnectionRefusedError("the engine has ended")
+        part = connection.recv(4096) if descriptors else b""
         if not part:
-            raise OSError("the engine closed the connection")
+            raise OSError("the engine doesn't answer")
         answer += part

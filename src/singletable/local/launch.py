@@ -13,7 +13,7 @@ from singletable.local.private_files import delete_directory, make_files_private
 from singletable.local.timeouts import EngineTimeouts
 from singletable.local.unix_endpoint import Address
 
-ISOLATIONS = ("namespace", "filter", "hidden")
+ISOLATIONS = ("filter", "hidden")
 """The kinds of isolation, the strongest first; the first that this system offers is used."""
 EXPOSED = ("exposed",)
 

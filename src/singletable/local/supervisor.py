@@ -90,7 +90,6 @@ class Supervisor:
         """Start the engine under the first isolation that this system offers."""
         for isolation in isolations:
             try:
-                isolation.prepare()
                 self._start_under(isolation)
             except OSError:
                 self._process.stop(self._grace_seconds)

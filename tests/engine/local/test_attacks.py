@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes  # noqa: F401  (another user may not be able to read it)
-import fcntl  # noqa: F401  (nor this)
 import os
 import socket
 import stat
@@ -17,7 +15,6 @@ import pytest
 
 from singletable.errors import Unavailable
 from singletable.local import Engine, is_healthy
-from singletable.local.isolation import Namespace
 from singletable.local.launch import ISOLATIONS
 from tests.engine.local.processes import LONG_SECONDS, answer_of, ask, create_table, post, request, session_of
 
@@ -78,41 +75,11 @@ def test_another_user_gets_neither_a_connection_nor_a_hold(engine: Engine) -> No
 
 
 @needs_root
-def test_another_user_cant_get_into_the_engines_network(engine: Engine) -> None:
+def test_another_user_cant_get_at_the_engines_process(engine: Engine) -> None:
     def peek() -> str:
-        return os.readlink(f"/proc/{engine.pid}/ns/net") + os.readlink(f"/proc/{session_of(engine.pid)}/ns/net")
+        return os.readlink(f"/proc/{engine.pid}/fd/0") + os.readlink(f"/proc/{session_of(engine.pid)}/fd/0")
 
     assert as_nobody(peek).startswith("PermissionError")
-
-
-@needs_root
-def test_a_user_without_rights_gets_a_network_of_its_own_or_stays_in_this_one() -> None:
-    def enter() -> str:
-        try:
-            Namespace().prepare()
-        except OSError:
-            return f"stayed {os.readlink('/proc/self/ns/net')}"
-        return f"left {os.readlink('/proc/self/ns/net')}"
-
-    here = os.readlink("/proc/self/ns/net")
-    what, _, network = as_nobody(enter).partition(" ")
-    assert what in ("stayed", "left")
-    assert (network == here) == (what == "stayed")
-
-
-@needs_root
-def test_a_network_that_was_given_and_doesnt_work_is_not_entered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where a policy lets a process have namespaces and none of the rights in them."""
-    monkeypatch.setattr("singletable.local.isolation._SIOCSIFFLAGS", 0)
-
-    def enter() -> str:
-        try:
-            Namespace().prepare()
-        except OSError:
-            return os.readlink("/proc/self/ns/net")
-        return "entered"
-
-    assert as_nobody(enter) == os.readlink("/proc/self/ns/net")
 
 
 @needs_root

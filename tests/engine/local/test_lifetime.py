@@ -203,6 +203,28 @@ def test_each_start_of_an_engine_has_an_epoch_of_its_own() -> None:
     assert len(before) == 1
 
 
+def test_an_engine_that_ends_while_a_connection_is_opened_is_started_again() -> None:
+    """The supervisor's copy of the listening socket takes the connection of an engine that will never answer."""
+    with Engine.start() as engine:
+        before = epoch_of(engine)
+        os.kill(engine.pid, signal.SIGSTOP)
+        with engine.request_connection() as asking:
+            wait_until(lambda: has_a_connection(engine.pid), LONG_SECONDS)
+            os.kill(engine.pid, signal.SIGKILL)
+            asking.settimeout(LONG_SECONDS)
+            connection, epoch = engine.receive_connection(asking)
+            connection.close()
+    assert epoch != before
+
+
+def has_a_connection(pid: int) -> bool:
+    """Whether a connection waits at one of the sockets on which this process listens; true without such a table."""
+    held = {os.readlink(link) for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()}
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    mine = [row for row in rows if f"socket:[{row[9]}]" in held and row[3] == "0A"]
+    return any(row[4].partition(":")[2] != "00000000" for row in mine) or not mine
+
+
 def test_an_engine_that_cant_be_started_again_says_why(tmp_path: Path) -> None:
     environ = engine_script(
         tmp_path,
