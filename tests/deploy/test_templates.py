@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from examples.goals.deployment import deployment as goals
-from examples.goals.model import Entry
 from examples.manhunt.deployment import deployment as manhunt
 from examples.organisations.deployment import deployment as organisations
 from examples.projects.deployment import deployment as projects
@@ -21,9 +20,8 @@ from singletable.deploy.cdk import template_in
 from singletable.deploy.difference import newly_allowed, rights_of
 from singletable.deploy.formats import FORMATS, template_of, template_text
 from singletable.deploy.ready_roles import read_only
-from singletable.errors import DeclarationError
 from singletable.tables import Provisioned, TableSettings
-from tests.deploy.provider_schema import breaches
+from tests.docs.pages import DOCS, run
 
 TOOLS = Path(__file__).parents[2] / ".venv-tools" / "bin"
 EVERYTHING = Deployment(
@@ -106,35 +104,23 @@ def test_the_app_of_the_cdk_synthesises_the_template(tmp_path: Path) -> None:
 
 
 @by_name
-def test_terraform_has_the_arguments_of_the_provider(deployment: Deployment) -> None:
-    made = template_of(template_text(deployment, "terraform"), "terraform")
-    assert breaches(made) == []
+def test_terraforms_resource_takes_the_template(deployment: Deployment) -> None:
+    """As `aws_cloudformation_stack` is in docs/how-to/deploy.md: its size, parameters, capabilities and outputs."""
+    made = template_of(template_text(deployment, "cloudformation"), "cloudformation")
+    assert len(json.dumps(made, separators=(",", ":"))) <= 51_200
+    assert {*made.get("Parameters", {})} == ({"CodeBucket", "CodeKey"} if deployment.functions else set())
+    for resource in made["Resources"].values():  # a named one asks for CAPABILITY_NAMED_IAM
+        assert not {"RoleName", "ManagedPolicyName", "PolicyName"} & resource.get("Properties", {}).keys()
+    policies = {name for name, resource in made["Resources"].items() if resource["Type"] == "AWS::IAM::ManagedPolicy"}
+    assert {made["Outputs"][f"{name}Arn"]["Value"]["Ref"] for name in policies} == policies
 
 
-def test_the_schema_finds_a_wrong_argument() -> None:
-    made: Any = template_of(template_text(goals, "terraform"), "terraform")
-    table = made["resource"]["aws_dynamodb_table"]["records"]
-    table["hash"], table["billing_mode"], table["attribute"][0]["typ"] = "source", 1, "S"
-    del table["attribute"][0]["type"]
-    del made["resource"]["aws_iam_policy"]["web"]["policy"]
-    found = breaches(made)
-    where = "aws_dynamodb_table.records"
-    assert set(found) == {
-        f"{where} has an unknown argument hash",
-        f"{where}.billing_mode is no string",
-        f"{where}.attribute has an unknown argument typ",
-        f"{where}.attribute lacks type",
-        "aws_iam_policy.web lacks policy",
-    }
-
-
-@by_name
-def test_every_reference_of_terraform_leads_somewhere(deployment: Deployment) -> None:
-    made = template_of(template_text(deployment, "terraform"), "terraform")
-    text = json.dumps(made).replace("$${", "")
-    there = {f"{kind}.{name}" for kind, several in made["resource"].items() for name in several}
-    asked = {".".join(part.split("}")[0].split(".")[:2]) for part in text.split("${aws_")[1:]}
-    assert {f"aws_{each}" for each in asked} <= there
+def test_the_page_shows_terraform_what_its_template_has() -> None:
+    page = DOCS / "how-to" / "deploy.md"
+    shown = page.read_text()
+    made = template_of(template_text(run(page).deployment, "cloudformation"), "cloudformation")
+    assert set(re.findall(r'outputs\["(\w+)"\]', shown)) <= made["Outputs"].keys()
+    assert {*re.findall(r"(\w+) = \"[^\"]*\"[,} ]", shown)} >= {"CodeBucket", "CodeKey"}
 
 
 @by_name
@@ -155,20 +141,6 @@ def test_a_table_is_what_it_declares() -> None:
     assert properties["SSESpecification"]["SSEEnabled"] is True
     held = {i["IndexName"]: i["Projection"]["ProjectionType"] for i in properties["GlobalSecondaryIndexes"]}
     assert held == {"all": "ALL", "some": "INCLUDE", "keys": "INCLUDE"}
-    as_terraform = template_of(template_text(EVERYTHING, "terraform"), "terraform")
-    body = as_terraform["resource"]["aws_dynamodb_table"]["everything"]
-    assert (body["hash_key"], body["range_key"], body["billing_mode"]) == ("pk", "sk", "PAY_PER_REQUEST")
-    assert body["ttl"] == {"attribute_name": "ends", "enabled": True}
-    assert (body["stream_enabled"], body["stream_view_type"]) == (True, "NEW_AND_OLD_IMAGES")
-    assert body["server_side_encryption"]["kms_key_arn"] == properties["SSESpecification"]["KMSMasterKeyId"]
-    assert [i["projection_type"] for i in body["global_secondary_index"]] == ["ALL", "INCLUDE", "INCLUDE"]
-
-
-def test_terraform_takes_a_key_by_its_arn_alone() -> None:
-    keyed = Deployment("keyed", [Table("keyed", encryption_key="1234abcd-12ab-34cd-56ef-1234567890ab")])
-    template_text(keyed, "cloudformation")
-    with pytest.raises(DeclarationError, match="by its ARN"):
-        template_text(keyed, "terraform")
 
 
 def test_a_table_has_the_settings_that_it_declares() -> None:
@@ -180,19 +152,6 @@ def test_a_table_has_the_settings_that_it_declares() -> None:
     assert properties["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"] == capacity
     assert properties["TableClass"] == "STANDARD_INFREQUENT_ACCESS"
     assert properties["Tags"] == [{"Key": "team", "Value": "a ${b} %{c}"}]
-    as_terraform = template_of(template_text(EVERYTHING, "terraform"), "terraform")
-    body = as_terraform["resource"]["aws_dynamodb_table"]["paid"]
-    assert body["point_in_time_recovery"] == {"enabled": True}
-    assert (body["billing_mode"], body["read_capacity"], body["write_capacity"]) == ("PROVISIONED", 5, 7)
-    assert (body["table_class"], body["tags"]) == ("STANDARD_INFREQUENT_ACCESS", {"team": "a $${b} %%{c}"})
-
-
-def test_the_variables_of_iam_are_not_terraforms() -> None:
-    role = Role("tenant", [Entry.of_goal], where={"goal_id": "${aws:PrincipalTag/goal}"})
-    made = template_of(template_text(Deployment("goals", goals.tables, [role]), "terraform"), "terraform")
-    policy = made["resource"]["aws_iam_policy"]["tenant"]["policy"]
-    assert "ACTIVITY-$${aws:PrincipalTag/goal}" in policy
-    assert "${aws_dynamodb_table.records.arn}" in policy
 
 
 # --- what is newly allowed --------------------------------------------------------------------------------------------
@@ -212,5 +171,5 @@ def test_a_wider_pattern_is_newly_allowed_and_a_narrower_one_is_not() -> None:
     table = Table("some")
     wide = template_of(template_text(Deployment("some", [table], [read_only(table)]), "sam"), "sam")
     assert newly_allowed({"Resources": {}}, wide) == sorted(rights_of(wide), key=lambda right: right.shown)
-    with pytest.raises(ValueError, match="no template"):
+    with pytest.raises(ValueError, match="not a template"):
         newly_allowed({"anything": 1}, wide)

@@ -29,7 +29,7 @@ def template(deployment: Deployment) -> Json:
     if found := parameters(deployment):
         made["Parameters"] = found
     made["Resources"] = {**base(deployment), **functions(deployment)}
-    made["Outputs"] = outputs(deployment)
+    made["Outputs"] = {**outputs(deployment), **_policies(made["Resources"])}
     return made
 
 
@@ -105,6 +105,12 @@ def outputs(deployment: Deployment) -> Json:
         if role.service is not None:
             made[logical(role.name, "RoleArn")] = {"Value": arn_of(logical(role.name, "Role"))}
     return made
+
+
+def _policies(resources: Json) -> Json:
+    """The ARN of each policy, for roles that others make."""
+    policies = [name for name, resource in resources.items() if resource["Type"] == "AWS::IAM::ManagedPolicy"]
+    return {f"{name}Arn": {"Value": {"Ref": name}} for name in policies}
 
 
 def logical(name: str, kind: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -50,17 +49,12 @@ def rights_of(template: Json) -> Iterator[Right]:
 
 
 def _policies(template: Json) -> Iterator[tuple[str, Sequence[Json]]]:
-    if "Resources" in template:
-        for name, resource in template["Resources"].items():
-            if resource["Type"] == "AWS::IAM::ManagedPolicy":
-                role = name.rstrip("0123456789").removesuffix("Policy")
-                yield role, resource["Properties"]["PolicyDocument"]["Statement"]
-    elif "resource" in template:
-        for policy in template["resource"].get("aws_iam_policy", {}).values():
-            said = policy["description"].removeprefix("What ").partition(" of ")[0]
-            yield said, json.loads(policy["policy"].replace("$${", "${"))["Statement"]
-    else:
-        raise ValueError("no template of this program's")
+    if "Resources" not in template:
+        raise ValueError("not a template of this program's")
+    for name, resource in template["Resources"].items():
+        if resource["Type"] == "AWS::IAM::ManagedPolicy":
+            role = name.rstrip("0123456789").removesuffix("Policy")
+            yield role, resource["Properties"]["PolicyDocument"]["Statement"]
 
 
 def _rights(role: str, statement: Json) -> Iterator[Right]:

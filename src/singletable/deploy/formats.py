@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from singletable.deploy import cdk, cloudformation, sam, terraform
+from singletable.deploy import cdk, cloudformation, sam
 from singletable.deploy.deployment import Deployment
 from singletable.errors import InvalidRequest
 
@@ -27,13 +27,12 @@ def _json(make: Callable[[Deployment], Any]) -> Format:
 FORMATS: Final[dict[str, Format]] = {
     "cloudformation": _json(cloudformation.template),
     "sam": _json(sam.template),
-    "terraform": _json(terraform.configuration),
     "cdk": Format(cdk.app, cdk.template_in),
 }
 
 
 def template_text(deployment: Deployment, format: str) -> str:
-    """A deployment in a format: "cloudformation", "sam", "terraform" or "cdk". InvalidRequest for any other."""
+    """A deployment in a format: "cloudformation", "sam" or "cdk". InvalidRequest for any other."""
     return _format(format).write(deployment)
 
 
