@@ -4,7 +4,6 @@
     python -m benchmarks.exports --quick            10,000 items, one round
     python -m benchmarks.exports --write exports    also to benchmarks/results/
     python -m benchmarks.exports.kills              killed at random, it ends with the same files
-    python -m benchmarks.exports.following          an export that is kept fresh
 
 Each export runs in a process of its own against an engine that is open already, in turn. CPU is that of the process
 that exports, wall time has the engine's share too. The other programs live in `.venv-peers`, which `make bench` makes.

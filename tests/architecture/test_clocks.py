@@ -18,7 +18,6 @@ ALLOWED = {
     "examples/goals/sample.py: now": "the time that the sample's items are stored with",
     "examples/manhunt/incidents.py: snoozed_until": "stored: the time at which a snooze ends",
     "src/singletable/wire/delivery.py: _skew": "how far the wall clock is off, found anew when a signature is refused",
-    "src/singletable/exchange/follow.py: _began_at": "compared with the times of records, up to which a tail was read",
     "src/singletable/streams/record_tail.py: began_at": "compared with the times of records, which the service gives",
 }
 """What keeps a wall time all the same, and why."""

@@ -14,7 +14,6 @@ from botocore.model import ServiceModel
 from botocore.validate import ParamValidator
 
 MODELS = {
-    "AmazonAthena": "athena",
     "AmazonSQS": "sqs",
     "DynamoDBStreams_20120810": "dynamodbstreams",
     "DynamoDB_20120810": "dynamodb",

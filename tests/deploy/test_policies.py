@@ -11,11 +11,9 @@ import pytest
 
 from singletable import ANY, Collection, Entity, Key, Table, collect, field
 from singletable.deploy import (
-    BlobBucket,
     Deployment,
     Grant,
     Role,
-    analyst,
     checks,
     creates,
     deletes,
@@ -248,7 +246,7 @@ def test_a_scan_reaches_the_whole_table() -> None:
     assert not is_allowed(statements(scans(app)), Attempt("dynamodb:Scan", table_arn("app", "/index/gsi1")))
 
 
-def test_an_exporter_reads_the_table_and_its_stream_and_has_dynamodb_export_it() -> None:
+def test_an_exporter_reads_the_table_and_has_dynamodb_export_it() -> None:
     streamed = Table("streamed", stream="new")
     for table in (app, streamed):
         role = exporter(table, name="it")
@@ -259,25 +257,8 @@ def test_an_exporter_reads_the_table_and_its_stream_and_has_dynamodb_export_it()
             held, Attempt("dynamodb:DescribeExport", table_arn(table.name, "/export/01693685827463-2d87"))
         )
         said = {action for statement in held for action in statement["Action"]}
-        assert ("dynamodb:GetRecords" in said) is (table is streamed)
+        assert "dynamodb:GetRecords" not in said
         assert not any(action.startswith(("dynamodb:Put", "dynamodb:Update", "dynamodb:Delete")) for action in said)
-
-
-@pytest.mark.parametrize("publishes", [False, True])
-def test_an_analyst_asks_athena_and_nothing_else(publishes: bool) -> None:
-    data, results = BlobBucket("exports"), BlobBucket("answers")
-    role = analyst("shop", data=data, results=results, publishes=publishes, name="it")
-    deployment = Deployment("app", [app], [role], buckets=[data, results])
-    held = statements_of(template(deployment), "It")
-    asked = [("athena:StartQueryExecution", "athena:eu-central-1:1:workgroup/primary")]
-    asked += [("glue:GetTable", f"glue:eu-central-1:1:{part}") for part in ("catalog", "database/shop", "table/shop/a")]
-    for action, tail in asked:
-        assert is_allowed(held, Attempt(action, f"arn:aws:{tail}"))
-    creates_table = Attempt("glue:CreateTable", "arn:aws:glue:eu-central-1:1:table/shop/order")
-    assert is_allowed(held, creates_table) is publishes
-    assert not is_allowed(held, Attempt("glue:GetTable", "arn:aws:glue:eu-central-1:1:table/other/order"))
-    assert not is_allowed(held, Attempt("athena:StartQueryExecution", "arn:aws:athena:eu-central-1:1:workgroup/other"))
-    assert not any(action.startswith("dynamodb:") for statement in held for action in statement["Action"])
 
 
 KEY_ID = "1234abcd-12ab-34cd-56ef-1234567890ab"

@@ -1,4 +1,4 @@
-"""Exports that are killed at random moments, and followed ones, at a size that the environment may raise."""
+"""Exports that are killed at random moments, at a size that the environment may raise."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 
 import pytest
 
-from benchmarks.exports.following import followed
 from benchmarks.exports.kills import killed
 
 ITEMS = int(os.environ.get("EXPORT_ITEMS", "20000"))
@@ -19,10 +18,3 @@ def test_killed_at_random_it_ends_with_the_same_files() -> None:
     done = killed(ITEMS, KILLS, seed=2)
     assert (done.items, done.kills) == (ITEMS, KILLS)
     assert done.held < 300e6
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(3600)
-def test_a_followed_export_is_the_table() -> None:
-    runs = followed(ITEMS, seed=2)
-    assert list(runs) == ["scan", "changes", "nothing new"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import datetime, timezone
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from singletable import Database, InvalidRequest
+from singletable import Database, Entity, InvalidRequest, Key, Table, field
 from singletable.exchange import Exports, Imports, TableCopy, export, read_manifest, store_at
 from singletable.exchange.formats import FORMATS
 from singletable.exchange.unfinished import UNFINISHED
@@ -21,11 +22,26 @@ from singletable.reports import open_export
 from tests.exchange.kin import Knows, Relative, kin
 from tests.exchange.people import Person, fill, people
 from tests.exchange.table_export_layout import write_full
-from tests.exchange.test_follow import Account, ledger
 from tests.support.engines import fresh
 from tests.support.raw import all_items, put_raw
 
 KEY = b"sixteen bytes at least"
+ledger = Table("ledger")
+
+
+class Account(Entity, table=ledger, type="account"):
+    number: int
+    limit: Decimal = Decimal("12.50")
+    tags: frozenset[str] = frozenset({"a"})
+    counts: dict[str, int] = field(default_factory=lambda: {"visits": 1})
+
+    @ledger.key
+    @staticmethod
+    def by_number(number: int) -> Key:
+        """One account."""
+        return f"account#{number}", "account"
+
+
 PERSONAL = ("somebody", "Surname", "7946", "Nickname", "Longstreet", "Schoolmate", "Confidential")
 
 

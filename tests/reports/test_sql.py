@@ -16,7 +16,7 @@ from examples.goals.model import records as goals
 from examples.organisations.model import organisations
 from singletable import ANY, Database, Entity, InvalidRequest, Key, Table, field
 from singletable.errors import Corrupt, NotFound, Unavailable
-from singletable.exchange import Exports, Follower, Format, ObjectStore, datasets_of
+from singletable.exchange import Exports, Format, ObjectStore, datasets_of
 from singletable.exchange.formats import FORMATS
 from singletable.foundation import COVERED
 from singletable.graph import Graph
@@ -237,20 +237,14 @@ def test_a_text_file_that_was_changed_is_an_error(any_db: Database, tmp_path: Pa
         session.query('SELECT * FROM "order"')
 
 
-def test_a_followed_export_is_asked_as_it_was_opened(any_db: Database, tmp_path: Path) -> None:
-    """While it is compacted its files stay for an hour; after that the session says what to do."""
-    exported(any_db, tmp_path / "other")
-    follower, folder = Follower(any_db, shop, tmp_path / "followed"), tmp_path / "followed"
-    follower.catch_up()
-    with open_export(folder, shop) as session:
+def test_an_export_is_asked_as_it_was_opened(any_db: Database, tmp_path: Path) -> None:
+    """Its files stay until the export after the next; after that the session says what to do."""
+    exported(any_db, tmp_path)
+    with open_export(tmp_path, shop) as session:
         any_db.create(Order(email="ada@example.org", number=7))
-        follower.catch_up()
+        Exports(any_db, shop).export(tmp_path)
         assert len(session.query('SELECT * FROM "order"')) == 4
-        with open_export(folder, shop, personal=False) as newer:
-            assert len(newer.query('SELECT * FROM "order"')) == 5
-            assert {row[0] for row in newer.query("SELECT pk FROM customer").rows()} == {COVERED}
-        for file in folder.rglob("order/*.parquet"):
-            file.unlink()
+        Exports(any_db, shop).export(tmp_path)
         with pytest.raises(Unavailable, match="Open it again"):
             session.query('SELECT * FROM "order"')
 

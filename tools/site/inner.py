@@ -29,6 +29,7 @@ _OF: dict[str, str] = {
     "Sync": "admit checks run_blocking user_of",
     "Queue": "body_of text_of",
     "Dataset": "batch batch_of_rows decode decode_whole digest item items row",
+    "ObjectStore": "write_if",
     "Rate": "advance renew settle slow_down width",
     "SharedRate": "renew",
     "Deployment": "accesses_of all_buckets all_queues all_roles",

@@ -10,7 +10,6 @@ import msgspec
 from rich.status import Status
 
 from singletable.cli import output
-from singletable.cli.follow_options import check_follow_options, check_personal, follow_options, run_follow
 from singletable.cli.lookup import tables_of
 from singletable.cli.mask_key import mask_key
 from singletable.cli.plan import rate_of, share_rate_option
@@ -32,7 +31,6 @@ _MOST_SEGMENTS = 16
 @click.option("--anew", is_flag=True, help="Begin again, where an earlier run was ended.")
 @share_rate_option
 @table_export_options
-@follow_options
 @options_anywhere("personal", "json", "db")
 @click.pass_context
 def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) -> None:
@@ -48,18 +46,12 @@ def export(ctx: click.Context, /, module: str, as_json: bool, **options: Any) ->
     singletable export shop.model --to exports
     singletable export shop.model --to exports --through s3://bucket/shop
     singletable export shop.model --to exports --from-export s3://bucket/shop/AWSDynamoDB/01693685827463-2d8752fd
-    singletable export shop.model --to exports --follow
     """
     from singletable.exchange import Exported, Exports
 
     check_options(options)
-    check_follow_options(options)
     with database_for(session_of(ctx), options) as db:
         tables = tables_of(module)
-        if options["follow"]:
-            check_personal(tables, options)
-            run_follow(db, tables, options, as_json)
-            return
         rate = rate_of({**options, "rate": None}, tables[0])
         started = time.perf_counter()
         with db.meter() as meter, Status("reading", console=output.console(stderr=True)) as status:

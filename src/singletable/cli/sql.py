@@ -42,11 +42,6 @@ EXPORT_VARIABLE = "SINGLETABLE_EXPORT"
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with chart and rows there.")
 @click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Write the chart alone there.")
 @click.option("--title", default="", metavar="TEXT", help="Of the chart and the page.")
-@click.option("--athena", metavar="DATABASE", help="Ask this database of Athena, in the account of --db.")
-@click.option("--output", default="", metavar="s3://...", help="Where Athena writes. [default: the workgroup's]")
-@click.option("--workgroup", default="primary", show_default=True, help="Of Athena.")
-@click.option("--publish", is_flag=True, help="Bring Athena's database to the export of --from, first.")
-@click.option("--ddl", is_flag=True, help="Print the statements that do that, and end.")
 @click.option("--yes", is_flag=True, help="Don't ask, whatever a scan costs.")
 @options_anywhere("personal", "json", "db")
 @click.pass_context
@@ -58,18 +53,12 @@ def sql(ctx: click.Context, /, module: str, query: str | None, as_json: bool, **
     singletable sql shop.model --from exports
     singletable sql shop.model --from exports -c 'SELECT state, count(*) FROM job GROUP BY ALL' --chart
     singletable sql shop.model -c 'SELECT count(*) FROM customer'
-    singletable sql shop.model --athena shop --from s3://reports/shop --publish --db aws -c 'SELECT ...'
 
     Without --from it scans the table once, says before what that costs, and asks above 10,000 units. A query only
     reads, and reads nothing but the export. Without -c it asks what comes on standard input: in a terminal, a shell
     with history and completion.
     """
     asked = _asked(query, options["file"])
-    if options["athena"] is not None:
-        _ask_athena(ctx, module, asked, options, as_json=as_json)
-        return
-    if options["publish"] or options["ddl"]:
-        raise click.UsageError("--publish and --ddl are for Athena: say --athena DATABASE.")
     with ExitStack() as open_:
         session = open_.enter_context(_opened(ctx, module, options))
         if asked is None and sys.stdin.isatty():
@@ -84,41 +73,6 @@ def sql(ctx: click.Context, /, module: str, query: str | None, as_json: bool, **
         show(answer, as_json=as_json)
         draw(answer, text, options)
     output.note(f"{output.counted(len(answer), 'row')}, {seconds * 1000:.1f} ms")
-
-
-def _ask_athena(
-    ctx: click.Context, module: str, asked: str | None, options: Mapping[str, Any], *, as_json: bool
-) -> None:
-    """The same text, asked of Athena: it says what it scanned, and what that costs."""
-    try:
-        from singletable.exchange import datasets_of, read_manifest, store_at
-        from singletable.reports import Athena
-        from singletable.reports.athena_tables import athena_statements
-    except ModuleNotFoundError as error:
-        raise NotConfigured(f"SQL needs {error.name}", hint=f"Install it: {INSTALL}.") from error
-    tables, place = tables_of(module), options["place"]
-    if (options["publish"] or options["ddl"]) and place is None:
-        raise click.UsageError("Name the export: --from s3://BUCKET/PREFIX.")
-    if options["ddl"]:
-        store = store_at(place)
-        for made in athena_statements(read_manifest(store), store.url, options["athena"], datasets_of(*tables)):
-            click.echo(f"{made};\n")
-        return
-    if asked is None and not options["publish"]:
-        raise click.UsageError("Athena is asked one question at a time: say -c QUERY or --file FILE.")
-    with session_of(ctx).connect() as db:
-        athena = Athena(db, options["athena"], output=options["output"], workgroup=options["workgroup"])
-        if options["publish"]:
-            output.note(f"{options['athena']}: {athena.publish(place, *tables)} statements, nothing scanned")
-        if asked is None:
-            return
-        started = time.perf_counter()
-        found = athena.query(asked)
-        seconds = time.perf_counter() - started
-    show(found.answer, as_json=as_json)
-    draw(found.answer, asked, options)
-    cost = f"{found.scanned.bytes:,} bytes scanned, about ${found.scanned.dollars:.6f}"
-    output.note(f"{output.counted(len(found.answer), 'row')}, {cost}, {seconds:.1f} s")
 
 
 def _asked(query: str | None, file: Path | None) -> str | None:

@@ -28,8 +28,6 @@ from singletable.deploy.layer_verbs import (
 from singletable.deploy.ready_roles import (
     admin,
     administers,
-    analyst,
-    asks_athena,
     exporter,
     exports_from,
     migrates,
@@ -62,8 +60,6 @@ __all__ = [
     "Role",
     "admin",
     "administers",
-    "analyst",
-    "asks_athena",
     "checks",
     "collects_garbage",
     "creates",

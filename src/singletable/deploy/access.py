@@ -8,20 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from singletable.deploy.key_patterns import key_patterns
 from singletable.foundation import Captured, Model, Table
 
 Where = Mapping[str, str]
 """What values in keys look like, by the parameter's name, as patterns of IAM."""
-Kind = Literal[
-    "table", "index", "stream", "exports", "key", "queue", "aside", "bucket", "objects", "workgroup", "catalog"
-]
+Kind = Literal["table", "index", "stream", "exports", "key", "queue", "aside", "bucket", "objects"]
 """`exports` are those that DynamoDB makes of a table to S3; `aside` is the queue of what a stream's function could not
-handle, by the function's name; `key` encrypts a table, `workgroup` is Athena's, `catalog` a part of Glue's: these
-three are in no deployment."""
-NOT_DEPLOYED: Final = frozenset[Kind](("key", "workgroup", "catalog"))
+handle, by the function's name; `key` encrypts a table, and no deployment has it."""
 
 
 @dataclass(frozen=True, order=True)
@@ -30,16 +26,13 @@ class Resource:
 
     kind: Kind
     name: str
-    """Of the table, queue, bucket or workgroup; of Glue's catalog the database; of a key the table."""
+    """The table's, queue's or bucket's; for a key that of its table."""
     part: str = ""
-    """The index of a table, the prefix of a bucket's objects, what of Glue's catalog, or a key's id or ARN."""
+    """The index of a table, the prefix of a bucket's objects, or a key's id or ARN."""
 
     def arn(self, partition: str) -> str:
-        """Of what is in no deployment: in any region, of this account. A key may be declared by its own."""
-        if self.part.startswith("arn:"):
-            return self.part
-        tails = {"key": f"kms:*:*:key/{self.part}", "workgroup": f"athena:*:*:workgroup/{self.name}"}
-        return f"arn:{partition}:{tails.get(self.kind, f'glue:*:*:{self.part}')}"
+        """The ARN of a key: its own, if it is declared by that; else one in any region of this account."""
+        return self.part if self.part.startswith("arn:") else f"arn:{partition}:kms:*:*:key/{self.part}"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from singletable.deploy.access import NOT_DEPLOYED, Resource
+from singletable.deploy.access import Resource
 from singletable.deploy.alarms import Alarm, Metric, alarms_of, dead_letters_of, set_aside_of
 from singletable.deploy.deployment import Deployment, Function, Setting
 from singletable.deploy.policy import VERSION, policies_of, trust_of
@@ -204,7 +204,7 @@ def _resource(resource: Resource) -> Any:
         return {"Fn::Sub": ["${Table}/export/*", {"Table": arn_of(owner)}]}
     if resource.kind == "aside":
         return arn_of(logical(resource.name, "Aside"))
-    if resource.kind in NOT_DEPLOYED:
+    if resource.kind == "key":
         arn = resource.arn("${AWS::Partition}")
         return {"Fn::Sub": arn} if "$" in arn else arn
     if resource.kind == "objects":

@@ -30,8 +30,6 @@ SERVICES: Mapping[Kind, str] = {
     "aside": "sqs",
     "bucket": "s3",
     "objects": "s3",
-    "workgroup": "athena",
-    "catalog": "glue",
 }
 _VIA_DYNAMODB: Final = {"StringLike": {"kms:ViaService": "dynamodb.*.amazonaws.com*"}}
 _LONG_ARN = "x" * 200

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from singletable.deploy.access import Access, Grant, Resource, Where, anywhere, table_resource
-from singletable.deploy.layer_verbs import handles, held_at, runs, stream_reads
-from singletable.deploy.resources import BlobBucket
+from singletable.deploy.layer_verbs import handles, held_at, runs
 from singletable.deploy.role import Role
 from singletable.deploy.verbs import Pattern
 from singletable.foundation import Table, fill_parts_of, model_of
@@ -17,10 +16,6 @@ _DESCRIBES = ("DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups"
 _READS = ("GetItem", "BatchGetItem", "Query", "Scan")
 _SINGLE_ITEMS = ("PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem")
 _ITEMS = (*_SINGLE_ITEMS, "BatchWriteItem")
-ATHENA_CALLS = ("StartQueryExecution", "GetQueryExecution", "GetQueryResults")
-"""What this library sends to Athena."""
-_GLUE_READS = ("GetDatabase", "GetTable", "GetTables", "GetPartition", "GetPartitions")
-_GLUE_WRITES = ("CreateDatabase", "CreateTable", "UpdateTable", "BatchCreatePartition", "UpdatePartition")
 _SETTINGS = ("UpdateTable", "UpdateTimeToLive", "UpdateContinuousBackups", "TagResource", "UntagResource")
 
 
@@ -62,43 +57,15 @@ def administers(*tables: Table) -> Grant:
 
 
 def exports_from(*tables: Table) -> Grant:
-    """Export tables: scan them, read their streams, have DynamoDB export them to S3. The bucket is granted apart."""
+    """Export tables: scan them, have DynamoDB export them to S3. The bucket is granted apart."""
 
     def accesses(where: Where) -> Iterator[Access]:
         for table in tables:
             own = ("Scan", "DescribeTable", "DescribeContinuousBackups", "ExportTableToPointInTime")
             yield from anywhere(table, own)
             yield Access(Resource("exports", table.name), frozenset({"DescribeExport"}))
-            if table.definition.stream is not None:
-                yield stream_reads(table)
 
     return Grant(f"exports_from({_names(tables)})", tables, accesses)
-
-
-def asks_athena(
-    database: str,
-    *,
-    data: BlobBucket | None = None,
-    results: BlobBucket | None = None,
-    workgroup: str = "primary",
-    publishes: bool = False,
-) -> Grant:
-    """Ask a database of Athena by `singletable sql --athena`; with `publishes`, bring it to an export too.
-
-    `data` is the bucket of the exports, `results` that of Athena's answers; others are granted apart.
-    """
-    glue = frozenset((*_GLUE_READS, *(_GLUE_WRITES if publishes else ())))
-
-    def accesses(where: Where) -> Iterator[Access]:
-        yield Access(Resource("workgroup", workgroup), frozenset(ATHENA_CALLS))
-        for part in ("catalog", f"database/{database}", f"table/{database}/*"):
-            yield Access(Resource("catalog", database, part), glue)
-        for bucket, actions in ((data, ("GetObject",)), (results, ("GetObject", "PutObject"))):
-            if bucket is not None:
-                yield Access(Resource("bucket", bucket.name), frozenset({"ListBucket", "GetBucketLocation"}))
-                yield Access(Resource("objects", bucket.name), frozenset(actions))
-
-    return Grant(f"asks_athena({database})", (), accesses)
 
 
 def read_only(*tables: Table, name: str = "read-only") -> Role:
@@ -113,22 +80,8 @@ def worker(*layers: Tasks | Changes, may: tuple[Pattern | Grant, ...] = (), name
 
 
 def exporter(*tables: Table, name: str = "exporter") -> Role:
-    """`singletable export`, with `--follow` and `--through`. Nothing is written to the tables."""
+    """`singletable export`, with `--through`. Nothing is written to the tables."""
     return Role(name, [exports_from(*tables)])
-
-
-def analyst(
-    database: str,
-    *,
-    data: BlobBucket | None = None,
-    results: BlobBucket | None = None,
-    workgroup: str = "primary",
-    publishes: bool = False,
-    name: str = "analyst",
-) -> Role:
-    """Somebody who asks Athena of exports. The tables themselves are out of reach."""
-    asks = asks_athena(database, data=data, results=results, workgroup=workgroup, publishes=publishes)
-    return Role(name, [asks])
 
 
 def migration(*tables: Table, name: str = "migration") -> Role:

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from singletable.exchange.export import Exported
     from singletable.exchange.exports import Exports
     from singletable.exchange.exports_async import AsyncExports
-    from singletable.exchange.follow import Followed
-    from singletable.exchange.followers import Follower
-    from singletable.exchange.followers_async import AsyncFollower
     from singletable.exchange.formats import Format
     from singletable.exchange.imports import Imports
     from singletable.exchange.imports_async import AsyncImports
@@ -43,7 +40,6 @@ if TYPE_CHECKING:
 __all__ = [
     "UNKNOWN",
     "AsyncExports",
-    "AsyncFollower",
     "AsyncImports",
     "AsyncTableCopy",
     "AsyncTableExports",
@@ -55,8 +51,6 @@ __all__ = [
     "DirectoryStore",
     "Exported",
     "Exports",
-    "Followed",
-    "Follower",
     "Format",
     "Imported",
     "Imports",
@@ -78,9 +72,6 @@ _MODULES: Final = {
     "export": ("Exported",),
     "exports": ("Exports",),
     "exports_async": ("AsyncExports",),
-    "follow": ("Followed",),
-    "followers": ("Follower",),
-    "followers_async": ("AsyncFollower",),
     "formats": ("Format",),
     "bad_rows": ("BadRow",),
     "row_import": ("Imported",),

@@ -77,14 +77,17 @@ class LockClaim:
 
 
 class ClaimedFiles(Protocol):
-    """What a claim by beats needs of its place: a part of `Store`."""
+    """What a claim by beats needs: verbs of `Store`, and a write on condition."""
 
     @property
     def url(self) -> str: ...
 
     def read(self, path: str) -> bytes | None: ...
 
-    def write_if(self, path: str, data: bytes, before: bytes | None) -> bool: ...
+    def write_if(self, path: str, data: bytes, before: bytes | None) -> bool:
+        """Replace a file that has the content `before`, or is missing where that is None; False where it has not.
+        Of two that replace the same content at once, one is told False."""
+        ...
 
     def delete(self, path: str) -> None: ...
 

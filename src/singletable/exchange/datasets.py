@@ -264,7 +264,7 @@ def unknown_row(table: Table, item: Item, reason: str) -> dict[str, Any]:
 
 def snake(name: str) -> str:
     """`OrganisationMember` as `organisation_member`, `Project.Listing` as `project_listing`, `Größe` as `grosse`:
-    the name of a folder, a view, and a table of Athena. Empty for a name without Latin letters."""
+    the name of a folder and a view. Empty for a name without Latin letters."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", name.replace("ß", "ss")) if not unicodedata.combining(c))
     parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", plain)
     return re.sub(r"[^a-z0-9_]+", "_", parts.lower()).strip("_")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,11 +16,7 @@ from singletable.exchange.claims import LOCK, LockClaim
 from singletable.exchange.store_faults import faults, gone_on_failure, missing
 from singletable.flow.durable_files import DurableDirectories, sync_directory
 
-if sys.platform != "win32":  # the module must import where exports are only read
-    import fcntl
-
 _WRITING: Final = ".writing-"
-_LOCK: Final = ".lock"
 
 
 class DirectoryStore:
@@ -50,25 +45,6 @@ class DirectoryStore:
         with faults(self.url, "write"), gone_on_failure(draft):
             draft.write_bytes(data)
         self.keep(path, draft)
-
-    def write_if(self, path: str, data: bytes, before: bytes | None) -> bool:
-        with self._locked():
-            if self.read(path) != before:
-                return False
-            self.write(path, data)
-            return True
-
-    @contextmanager
-    def _locked(self) -> Generator[None, None, None]:
-        """One process at a time; the system unlocks for one that dies."""
-        with faults(self.url, "write"):
-            self._directories.make(self.directory)
-            handle = os.open(self.directory / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(handle)
 
     def claim(self) -> LockClaim:
         with faults(self.url, "write"):

@@ -7,9 +7,8 @@ before or this one, whole.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Any, Final
 
 import msgspec
@@ -21,11 +20,9 @@ from singletable.exchange.datasets import UNKNOWN, Dataset, fingerprint_of
 from singletable.exchange.stores import Store
 from singletable.flow.instants import instant
 from singletable.flow.port import Port
-from singletable.streams.record_tail import Position
 
 MANIFEST: Final = "manifest.json"
 FORMAT_VERSION: Final = 1
-_IN_AN_EXPORT: Final = re.compile(r"(\d{8}T\d{6}Z)-\w{6}/.").match
 
 
 class DataFile(Struct, frozen=True):
@@ -73,30 +70,6 @@ class DatasetFiles(Struct, frozen=True):
         return sum(file.bytes for file in self.files)
 
 
-class Retired(Struct, frozen=True):
-    """A file that is in the data no more, and stays a while for those who read an earlier manifest."""
-
-    path: str
-    at: float
-    """Since when, in seconds since 1970."""
-
-
-class Following(Struct, frozen=True):
-    """How an export follows its table: what is in the data of the stream's changes."""
-
-    stream: str
-    """The stream's ARN."""
-    known_since: float
-    """Changes from before this time, in seconds since 1970, are in the data, whatever comes again."""
-    positions: dict[str, Position] = {}
-    """How far the stream was read."""
-    merged: tuple[str, ...] = ()
-    """Batches of the log that are in the data, and may still be there."""
-    versions: str = ""
-    """The file of the newest sequence number of each item that changed of late."""
-    retired: tuple[Retired, ...] = ()
-
-
 class Manifest(Struct, frozen=True):
     """What an export holds."""
 
@@ -119,8 +92,6 @@ class Manifest(Struct, frozen=True):
     previous: str | None = None
     """The id of the export before, whose files are still there for those who read it now."""
     format_version: int = FORMAT_VERSION
-    following: Following | None = None
-    """Of an export that is kept fresh."""
 
     @property
     def rows(self) -> int:
@@ -155,17 +126,6 @@ class Manifest(Struct, frozen=True):
 def new_id(port: Port) -> str:
     """The name of a new export: ids sort about as their times do."""
     return f"{instant(port.now()):%Y%m%dT%H%M%SZ}-{port.token()[:6].replace('_', 'x').replace('-', 'x')}"
-
-
-def begun_at(path: str) -> float | None:
-    """When the export or compaction began in whose folder a file lies, in seconds since 1970; None for other files."""
-    found = _IN_AN_EXPORT(path)
-    if found is None:
-        return None
-    try:
-        return datetime.strptime(found[1], "%Y%m%dT%H%M%SZ").replace(tzinfo=timezone.utc).timestamp()
-    except ValueError:
-        return None
 
 
 def dataset_files(dataset: Dataset, files: Iterable[DataFile] = ()) -> DatasetFiles:
@@ -219,8 +179,6 @@ def find_manifest(store: Store) -> Manifest | None:
 def _checked(store: Store, manifest: Manifest) -> Manifest:
     """Corrupt where a manifest names files that are none of its folder: they would be read, or deleted."""
     named = [file.path for dataset in manifest.datasets for file in dataset.files]
-    if (following := manifest.following) is not None:
-        named += [*following.merged, *(each.path for each in following.retired), following.versions]
     named += [manifest.id, manifest.previous or ""]
     for path in named:
         if path.startswith("/") or "\\" in path or not {".", ".."}.isdisjoint(path.split("/")):

@@ -37,13 +37,9 @@ class Store(Protocol):
         """Replace a file at once, durable when it returns."""
         ...
 
-    def write_if(self, path: str, data: bytes, before: bytes | None) -> bool:
-        """Replace a file that has the content `before`, or is missing where that is None; False where it has not.
-        Of two that replace the same content at once, one is told False."""
-        ...
-
     def claim(self) -> Claim:
-        """What keeps other exports out of the folder: a `BeatClaim(self)`, or what the place has for it."""
+        """What keeps other exports out of the folder: a `BeatClaim`, for which it has `write_if` as well, or
+        what the place has for it."""
         ...
 
     def draft(self, path: str) -> Path:

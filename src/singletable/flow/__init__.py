@@ -33,10 +33,9 @@ from singletable.flow.port import FAN_OUT, Consumed, Operation, Port, Traits
 from singletable.flow.rate import Rate, at_rate
 from singletable.flow.ready_tables import ReadyTables
 from singletable.flow.request import Request, Response
-from singletable.flow.services import ATHENA, DYNAMODB, DYNAMODB_STREAMS, SQS, Service
+from singletable.flow.services import DYNAMODB, DYNAMODB_STREAMS, SQS, Service
 
 __all__ = [
-    "ATHENA",
     "CAPABILITIES",
     "DYNAMODB",
     "DYNAMODB_STREAMS",

@@ -6,16 +6,13 @@ from msgspec import Struct
 
 
 class Service(Struct, frozen=True):
-    """One service: its name in signatures, the prefix of X-Amz-Target, the first part of its host, and which version of
-    the JSON protocol it speaks."""
+    """One service: its name in signatures, the prefix of X-Amz-Target, the first part of its host."""
 
     name: str
     target_prefix: str
     host: str
-    json: str = "1.0"
 
 
 DYNAMODB = Service("dynamodb", "DynamoDB_20120810", "dynamodb")
 DYNAMODB_STREAMS = Service("dynamodb", "DynamoDBStreams_20120810", "streams.dynamodb")
 SQS = Service("sqs", "AmazonSQS", "sqs")
-ATHENA = Service("athena", "AmazonAthena", "athena", json="1.1")

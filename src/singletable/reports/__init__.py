@@ -17,9 +17,6 @@ from singletable.errors import NotConfigured
 
 if TYPE_CHECKING:
     from singletable.reports.answers import Answer
-    from singletable.reports.athena import Athena
-    from singletable.reports.athena_async import AsyncAthena
-    from singletable.reports.athena_queries import AthenaAnswer
     from singletable.reports.charts import Chart, Series, page_of, svg_of, table_of
     from singletable.reports.limits import Limits
     from singletable.reports.relations import Join, Relation
@@ -40,10 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
-    "AsyncAthena",
     "AsyncStats",
-    "Athena",
-    "AthenaAnswer",
     "Chart",
     "ClassShape",
     "HotKey",
@@ -69,10 +63,7 @@ __all__ = [
 
 _MODULES = {
     "Answer": "answers",
-    "AsyncAthena": "athena_async",
     "AsyncStats": "stats_async",
-    "Athena": "athena",
-    "AthenaAnswer": "athena_queries",
     "Chart": "charts",
     "Join": "relations",
     "Limits": "limits",

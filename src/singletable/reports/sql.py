@@ -224,7 +224,7 @@ class SqlSession:
         if self._on_disk.lacks(self._files.values()):
             return Unavailable(
                 f"{self._store.url} lacks a file that it had when it was opened",
-                hint="Open it again: a newer export, or a compaction, has taken its place.",
+                hint="Open it again: a newer export has taken its place.",
             )
         if isinstance(error, duckdb.OutOfMemoryException) and self.limits.megabytes is not None:
             return InvalidRequest(

@@ -38,20 +38,8 @@ def records_in(event: Mapping[str, Any]) -> list[StreamRecord]:
     try:
         return list(read_records(msgspec.json.encode(event["Records"])))
     except (LookupError, TypeError, ValueError):
-        raise _another_event() from None
-
-
-def stream_in(event: Mapping[str, Any]) -> str:
-    """The ARN of the stream that a batch is of. InvalidRequest for an event without one."""
-    try:
-        return str(event["Records"][0]["eventSourceARN"])
-    except (LookupError, TypeError):
-        raise _another_event() from None
-
-
-def _another_event() -> InvalidRequest:
-    return InvalidRequest(
-        "the event does not come from DynamoDB Streams",
-        operation="lambda_handler",
-        hint="Let an event source mapping of the table's stream call the function.",
-    )
+        raise InvalidRequest(
+            "the event does not come from DynamoDB Streams",
+            operation="lambda_handler",
+            hint="Let an event source mapping of the table's stream call the function.",
+        ) from None

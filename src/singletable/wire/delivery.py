@@ -226,7 +226,6 @@ class Delivery:
             endpoint.authority,
             service.name,
             service.target_prefix,
-            json=service.json,
             place=place,
             unsigned_lines=lines,
         )

@@ -1,4 +1,4 @@
-"""Signature Version 4 for the JSON protocols of DynamoDB, its streams, SQS and Athena: from a body to a request's head.
+"""Signature Version 4 for the JSON protocols of DynamoDB, its streams and SQS: from a body to a request's head.
 
 A signature is four hashes. Between requests of one operation in one second, only the body's digest in the hashed texts
 changes. So the hash states of the unchanged beginnings are cached and copied: about 2.5 us a request instead of 50. https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
@@ -17,7 +17,7 @@ from singletable.wire.credentials import Credentials
 if TYPE_CHECKING:
     from hashlib import _Hash  # pyright: ignore[reportPrivateUsage]
 
-CONTENT_TYPE = "application/x-amz-json-{}"
+CONTENT_TYPE = "application/x-amz-json-1.0"
 USER_AGENT = f"singletable/{VERSION}"
 _HMAC_BLOCK_BYTES = 64
 _INNER_PAD = bytes(byte ^ 0x36 for byte in range(256))
@@ -51,7 +51,6 @@ class Signer:
     """
 
     __slots__ = (
-        "_content_type",
         "_day_key",
         "_prepared",
         "_region",
@@ -70,11 +69,9 @@ class Signer:
         service: str = "dynamodb",
         target_prefix: str = "DynamoDB_20120810",
         *,
-        json: str = "1.0",
         place: str = "/",
         unsigned_lines: str = "",
     ) -> None:
-        self._content_type = CONTENT_TYPE.format(json)
         self.credentials = credentials
         self.host = host
         self._region = region
@@ -83,7 +80,7 @@ class Signer:
         self._day_key: _DayKey | None = None
         self._prepared: dict[str, _Prepared] = {}
         self._stable_head = (
-            f"POST {place} HTTP/1.1\r\nHost: {host}\r\nContent-Type: {self._content_type}\r\n"
+            f"POST {place} HTTP/1.1\r\nHost: {host}\r\nContent-Type: {CONTENT_TYPE}\r\n"
             f"User-Agent: {USER_AGENT}\r\nAccept-Encoding: identity\r\n{unsigned_lines}"
         )
         if credentials.session_token:
@@ -123,7 +120,7 @@ class Signer:
 
     def _canonical(self, moment: str, target: str) -> tuple[str, str]:
         """The canonical request up to the body's digest, and the names of the signed headers."""
-        headers = {"content-type": self._content_type, "host": self.host, "x-amz-date": moment}
+        headers = {"content-type": CONTENT_TYPE, "host": self.host, "x-amz-date": moment}
         if self.credentials.session_token:
             headers["x-amz-security-token"] = self.credentials.session_token
         headers["x-amz-target"] = target

@@ -63,52 +63,15 @@ def test_options_that_exclude_each_other(shop: Folder) -> None:
         (["--at", "2026-11-20T00:00:00Z"], "--at needs --through"),
         (["--through", "s3://a", "--segments", "2"], "--segments: no table is read"),
         (["--through", "s3://a/b", "--at", "noon"], "it is no time"),
-        (["--once"], "--once is of --follow"),
-        (["--follow", "--format", "csv"], "--format csv: what is followed is Parquet"),
-        (["--follow", "--through", "s3://a"], "--through: not with --follow"),
     ):
         ran = shop.run("export", "shop.model", "--to", "exports", *given)
         assert (ran.code, said in ran.err) == (2, True), ran.err
 
 
-STREAMED = """
-from singletable import Entity, Key, Table
-
-app = Table("moving", stream="new_and_old")
-
-
-class Thing(Entity, table=app, type="thing"):
-    id: str
-
-    @app.key
-    @staticmethod
-    def by_id(id: str) -> Key:
-        return f"thing#{id}", "thing"
-"""
-
-
-def test_an_export_is_kept_fresh(folder: Folder) -> None:
-    (folder.path / "moving.py").write_text(STREAMED)
-    write = "import sys; from singletable import connect; from moving import Thing\n"
-    write += 'with connect("local:data/singletable.db") as db: db.create(Thing(id=sys.argv[1]))'
-    assert folder.python("-c", write, "t1").code == 0
-    ran = folder.run("export", "moving", "--to", "fresh", "--follow", "--once")
-    assert (ran.code, "and the whole table read; complete up to" in ran.out) == (0, True), ran.err
-    assert folder.python("-c", write, "t2").code == 0
-    told = json.loads(folder.run("export", "moving", "--to", "fresh", "--follow", "--once", "--json").out)
-    rows = {d["name"]: sum(file["rows"] for file in d["files"]) for d in told["manifest"]["datasets"]}
-    assert (told["changes"], told["scans"], rows) == (1, 0, {"thing": 2})
-
-
-def test_a_table_without_a_stream_is_not_followed(shop: Folder) -> None:
-    ran = shop.run("export", "shop.model", "--to", "fresh", "--follow", "--once")
-    assert (ran.code, "no stream of new images" in ran.err) == (1, True)
-
-
 PERSONAL = """
 from singletable import Entity, Key, Table, field
 
-people = Table("people", stream="new_and_old")
+people = Table("people")
 
 
 class Person(Entity, table=people, type="person"):
@@ -140,6 +103,3 @@ def test_personal_values_have_masks_unless_they_are_asked_for(folder: Folder) ->
     assert (masked != "Ada Lovelace", len(masked), masked[3]) == (True, 12, " ")
     ran = folder.run(*export, "--personal")
     assert (ran.code, "Masks" in ran.out, names()) == (0, False, ["Ada Lovelace"]), ran.err
-    refused = folder.run("export", "people", "--to", "fresh", "--follow", "--once")
-    assert (refused.code, "of Person: say --personal" in refused.err) == (2, True), refused.err
-    assert folder.run("export", "people", "--to", "fresh", "--follow", "--once", "--personal").code == 0

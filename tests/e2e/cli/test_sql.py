@@ -15,7 +15,6 @@ import pytest
 
 from singletable.cli.sql_shell import Completion, history_file
 from tests.e2e.cli.conftest import Folder
-from tests.support.emulators import MOTO
 
 COUNT = 'SELECT state, count(*) AS orders, sum(total) AS total FROM "order" GROUP BY ALL ORDER BY 1'
 
@@ -152,23 +151,3 @@ def test_completion_knows_views_columns_and_words() -> None:
     assert completion.of("to", 'SELECT to FROM "order"') == ["total"]
     assert completion.of("SEL", "SEL") == ["SELECT"]
     assert history_file({"HOME": "/home/ada"}) == Path("/home/ada/.local/state/singletable/sql_history")
-
-
-def test_athena_s_statements_are_shown_and_its_options_are_checked(exported: Folder) -> None:
-    ran = exported.run("sql", "shop.model", "--from", "exports", "--athena", "shop", "--ddl")
-    assert ran.code == 1
-    assert "Export with --to s3://" in ran.err
-    assert "say --athena DATABASE" in exported.run("sql", "shop.model", "--ddl").err
-    assert "one question at a time" in exported.run("sql", "shop.model", "--athena", "shop").err
-
-
-def test_athena_is_asked_at_the_address_of_the_database(folder: Folder) -> None:
-    """By an emulator, which answers each question with nothing."""
-    with MOTO.running() as url:
-        options = ("--athena", "shop", "--output", "s3://results/", "--db", url)
-        ran = folder.run("sql", "shop.model", *options, "-c", "SELECT 1", "--json")
-        assert ran.code == 0, ran.err
-        assert json.loads(ran.out) == []
-        assert "0 bytes scanned, about $0.000000" in ran.err
-        refused = folder.run("sql", "shop.model", *options, "-c", "DROP TABLE customer")
-        assert (refused.code, "DROP is refused" in refused.err) == (1, True)
