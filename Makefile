@@ -77,13 +77,13 @@ check: setup ## lint, format, generated modules, pictures, both type checkers, t
 	$(BIN)/lint-imports
 	$(BIN)/pytest --quiet -n $(WORKERS) $(DOCUMENTED)
 
-# The map is made once, and again with `make mutants-map`: it takes as long as the tests.
-mutants: setup ## try SAMPLE=30 small changes of the library (SEED=1) against the tests that run them
-	@[ -e .mutants/lines ] || $(MAKE) mutants-map
-	$(BIN)/python -m tools.mutants run --sample $(SAMPLE) --seed $(SEED)
+# The map is made once, and again with `make mutants-map`: of all tests it takes as long as they do, of an area minutes.
+mutants: setup ## try SAMPLE=30 small changes of the library (SEED=1) against the tests that run them; AREA=edges
+	@[ -e .mutants/$(AREA)/lines ] || $(MAKE) mutants-map
+	$(BIN)/python -m tools.mutants $(if $(AREA),--area $(AREA)) run --sample $(SAMPLE) --seed $(SEED)
 
 mutants-map: setup
-	$(BIN)/python -m tools.mutants map --workers $(WORKERS)
+	$(BIN)/python -m tools.mutants $(if $(AREA),--area $(AREA)) map --workers $(WORKERS)
 
 aws: setup ## the engine suites on an AWS account: says the cost, asks, deletes what it made; ARGS="--endpoint URL"
 	$(BIN)/python -m tools.aws run $(ARGS)

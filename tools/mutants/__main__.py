@@ -18,12 +18,25 @@ from tools.mutants.mutations import Mutant, is_valid, mutants_of
 from tools.mutants.trying import Outcome, Tree, trees
 
 VERDICTS = Path(__file__).with_name("verdicts.toml")
+AREAS = Path(__file__).with_name("areas.toml")
 
 
 def modules() -> list[Path]:
     """The library's own, without those that are generated from their awaiting form."""
     found = sorted((ROOT / "src" / "singletable").rglob("*.py"))
     return [path for path in found if not path.with_name(f"{path.stem}_async.py").exists()]
+
+
+def areas() -> dict[str, Mapping[str, Sequence[str]]]:
+    """Parts of the library by name: `modules`, as patterns below src/singletable, and the `tests` that try them."""
+    return tomllib.loads(AREAS.read_text())
+
+
+def modules_of(area: str) -> list[Path]:
+    """The modules of an area; all of them without one."""
+    below, patterns = ROOT / "src" / "singletable", areas()[area]["modules"] if area else ["**/*.py"]
+    inside = {path for pattern in patterns for path in below.glob(pattern)}
+    return [path for path in modules() if path in inside]
 
 
 def all_mutants(paths: Sequence[Path]) -> list[Mutant]:
@@ -36,7 +49,13 @@ def verdicts() -> dict[tuple[str, str], str]:
     return {(entry["mutant"], entry["line"]): entry["why"] for entry in entries}
 
 
-def run(mutants: Mapping[int, Mutant], named_tests: Sequence[str], most_seconds: float = 60.0, workers: int = 1) -> int:
+def run(
+    mutants: Mapping[int, Mutant],
+    named_tests: Sequence[str],
+    most_seconds: float = 60.0,
+    workers: int = 1,
+    folder: Path = LATEST,
+) -> int:
     """Try each, so many at a time, with these tests or those that run its line. The number of those that no test kills
     and no verdict explains."""
     known, free, counts = verdicts(), Queue[Tree](), Counter[str]()
@@ -51,7 +70,7 @@ def run(mutants: Mapping[int, Mutant], named_tests: Sequence[str], most_seconds:
             free.put(tree)
 
     with trees(workers) as made, ThreadPoolExecutor(workers) as pool:
-        covered = CoverageMap({}, {}) if named_tests else CoverageMap.read(LATEST, made[0].collected())
+        covered = CoverageMap({}, {}) if named_tests else CoverageMap.read(folder, made[0].collected())
         for tree in made:
             free.put(tree)
         waiting = {pool.submit(outcome, mutant): (n, mutant) for n, mutant in mutants.items()}
@@ -72,9 +91,12 @@ def _said(mutant: Mutant, outcome: Outcome) -> str:
 
 def options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
+    parser.add_argument(
+        "--area", default="", choices=["", *areas()], help="a part of the library, with a map of its own"
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     mapping = commands.add_parser("map", help="write which test runs which lines")
-    mapping.add_argument("tests", nargs="*", default=["tests"])
+    mapping.add_argument("tests", nargs="*")
     mapping.add_argument("--workers", type=int, default=2)
     listing = commands.add_parser("list", help="the mutants of some modules")
     listing.add_argument("modules", nargs="+", type=Path)
@@ -93,9 +115,11 @@ def options(arguments: Sequence[str]) -> argparse.Namespace:
 
 def main(arguments: Sequence[str]) -> int:
     asked = options(arguments)
+    folder = LATEST / asked.area
     if asked.command == "map":
-        return write_map(LATEST, asked.tests, asked.workers)
-    paths = [path.resolve() for path in asked.modules] or modules()
+        tests = asked.tests or (areas()[asked.area]["tests"] if asked.area else ["tests"])
+        return write_map(folder, tests, asked.workers)
+    paths = [path.resolve() for path in asked.modules] or modules_of(asked.area)
     found = all_mutants(paths)
     if asked.command == "list":
         print("\n".join(f"{mutant.line}: {mutant.name}" for mutant in found))
@@ -106,7 +130,7 @@ def main(arguments: Sequence[str]) -> int:
     sample = list(islice(valid, asked.sample))
     print(f"{len(sample)} of {len(found)} mutants, seed {asked.seed}")
     wanted = asked.numbers or range(asked.after + 1, len(sample) + 1)
-    return 1 if run({n: sample[n - 1] for n in wanted}, asked.tests, asked.seconds, asked.workers) else 0
+    return 1 if run({n: sample[n - 1] for n in wanted}, asked.tests, asked.seconds, asked.workers, folder) else 0
 
 
 if __name__ == "__main__":

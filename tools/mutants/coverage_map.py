@@ -23,7 +23,7 @@ _AT_A_TIME = 5
 
 def write_map(folder: Path, tests: Sequence[str], workers: int) -> int:
     """Run tests under coverage, a context for each; pytest's exit code."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for old in [*folder.glob("lines*"), *folder.glob("seconds-*.json")]:
         old.unlink()
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tools.mutants.contexts", "-m", "not soak"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.mutants.__main__ import all_mutants, modules, verdicts
+from tools.mutants.__main__ import all_mutants, areas, modules, modules_of, verdicts
 from tools.mutants.coverage_map import ROOT, chosen, in_order
 from tools.mutants.mutations import Mutant, is_valid, mutants_of
 
@@ -113,3 +113,12 @@ def test_each_verdict_is_of_a_mutant_that_there_is() -> None:
     there = {(mutant.name, mutant.code) for mutant in all_mutants(sorted(paths))}
     assert set(verdicts()) <= there
     assert all(len(why) > 20 for why in verdicts().values())
+
+
+def test_an_area_has_modules_and_tests() -> None:
+    """A pattern that matches nothing, or a folder that has moved, would leave its mutants untried."""
+    for area, parts in areas().items():
+        below = ROOT / "src" / "singletable"
+        assert [pattern for pattern in parts["modules"] if not list(below.glob(pattern))] == []
+        assert [test for test in parts["tests"] if not (ROOT / test).exists()] == []
+        assert set(modules_of(area)) < set(modules_of("")) == set(modules())
