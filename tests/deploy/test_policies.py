@@ -225,7 +225,7 @@ def test_a_role_with_a_pattern_of_another_table_is_refused_by_name() -> None:
 
 @pytest.mark.parametrize("name", ["Web", "", "a b", "_"])
 def test_a_role_has_a_name(name: str) -> None:
-    with pytest.raises(DeclarationError, match="no name of a role"):
+    with pytest.raises(DeclarationError, match="invalid name of a role"):
         Role(name, [User.by_email])
 
 

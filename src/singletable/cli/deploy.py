@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,9 @@ def _deployment_of(spec: str) -> Deployment:
         which = "has several" if not name else f"has no deployment {name!r}"
         raise click.UsageError(f"{where} {which}: name {' or '.join(f'{where}:{each}' for each in found)}.")
     tables = tables_of(spec)
-    return Deployment(tables[0].name.lower(), tables, [admin(*tables), migration(*tables), read_only(*tables)])
+    own = "-".join(re.findall("[a-z0-9]+", tables[0].name.lower()))
+    name = (own if own[:1].isalpha() else f"table-{own}")[:41]
+    return Deployment(name, tables, [admin(*tables), migration(*tables), read_only(*tables)])
 
 
 def _newly_allowed(old: Path, format: str, new: Any) -> list[Right]:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from singletable.deploy.deployment import Deployment, Function
-from singletable.deploy.resources import FIFO_SUFFIX, MessageQueue
 from singletable.foundation import Table
 from singletable.streams import Changes
 
@@ -51,17 +50,7 @@ def alarms_of(deployment: Deployment) -> Iterator[Alarm]:
         if isinstance(function.on, Changes):
             yield from _of_stream(function)
     for queue in deployment.all_queues:
-        yield _of_dead_letters(queue.name, dead_letters_of(queue), "messages failed for the last time")
-
-
-def dead_letters_of(on: MessageQueue) -> str:
-    """The name of the queue of what a queue's readers could not handle."""
-    return f"{on.name}-dead" + (FIFO_SUFFIX if on.is_fifo else "")
-
-
-def set_aside_of(function: Function) -> str:
-    """The name of the queue of what a stream's function could not handle."""
-    return f"{function.name}-aside"
+        yield _of_failed(f"{queue.name}-dead-letters", queue.name, queue.dead_letters, "messages")
 
 
 def _of_table(table: Table) -> Iterator[Alarm]:
@@ -79,9 +68,9 @@ def _of_table(table: Table) -> Iterator[Alarm]:
 def _of_stream(function: Function) -> Iterator[Alarm]:
     age = Metric("AWS/Lambda", "IteratorAge", {"FunctionName": function.name}, "Maximum")
     yield Alarm(f"{function.name}-late", f"{function.name} is behind its stream", (age,), MOST_AGE_MILLISECONDS, 3)
-    yield _of_dead_letters(function.name, set_aside_of(function), "changes failed for the last time")
+    yield _of_failed(function.aside, function.name, function.aside, "changes")
 
 
-def _of_dead_letters(name: str, queue: str, what: str) -> Alarm:
+def _of_failed(alarm: str, watched: str, queue: str, what: str) -> Alarm:
     waiting = Metric("AWS/SQS", "ApproximateNumberOfMessagesVisible", {"QueueName": queue}, "Maximum")
-    return Alarm(f"{name}-dead-letters", f"{name}: {what}", (waiting,))
+    return Alarm(alarm, f"{watched}: {what} failed for the last time", (waiting,))

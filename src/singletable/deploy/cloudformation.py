@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 from singletable.deploy.access import Resource
-from singletable.deploy.alarms import Alarm, Metric, alarms_of, dead_letters_of, set_aside_of
+from singletable.deploy.alarms import Alarm, Metric, alarms_of
 from singletable.deploy.deployment import Deployment, Function, Setting
 from singletable.deploy.policy import VERSION, policies_of, trust_of
-from singletable.deploy.resources import BlobBucket, MessageQueue
+from singletable.deploy.resources import BlobBucket, MessageQueue, words
 from singletable.deploy.role import Role
+from singletable.errors import DeclarationError
 from singletable.foundation import Table
 from singletable.streams import Changes
 
@@ -28,7 +30,7 @@ def template(deployment: Deployment) -> Json:
     made: Json = {"AWSTemplateFormatVersion": "2010-09-09", "Description": f"{deployment.name}, by singletable deploy"}
     if found := parameters(deployment):
         made["Parameters"] = found
-    made["Resources"] = {**base(deployment), **functions(deployment)}
+    made["Resources"] = together(base(deployment), functions(deployment))
     made["Outputs"] = {**outputs(deployment), **_policies(made["Resources"])}
     return made
 
@@ -41,39 +43,41 @@ def parameters(deployment: Deployment) -> Json:
     return found
 
 
-def base(deployment: Deployment) -> Json:
-    """Everything but the functions, which two formats spell differently."""
+def together(*parts: Iterator[Json]) -> Json:
+    """Resources by their names, of which none takes another's place."""
     made: Json = {}
+    for name, resource in (each for several in parts for part in several for each in part.items()):
+        if name in made:
+            raise DeclarationError(f"the template would have two resources {name}")
+        made[name] = resource
+    return made
+
+
+def base(deployment: Deployment) -> Iterator[Json]:
+    """Everything but the functions, which two formats spell differently."""
     for table in deployment.tables:
-        made[logical(table.name, "Table")] = _table(table)
-    for queue in deployment.all_queues:
-        made |= _queue(queue)
+        yield {logical(table.name, "Table"): _table(table)}
+    yield from map(_queue, deployment.all_queues)
     for bucket in deployment.all_buckets:
-        made[logical(bucket.name, "Bucket")] = _bucket()
+        yield {logical(bucket.name, "Bucket"): _bucket()}
     for role in deployment.all_roles:
-        made |= _role(role, deployment)
+        yield _role(role, deployment)
     for function in deployment.functions:
         if isinstance(function.on, Changes):
-            made[logical(function.name, "Aside")] = _plain_queue(set_aside_of(function))
+            yield {logical(function.name, "Aside"): _plain_queue(function.aside)}
     if deployment.alarms:
-        made[TOPIC] = {"Type": "AWS::SNS::Topic"}
+        yield {TOPIC: {"Type": "AWS::SNS::Topic"}}
     for alarm in alarms_of(deployment):
-        made[logical(alarm.name, "Alarm")] = _alarm(alarm, deployment)
-    return made
+        yield {logical(alarm.name, "Alarm"): _alarm(alarm, deployment)}
 
 
-def functions(deployment: Deployment) -> Json:
-    made: Json = {}
+def functions(deployment: Deployment) -> Iterator[Json]:
     for function in deployment.functions:
-        made[logical(function.name, "Function")] = {
-            "Type": "AWS::Lambda::Function",
-            "Properties": {
-                "Code": {"S3Bucket": {"Ref": "CodeBucket"}, "S3Key": {"Ref": "CodeKey"}},
-                **function_properties(function),
-            },
-        }
-        made |= _source(function)
-    return made
+        code = {"S3Bucket": {"Ref": "CodeBucket"}, "S3Key": {"Ref": "CodeKey"}}
+        properties = {"Code": code, **function_properties(function)}
+        name = logical(function.name, "Function")
+        yield {name: {"Type": "AWS::Lambda::Function", "Properties": properties}}
+        yield _source(function)
 
 
 def function_properties(function: Function) -> Json:
@@ -115,7 +119,7 @@ def _policies(resources: Json) -> Json:
 
 def logical(name: str, kind: str) -> str:
     """A name as CloudFormation takes it: letters and digits."""
-    return "".join(w[:1].upper() + w[1:] for w in "".join(c if c.isalnum() else " " for c in name).split()) + kind
+    return words(name) + kind
 
 
 def arn_of(name: str, attribute: str = "Arn") -> Json:
@@ -145,7 +149,7 @@ def _queue(queue: MessageQueue) -> Json:
         "RedrivePolicy": {"deadLetterTargetArn": arn_of(dead), "maxReceiveCount": queue.tries},
         "VisibilityTimeout": queue.handling_seconds,
     }
-    return {dead: _plain_queue(dead_letters_of(queue), is_fifo=queue.is_fifo), logical(queue.name, "Queue"): made}
+    return {dead: _plain_queue(queue.dead_letters, is_fifo=queue.is_fifo), logical(queue.name, "Queue"): made}
 
 
 def _plain_queue(name: str, *, is_fifo: bool = False) -> Json:

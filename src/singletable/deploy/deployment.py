@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from singletable.deploy.access import Access, Resource
 from singletable.deploy.layer_verbs import receives, stream_reads
-from singletable.deploy.resources import BlobBucket, MessageQueue
+from singletable.deploy.resources import BlobBucket, MessageQueue, refuse_collisions
 from singletable.deploy.role import Role
 from singletable.errors import DeclarationError
 from singletable.foundation import Table
@@ -48,6 +48,11 @@ class Function:
     seconds: int = 60
     """Its time limit."""
 
+    @property
+    def aside(self) -> str:
+        """The name of the queue of what it could not handle, where it is behind a stream."""
+        return f"{self.name}-aside"
+
     def __post_init__(self) -> None:
         if self.role.service != "lambda":
             raise DeclarationError(
@@ -68,7 +73,8 @@ class Function:
 class Deployment:
     """An application as it is deployed. `functions` bring their roles and queues with them.
 
-    Raises DeclarationError for two of one name, and for a role that needs what the deployment doesn't have.
+    Raises DeclarationError for two whose names differ in punctuation alone, as a template would merge them, and for a
+    role that needs what the deployment doesn't have.
     """
 
     name: str
@@ -81,15 +87,15 @@ class Deployment:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise DeclarationError(f"{self.name!r} is no name of a deployment", hint="As in 'order-service'.")
-        for what, names in (
-            ("roles", [r.name for r in self.all_roles]),
-            ("functions", [f.name for f in self.functions]),
-            ("tables", [t.name for t in self.tables]),
-            ("queues", [q.name for q in self.all_queues]),
+            raise DeclarationError(f"invalid name of a deployment {self.name!r}", hint="For example 'order-service'.")
+        for kind, names in (
+            ("table", [t.name for t in self.tables]),
+            ("role", [r.name for r in self.all_roles]),
+            ("function", [f.name for f in self.functions]),
+            ("queue", [name for q in self.all_queues for name in (q.name, f"{q.name}-dead")] + self.asides),
+            ("bucket", [b.name for b in self.all_buckets]),
         ):
-            if twice := sorted({n for n in names if names.count(n) > 1}):
-                raise DeclarationError(f"two {what} of {self.name} are named {twice[0]!r}", hint="Name each apart.")
+            refuse_collisions(self.name, kind, names)
         self._refuse_strangers()
 
     @cached_property
@@ -106,6 +112,11 @@ class Deployment:
     def all_buckets(self) -> tuple[BlobBucket, ...]:
         """The buckets, and those that functions are told of."""
         return tuple(dict.fromkeys((*self.buckets, *(b for b in self._told if isinstance(b, BlobBucket)))))
+
+    @property
+    def asides(self) -> list[str]:
+        """The queues of what the functions behind streams could not handle."""
+        return [function.aside for function in self.functions if isinstance(function.on, Changes)]
 
     @property
     def _told(self) -> list[object]:

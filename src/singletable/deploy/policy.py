@@ -15,6 +15,7 @@ from typing import Any, Final
 from singletable.deploy.access import Access, Kind, Resource
 from singletable.deploy.deployment import Deployment
 from singletable.deploy.key_patterns import ANY_KEY, fewest
+from singletable.deploy.resources import words
 from singletable.deploy.role import Role
 
 VERSION: Final = "2012-10-17"
@@ -85,7 +86,7 @@ def statements_of(accesses: Iterable[Access]) -> tuple[Statement, ...]:
 
 def named(statements: Sequence[Statement]) -> Iterator[tuple[str, Statement]]:
     """Each with a `Sid` of its own, by what it is about: `OrdersGsi1Query`."""
-    names = [_words(s.resource.name, _part(s.resource), s.actions[0]) for s in statements]
+    names = [words(s.resource.name, _part(s.resource), s.actions[0]) for s in statements]
     for at, (name, statement) in enumerate(zip(names, statements, strict=True)):
         yield (f"{name}{names[:at].count(name) + 1}" if names.count(name) > 1 else name), statement
 
@@ -132,7 +133,3 @@ def _order(statement: Statement) -> tuple[Resource, tuple[str, ...], tuple[str, 
 
 def _part(resource: Resource) -> str:
     return "key" if resource.kind == "key" else resource.part
-
-
-def _words(*texts: str) -> str:
-    return "".join(w[:1].upper() + w[1:] for w in "".join(c if c.isalnum() else " " for c in " ".join(texts)).split())

@@ -40,7 +40,8 @@ class Role:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise DeclarationError(
-                f"{self.name!r} is no name of a role", hint="Lower-case letters, digits and hyphens, as in 'order-api'."
+                f"invalid name of a role {self.name!r}",
+                hint="Lower-case letters, digits and hyphens, as in 'order-api'.",
             )
         _ = self.accesses  # refuses at the declaration what no policy can hold
 

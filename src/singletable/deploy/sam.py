@@ -20,17 +20,13 @@ def template(deployment: Deployment) -> Json:
         made.get("Parameters", {}).pop(name, None)
     if not made.get("Parameters", True):
         del made["Parameters"]
-    made["Resources"] = cloudformation.base(deployment)
-    for function in deployment.functions:
-        made["Resources"][logical(function.name, "Function")] = {
-            "Type": "AWS::Serverless::Function",
-            "Properties": {
-                "CodeUri": ".",
-                **cloudformation.function_properties(function),
-                "Events": {"Source": _event(function)},
-            },
-        }
+    made["Resources"] = cloudformation.together(cloudformation.base(deployment), map(_function, deployment.functions))
     return made
+
+
+def _function(function: Function) -> Json:
+    own = {"CodeUri": ".", **cloudformation.function_properties(function), "Events": {"Source": _event(function)}}
+    return {logical(function.name, "Function"): {"Type": "AWS::Serverless::Function", "Properties": own}}
 
 
 def _event(function: Function) -> Json:

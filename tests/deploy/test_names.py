@@ -1,0 +1,95 @@
+"""Names: what differs in punctuation alone is refused when it is declared; what is declared is in every format."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from singletable.cli.app import app
+from singletable.deploy import Deployment, Function, MessageQueue, Role
+from singletable.deploy.cloudformation import template, together
+from singletable.deploy.formats import FORMATS, template_of, template_text
+from singletable.errors import DeclarationError
+from tests.deploy.punctuation import CHANGES, COLLIDING, DEAD, KINDS, asides, queues, streamed
+
+by_kind = pytest.mark.parametrize("kind", KINDS)
+SERVERLESS = {"AWS::Lambda::Function", "AWS::Lambda::EventSourceMapping"}
+"""What SAM makes of a function of its own."""
+
+
+@pytest.mark.parametrize(("kind", "names"), COLLIDING)
+def test_names_that_differ_in_punctuation_are_refused_by_name(kind: str, names: Sequence[str]) -> None:
+    for name in names:
+        KINDS[kind]([name])
+    with pytest.raises(DeclarationError, match="would be one resource") as refused:
+        KINDS[kind](names)
+    for name in names:
+        assert repr(name) in refused.value.what
+
+
+@by_kind
+def test_the_same_name_twice_is_refused(kind: str) -> None:
+    if kind == "AWS::S3::Bucket":
+        assert len(KINDS[kind](["same", "same"]).all_buckets) == 1  # it is one value
+        return
+    if kind == "AWS::SQS::Queue":
+        pair = [MessageQueue("same"), MessageQueue("same", tries=3)]
+        with pytest.raises(DeclarationError, match="'same' and 'same' of some would be one resource, Same"):
+            Deployment("some", [], queues=pair)
+        return
+    with pytest.raises(DeclarationError, match="'same' and 'same' of some would be one resource, Same"):
+        KINDS[kind](["same", "same"])
+
+
+def test_a_queue_of_what_failed_is_no_other_queue() -> None:
+    with pytest.raises(DeclarationError, match="'shop-dead' and 'shop-dead' of some"):
+        queues(DEAD)
+    with pytest.raises(DeclarationError, match="'f-aside' and 'f-aside' of some"):
+        asides(["f-aside", "f-aside"])
+
+
+def test_a_function_and_a_queue_of_one_name_have_an_alarm_each() -> None:
+    role = Role("f", [], service="lambda")
+    function = Function("work", "some.f", role, CHANGES)
+    made = Deployment("some", [streamed], functions=[function], queues=[MessageQueue("work")])
+    resources = template(made)["Resources"]
+    watched = [
+        resource["Properties"]["Dimensions"][0]["Value"]
+        for resource in resources.values()
+        if resource["Type"] == "AWS::CloudWatch::Alarm" and resource["Properties"].get("Namespace") == "AWS/SQS"
+    ]
+    assert sorted(watched) == ["work-aside", "work-dead"]
+
+
+@by_kind
+@given(names=st.lists(st.text("aB1-_.", min_size=1, max_size=5), min_size=1, max_size=5, unique=True))
+def test_what_is_declared_is_in_every_format(kind: str, names: list[str]) -> None:
+    try:
+        deployment = KINDS[kind](names)
+    except DeclarationError:
+        return
+    for format in FORMATS:
+        made = template_of(template_text(deployment, format), format)
+        there = Counter(resource["Type"] for resource in made["Resources"].values())
+        wanted = len(names) * (2 if "Queue" in kind else 1)
+        assert there["AWS::Serverless::Function" if kind in SERVERLESS and format == "sam" else kind] == wanted
+        spelled = [r["Properties"].get("QueueName", n) for n, r in made["Resources"].items() if "Queue" in r["Type"]]
+        assert len(spelled) == len(set(spelled))
+
+
+def test_no_resource_takes_anothers_place() -> None:
+    with pytest.raises(DeclarationError, match="two resources ATable"):
+        together(iter([{"ATable": {}}]), iter([{"BTable": {}}, {"ATable": {}}]))
+
+
+@pytest.mark.parametrize("name", ["Shop_X", "shop.x", "9to5", "...", "x" * 200])
+def test_a_module_without_a_deployment_has_the_name_of_its_table(tmp_path: Path, name: str) -> None:
+    (tmp_path / "some_model.py").write_text(f'from singletable import Table\n\nsome = Table("{name}")\n')
+    result = CliRunner().invoke(app, ["deploy", str(tmp_path / "some_model.py")])
+    assert (result.exit_code, "by singletable deploy" in result.stdout) == ((0, True) if name != "..." else (1, False))
