@@ -85,7 +85,7 @@ from singletable.schema.catalogue import AccessPattern, captured_of, catalogue, 
 from singletable.schema.copies import copies_in
 from singletable.schema.docstrings import attribute_docs, class_doc
 from singletable.schema.entities import Entity, Special, field, names_around
-from singletable.schema.guard_items import guard_key, guard_prefix, models_of
+from singletable.schema.guard_items import guard_key, guard_prefix, guarded_type, models_of
 from singletable.schema.key_relations import named_in_keys
 from singletable.schema.key_text import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Range, Template
 from singletable.schema.key_text import Part as KeyPart
@@ -226,6 +226,7 @@ __all__ = [
     "guard_actions",
     "guard_key",
     "guard_prefix",
+    "guarded_type",
     "is_absent",
     "is_same_item",
     "is_schema",

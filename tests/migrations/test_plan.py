@@ -24,7 +24,8 @@ from singletable.migrations import (
 from singletable.migrations.model_document import document_of, read_document
 from singletable.tables import Index, Provisioned, TableSettings
 from tests.migrations.models import OldPerson, Place, new, old, written
-from tests.migrations.test_fill import Killed, before_each, is_filled, people, places
+from tests.migrations.test_fill import is_filled, people, places
+from tests.migrations.watching import killed_at_every_request
 from tests.support.engines import fresh
 from tests.support.raw import all_items, put_raw
 from tests.support.shells import opened
@@ -334,34 +335,9 @@ def test_a_plan_of_another_declaration(db: Database) -> None:
 
 # --- kills ------------------------------------------------------------------------------------------------------------
 def test_killed_at_every_request(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process ends before its first request, the next one before its second, and so on, until one ends whole."""
     expected = sorted((written(person) for person in db.scan(OldPerson)), key=lambda p: p.id)
-    waited, kills, updates = 0.0, 0, 0
-
-    async def sleep(seconds: float) -> None:
-        nonlocal waited
-        waited += seconds
-
-    monkeypatch.setattr(db.port, "sleep", sleep)
-    monkeypatch.setattr(db.port, "monotonic", lambda: waited)
     with Meter() as meter:
-        while True:
-            left = kills + 1
-
-            def kill(operation: Any) -> None:
-                nonlocal left
-                left -= 1
-                if left == 0:
-                    raise Killed
-
-            with monkeypatch.context() as patched:
-                before_each(db, patched, kill)
-                try:
-                    Migrations(db, new).apply(by=f"number {kills}")
-                except Killed:
-                    kills += 1
-                    continue
-            break
+        kills = killed_at_every_request(db, monkeypatch, lambda n: Migrations(db, new).apply(by=f"number {n}"))
     updates = meter.count_of("UpdateItem").requests
     assert kills > 20
     assert updates <= 120 * 1.1 + kills * 2  # beats and releases

@@ -291,8 +291,16 @@ async def _prepare(port: Port, table: Table) -> None:
 
 
 async def has_items(port: Port, table: Table) -> bool:
-    page = await port.send(Scan(table.name, Selection(limit=10, consistent=True), RAW))
-    return any(type_in(table, item) not in MIGRATION_TYPES for item in page.items)
+    """Whether any lies in a table but those that migrations keep, which may come first. A request, one for each page of
+    theirs more."""
+    after, limit = None, 10
+    while True:
+        page = await port.send(Scan(table.name, Selection(limit=limit, after=after, consistent=True), RAW))
+        if any(type_in(table, item) not in MIGRATION_TYPES for item in page.items):
+            return True
+        if page.after is None:
+            return False
+        after, limit = page.after, 1000
 
 
 async def put_patiently(port: Port, table: Table, items: Sequence[Item]) -> None:

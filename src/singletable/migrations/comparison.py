@@ -118,7 +118,7 @@ def _check_record(declared: ModelDocument, record: ModelDocument) -> None:
 
 def foreign_table(table: str, theirs: list[str], how: str) -> PlanRefused:
     """The error for a table whose items are of another model."""
-    shown = ", ".join(theirs[:5]) + (" and others" if len(theirs) > 5 else "")
+    shown = ", ".join(name or "(none)" for name in theirs[:5]) + (" and others" if len(theirs) > 5 else "")
     return PlanRefused(
         f"the table {how} the types {shown}, and this program declares none of them",
         reason="foreign table",

@@ -17,6 +17,7 @@ from singletable.foundation import (
     Move,
     Table,
     copies_in,
+    guarded_type,
     model_of,
     move_of,
     place_in,
@@ -40,6 +41,14 @@ class Unknown(Struct, frozen=True):
 
 Need = UpdateItem[Any] | Move | Finding | Unknown | None
 """What one item needs, or why it can't be told."""
+
+
+def application_type(table: Table, item: Item) -> str | None:
+    """The type of the application's item that one is, or is the guard of; None for others of the library's own."""
+    type_name = type_in(table, item)
+    if type_name == GUARD_TYPE:
+        return guarded_type(table, place_in(table, item)[0])
+    return None if type_name.startswith("_") else type_name
 
 
 def needed(table: Table, item: Item, now: float = 0.0) -> Need:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
 import msgspec
@@ -11,12 +12,13 @@ from msgspec.structs import replace
 from singletable.errors import Corrupt
 from singletable.flow.port import Port
 from singletable.flow.rate import Rate
-from singletable.foundation import MIGRATION_TYPES, Table, model_for, type_in
+from singletable.foundation import Table, model_for
 from singletable.migrations.apply_lease import Held, read_record, record_writes
 from singletable.migrations.comparison import Comparison, Live, check_key, compare, creation, foreign_table
 from singletable.migrations.fill import segments_of
 from singletable.migrations.model_document import ModelDocument, document_of, read_document
-from singletable.migrations.prediction import FillCount, count_fill, fill_read_units, requests_of, shown_types
+from singletable.migrations.needed import application_type
+from singletable.migrations.prediction import FillCount, count_fill, fill_read_units, requests_of
 from singletable.migrations.prices import Prices
 from singletable.migrations.steps import Estimate, Plan, Step
 from singletable.operations import Scan, Selection
@@ -25,8 +27,9 @@ from singletable.tables import Billing, describe
 from singletable.tables.live_settings import live_settings
 from singletable.tables.write_units import Projected, projected, projected_in, size_units
 
-_FIRST_LOOK = 100
+_FIRST_LOOK, _NEXT_LOOK, _MORE_LOOKS = 100, 1000, 9
 _NOBODY = Held("", 0)
+Compared = tuple[Comparison, ModelDocument, Live | None, Any]
 
 
 async def plan(
@@ -40,12 +43,10 @@ async def plan(
 ) -> Plan:
     """What an apply would do, with what each step takes."""
     parts = segments_of(port, table, segments)
-    compared, declared, live, record = await compared_with_live(port, table)
+    compared, declared, live, record = await _compared(port, table)
     counted = FillCount()
     if live is not None and any(step.kind == "fill" for step in compared.steps):
         counted = await count_fill(port, table, _indexes(table, live), parts, sample, live.description.bytes)
-        if record is None and (foreign := sorted(shown_types(counted))):
-            raise foreign_table(table.name, foreign, "has items of")
         if sample is None and not counted.writes and not counted.gaps:
             compared = replace(compared, steps=tuple(s for s in compared.steps if s.kind != "fill"))
     steps = [_with_takes(step, table, declared, record, counted, parts) for step in compared.steps]
@@ -57,13 +58,19 @@ async def plan(
 
 async def outline(port: Port, table: Table) -> Plan:
     """The same without what the steps take: a few requests, whatever the table's size."""
-    compared, declared, live, record = await compared_with_live(port, table)
-    if live is not None and record is None:
-        await _refuse_foreign(port, table)
+    compared, declared, _, _ = await _compared(port, table)
     return Plan(table.name, compared.steps, compared.left, compared.unsupported, declared)
 
 
-async def compared_with_live(port: Port, table: Table) -> tuple[Comparison, ModelDocument, Live | None, Any]:
+async def _compared(port: Port, table: Table) -> Compared:
+    """As `compared_with_live`. PlanRefused for a table without a record that holds another model's items."""
+    found = await compared_with_live(port, table)
+    if found[2] is not None and found[3] is None:
+        await _refuse_foreign(port, table)
+    return found
+
+
+async def compared_with_live(port: Port, table: Table) -> Compared:
     """Declaration, table and record, and what they differ in; None for a missing table and record. PlanRefused."""
     definition, declared = table.definition, document_of(table)
     found = await describe(port, definition)
@@ -91,10 +98,18 @@ def _document(table: Table, record: Any) -> ModelDocument | None:
 
 
 async def _refuse_foreign(port: Port, table: Table) -> None:
-    """PlanRefused where the first items are all of types that the program doesn't declare. One request."""
-    page = await port.send(Scan(table.name, Selection(limit=_FIRST_LOOK, consistent=True), RAW))
-    types = {type_in(table, item) for item in page.items} - MIGRATION_TYPES
-    if types and not any(table.model_here(kind) for kind in types):
+    """PlanRefused where items are of types that the program doesn't declare, and none of one that it does. One request;
+    up to ten where the first items are the library's own, or of classes that are gone."""
+    types: set[str] = set()
+    after = None
+    for limit in (_FIRST_LOOK, *repeat(_NEXT_LOOK, _MORE_LOOKS)):
+        page = await port.send(Scan(table.name, Selection(limit=limit, after=after, consistent=True), RAW))
+        found = {application_type(table, item) for item in page.items}
+        types |= {name for name in found if name is not None}
+        after = page.after
+        if after is None or any(map(table.model_here, types)):
+            break
+    if types and not any(map(table.model_here, types)):
         raise foreign_table(table.name, sorted(types), "has items of")
 
 

@@ -6,7 +6,7 @@ item before and after it. With a sample it reads some of many small segments, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import ceil
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from singletable.errors import InvalidRequest
 from singletable.flow.meter import Meter
 from singletable.flow.port import Consumed, Port
 from singletable.flow.request import Request, Response
-from singletable.foundation import Finding, Move, Table, fill_parts_of, flows, model_for, place_in, type_in
+from singletable.foundation import Finding, Move, Table, fill_parts_of, flows, model_for, place_in
 from singletable.migrations import fill
 from singletable.migrations.fill_pages import SegmentPages
 from singletable.migrations.needed import Need, Unknown, after, needed
@@ -47,10 +47,6 @@ class FillCount(Struct, frozen=True):
     """What finding and filling those takes."""
     unreadable: int = 0
     unknown: int = 0
-    known: int = 0
-    """Items of a type that the program declares."""
-    foreign: tuple[str, ...] = ()
-    """Types that it doesn't declare: the first few."""
     share: float = 1.0
     """The part of the table that was read."""
 
@@ -159,9 +155,7 @@ async def _with_second_look(
 def _with(counted: FillCount, table: Table, item: Item, found: Need, indexes: Sequence[Projected]) -> FillCount:
     counted = replace(counted, seen=counted.seen + 1)
     if isinstance(found, Unknown):
-        foreign = counted.foreign if found.type in counted.foreign else (*counted.foreign, found.type)[:6]
-        return replace(counted, unknown=counted.unknown + 1, foreign=foreign)
-    counted = replace(counted, known=counted.known + _is_own(table, item))
+        return replace(counted, unknown=counted.unknown + 1)
     if isinstance(found, Finding):
         return replace(counted, unreadable=counted.unreadable + 1)
     if found is None:
@@ -180,10 +174,6 @@ def _move_units(indexes: Sequence[Projected], item: Item, move: Move) -> float:
     put = write_units(its, None, move.put.item, transaction=True)
     guards = [action.item if isinstance(action, PutItem) else None for _, action in move.claims]
     return put + write_units(indexes, item, None, transaction=True) + 2.0 * sum(map(size_units, guards))
-
-
-def _is_own(table: Table, item: Item) -> bool:
-    return table.model_here(type_in(table, item)) is not None
 
 
 def _with_parts(counted: FillCount, table: Table, segments: int, units: float | None) -> FillCount:
@@ -218,9 +208,3 @@ def _sampled_segments(sample: float, size_bytes: int) -> int:
 def _spread(count: int, total: int) -> list[int]:
     """So many of `total` segments, at even distances."""
     return [n * total // count for n in range(count)]
-
-
-def shown_types(counted: FillCount) -> Iterator[str]:
-    """The types that the program doesn't declare, where no item has one that it does."""
-    if not counted.known and counted.foreign:
-        yield from counted.foreign

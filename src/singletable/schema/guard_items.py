@@ -87,6 +87,12 @@ def guard_prefix(model: Model[Any], attribute: str) -> str:
     return guards.key.templates[0].prefix({"type": model.type, "attribute": attribute})
 
 
+def guarded_type(table: Table, partition: str) -> str | None:
+    """The type of the item that has a value, by the partition key of the value's guard."""
+    values = model_of(guards_of(table)).key.templates[0].read(partition)
+    return None if values is None else str(values["type"])
+
+
 def models_of(table: Table) -> tuple[Model[Any], ...]:
     """The models of all items of a table: its entities and, if one has unique values, their guards."""
     has_guards = any(model.unique_types for model in (*table.models, *table.leaving))

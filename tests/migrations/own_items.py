@@ -1,0 +1,102 @@
+"""The library's own items, so many of each kind that they fill the first page of a scan in the order of keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timezone
+from typing import Any
+
+from singletable import Database, Entity, Key, Table, field
+from singletable.foundation import fill_parts_of, model_for
+from singletable.operations import PutItem
+from singletable.schema.migration_items import apply_lease_of, erasures_of, shared_rates_of, transfers_of
+from singletable.schema.table import GUARD_TYPE
+
+MANY = 301
+"""More than two pages of a fill, and than what an apply looks at first."""
+PAST = datetime(2026, 1, 1, tzinfo=timezone.utc)
+
+old = Table("own")
+app = Table("own")
+
+
+class OldUser(Entity, table=old, type="user"):
+    id: int
+    email: str
+
+    @old.key
+    @staticmethod
+    def by_id(id: int) -> Key:
+        """One."""
+        return f"user#{id}", "user"
+
+
+class User(Entity, table=app, type="user"):
+    """Its address is unique from now on."""
+
+    id: int
+    email: str = field(unique=True)
+
+    @app.key
+    @staticmethod
+    def by_id(id: int) -> Key:
+        """One."""
+        return f"user#{id}", "user"
+
+
+def old_users(count: int) -> list[OldUser]:
+    return [OldUser(id=n, email=f"{n}@example.org") for n in range(count)]
+
+
+def put(db: Database, entities: list[Any]) -> None:
+    """Each as it is, past the rules of its class."""
+    db.run(db.port.send_all([PutItem(model_for(each).table.name, model_for(each).item(each)) for each in entities]))
+
+
+def _guards(db: Database) -> None:
+    for n in range(MANY):
+        db.create(User(id=1000 + n, email=f"first {n}"))
+
+
+def _fills(db: Database) -> None:
+    put(db, [fill_parts_of(app)(declaration=f"{n:016}", segment=0, segments=1) for n in range(MANY)])
+
+
+def _leases(db: Database) -> None:
+    """There is one of a table's applies."""
+    put(db, [apply_lease_of(app)(fence=1)])
+
+
+def _erasures(db: Database) -> None:
+    kind = erasures_of(app)
+    put(db, [kind(erasure=f"{n}", pattern="User.by_id", started_at=PAST, ended_at=PAST) for n in range(MANY)])
+
+
+def _rates(db: Database) -> None:
+    put(db, [shared_rates_of(app)(name=f"nightly {n}") for n in range(MANY)])
+
+
+def _transfers(db: Database) -> None:
+    put(db, [transfers_of(app)(transfer=f"{n}", state="{}", token="t") for n in range(MANY)])
+
+
+def _raw(type_name: str) -> Callable[[Database], None]:
+    """Items of a layer that the program doesn't use any more."""
+
+    def of_type(db: Database) -> None:
+        items = [{"pk": {"S": f"{type_name}#{n}"}, "sk": {"S": "x"}, "_type": {"S": type_name}} for n in range(MANY)]
+        db.run(db.port.send_all([PutItem(app.name, item) for item in items]))
+
+    return of_type
+
+
+FIRST: dict[str, Callable[[Database], None]] = {
+    GUARD_TYPE: _guards,
+    "_migration": _fills,
+    "_apply": _leases,
+    "_erasure": _erasures,
+    "_rate": _rates,
+    "_transfer": _transfers,
+    **{name: _raw(name) for name in ("_task", "_turn", "_lane", "_consumer", "_lease", "_try", "_aside")},
+    **{name: _raw(name) for name in ("_sync_group", "_sync_client")},
+}
