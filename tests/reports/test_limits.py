@@ -1,7 +1,9 @@
-"""Limits of a session: rows are cut, and what takes too long or too much memory is ended."""
+"""Limits of a session: rows are cut, and what takes too long or too much memory is ended, wherever DuckDB is then."""
 
 from __future__ import annotations
 
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -47,3 +49,70 @@ def test_without_limits_nothing_is_cut(any_db: Database, tmp_path: Path) -> None
     with open_export(exported(any_db, tmp_path), shop) as session:
         found = session.query("SELECT * FROM range(5000)")
         assert (len(found), found.is_cut) == (5000, False)
+
+
+def test_a_question_is_ended_where_duckdb_does_not_look_up(any_db: Database, tmp_path: Path) -> None:
+    """To bind 29,000 columns takes it 30 seconds, in which it can't be interrupted."""
+    columns = ",".join("1" for _ in range(29_000))
+    began = time.monotonic()
+    with limited(any_db, tmp_path, Limits(seconds=0.5)) as session:
+        with pytest.raises(InvalidRequest, match=r"longer than 0\.5 s"):
+            session.query(f"SELECT {columns}")
+        assert time.monotonic() - began < 20
+        assert list(session.query("SELECT count(*) FROM customer").rows()) == [(2,)]
+
+
+def test_memory_that_duckdb_does_not_count_is_limited(any_db: Database, tmp_path: Path) -> None:
+    """One text of 300 MB is made beside its buffers."""
+    with limited(any_db, tmp_path, Limits(megabytes=64)) as session:
+        with pytest.raises(InvalidRequest, match="more than 64 MB"):
+            session.query("SELECT repeat('x', 300000000)")
+        assert list(session.query("SELECT count(*) FROM customer").rows()) == [(2,)]
+
+
+@pytest.mark.parametrize("megabytes", [None, 512])
+@pytest.mark.parametrize("personal", [False, True])
+def test_a_question_that_is_nested_too_deeply_is_refused(
+    any_db: Database, tmp_path: Path, megabytes: int | None, personal: bool
+) -> None:
+    limits = None if megabytes is None else Limits(megabytes=megabytes)
+    nested = "SELECT * FROM " + "(SELECT * FROM " * 3000 + "customer" + ")" * 3000
+    opened = open_export(exported(any_db, tmp_path), shop, limits=limits, personal=personal)
+    with opened as session, pytest.raises(InvalidRequest, match=r"nested too deeply|depth limit"):
+        session.query(nested)
+
+
+@pytest.mark.parametrize("sql", ["SELECT repeat('x', 1000000) FROM range(3)", "SELECT * FROM range(20000)"])
+def test_an_answer_that_is_too_large_to_show_is_refused(any_db: Database, tmp_path: Path, sql: str) -> None:
+    """Also one of many small cells."""
+    with limited(any_db, tmp_path, Limits(answer_megabytes=1)) as session:
+        with pytest.raises(InvalidRequest, match="the answer has more than 1 MB"):
+            session.query(sql)
+        assert len(session.query("SELECT * FROM range(10000)")) == 10_000
+
+
+def test_what_sorts_more_than_its_memory_writes_nothing_to_the_disk(any_db: Database, tmp_path: Path) -> None:
+    with limited(any_db, tmp_path, Limits(megabytes=64)) as session:
+        assert list(session.query("SELECT current_setting('temp_directory')").rows()) == [("",)]
+        assert list(session.query("SELECT current_setting('memory_limit')").rows()) == [("61.0 MiB",)]
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ("kill -9 $$", "SIGKILL"),
+        ("exit 3", "exit code 3"),
+        ("echo 'ValueError: ada@example.org' >&2; exit 1", "ValueError"),
+    ],
+)
+def test_a_process_that_ends_without_an_answer_is_told_without_values(
+    any_db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str, said: str
+) -> None:
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\n{ends}\n")
+    program.chmod(0o755)
+    with limited(any_db, tmp_path / "exports", Limits(rows=1)) as session:
+        monkeypatch.setattr(sys, "executable", str(program))
+        with pytest.raises(InvalidRequest, match="ended the process that answered it") as raised:
+            session.query("SELECT 1")
+    assert raised.value.what.endswith(f"answered it: {said}")

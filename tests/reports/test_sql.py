@@ -7,7 +7,6 @@ from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
 
-import duckdb
 import pytest
 from obstore.store import MemoryStore
 
@@ -154,10 +153,10 @@ def test_times_beyond_those_of_python_are_text(session: SqlSession) -> None:
 def test_the_engine_itself_is_closed(session: SqlSession, tmp_path: Path) -> None:
     """Also past the check of statements, which is the first of two doors."""
     for statement in (f"COPY customer TO '{tmp_path / 'x'}'", "INSTALL httpfs", f"ATTACH '{tmp_path / 'x'}'"):
-        with pytest.raises(duckdb.PermissionException):
-            session._db.execute(statement)
-    with pytest.raises(duckdb.InvalidInputException, match="locked"):
-        session._db.execute("SET enable_external_access = true")
+        with pytest.raises(InvalidRequest, match="other files and extensions are closed"):
+            session._db.take([("run", statement, None)])
+    with pytest.raises(InvalidRequest, match="locked"):
+        session._db.take([("run", "SET enable_external_access = true", None)])
     assert not (tmp_path / "x").exists()
 
 

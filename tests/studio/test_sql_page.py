@@ -9,13 +9,16 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import quote
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 from singletable import AsyncDatabase
 from singletable.exchange import AsyncExports
 from singletable.reports import open_export
+from singletable.studio import questions, studio
 from singletable.studio.questions import MOST_ROWS
-from tests.studio.visitor import Visitor, shown, visiting
+from tests.studio.visitor import Visitor, client_of, shown, visiting
 from tests.support.models import User, app
 
 BY_NAME = '-- Users by name\nSELECT name, count(*) AS users FROM "user" GROUP BY name ORDER BY name'
@@ -31,6 +34,10 @@ async def exports(db: AsyncDatabase, tmp_path: Path) -> Path:
 async def asker(db: AsyncDatabase, exports: Path) -> AsyncIterator[Visitor]:
     async with visiting(db, app, export=str(exports)) as visitor:
         yield visitor
+
+
+def all_of(user: str, kind: type[object], right: str) -> bool:
+    return True
 
 
 def asking(sql: str) -> str:
@@ -108,6 +115,39 @@ async def test_a_new_export_is_asked_at_once(asker: Visitor, db: AsyncDatabase, 
     assert (await asker.json(count))["asked"]["answer"]["rows"] == [[3]]
     await AsyncExports(db, app).export(exports)
     assert (await asker.json(count))["asked"]["answer"]["rows"] == [[4]]
+
+
+async def test_one_visitor_does_not_wait_for_the_question_of_another(
+    db: AsyncDatabase, exports: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And has one question answered at a time."""
+    monkeypatch.setattr(questions, "MOST_SECONDS", 4.0)
+    made = studio(
+        db, app, authenticate=lambda request: request.headers["x-user"], authorise=all_of, export=str(exports)
+    )
+    done: list[str] = []
+
+    async def ask(user: str, sql: str) -> None:
+        answer = await client.get(asking(sql), headers={"x-user": user})
+        done.append(f"{user}: {answer.json()['asked']['refused'] or 'answered'}")
+
+    async with client_of(made) as client, anyio.create_task_group() as together:
+        together.start_soon(
+            ask, "ada", "SELECT count(*) FROM range(100000000) a, range(100000) b WHERE a.range < b.range"
+        )
+        await anyio.lowlevel.checkpoint()
+        together.start_soon(ask, "ada", "SELECT 1")
+        together.start_soon(ask, "bob", "SELECT 1")
+    assert done == ["bob: answered", "ada: the question took longer than 4 s, and was ended", "ada: answered"]
+
+
+async def test_a_question_has_the_limits_of_the_page(asker: Visitor) -> None:
+    for sql, said in (
+        ("SELECT repeat('x', 600000000)", "more than 512 MB of memory"),
+        ("SELECT repeat('x', 100000) FROM range(200)", "the answer has more than 16 MB"),
+        ("SELECT * FROM " + "(SELECT * FROM " * 2000 + "range(1)" + ")" * 2000, "nested too deeply"),
+    ):
+        assert said in (await asker.json(asking(sql)))["asked"]["refused"]
 
 
 async def test_personal_values_are_covered_until_they_are_asked_for(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from singletable.errors import InvalidRequest, NotConfigured
-from singletable.reports.charts import Chart, Series
+from singletable.reports.charts import MOST_SERIES, Chart, Series
 from singletable.values.numbers import normalized
 
 
@@ -55,24 +55,21 @@ class Answer:
     def chart(self, title: str) -> Chart:
         """The rows as a chart: the columns of numbers over the others, which are the labels. Lines where a single other
         column holds times or dates, bars else. InvalidRequest without a column of numbers, or with too many."""
-        numbers = [field.name for field in self.arrow.schema if _is_number(field.type)]
-        others = [name for name in self.columns if name not in numbers]
+        numbers = [at for at, field in enumerate(self.arrow.schema) if _is_number(field.type)]
+        others = sorted({*range(self.arrow.num_columns)}.difference(numbers))
         if not numbers:
             raise InvalidRequest(
                 "a chart needs a column of numbers",
                 hint="Ask for one, as in: SELECT state, count(*) FROM job GROUP BY state.",
             )
-        names = self.columns
-        labels = tuple(
-            " · ".join(_label(row[names.index(name)]) for name in others) or str(n + 1)
-            for n, row in enumerate(self.rows())
-        )
+        labels = tuple(" · ".join(_label(row[at]) for at in others) or str(n + 1) for n, row in enumerate(self.rows()))
         series = tuple(
-            Series(name, tuple(float(value or 0) for value in self.arrow.column(name).to_pylist())) for name in numbers
+            Series(self.columns[at], tuple(float(value or 0) for value in self.arrow.column(at).to_pylist()))
+            for at in numbers[: MOST_SERIES + 1]
         )
         return Chart(title, labels, series, self._form(others))
 
-    def _form(self, others: list[str]) -> Literal["bars", "lines"]:
+    def _form(self, others: list[int]) -> Literal["bars", "lines"]:
         is_time = len(others) == 1 and pa.types.is_temporal(self.arrow.schema.field(others[0]).type)
         return "lines" if is_time and len(self) > 2 else "bars"
 

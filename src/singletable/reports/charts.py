@@ -63,7 +63,7 @@ class Chart(Struct, frozen=True):
         if not self.labels or not self.series:
             raise InvalidRequest("a chart needs rows to draw, and a column of numbers")
         if len(self.series) > MOST_SERIES:
-            raise InvalidRequest(f"a chart has {MOST_SERIES} columns of numbers at most, not {len(self.series)}")
+            raise InvalidRequest(f"a chart has {MOST_SERIES} columns of numbers at most")
         for each in self.series:
             if len(each.values) != len(self.labels):
                 raise InvalidRequest(f"{each.name} has {len(each.values)} numbers for {len(self.labels)} labels")

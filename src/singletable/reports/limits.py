@@ -1,15 +1,30 @@
-"""Limits of questions that others ask: rows, seconds, memory. DuckDB itself has none of time."""
+"""Limits of questions that others ask: rows, seconds, memory. The system keeps them, as DuckDB looks up too seldom.
+
+Each question has a process of its own, `one_question`: an alarm ends it, and an allocation beyond its memory fails.
+"""
 
 from __future__ import annotations
 
-import threading  # noqa: TID251  (a question runs in its caller's thread; another one has to end it)
-from collections.abc import Generator
-from contextlib import contextmanager
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Final
 
-import duckdb
+import pyarrow as pa
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest
+from singletable.reports.closed import LESS, Step
+
+_MAIN: Final = "import sys; sys.path += sys.argv[1:]; from singletable.reports.one_question import main; main()"
+_START_SECONDS: Final = 60.0
+"""For the process to open the export: the question's own seconds begin after that."""
+_ENVIRON: Final = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
+"""Other allocators reserve more of the address space than they use, and the limit counts what is reserved."""
 
 
 class Limits(Struct, frozen=True):
@@ -20,24 +35,65 @@ class Limits(Struct, frozen=True):
     seconds: float | None = None
     """A question that takes longer is ended: InvalidRequest."""
     megabytes: int | None = None
-    """Of memory, beside the answer: InvalidRequest for a question that needs more."""
+    """Of memory: InvalidRequest for a question that needs more. On Linux all of its memory, elsewhere DuckDB's own."""
+    answer_megabytes: int | None = None
+    """Of the answer, in which each cell counts 64 bytes at least: InvalidRequest for a larger one."""
 
 
-@contextmanager
-def ended_after(db: duckdb.DuckDBPyConnection, seconds: float | None) -> Generator[None]:
-    """End what runs within after some seconds."""
-    if seconds is None:
-        yield
-        return
-    timer = threading.Timer(seconds, db.interrupt)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    except duckdb.InterruptException:
+class LimitedDatabase:
+    """A `ClosedDatabase` for each question, in a process that ends with it."""
+
+    def __init__(self, views: frozenset[str], limits: Limits, *, is_covered: bool) -> None:
+        self._views, self._is_covered, self._limits = views, is_covered, limits
+        self._steps: list[Step] = []
+
+    def close(self) -> None:
+        """There is nothing to let go of between questions."""
+        self._steps.clear()
+
+    def take(self, steps: Sequence[Step]) -> None:
+        self._steps += steps
+
+    def answer(self, sql: str, most: int | None) -> pa.Table:
+        limits = self._limits
+        command = [sys.executable, "-I", "-c", _MAIN, *filter(os.path.isabs, sys.path)]
+        try:
+            ended = subprocess.run(  # noqa: S603  (this interpreter)
+                command,
+                input=pickle.dumps((self._views, self._is_covered, self._steps, limits, sql, most)),
+                capture_output=True,
+                env=_ENVIRON | {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
+                cwd="/",
+                timeout=None if limits.seconds is None else limits.seconds + _START_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise _too_long(limits) from None
+        return _answer_in(ended, limits)
+
+
+def _answer_in(ended: subprocess.CompletedProcess[bytes], limits: Limits) -> pa.Table:
+    head, line, rows = ended.stdout.partition(b"\n")
+    if ended.returncode == -signal.SIGALRM:
+        raise _too_long(limits)
+    if not line:
         raise InvalidRequest(
-            f"the question took longer than {seconds:g} s, and was ended",
-            hint="Ask for less: fewer rows in a join, a narrower WHERE; or ask with `singletable sql`, which waits.",
-        ) from None
-    finally:
-        timer.cancel()
+            f"the question ended the process that answered it: {_cause(ended)}",
+            hint=f"It is nested too deeply, or needs too much memory. {LESS}",
+        )
+    if told := json.loads(head):
+        raise InvalidRequest(told["what"], hint=told["hint"])
+    table: pa.Table = pa.ipc.open_stream(rows).read_all()
+    return table
+
+
+def _cause(ended: subprocess.CompletedProcess[bytes]) -> str:
+    """The signal, or the class of the error, never its text: that may hold values."""
+    if ended.returncode < 0:
+        return signal.Signals(-ended.returncode).name
+    last = ended.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+    return last.partition(":")[0] or f"exit code {ended.returncode}"
+
+
+def _too_long(limits: Limits) -> InvalidRequest:
+    return InvalidRequest(f"the question took longer than {limits.seconds:g} s, and was ended", hint=LESS)

@@ -10,19 +10,13 @@ that is not a SELECT is refused before it is run.
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any
 
-import duckdb
-import pyarrow as pa
-import pyarrow.dataset as pads
-
-from singletable.errors import InvalidRequest, SingletableError, Unavailable
+from singletable.errors import InvalidRequest, Unavailable
 from singletable.exchange import (
     Dataset,
     DatasetFiles,
@@ -39,11 +33,11 @@ from singletable.exchange.personal_columns import personal_columns
 from singletable.flow.rate import Rate
 from singletable.foundation import BlockingDatabase, Table
 from singletable.reports.answers import Answer
+from singletable.reports.closed import ClosedDatabase, Step
 from singletable.reports.export_files import ExportFiles
-from singletable.reports.limits import Limits, ended_after
+from singletable.reports.limits import LimitedDatabase, Limits
 from singletable.reports.names import quoted
 from singletable.reports.relations import Relation, relations_of
-from singletable.reports.statements import check_reads_views
 from singletable.reports.views import (
     comments,
     dataset_view,
@@ -53,16 +47,6 @@ from singletable.reports.views import (
     relation_comment,
     relation_view,
 )
-
-_READS = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN})
-_EXPLAIN = re.compile(r"\s*EXPLAIN\b(?:\s+ANALYZE\b)?(.*)", re.IGNORECASE | re.DOTALL).fullmatch
-_CLOSED = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "allow_community_extensions": "false",
-    "python_enable_replacements": "false",
-    "python_scan_all_frames": "false",
-}
 
 
 def open_export(
@@ -76,8 +60,8 @@ def open_export(
 
     A directory's Parquet and Arrow files are read in place. Those of S3 are fetched, each at the first query whose text
     has its dataset's name: its GET requests and bytes are what it costs. JSON Lines and CSV are read then too, and made
-    Parquet of, for some 50 us a row. Where `personal` is false, attributes that are personal are covered. `limits` are
-    those of each question.
+    Parquet of, for some 50 us a row. Where `personal` is false, attributes that are personal are covered. With
+    `limits` each question has a process of its own, which ends at them; it takes half a second to start.
 
     NotFound without an export; InvalidRequest, unless `as_exported`, where a class was declared otherwise when it was
     made.
@@ -120,7 +104,7 @@ class SqlSession:
         personal: bool,
         limits: Limits | None = None,
     ) -> None:
-        self.manifest, self.at_end, self.limits = manifest, ExitStack(), limits or Limits()
+        self.manifest, self.at_end, self.limits = manifest, ExitStack(), limits
         self._store = store
         self._schemas = {each.name: each.schema for each in datasets}
         self._files = {each.name: each for each in manifest.datasets}
@@ -133,8 +117,17 @@ class SqlSession:
         self._opened: set[str] = set()
         self._on_disk = ExportFiles(store, manifest)
         self.at_end.callback(self._on_disk.close)
+        views, is_covered = frozenset(self.views), any(self._covered.values())
+        self._db = (
+            ClosedDatabase(views, is_covered=is_covered)
+            if limits is None
+            else LimitedDatabase(views, limits, is_covered=is_covered)
+        )
+        self.at_end.callback(self._db.close)
         try:
-            self._db = self._connected()
+            self._db.take(list(self._settings()))
+            if self._on_disk.is_in_place:
+                self._create(list(self._files))
         except BaseException:
             self.at_end.close()
             raise
@@ -152,7 +145,6 @@ class SqlSession:
 
     def close(self) -> None:
         """Let go of what was fetched."""
-        self._db.close()
         self.at_end.close()
 
     @property
@@ -183,84 +175,31 @@ class SqlSession:
     def query(self, sql: str) -> Answer:
         """The answer to one SELECT. InvalidRequest for what writes, for two statements, for what DuckDB refuses, and
         for what goes beyond the session's limits."""
-        self._check(sql)
-        self._open(sql)
-        most = self.limits.rows
+        most = self.limits.rows if self.limits is not None else None
         try:
-            with ended_after(self._db, self.limits.seconds):
-                found: Any = self._db.sql(sql)
-                table: pa.Table = (found if most is None else found.limit(most + 1)).to_arrow_table()
-        except duckdb.Error as error:
-            raise self._refused(error) from None
+            self._open(sql)
+            table = self._db.answer(sql, most)
+        except InvalidRequest:
+            if self._on_disk.lacks(self._files.values()):
+                raise Unavailable(
+                    f"{self._store.url} lacks a file that it had when it was opened",
+                    hint="Open it again: a newer export has taken its place.",
+                ) from None
+            raise
         is_cut = most is not None and table.num_rows > most
         return Answer(table.slice(0, most) if is_cut else table, is_cut)
 
-    # --- what a query may do ------------------------------------------------------------------------------------------
-    def _check(self, sql: str) -> None:
-        try:
-            sql.encode()
-        except UnicodeEncodeError:
-            raise InvalidRequest("the question holds a lone surrogate, which has no form in UTF-8") from None
-        try:
-            statements = self._db.extract_statements(sql)
-        except duckdb.Error as error:
-            raise self._refused(error) from None
-        if len(statements) != 1:
-            raise InvalidRequest(f"a question is one statement, not {len(statements)}", hint="Ask one after the other.")
-        (statement,) = statements
-        if statement.type not in _READS:
-            raise InvalidRequest(
-                f"{statement.type.name.replace('_', ' ')} is refused: SQL only reads here",
-                hint="Ask by SELECT. What changes the table are the verbs of the library.",
-            )
-        if statement.type == duckdb.StatementType.EXPLAIN:
-            self._check(_explained(sql))
-        elif any(self._covered.values()):
-            check_reads_views(self._db, sql, frozenset(name.lower() for name in self.views))
-
-    def _refused(self, error: duckdb.Error) -> SingletableError:
-        """DuckDB's own words, and what to do about a name that SQL has taken."""
-        said = str(error).strip()
-        if self._on_disk.lacks(self._files.values()):
-            return Unavailable(
-                f"{self._store.url} lacks a file that it had when it was opened",
-                hint="Open it again: a newer export has taken its place.",
-            )
-        if isinstance(error, duckdb.OutOfMemoryException) and self.limits.megabytes is not None:
-            return InvalidRequest(
-                f"the question needs more than {self.limits.megabytes} MB of memory",
-                hint="Ask for less: group by fewer columns, sort fewer rows; or ask with `singletable sql`.",
-            )
-        if isinstance(error, duckdb.PermissionException):
-            return InvalidRequest(
-                "SQL reads nothing but the export: other files and extensions are closed", hint="Ask its views."
-            )
-        near = re.search(r'near "(\w+)"', said)
-        name = near[1].lower() if near is not None and isinstance(error, duckdb.ParserException) else ""
-        hint = f'{name} is a word of SQL: write "{name}", with the quotes.' if name in self._files else ""
-        return InvalidRequest(f"DuckDB refused it: {said}", hint=hint)
-
     # --- what is open -------------------------------------------------------------------------------------------------
-    def _connected(self) -> duckdb.DuckDBPyConnection:
-        """A database in memory that reaches the export's files alone, and keeps to that."""
-        db = duckdb.connect(":memory:", config=dict(_CLOSED))
-        try:
-            if self._on_disk.is_in_place:
-                for name in self._files:
-                    self._rows[name] = self._source(db, name)
-            db.execute("SET TimeZone = 'UTC'")
-            if self.limits.megabytes is not None:
-                db.execute(f"SET memory_limit = '{int(self.limits.megabytes)}MB'")
-            setting, paths = self._on_disk.allowed(self._files.values())
-            db.execute(f"SET {setting} = ?", [paths])
-            db.execute("SET enable_external_access = false")
-            db.execute("SET lock_configuration = true")
-            if self._on_disk.is_in_place:
-                self._create(db, list(self._files))
-        except BaseException:
-            db.close()
-            raise
-        return db
+    def _settings(self) -> Iterator[Step]:
+        """What closes the database to all but the files of the export."""
+        yield "run", "SET TimeZone = 'UTC'", None
+        if self.limits is not None and self.limits.megabytes is not None:
+            yield "run", f"SET memory_limit = '{self.limits.megabytes}MB'", None
+            yield "run", "SET temp_directory = ''", None
+        setting, paths = self._on_disk.allowed(self._files.values())
+        yield "run", f"SET {setting} = ?", [paths]
+        yield "run", "SET enable_external_access = false", None
+        yield "run", "SET lock_configuration = true", None
 
     def _open(self, sql: str) -> None:
         """Open what a query names and was not opened before."""
@@ -268,46 +207,42 @@ class SqlSession:
         for relation in self.relations:
             if relation.name in names_in(sql, [relation.name]):
                 wanted |= {relation.left, relation.right}
-        new = [name for name in self._files if name in wanted - self._opened]
-        for name in new:
-            self._rows[name] = self._source(self._db, name)
-        self._create(self._db, new)
+        self._create([name for name in self._files if name in wanted - self._opened])
 
-    def _create(self, db: duckdb.DuckDBPyConnection, names: Sequence[str]) -> None:
+    def _create(self, names: Sequence[str]) -> None:
         """The views of datasets, and of the relations that have both sides now."""
+        for name in names:
+            self._db.take(list(self._source(name)))
         self._opened |= set(names)
+        self._db.take([("run", made, None) for made in self._views(names)])
+
+    def _views(self, names: Sequence[str]) -> Iterator[str]:
         for name in names:
             each = self._files[name]
-            db.execute(dataset_view(each, self._rows[name], self._covered.get(name, frozenset())))
-            for comment in comments(each):
-                db.execute(comment)
+            yield dataset_view(each, self._rows[name], self._covered.get(name, frozenset()))
+            yield from comments(each)
         covered = {name: self._covered.get(name, frozenset[str]()) for name in self._files}
         for relation in self.relations:
             if {relation.left, relation.right} <= self._opened and {relation.left, relation.right} & set(names):
-                db.execute(relation_view(relation, self._files, self._rows, covered))
-                db.execute(relation_comment(relation))
+                yield relation_view(relation, self._files, self._rows, covered)
+                yield relation_comment(relation)
 
-    def _source(self, db: duckdb.DuckDBPyConnection, name: str) -> str:
-        """What gives the rows of a dataset in SQL."""
+    def _source(self, name: str) -> Iterator[Step]:
+        """What gives the rows of a dataset in SQL, and the step that it takes."""
         each = self._files[name]
         paths = [str(path) for path in self._on_disk.paths(each)]
-        if not paths:
-            return self._empty(db, each)
-        if self._on_disk.reads_parquet:
-            return parquet_rows(paths)
-        hidden = f"rows of {name}"
-        db.register(hidden, pads.dataset(paths, format="ipc"))
-        return quoted(hidden)
-
-    def _empty(self, db: duckdb.DuckDBPyConnection, each: DatasetFiles) -> str:
-        """What gives the columns of a class, and no row."""
-        schema = self._schemas.get(each.name)
-        if schema is None:
-            return empty_rows(each)
-        db.register("columns", schema.empty_table())
-        db.execute(f"CREATE SCHEMA IF NOT EXISTS nothing; CREATE TABLE nothing.{quoted(each.name)} AS FROM columns")
-        db.unregister("columns")
-        return f"nothing.{quoted(each.name)}"
+        schema = self._schemas.get(name)
+        if not paths and schema is None:
+            self._rows[name] = empty_rows(each)
+        elif not paths:
+            self._rows[name] = f"nothing.{quoted(name)}"
+            yield "empty", name, schema
+        elif self._on_disk.reads_parquet:
+            self._rows[name] = parquet_rows(paths)
+        else:
+            hidden = f"rows of {name}"
+            self._rows[name] = quoted(hidden)
+            yield "arrow", hidden, paths
 
 
 def _refuse_equal_columns(datasets: Iterable[DatasetFiles]) -> None:
@@ -319,12 +254,3 @@ def _refuse_equal_columns(datasets: Iterable[DatasetFiles]) -> None:
                 f"{dataset.entity or dataset.name} has attributes that SQL does not tell apart: {', '.join(twice)}",
                 hint="Names that differ in more than their case can be asked.",
             )
-
-
-def _explained(sql: str) -> str:
-    """What an EXPLAIN would run. InvalidRequest for one that begins with a comment, in which another statement could
-    hide."""
-    found = _EXPLAIN(sql)
-    if found is None:
-        raise InvalidRequest("an EXPLAIN has nothing before that word", hint="Take out the comment before it.")
-    return found[1]

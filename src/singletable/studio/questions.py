@@ -8,22 +8,27 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
+import anyio
+import anyio.to_thread
 import msgspec
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest, NotConfigured
-from singletable.flow.fork_safe_lock import ForkSafeLock
 from singletable.foundation import Table
 
 if TYPE_CHECKING:
     from singletable.exchange import DatasetFiles
     from singletable.reports import Answer, SqlSession
 
-MOST_ROWS, MOST_SECONDS, MOST_MEGABYTES = 1_000, 10.0, 512
+MOST_ROWS, MOST_SECONDS, MOST_MEGABYTES, MOST_ANSWER_MEGABYTES = 1_000, 10.0, 512, 16
 """Of one question."""
+MOST_TOGETHER: Final = 4
+"""Questions that are answered at the same time, each of another visitor."""
+_MOST_DESKS: Final = 16
 _MOST_BARS: Final = 40
 _MOST_TEXT: Final = 2_000
 """Characters of a cell that are shown; the JSON has as many."""
@@ -89,15 +94,37 @@ class Asked(Struct, frozen=True):
     hint: str = ""
 
 
-class Desk:
-    """An export, kept open between questions: opening it takes a hundred times as long as a small question.
-
-    One question is answered at a time. A new manifest in its place is a new export: that is opened then.
-    """
+class Desks:
+    """A desk for each visitor, where one question is answered at a time: nobody waits for what another asked."""
 
     def __init__(self, place: str, tables: Sequence[Table]) -> None:
         self._place, self._tables = place, tables
-        self._lock = ForkSafeLock()
+        self._limiter = anyio.CapacityLimiter(MOST_TOGETHER)
+        self._desks: dict[str, tuple[Desk, anyio.Lock]] = {}
+
+    async def ask(self, user: str, sql: str, *, personal: bool, as_exported: bool) -> Asked:
+        """`Desk.ask`, after the visitor's question before it."""
+        if user not in self._desks:
+            self._desks[user] = Desk(self._place, self._tables), anyio.Lock()
+        desk, turn = self._desks[user] = self._desks.pop(user)
+        self._close_idle()
+        question = partial(desk.ask, sql, personal=personal, as_exported=as_exported)
+        async with turn:
+            return await anyio.to_thread.run_sync(question, limiter=self._limiter)
+
+    def _close_idle(self) -> None:
+        """The desks of those who asked last stay."""
+        for user, (desk, turn) in list(self._desks.items())[:-_MOST_DESKS]:
+            if not turn.locked():
+                desk.close()
+                del self._desks[user]
+
+
+class Desk:
+    """An export, kept open between questions. A new manifest in its place is a new export: that is opened then."""
+
+    def __init__(self, place: str, tables: Sequence[Table]) -> None:
+        self._place, self._tables = place, tables
         self._opened: _Opened | None = None
 
     def ask(self, sql: str, *, personal: bool, as_exported: bool) -> Asked:
@@ -106,14 +133,13 @@ class Desk:
         NotConfigured without the reports extra, NotFound without an export, InvalidRequest for one whose classes have
         changed since, unless `as_exported`.
         """
-        with self._lock.lock:
-            opened = self._current(personal, as_exported)
-            if not sql.strip():
-                return Asked(opened.export)
-            try:
-                return Asked(opened.export, _answered(opened.session, sql))
-            except InvalidRequest as error:
-                return Asked(opened.export, refused=error.what, hint=error.hint or "")
+        opened = self._current(personal, as_exported)
+        if not sql.strip():
+            return Asked(opened.export)
+        try:
+            return Asked(opened.export, _answered(opened.session, sql))
+        except InvalidRequest as error:
+            return Asked(opened.export, refused=error.what, hint=error.hint)
 
     def close(self) -> None:
         """Let go of the export. The next question opens it again."""
@@ -126,7 +152,7 @@ class Desk:
         named = exchange.read_manifest(exchange.store_at(self._place)).id, personal, as_exported
         if self._opened is None or self._opened.named != named:
             self.close()
-            limits = reports.Limits(MOST_ROWS, MOST_SECONDS, MOST_MEGABYTES)
+            limits = reports.Limits(MOST_ROWS, MOST_SECONDS, MOST_MEGABYTES, MOST_ANSWER_MEGABYTES)
             session = reports.open_export(
                 self._place, *self._tables, personal=personal, as_exported=as_exported, limits=limits
             )

@@ -90,12 +90,9 @@ class Visit:
         if not await self.may_write(kind):
             raise Denied(f"you may not write {kind.__name__} here")
 
-    def number(self, name: str, default: int, most: int) -> int:
-        """A number of the query, from 1 to `most`."""
-        text = self.query.get(name) or str(default)
-        if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= most):
-            raise InvalidRequest(f"{name}= is a number from 1 to {most}")
-        return int(text)
+    def number(self, name: str, default: int, most: int, least: int = 1) -> int:
+        """A number of the query, from `least` to `most`."""
+        return whole_number(name, self.query.get(name) or str(default), most, least)
 
     def shown_place(self, table: Table, type_name: str, place: Place) -> Place:
         """An item's key as it may be shown."""
@@ -111,3 +108,10 @@ class Visit:
         partition, sort = covered_place(table, type_name, place)
         kind = name_of_type(table, type_name)
         _log.info("%s: %s %s %r / %r in table %s", self.user, did, kind, partition, sort, table.name)
+
+
+def whole_number(name: str, text: str, most: int, least: int = 0) -> int:
+    """A number that a visitor typed. InvalidRequest for another one, and for one of more digits than the largest."""
+    if text.isascii() and text.isdigit() and len(text) <= len(str(most)) and least <= int(text) <= most:
+        return int(text)
+    raise InvalidRequest(f"{name}= is a number from {least} to {most}")

@@ -25,9 +25,9 @@ from singletable.studio.views.documents_list import (
     document_class,
     documents_seen,
 )
-from singletable.studio.visit import Visit
+from singletable.studio.visit import Visit, whole_number
 
-_LONGEST_NUMBER = 12
+_LARGEST = 10**12 - 1
 
 
 class DocumentsView(View, frozen=True, kw_only=True):
@@ -144,7 +144,7 @@ async def load_blobs(visit: Visit) -> BlobsView:
         _context(visit),
         _id(visit),
         collection=visit.query.get("collection", ""),
-        part=_as_number("after", part),
+        part=whole_number("after", part, _LARGEST),
         after=after,
         condemned_after=visit.query.get("condemned") or None,
     )
@@ -235,7 +235,7 @@ def _id(visit: Visit) -> str:
 
 def _optional(visit: Visit, name: str) -> int | None:
     text = visit.form.get(name) or visit.query.get(name, "")
-    return _as_number(name, text) if text else None
+    return whole_number(name, text, _LARGEST) if text else None
 
 
 def _number(visit: Visit, name: str) -> int:
@@ -243,12 +243,6 @@ def _number(visit: Visit, name: str) -> int:
     if found is None:
         raise InvalidRequest(f"the address has no {name}=", hint=f"As in ?{name}=7.")
     return found
-
-
-def _as_number(name: str, text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER):
-        raise InvalidRequest(f"{name}= begins with a number, from 0 on")
-    return int(text)
 
 
 def _has_documents(site: Site) -> bool:

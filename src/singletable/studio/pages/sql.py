@@ -8,13 +8,12 @@ from functools import partial
 from typing import Literal
 
 from msgspec import Struct
-from starlette.concurrency import run_in_threadpool
 
 from singletable.errors import Denied, InvalidRequest, NotConfigured, NotFound
 from singletable.flow.instants import instant
 from singletable.reports.names import quoted, text
 from singletable.studio.page import Page
-from singletable.studio.questions import MOST_ROWS, MOST_SECONDS, VIEW_KINDS, Asked, Desk
+from singletable.studio.questions import MOST_ROWS, MOST_SECONDS, VIEW_KINDS, Asked, Desks
 from singletable.studio.view import View
 from singletable.studio.visit import Visit
 
@@ -57,10 +56,9 @@ async def load_sql(visit: Visit) -> SqlPage:
     commands = site.command("export", "--to", place), site.command("studio", "--from", place)
     if not site.export:
         return page(missing="export", what="This studio knows of no export.", commands=commands)
-    desk: Desk = site.kept.setdefault("sql", Desk(site.export, site.tables))
-    question = partial(desk.ask, sql, personal=not visit.covered, as_exported=as_exported)
+    desks: Desks = site.kept.setdefault("sql", Desks(site.export, site.tables))
     try:
-        asked = await run_in_threadpool(question)
+        asked = await desks.ask(visit.user, sql, personal=not visit.covered, as_exported=as_exported)
     except NotConfigured as error:
         return page(missing="extra", what=error.what, commands=("python -m pip install 'singletable[reports]'",))
     except NotFound as error:

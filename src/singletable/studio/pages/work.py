@@ -133,7 +133,7 @@ async def load_work(visit: Visit) -> WorkView:
 
 async def live(visit: Visit) -> AsyncIterator[LiveView]:
     """The work again every few seconds, until the visitor leaves or MOST_UNITS are used."""
-    seconds = _seconds(visit)
+    seconds = visit.number("every", USUAL_SECONDS, MOST_SECONDS, FEWEST_SECONDS)
     total = Cost()
     monotonic = visit.db.port.monotonic
     while True:
@@ -290,13 +290,6 @@ def _verb(do: str) -> str:
     if do not in ("retry", "drop"):
         raise InvalidRequest("do= is retry or drop")
     return do
-
-
-def _seconds(visit: Visit) -> int:
-    text = visit.query.get("every") or str(USUAL_SECONDS)
-    if not (text.isascii() and text.isdigit() and FEWEST_SECONDS <= int(text[:4]) <= MOST_SECONDS):
-        raise InvalidRequest(f"every= is a number of seconds from {FEWEST_SECONDS} to {MOST_SECONDS}")
-    return int(text)
 
 
 def _tasks_of(table: Table) -> Tasks:

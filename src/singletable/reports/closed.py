@@ -1,0 +1,119 @@
+"""A DuckDB in memory that reaches the files of an export alone, and answers one SELECT at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final, Literal
+
+import duckdb
+import pyarrow as pa
+import pyarrow.dataset as pads
+
+from singletable.errors import InvalidRequest
+from singletable.reports.names import quoted
+from singletable.reports.statements import check_reads_views
+
+Step = tuple[Literal["run", "arrow", "empty"], str, Any]
+"""A statement and its parameters; a name and the Arrow files that give its rows; a name and the schema of no rows."""
+_READS = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN})
+_EXPLAIN = re.compile(r"\s*EXPLAIN\b(?:\s+ANALYZE\b)?(.*)", re.IGNORECASE | re.DOTALL).fullmatch
+LESS: Final = "Ask for less: fewer columns, fewer rows in a join or a sort; or ask with `singletable sql`."
+_CONFIG = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "python_enable_replacements": "false",
+    "python_scan_all_frames": "false",
+}
+
+
+class ClosedDatabase:
+    """Made of steps: settings, then views. After the settings no file can be opened to it any more.
+
+    `views` are the names that can be asked; where `is_covered`, a question reads nothing but them.
+    """
+
+    def __init__(self, views: frozenset[str], *, is_covered: bool, megabytes: int | None = None) -> None:
+        self._views, self._is_covered, self._megabytes = views, is_covered, megabytes
+        self._db = duckdb.connect(":memory:", config=dict(_CONFIG))
+
+    def close(self) -> None:
+        self._db.close()
+
+    def take(self, steps: Sequence[Step]) -> None:
+        """Take steps, in order."""
+        try:
+            for step in steps:
+                self._take(step)
+        except duckdb.Error as error:
+            raise self._refused(error) from None
+
+    def answer(self, sql: str, most: int | None) -> pa.Table:
+        """The rows of one SELECT, `most` and one more. InvalidRequest for what writes, for two statements, and for what
+        DuckDB refuses."""
+        try:
+            self._check(sql)
+            found: Any = self._db.sql(sql)
+            table: pa.Table = (found if most is None else found.limit(most + 1)).to_arrow_table()
+            return table
+        except RecursionError:
+            hint = "Ask with fewer SELECTs inside of each other."
+            raise InvalidRequest("the question is nested too deeply", hint=hint) from None
+        except (MemoryError, pa.ArrowMemoryError, duckdb.OutOfMemoryException):
+            most_of_it = "all" if self._megabytes is None else f"{self._megabytes} MB"
+            raise InvalidRequest(f"the question needs more than {most_of_it} of memory", hint=LESS) from None
+        except duckdb.Error as error:
+            raise self._refused(error) from None
+
+    def _take(self, step: Step) -> None:
+        how, text, given = step
+        if how == "run":
+            self._db.execute(text, given)
+        elif how == "arrow":
+            self._db.register(text, pads.dataset(given, format="ipc"))
+        else:
+            self._db.register("columns", given.empty_table())
+            self._db.execute("CREATE SCHEMA IF NOT EXISTS nothing")
+            self._db.execute(f"CREATE TABLE nothing.{quoted(text)} AS FROM columns")
+            self._db.unregister("columns")
+
+    def _check(self, sql: str) -> None:
+        try:
+            sql.encode()
+        except UnicodeEncodeError:
+            raise InvalidRequest("the question holds a lone surrogate, which has no form in UTF-8") from None
+        statements = self._db.extract_statements(sql)
+        if len(statements) != 1:
+            raise InvalidRequest(f"a question is one statement, not {len(statements)}", hint="Ask one after the other.")
+        (statement,) = statements
+        if statement.type not in _READS:
+            raise InvalidRequest(
+                f"{statement.type.name.replace('_', ' ')} is refused: SQL only reads here",
+                hint="Ask by SELECT. What changes the table are the verbs of the library.",
+            )
+        if statement.type == duckdb.StatementType.EXPLAIN:
+            self._check(_explained(sql))
+        elif self._is_covered:
+            check_reads_views(self._db, sql, frozenset(name.lower() for name in self._views))
+
+    def _refused(self, error: duckdb.Error) -> InvalidRequest:
+        """DuckDB's own words, and what to do about a name that SQL has taken."""
+        if isinstance(error, duckdb.PermissionException):
+            return InvalidRequest(
+                "SQL reads nothing but the export: other files and extensions are closed", hint="Ask its views."
+            )
+        said = str(error).strip()
+        near = re.search(r'near "(\w+)"', said)
+        name = near[1].lower() if near is not None and isinstance(error, duckdb.ParserException) else ""
+        hint = f'{name} is a word of SQL: write "{name}", with the quotes.' if name in self._views else ""
+        return InvalidRequest(f"DuckDB refused it: {said}", hint=hint)
+
+
+def _explained(sql: str) -> str:
+    """What an EXPLAIN would run. InvalidRequest for one that begins with a comment, in which another statement could
+    hide."""
+    found = _EXPLAIN(sql)
+    if found is None:
+        raise InvalidRequest("an EXPLAIN has nothing before that word", hint="Take out the comment before it.")
+    return found[1]
