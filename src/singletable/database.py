@@ -341,12 +341,14 @@ class BlockingTransaction(Transaction):
     """A transaction of the blocking shell."""
 
     def __init__(self, port: BlockingPort) -> None:
-        super().__init__()
+        super().__init__(in_block=True)
         self._port = port
 
     def __enter__(self) -> BlockingTransaction:
+        self._begin()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._end()
         if error is None:
             drive(flows.commit(self._port, self.pending))

@@ -344,14 +344,16 @@ class AwaitingTransaction(Transaction):
     """A transaction of the awaiting shell."""
 
     def __init__(self, port: AwaitingPort) -> None:
-        super().__init__()
+        super().__init__(in_block=True)
         self._port = port
 
     async def __aenter__(self) -> AwaitingTransaction:
+        self._begin()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
+        self._end()
         if error is None:
             await flows.commit(self._port, self.pending)

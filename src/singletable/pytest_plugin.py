@@ -16,7 +16,7 @@ import functools
 import inspect
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import pytest
 
@@ -76,10 +76,18 @@ def sent(meter: Meter) -> str:
 
 
 @pytest.fixture
-def budget() -> Budget:
+def budget() -> Generator[Budget, None, None]:
     """`with budget(round_trips=1, read_units=0.5): ...` returns the meter; the test fails where the block takes
-    more."""
-    return metered
+    more, and where there is no block."""
+    given: list[Any] = []
+
+    def metered_in_block(**limits: float) -> AbstractContextManager[Meter]:
+        given.append(metered(**limits))
+        return cast("AbstractContextManager[Meter]", given[-1])
+
+    yield metered_in_block
+    if any(inspect.getgeneratorstate(each.gen) == inspect.GEN_CREATED for each in given):
+        raise pytest.UsageError("budget(...) was called without a `with` block, and limited nothing")
 
 
 def pytest_configure(config: pytest.Config) -> None:

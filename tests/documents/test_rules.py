@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from singletable import OutcomeUnknown, Unavailable, attr, connect
+from singletable import InvalidRequest, OutcomeUnknown, Unavailable, attr, connect
 from singletable.documents import Documents, LocalBlobs, flows
 from singletable.operations import BatchGetItem, CheckItem, GetItem, PutItem, Query, Scan, TransactWriteItems
 from singletable.wire import RetryPolicy
@@ -223,6 +223,39 @@ def test_authorising_is_done_when_a_mutation_is_applied(docs: Documents[Project]
     found = guarded.apply("p1", [note(word="x").by("c", 1, principal="o1"), note(word="y").by("c", 2, principal="z")])
     assert [(o.status, o.error) for o in found] == [("applied", None), ("rejected", "PermissionError: not yours")]
     assert said(guarded.head("p1")) == ["x"]
+
+
+def test_an_async_authorise_never_allows(docs: Documents[Project]) -> None:
+    """Its coroutine would be true, or would be dropped: either way everything would be allowed."""
+
+    async def authorise(submission: Any, draft: Any) -> None:
+        raise PermissionError("not yours")
+
+    asked: Any = authorise
+    with pytest.raises(InvalidRequest, match="authorise of Project is an async function"):
+        Documents(docs.db, Project, blobs=docs.context.store, authorise=asked)
+    hidden = Documents(docs.db, Project, blobs=docs.context.store, authorise=lambda s, d: asked(s, d))
+    hidden.create("o1", "p1")
+    (outcome,) = hidden.apply("p1", [note(word="x").by("c", 1)])
+    assert (outcome.status, "authorise returned an awaitable" in str(outcome.error)) == ("rejected", True)
+    assert said(hidden.head("p1")) == []
+
+
+def test_a_mutation_whose_work_would_never_run_is_rejected(docs: Documents[Project]) -> None:
+    async def work(draft: Any) -> None:
+        note.function(draft, word="never")
+
+    def later(draft: Any) -> Any:
+        return work(draft)
+
+    mutators = Project.__document__.mutators
+    try:
+        made: Any = Project.mutation(later)
+        docs.create("o1", "p1")
+        (outcome,) = docs.apply("p1", [made().by("c", 1)])
+        assert (outcome.status, "returned an awaitable" in str(outcome.error)) == ("rejected", True)
+    finally:
+        del mutators["later"]
 
 
 def test_the_verbs_of_records_refuse_a_documents_items(docs: Documents[Project]) -> None:

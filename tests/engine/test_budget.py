@@ -55,6 +55,11 @@ async def test_awaited_over(db):
         await adb.get(Note.by_id("1"))
         await adb.get(Note.by_id("1"))
 
+def test_without_a_block(db, budget):
+    budget(round_trips=1)
+    db.get(Note.by_id("1"))
+    db.get(Note.by_id("1"))
+
 def test_unknown_limit(budget):
     with budget(roundtrips=1):
         raise RuntimeError("not reached")
@@ -70,10 +75,12 @@ def test_a_test_fails_when_it_takes_more_than_it_says(
     pytester.makepyfile(SUITE)
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-q")
     outcomes = result.parseoutcomes()
-    assert outcomes["passed"] == 2
+    assert outcomes["passed"] == 3
     assert outcomes["failed"] == 4
+    assert outcomes["errors"] == 1
     result.stdout.fnmatch_lines(
         [
+            "*without a `with` block, and limited nothing*",
             "*over budget: 2 round trips, 1 allowed. Sent: GetItem 2 (1 read, 0 write units)*",
             "*over budget: 1 read units, 0.5 allowed*",
             "*a budget has one or more of*not roundtrips*",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -69,6 +70,23 @@ async def test_an_error_that_is_no_text_does_not_end_the_worker(bench: Bench, er
     await bench.add(bench.tasks.after(seconds(0), fail()))
     assert (await bench.drain()).dead == 1
     assert [letter.error for letter in await bench.dead()] == [told]
+
+
+async def test_a_task_whose_work_would_never_run_fails(bench: Bench) -> None:
+    """A plain function that returns a coroutine, as a decorator may make one, is not taken for done."""
+
+    async def work() -> None:
+        bench.ran.append("never")
+
+    @bench.tasks.task(tries=1)
+    def begin() -> Any:
+        return work()
+
+    await bench.add(bench.tasks.after(seconds(0), begin()))
+    assert (await bench.drain()).dead == 1
+    (letter,) = await bench.dead()
+    assert "the task begin returned an awaitable" in letter.error
+    assert bench.ran == []
 
 
 @pytest.mark.parametrize("kind", ["blocking"], indirect=True)

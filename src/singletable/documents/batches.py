@@ -29,6 +29,7 @@ from singletable.errors import (
     Unavailable,
 )
 from singletable.failure_text import error_text
+from singletable.flow.calls import refuse_awaitable
 from singletable.operations import MAX_ACTIONS
 from singletable.values import MAX_TRANSACTION_BYTES
 from singletable.values.sizes import text_size
@@ -129,7 +130,7 @@ class Batch:
         if context.authorise is not None:
             try:
                 with watch.paused():
-                    context.authorise(submission, draft)
+                    refuse_awaitable(context.authorise(submission, draft), "authorise")
             except (*_FAULTS, Corrupt) as fault:
                 raise Undecided(fault) from None
         own = _OWN.get(mutation.name) if row.own else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable
 from dataclasses import astuple, dataclass
@@ -73,6 +74,11 @@ def context_of(
             f"or class {kind.__name__}(Document, ..., blobs=...).",
         )
     _check_store(kind, store)
+    if inspect.iscoroutinefunction(authorise):
+        raise InvalidRequest(
+            f"authorise of {kind.__name__} is an async function: nothing would await it, and all would be allowed",
+            hint="Write it without async; a Sync over AsyncDocuments takes an async one.",
+        )
     return Context(kind, store, seal, most, authorise, is_direct)
 
 

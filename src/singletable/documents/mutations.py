@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from singletable.documents.canonical_json import JsonCodec, canonical
 from singletable.errors import DeclarationError, InvalidValue
+from singletable.flow.calls import refuse_awaitable
 from singletable.values.decoders import json_decoder
 
 P = ParamSpec("P")
@@ -129,7 +130,8 @@ class Mutator(Generic[P, D]):
 
     def run(self, draft: Any, arguments: str) -> None:
         """Run the function on a draft. Raises InvalidValue for arguments of a wrong type."""
-        self.function(draft, **self.read(arguments))
+        result: object = self.function(draft, **self.read(arguments))
+        refuse_awaitable(result, self.where)
 
     def read(self, arguments: str) -> Mapping[str, Any]:
         try:

@@ -53,6 +53,17 @@ def _result_of(call: Call[T]) -> T:
     return cast("T", result)
 
 
+def refuse_awaitable(result: object, what: str) -> None:
+    """InvalidRequest where a function that is called as a plain one returns an awaitable: its work would never run."""
+    if inspect.isawaitable(result):
+        if inspect.iscoroutine(result):
+            result.close()
+        raise InvalidRequest(
+            f"{what} returned an awaitable, and is not declared with async def",
+            hint="Declare it with async def where it is awaited, else write it without.",
+        )
+
+
 async def call_in_loop(calls: Sequence[Call[T]], at_once: int) -> list[T]:
     """Run plain functions in threads, and async functions in the loop."""
     import asyncio  # noqa: PLC0415, TID251 only the awaiting shell needs it

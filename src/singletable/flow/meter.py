@@ -10,10 +10,11 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from types import TracebackType
-from typing import Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from msgspec import Struct
 
+from singletable.errors import InvalidRequest
 from singletable.flow.port import FAN_OUT
 
 OPERATION_NAMES_KEPT = 64
@@ -61,6 +62,9 @@ class Meter:
     )
 
     def __init__(self) -> None:
+        self._entered: list[Token[tuple[Meter, ...]]] | None = None
+
+    def _begin(self) -> list[Token[tuple[Meter, ...]]]:
         self.requests = 0
         self.round_trips = 0
         self.retries = 0
@@ -71,9 +75,19 @@ class Meter:
         self.write_units = 0.0
         self.by_operation: dict[str, OperationCount] = {}
         self.estimated: dict[str, str] = {}
-        self._entered: list[Token[tuple[Meter, ...]]] = []
+        return []
+
+    if not TYPE_CHECKING:  # hidden from type checkers, which would take any name for a count
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Called for a count that no block has begun."""
+            if name not in self.__slots__:
+                raise AttributeError(name)
+            raise InvalidRequest("a meter that was not entered counts nothing", hint="with db.meter() as meter: ...")
 
     def __enter__(self) -> Meter:
+        if self._entered is None:
+            self._entered = self._begin()
         active = ACTIVE.get()
         self._entered.append(ACTIVE.set(active if self in active else (*active, self)))
         return self
@@ -81,9 +95,12 @@ class Meter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        ACTIVE.reset(self._entered.pop())
+        if self._entered:
+            ACTIVE.reset(self._entered.pop())
 
     def __repr__(self) -> str:
+        if self._entered is None:
+            return "<Meter, not entered>"
         return (
             f"Meter(requests={self.requests}, round_trips={self.round_trips}, retries={self.retries}, "
             f"read_units={self.read_units:g}, write_units={self.write_units:g}"

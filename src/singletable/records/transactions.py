@@ -38,6 +38,7 @@ from singletable.records.upgrade import NOT_STALE, fresh_after
 from singletable.records.verbs import CheckWrite, CreateWrite, DeleteWrite, PutWrite, UpdateWrite, UpsertWrite
 from singletable.records.write import UNREAD, Moment, Needs, Part, Write
 from singletable.schema.entities import Entity
+from singletable.schema.mistakes import check_joins
 from singletable.schema.patterns import KeyOf
 
 TRIES = 20
@@ -69,22 +70,23 @@ class Failure(Struct, frozen=True):
 
 
 class Transaction:
-    """Collects writes; the shell sends them when its `with` block ends without an error.
+    """Collects writes; the shell sends them when its `with` block ends without an error, and takes none outside of it.
 
     create, put, update, upsert, delete and check follow the same write rules as alone. Writes of one item are merged
     if one action can express them; otherwise they are refused by name.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, in_block: bool = False) -> None:
         self.pending: list[Write] = []
+        self._may_begin, self._collects = in_block, not in_block
 
     def create(self, entity: Any) -> None:
         """As `db.create`: AlreadyExists among the failures."""
-        self.pending.append(CreateWrite(entity))
+        self._collect(CreateWrite(entity))
 
     def put(self, entity: Any, *, where: Condition | None = None) -> None:
         """As `db.put`."""
-        self.pending.append(PutWrite(entity, where))
+        self._collect(PutWrite(entity, where))
 
     def update(
         self, target: KeyOf[Any] | Entity, *updates: Update, where: Condition | None = None, expected: int | None = None
@@ -92,27 +94,49 @@ class Transaction:
         """Change an existing item, named by its key or its entity, whose count of writes must be the item's."""
         key, expected = target_of(target, expected)
         check_updates(key.model, updates)
-        self.pending.append(UpdateWrite(key, updates, where, expected, caller_copy_of(target, key.model)))
+        self._collect(UpdateWrite(key, updates, where, expected, caller_copy_of(target, key.model)))
 
     def upsert(self, entity: Any) -> None:
         """Set all of the entity's attributes on the item, which is created if it is missing."""
-        self.pending.append(UpsertWrite(entity))
+        self._collect(UpsertWrite(entity))
 
     def delete(
         self, target: KeyOf[Any] | Entity, *, where: Condition | None = None, expected: int | None = None
     ) -> None:
         """Delete an item. Without `where` and `expected`, a missing item is no error."""
         key, expected = target_of(target, expected)
-        self.pending.append(DeleteWrite(key, where, expected))
+        self._collect(DeleteWrite(key, where, expected))
 
     def check(self, key: KeyOf[Any], *, where: Condition | None = None) -> None:
         """Check that the item exists, has its type, and meets the condition. It is not changed."""
         check_whole(key)
-        self.pending.append(CheckWrite(key, where))
+        self._collect(CheckWrite(key, where))
 
     def add(self, value: HasWrites) -> None:
         """Add the writes of a task, a link, or any other value that has writes."""
-        self.pending.extend(value.writes())
+        check_joins(value)
+        self._collect(*value.writes())
+
+    def _collect(self, *writes: Write) -> None:
+        if not self._collects:
+            raise InvalidRequest(
+                "a write on a transaction outside of its block would never be sent",
+                operation="transaction",
+                hint="Write it inside the block: with db.transaction() as tx: ... (async with, for an AsyncDatabase).",
+            )
+        self.pending += writes
+
+    def _begin(self) -> None:
+        """Its block begins."""
+        if not self._may_begin:
+            raise InvalidRequest(
+                "a transaction was entered a second time", operation="transaction", hint="Begin another transaction."
+            )
+        self._may_begin, self._collects = False, True
+
+    def _end(self) -> None:
+        """Its block has ended: what is written from now on would not be sent."""
+        self._collects = False
 
 
 class Planned(Struct, frozen=True):

@@ -31,6 +31,16 @@ def check_update(given: object) -> None:
         )
 
 
+def check_joins(given: object) -> None:
+    """Raises InvalidRequest for what a transaction can't add."""
+    if inspect.isclass(given) or not callable(getattr(given, "writes", None)):
+        raise InvalidRequest(
+            f"tx.add takes a value with writes, not {_named(given)}",
+            operation="transaction",
+            hint="As in tx.add(link(edge)), tx.add(tasks.after(delay, call)).",
+        )
+
+
 def check_keys(given: object) -> None:
     """Raises InvalidRequest for one key where several are expected."""
     if isinstance(given, Query):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-from singletable.errors import InvalidRequest
 from singletable.failure_text import is_of_function
 from singletable.flow import FlowSuspended
+from singletable.flow.calls import refuse_awaitable
 from singletable.flow.port import Port
 from singletable.operations.stream import StreamRecord
 from singletable.streams.events import AnyChange
@@ -68,21 +66,9 @@ async def _call(port: Port, handler: Handler, change: AnyChange) -> BaseExceptio
 
 def _error_of(handler: Handler, change: AnyChange) -> BaseException | None:
     try:
-        _call_plain(handler, change)
+        refuse_awaitable(handler.function(change), f"the {handler.what} handler of {handler.type}")
     except BaseException as error:
         if not is_of_function(error):
             raise
         return error
     return None
-
-
-def _call_plain(handler: Handler, change: AnyChange) -> None:
-    """Its result is ignored; one that would have to be awaited is an error."""
-    result: Any = handler.function(change)
-    if inspect.isawaitable(result):
-        if inspect.iscoroutine(result):
-            result.close()
-        raise InvalidRequest(
-            f"the {handler.what} handler of {handler.type} returned an awaitable",
-            hint="Declare the handler itself with async def, and use connect_async.",
-        )

@@ -11,6 +11,7 @@ from typing import Any
 
 from singletable.errors import InvalidRequest
 from singletable.failure_text import is_of_function
+from singletable.flow.calls import refuse_awaitable
 from singletable.flow.port import Port
 from singletable.foundation import Write
 from singletable.tasks.items import TaskEntities, TaskItem
@@ -132,7 +133,7 @@ def attempt(claimed: Claimed, call: Callable[[], Any], *, is_async: bool) -> Att
     def run() -> Ended:
         with _in(claimed):
             try:
-                call()
+                refuse_awaitable(call(), f"the task {claimed.item.function}")
             except BaseException as error:
                 if not is_of_function(error):
                     raise
