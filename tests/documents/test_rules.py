@@ -11,6 +11,7 @@ import pytest
 
 from singletable import InvalidRequest, OutcomeUnknown, Unavailable, attr, connect
 from singletable.documents import Documents, LocalBlobs, flows
+from singletable.documents.document import document_model
 from singletable.operations import BatchGetItem, CheckItem, GetItem, PutItem, Query, Scan, TransactWriteItems
 from singletable.wire import RetryPolicy
 from tests.documents.models import Project, Shape, app, note, put_shape, put_shapes, rename, said
@@ -248,7 +249,7 @@ def test_a_mutation_whose_work_would_never_run_is_rejected(docs: Documents[Proje
     def later(draft: Any) -> Any:
         return work(draft)
 
-    mutators = Project.__document__.mutators
+    mutators = document_model(Project).mutators
     try:
         made: Any = Project.mutation(later)
         docs.create("o1", "p1")
