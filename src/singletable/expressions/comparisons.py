@@ -3,6 +3,7 @@ true, and engines differ in which of the two."""
 
 from __future__ import annotations
 
+import operator
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -11,6 +12,14 @@ from typing import Any
 from singletable.errors import InvalidRequest
 from singletable.values import AttributeValue, Plan
 
+OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 ORDERINGS = frozenset({"<", "<=", ">", ">="})
 _ORDER: Mapping[str, Callable[[Any], Any]] = {
     "N": Decimal,

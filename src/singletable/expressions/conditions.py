@@ -168,7 +168,7 @@ class Attribute(Generic[T_contra]):
         return Condition("=", (self.handle, value))
 
     def is_in(self, *values: T_contra) -> Condition:
-        """Equal to one of up to 100 values."""
+        """Equal to one of up to 100 values, among which None and an empty set may be."""
         return Condition("IN", (self.handle, *values))
 
     def between(self, low: T_contra, high: T_contra) -> Condition:
@@ -176,7 +176,7 @@ class Attribute(Generic[T_contra]):
         return Condition("BETWEEN", (self.handle, low, high))
 
     def exists(self) -> Condition:
-        """Has a value; an empty set and None are stored as absence."""
+        """Has a value: not None, which other programs store as a NULL, and not an empty set."""
         return Condition("attribute_exists", (self.handle,))
 
     def starts_with(self: Attribute[str], prefix: str) -> Condition:
@@ -194,7 +194,7 @@ class Attribute(Generic[T_contra]):
         return Condition("contains", (self.handle, value))
 
     def size(self) -> Size:
-        """The number of characters, bytes or elements, to compare with."""
+        """The number of characters, bytes or elements, to compare with. An empty set has 0, None has none."""
         return Size(self.handle)
 
     # --- updates ----------------------------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ class Attribute(Generic[T_contra]):
     @overload
     def add(self: Attribute[float], number: float) -> Update: ...
     def add(self: Any, number: Any) -> Update:
-        """Add a number; an absent attribute counts as 0. Not repeatable: see `exactly_once`."""
+        """Add a number; an absent attribute counts as its default, or 0. Not repeatable: see `exactly_once`."""
         return Update("ADD", self.handle, number)
 
     def append(self: Attribute[list[V]], *values: V) -> Update:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn, Protocol, cast
 
 from msgspec import Struct
@@ -18,6 +19,10 @@ class Owner(Protocol):
     def __field__(self, name: str) -> Field: ...
 
 
+def nothing() -> None:
+    """The default of what has none."""
+
+
 class Path(Struct, frozen=True):
     """A handle, looked up: the stored names from the item inward, and how the value there is stored."""
 
@@ -26,6 +31,8 @@ class Path(Struct, frozen=True):
     optional: bool
     removable: bool
     """May be None, or is a key of a map or an element of a list."""
+    default: Callable[[], Any] = nothing
+    """What an item without it is read as."""
 
     @property
     def is_top(self) -> bool:
@@ -129,4 +136,4 @@ def resolve(handle: Handle, kinds: tuple[type[Any], ...] = ()) -> Path:
         stored.append(inner)
         optional = outer.child_is_optional(step)
         removable = optional or outer.children_may_go
-    return Path(tuple(stored), plan, optional, removable)
+    return Path(tuple(stored), plan, optional, removable, nothing if rest or not field.default else field.default)

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from singletable.errors import InvalidRequest, InvalidValue
 from singletable.expressions.comparisons import (
+    OPERATORS,
     ORDERINGS,
     check_between,
     check_ordered,
@@ -24,14 +25,13 @@ from singletable.expressions.comparisons import (
 from singletable.expressions.conditions import Condition, Size, Update
 from singletable.expressions.handles import Handle, Path, resolve
 from singletable.values import AttributeValue, Plan
-from singletable.values.plans import INTEGER, TEXT, ListPlan, Source
+from singletable.values.plans import INTEGER, TEXT, FreePlan, ListPlan, Source
 
 MAX_TEXT_BYTES = 4096
 MAX_OPERATORS = 300
 MAX_IN = 100
 MAX_STEPS = 32
 """Of a path into an attribute, the attribute itself among them."""
-_COMPARISONS = frozenset({"=", "<>", *ORDERINGS})
 _JOINS = frozenset({"AND", "OR"})
 _INNER = _JOINS | {"NOT"}
 """Conditions that hold other conditions."""
@@ -156,35 +156,67 @@ class Expressions:
         """One comparison or function."""
         how, operands = condition.how, condition.operands
         self._count(1)
-        left, plan, optional = self._left(operands[0])
-        if how in _COMPARISONS:
-            return self._comparison(how, left, plan, optional, operands)
+        if isinstance(operands[0], Size):
+            return self._sized(how, operands[0].handle, operands[1])
+        left, plan, _ = self._left(operands[0])
+        if how in OPERATORS:
+            return self._comparison(how, left, plan, operands)
         if how == "BETWEEN":
             low, high = (self._given(v, plan, operands[0]) for v in operands[1:])
             check_between(low, high, _shown(operands[0]))
             return f"{left} BETWEEN {self.value(low)} AND {self.value(high)}"
         if how == "IN":
             return self._is_in(left, plan, operands)
+        if how == "attribute_exists" and isinstance(operands[0], Handle):
+            return self._is_present(left)
         if how in ("attribute_exists", "attribute_not_exists"):
             return f"{how}({left})"
+        holder = plan
         if how == "contains":
-            plan = getattr(plan, "element", plan)
+            plan = getattr(plan.without_none, "element", plan)
         value = self._given(operands[1], plan, operands[0])
         if how == "begins_with":
             check_prefix(value, _shown(operands[0]))
+        if plan is holder and value == {"S": ""} and how in ("begins_with", "contains"):
+            return self._is_present(left)  # engines differ in whether they take an empty text there
         return f"{how}({left}, {self.value(value)})"
 
     def _left(self, operand: Any) -> tuple[str, Plan, bool]:
         if isinstance(operand, Stored):
             return self.path((operand.name, *operand.inside)), TEXT, False
-        if isinstance(operand, Handle):
-            path = resolve(operand, self.kinds)
-            return self._inside(operand, path.stored), path.plan, path.optional
-        assert isinstance(operand, Size)
+        path = resolve(operand, self.kinds)
+        return self._inside(operand, path.stored), path.plan, path.optional
+
+    def _sized(self, how: str, handle: Any, number: Any) -> str:
+        """A comparison of a size. A set that is absent has none for DynamoDB; here it is empty, and its size 0."""
         self._count(1)
-        sized, plan, _ = self._left(operand.handle)
-        check_sized(plan, _shown(operand.handle))
-        return f"size({sized})", INTEGER, False
+        left, plan, optional = self._left(handle)
+        check_sized(plan.without_none, _shown(handle))
+        given = self._given(number, INTEGER, handle)
+        if plan.is_set and how == "<>" and number == 0:
+            how = ">"  # an engine may find the size of what is absent to be other than 0
+        test = f"size({left}) {how} {self.value(given)}"
+        if not OPERATORS[how](0, number):
+            return test
+        if plan.is_set:
+            return self._absent_or(left, test)
+        if not optional:
+            return test
+        self._count(2)
+        return f"({test} AND NOT {self._is_null(left)})"
+
+    def _absent_or(self, left: str, *others: str) -> str:
+        """It is absent, or a NULL, as which other programs store None; or one of the other tests holds."""
+        self._count(1 + 2 * len(others))
+        return f"({' OR '.join((f'attribute_not_exists({left})', self._is_null(left), *others))})"
+
+    def _is_present(self, left: str) -> str:
+        self._count(2)
+        return f"(attribute_exists({left}) AND NOT {self._is_null(left)})"
+
+    def _is_null(self, left: str) -> str:
+        self._count(1)
+        return f"attribute_type({left}, {self.value({'S': 'NULL'})})"
 
     def _inside(self, handle: Handle, steps: tuple[str | int, ...]) -> str:
         if len(steps) > MAX_STEPS:
@@ -195,25 +227,24 @@ class Expressions:
             )
         return self.path(steps)
 
-    def _comparison(self, how: str, left: str, plan: Plan, optional: bool, operands: tuple[Any, ...]) -> str:
+    def _comparison(self, how: str, left: str, plan: Plan, operands: tuple[Any, ...]) -> str:
         handle, value = operands
-        absent = value is None or (plan.is_set and not value)
-        if absent and how == "=":
-            self._count(2)
-            return f"(attribute_not_exists({left}) OR attribute_type({left}, {self.value({'S': 'NULL'})}))"
-        if absent and how == "<>":
-            self._count(3)
-            return f"(attribute_exists({left}) AND NOT attribute_type({left}, {self.value({'S': 'NULL'})}))"
-        given = self._given(value, plan, None)
+        if value.__class__ is Given:  # the library's own, in every update
+            return f"{left} {how} {self.value(value.value)}"
+        if not value and how in ("=", "<>") and _is_absence(plan, value):
+            return self._absent_or(left) if how == "=" else self._is_present(left)
+        given = self._given(value, plan, handle)
         if how in ORDERINGS:
             check_ordered(how, given, _shown(handle))
         return f"{left} {how} {self.value(given)}"
 
     def _is_in(self, left: str, plan: Plan, operands: tuple[Any, ...]) -> str:
-        values = operands[1:]
+        handle, *values = operands
         if not 1 <= len(values) <= MAX_IN:
-            raise InvalidRequest(f"is_in() takes 1 to {MAX_IN} values, not {len(values)}", attribute=str(operands[0]))
-        return f"{left} IN ({', '.join(self._operand(v, plan, operands[0]) for v in values)})"
+            raise InvalidRequest(f"is_in() takes 1 to {MAX_IN} values, not {len(values)}", attribute=str(handle))
+        there = [self._operand(v, plan, handle) for v in values if not _is_absence(plan, v)]
+        tests = [f"{left} IN ({', '.join(there)})"] if there else []
+        return tests[0] if len(there) == len(values) else self._absent_or(left, *tests)
 
     def _operand(self, value: Any, plan: Plan, handle: Any) -> str:
         return self.value(self._given(value, plan, handle))
@@ -226,19 +257,15 @@ class Expressions:
         verb, value, left = update.verb, update.value, self._inside(update.path, path.stored)
         if verb == "REMOVE" and not path.removable:
             raise InvalidValue("only an attribute that may be None can be removed", attribute=str(update.path))
-        if verb == "REMOVE" or (verb == "SET" and _is_absence(update, path)):
+        if verb == "REMOVE" or (verb == "SET" and _removes(update, path)):
             return "REMOVE", left
+        if verb == "SET":
+            return verb, f"{left} = {self._operand(value, path.plan, update.path)}"
         if verb == "APPEND":
-            if not isinstance(path.plan, ListPlan):
-                raise InvalidRequest("only a list can be appended to", attribute=str(update.path))
-            return "SET", self._append(left, encoded(path.plan, value, update.path))
-        if path.plan.is_set and verb in ("ADD", "DELETE"):
+            return "SET", self._append(update, path, left)
+        if path.plan.is_set or update.is_of_members:
             return verb, self._members(update, path, left)
-        if verb == "ADD" and not path.is_top:
-            zero = self.value({"N": "0"})
-            return "SET", f"{left} = if_not_exists({left}, {zero}) + {self._operand(value, path.plan, update.path)}"
-        text = self._operand(value, path.plan, update.path)
-        return verb, f"{left} {text}" if verb == "ADD" else f"{left} = {text}"
+        return self._sum(update, path, left)
 
     def _in_order(self, updates: Iterable[Update]) -> list[tuple[Update, Path]]:
         """The last of a list's elements first: numbers are those before the update, and an engine that removes one
@@ -248,11 +275,29 @@ class Expressions:
             found.sort(key=lambda pair: [(isinstance(step, int), step) for step in pair[1].stored], reverse=True)
         return found
 
-    def _append(self, left: str, value: AttributeValue) -> str:
-        empty = self.value({"L": []})
-        return f"{left} = list_append(if_not_exists({left}, {empty}), {self.value(value)})"
+    def _sum(self, update: Update, path: Path, left: str) -> tuple[str, str]:
+        """The sum of the stored number, or of what its absence is read as, and another."""
+        if not isinstance(path.plan, FreePlan) and getattr(path.plan.without_none, "tag", "") != "N":
+            raise InvalidRequest(
+                "add() is for a number",
+                attribute=str(update.path),
+                hint="Use append() for a list, include() for a set, set() for another value.",
+            )
+        absent = path.default() or 0
+        if path.is_top and not absent:
+            return "ADD", f"{left} {self._operand(update.value, path.plan, update.path)}"
+        there = f"if_not_exists({left}, {self._operand(absent, path.plan, update.path)})"
+        return "SET", f"{left} = {there} + {self._operand(update.value, path.plan, update.path)}"
+
+    def _append(self, update: Update, path: Path, left: str) -> str:
+        if not isinstance(path.plan.without_none, ListPlan):
+            raise InvalidRequest("only a list can be appended to", attribute=str(update.path))
+        absent, more = (self._operand(each, path.plan, update.path) for each in (path.default() or [], update.value))
+        return f"{left} = list_append(if_not_exists({left}, {absent}), {more})"
 
     def _members(self, update: Update, path: Path, left: str) -> str:
+        if not path.plan.is_set and not isinstance(path.plan, FreePlan):
+            raise InvalidRequest("include() and exclude() are for a set", attribute=str(update.path))
         if not path.is_top:
             raise InvalidRequest(
                 "DynamoDB adds to and takes from a set at the top of an item only", attribute=str(update.path)
@@ -348,12 +393,19 @@ def _checked(text: str, what: str) -> str:
     return text
 
 
-def _is_absence(update: Update, path: Path) -> bool:
-    if update.value is None and path.plan.holds_none and not path.optional:
+def _is_absence(plan: Plan, value: Any) -> bool:
+    """Whether a value is stored as absence: None, and an empty set."""
+    return value is None or (plan.is_set and isinstance(value, (set, frozenset)) and not value)
+
+
+def _removes(update: Update, path: Path) -> bool:
+    if update.value is not None:
+        return path.plan.is_set and not update.value
+    if path.plan.holds_none and not path.optional:
         return False
-    if update.value is None and not path.optional:
+    if not path.optional:
         raise InvalidValue("None is for an attribute that may be None", attribute=str(update.path))
-    return update.value is None or (path.plan.is_set and not update.value)
+    return True
 
 
 def _refuse_overlap(handle: Handle, path: tuple[str | int, ...], seen: list[tuple[str | int, ...]]) -> None:

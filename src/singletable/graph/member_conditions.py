@@ -5,23 +5,14 @@ They have the service's meaning: stored values are compared, texts by their byte
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 from singletable.errors import InvalidRequest
-from singletable.expressions import Condition, Expressions, Handle, encoded, first_name, is_whole, owner_of
+from singletable.expressions import OPERATORS, Condition, Expressions, Handle, encoded, first_name, is_whole, owner_of
 from singletable.foundation import model_of
 
-_COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq,
-    "<>": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 _JOINED = ("AND", "OR", "NOT")
 Test = Callable[[Mapping[str, Any]], bool]
 _ON_TEXT: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -52,7 +43,7 @@ def _check_test(condition: Condition, edge: type[Any]) -> None:
             f"{handle} is not mirrored in the edge set of {edge.__name__}",
             hint=f'Declare it, as in mirrors=("{name or "role"}",), or read the edges themselves.',
         )
-    if how not in (*_COMPARED, *_ON_TEXT, "IN", "BETWEEN", "attribute_exists"):
+    if how not in (*OPERATORS, *_ON_TEXT, "IN", "BETWEEN", "attribute_exists"):
         raise InvalidRequest(f"{how} can't be asked of an edge set", attribute=str(handle))
     tags = [_stored(edge, name, value, handle)[0] for value in operands[1:]]
     if how in _ON_TEXT and tags != ["S"]:
@@ -83,7 +74,7 @@ def _compare(how: str, has: tuple[str, Any], asked: Sequence[tuple[str, Any]]) -
         return how == "<>"
     if how == "BETWEEN":
         return bool(others[0] <= value <= others[1])
-    return bool({**_COMPARED, **_ON_TEXT}[how](value, others[0]))
+    return bool({**OPERATORS, **_ON_TEXT}[how](value, others[0]))
 
 
 def _stored(edge: type[Any], name: str, value: Any, handle: Handle | None = None) -> tuple[str, Any]:

@@ -35,6 +35,7 @@ from singletable.errors import (
 from singletable.expressions import Condition, Expressions, Given, Parent, Stored, words
 from singletable.operations import Guard, Item
 from singletable.schema.models import Model
+from singletable.values import Field
 
 
 def check_verb(model: Model[Any], verb: str) -> None:
@@ -135,6 +136,15 @@ def is_count(model: Model[Any], expected: int | None) -> Condition | None:
     attribute = Stored(model.counter.stored)
     same = Condition("=", (attribute, Given({"N": str(expected)})))
     return same | _missing(attribute) if expected == 0 else same
+
+
+def is_as_read(field: Field, model: Model[Any], read: Any) -> Condition:
+    """An attribute has the value that was read: of an item without it, its default."""
+    handle, value = getattr(model.kind, field.name), getattr(read, field.name)
+    same = Condition("=", (handle, value))
+    if field.default is None or value != field.default():
+        return same
+    return same | Condition("=", (handle, None))
 
 
 def is_not_write(model: Model[Any], write_id: str) -> Condition:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from singletable.errors import InvalidRequest, InvalidValue
 from singletable.expressions import AttributeChange, Condition, Update, first_name, is_element, is_whole, owner_of
-from singletable.records.conditions import both
+from singletable.records.conditions import both, is_as_read
 from singletable.schema.mistakes import check_update
 from singletable.schema.models import Model
 from singletable.schema.patterns import Captured, KeyOf
@@ -54,7 +54,7 @@ def plan_keys(
     used = {n for c in affected for n in _parts_needed(model, c, changed, values)} & held
     conditions = None
     for name in sorted(used):
-        conditions = both(conditions, Condition("=", (getattr(model.kind, name), getattr(current, name))))
+        conditions = both(conditions, is_as_read(model.by_name[name], model, current))
     return Planned(changes, conditions, frozenset(used))
 
 

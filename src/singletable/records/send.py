@@ -175,7 +175,7 @@ async def _send_at_its_key(port: Port, write: Write, exactly_once: bool, prove_a
             error.key = write.key
             raise
         except (InvalidRequest, TooLarge) as error:
-            error.key = write.key
+            error.key, error.hint = write.key, error.hint or write.advice(error.what)
             raise
         else:
             write.done()

@@ -386,7 +386,7 @@ def _error(write: Write, part: Part, reason: Reason) -> SingletableError:
         )
         return TooLarge(what, hint=hint, key=write.key, table=table, operation=write.verb)
     what = f"DynamoDB refused the {write.verb}: {reason.code}"
-    return InvalidRequest(what, key=write.key, table=table, operation=write.verb)
+    return InvalidRequest(what, key=write.key, table=table, operation=write.verb, hint=write.advice(reason.message))
 
 
 def _failure(write: Write, error: SingletableError) -> Failure:

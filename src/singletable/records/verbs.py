@@ -23,6 +23,7 @@ from singletable.records.conditions import (
     in_two_forms,
     is_absent,
     is_alive,
+    is_as_read,
     is_count,
     is_gone,
     is_not_write,
@@ -277,6 +278,12 @@ class UpdateWrite(Write):
             if ends_change or old != new:
                 yield Claim(self.model, unique, self.key, old, new, ends, ends_change)
 
+    def advice(self, refusal: str) -> str:
+        named = " or ".join(str(u.path) for u in self.updates if u.verb not in ("SET", "REMOVE"))
+        if not named or "operand" not in refusal.lower():
+            return ""
+        return f"{named} is stored with another type, such as the NULL that stands for None: set() it first."
+
     @property
     def _touches_expiry(self) -> bool:
         """Whether the update changes the expiry: its own success may be what expires the item."""
@@ -410,8 +417,7 @@ def _held_uniques(model: Model[Any], current: Any, now: float) -> Condition | No
         return is_gone(model, now)
     condition: Condition | None = None
     for unique in model.uniques:
-        same = Condition("=", (getattr(model.kind, unique.name), getattr(current, unique.name)))
-        condition = both(condition, same)
+        condition = both(condition, is_as_read(unique, model, current))
     return condition
 
 

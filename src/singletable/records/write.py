@@ -96,5 +96,9 @@ class Write(ABC):
         """This write merged with another of the same item, or None if this kind can't merge them."""
         return None
 
+    def advice(self, refusal: str) -> str:
+        """What to do where the service refuses the write, in these words, for what is stored."""
+        return ""
+
     def done(self) -> None:  # noqa: B027 most writes have nothing to note
         """Called after the write was applied."""

@@ -137,6 +137,11 @@ class Plan(Struct, frozen=True, eq=False):
         """Whether None is one of its values, stored as a NULL."""
         return False
 
+    @property
+    def without_none(self) -> Plan:
+        """The plan of its values besides None."""
+        return self
+
 
 @cache
 def wire_struct(tag: str, inner: Any) -> Any:
@@ -416,6 +421,10 @@ class OptionalPlan(Plan, frozen=True, eq=False):
 
     def load(self, value: AttributeValue) -> Any:
         return None if "NULL" in value else self.inner.load(value)
+
+    @property
+    def without_none(self) -> Plan:
+        return self.inner
 
     @property
     def holds_none(self) -> bool:
