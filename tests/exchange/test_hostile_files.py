@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import gzip
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from singletable import Database, Entity, InvalidRequest, Key, Table
 from singletable.errors import Corrupt
 from singletable.exchange import Exports, Imports
 from singletable.exchange.formats import FORMATS, Format
+from singletable.exchange.datasets import datasets_of
+from singletable.exchange.import_files import format_of, rows_of, rows_of_columns
+from tests.exchange import bombs, reading
+from tests.exchange.bombs import MEGABYTE, lists, once, packed, zipped
+from tests.support.children import run_child
 from tests.support.engines import fresh
 from tests.support.raw import all_items
 
@@ -55,12 +62,12 @@ def db() -> Iterator[Database]:
 BAD_ROWS = [
     ('{"id": "a", "body": "' + "x" * 500_000 + '"}', "DynamoDB allows 409600"),
     ('{"id": "a", "free": "' + "[" * 5_000 + '"}', "its class can't read it"),  # too deep or cut short: Pythons differ
-    ("[" * 100_000, "no JSON object"),
+    ("[" * 100_000, "not a JSON object"),
     ('{"id": "a", "count": 1e999999999}', "count: a whole number is wanted"),
-    ('{"id": "a", "count": NaN}', "no JSON object"),
-    ('{"id": "\\ud800"}', "no JSON object"),
+    ('{"id": "a", "count": NaN}', "not a JSON object"),
+    ('{"id": "\\ud800"}', "not a JSON object"),
     ('{"id": "a\\u0000"}', "control character"),
-    ("[]", "no JSON object"),
+    ("[]", "not a JSON object"),
 ]
 
 
@@ -82,7 +89,12 @@ BROKEN: list[tuple[str, bytes, type[Exception], str]] = [
     ("a.arrow", b"", Corrupt, "can't be read"),
     ("a.csv", b"", Corrupt, "no header"),
     ("a.csv", b"id,id\n1,2\n", InvalidRequest, "two columns of one name: id"),
-    ("a.csv", "id,body\n1,ok\n".encode("utf-16"), InvalidRequest, "columns that the class has not"),
+    ("a.csv", "id,body\n1,ok\n".encode("utf-16"), Corrupt, "is UTF-16"),
+    ("a.jsonl", '{"id": "1"}\n'.encode("utf-16"), Corrupt, "is UTF-16"),
+    ("a.csv", b"id;body;count\n1;ok;2\n", InvalidRequest, "semicolons"),
+    ("a.csv", b"id\tbody\n1\tok\n", InvalidRequest, "tabs"),
+    ("a.csv", ",".join(f"c{n}" for n in range(40_000)).encode(), InvalidRequest, "has 40,000 columns; at most 10,000"),
+    ("a.csv", ",".join(f"c{n}" for n in range(9_000)).encode(), InvalidRequest, "c8, c9 and 8,990 more"),
     ("a.xlsx", b"PK", InvalidRequest, "its name says no format"),
 ]
 
@@ -118,3 +130,105 @@ def test_items_of_400_kb_and_classes_without_one(tmp_path: Path, format: Format)
         for db in (source, target):
             assert len(db.run(all_items(db.port, "boxes"))) == 6
         assert target.get(Box.by_id("5")) == source.get(Box.by_id("5"))
+
+
+ROOM = "700"
+"""Megabytes to read in."""
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+@pytest.mark.parametrize("size", [50 * MEGABYTE, 300_000], ids=["too large for an item", "as large as an item"])
+def test_a_value_that_stands_once_is_not_written_out_for_all_rows(tmp_path: Path, suffix: str, size: int) -> None:
+    """11 KB of Parquet took 4.6 GB."""
+    path = packed(tmp_path / f"bomb{suffix}", "body", once(4_000, size))
+    assert run_child(reading.read, str(path), ROOM, "4000") == 0
+
+
+def test_nor_where_it_is_in_lists(tmp_path: Path) -> None:
+    path = packed(tmp_path / "bomb.parquet", "tags", lists(once(4_000, 50 * MEGABYTE)))
+    assert run_child(reading.read, str(path), ROOM, "4000") == 0
+
+
+def test_a_long_line_is_passed_over_unread(tmp_path: Path) -> None:
+    """3 MB of gzip took 3.2 GB."""
+    assert run_child(reading.read, str(zipped(tmp_path / "bomb.json.gz", 1_000)), ROOM, "2") == 0
+
+
+def test_pages_of_large_rows_are_short(tmp_path: Path) -> None:
+    """Each row is as large as one may be: 500 of them would be 4 GB."""
+    with gzip.open(tmp_path / "bomb.json.gz", "wb", compresslevel=1) as file:
+        for _ in range(100):
+            file.write(b'{"Item":{"a":{"S":"' + b"x" * (8 * MEGABYTE - 100) + b'"}}}\n')
+    assert run_child(reading.read, str(tmp_path / "bomb.json.gz"), ROOM, "100") == 0
+
+
+def test_rows_that_no_item_can_be_are_named(db: Database, tmp_path: Path) -> None:
+    path = packed(tmp_path / "bomb.parquet", "body", once(3, 40 * MEGABYTE))
+    done = Imports(db, bombs.boxes).run(path, into=bombs.Box, dry_run=True)
+    assert [(each.number, "more than 8 MB" in each.reason) for each in done.bad_rows] == [(n, True) for n in (1, 2, 3)]
+    zipped(tmp_path / "bomb.json.gz", 9)
+    done = Imports(db, bombs.boxes).run(tmp_path / "bomb.json.gz", dry_run=True)
+    assert "more than 8 MB" in done.bad_rows[0].reason
+    assert "more than 8 MB" not in done.bad_rows[1].reason
+
+
+def test_a_column_that_unpacks_to_a_thousand_times_its_size_is_named(db: Database, tmp_path: Path) -> None:
+    column = pa.array(["x" * MEGABYTE] * 300)
+    path = packed(tmp_path / "a.parquet", "body", column, use_dictionary=False)
+    with pytest.raises(Corrupt, match=r"a.parquet: the column body unpacks from [\d,]+ bytes to 314,"):
+        Imports(db, bombs.boxes).run(path, into=bombs.Box)
+
+
+def test_a_wide_header_is_refused_at_once(tmp_path: Path) -> None:
+    """40,000 columns took 37 seconds: each was looked for among all."""
+    (tmp_path / "a.csv").write_text(",".join(f"c{n}" for n in range(1_000_000)))
+    begun = time.process_time()
+    with pytest.raises(InvalidRequest, match="has 1,000,000 columns"):
+        list(rows_of_columns(tmp_path / "a.csv", "csv", {}))
+    assert time.process_time() - begun < 5
+
+
+def test_a_record_of_many_lines_is_read_in_the_time_of_its_length(tmp_path: Path) -> None:
+    """A field in quotes was read anew with each of its lines."""
+    long = '"' + f'{"x" * 8_000} ""\n' * 900
+    (tmp_path / "a.csv").write_text("id,body\n" + f'1,{long}"\n2,{long}')
+    begun = time.process_time()
+    first, second = rows_of_columns(tmp_path / "a.csv", "csv", {"id": pa.string(), "body": pa.string()})
+    assert time.process_time() - begun < 1
+    assert (first.cells or {})["body"] == long[1:].replace('""', '"')
+    assert second.reason == "a quote is not closed"
+
+
+MARKED = [
+    ("a.jsonl", '{"id": "1"}\n{"id": "2"}\n'),
+    ("a.csv", "id,body\n1,a\n2,b\n"),
+    ("a.json.gz", '{"Item": {"pk": {"S": "1"}}}\n{"Item": {"pk": {"S": "2"}}}\n'),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), MARKED, ids=[name for name, _ in MARKED])
+def test_a_byte_order_mark_costs_no_row(tmp_path: Path, name: str, text: str) -> None:
+    content = text.encode("utf-8-sig")
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    dataset = next(each for each in datasets_of(boxes) if each.model.kind is Box)
+    rows = list(rows_of(tmp_path / name, format_of(name), dataset, (), 0))
+    assert [(row.number, row.reason) for row in rows] == [(1, ""), (2, "")]
+
+
+DOUBLED = [
+    ("a.jsonl", '{"id": "1", "body": "a", "body": "b"}\n'),
+    ("a.jsonl", '{"id": "1", "free": {"a": 1, "a": 2}}\n'),
+    ("a.json", '{"Item": {"pk": {"S": "1"}, "pk": {"S": "2"}}}\n'),
+    ("a.json", '{"Item": {"pk": {"S": "1"}}, "Item": {"pk": {"S": "1"}}}\n'),
+    ("a.csv", 'id,free\n1,"{""a"": 1, ""a"": 2}"\n'),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), DOUBLED, ids=[text for _, text in DOUBLED])
+def test_a_name_that_stands_twice_in_an_object_makes_its_row_bad(
+    db: Database, tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    into, format = (Box, None) if name != "a.json" else (None, "dynamodb")
+    done = Imports(db, boxes).run(tmp_path / name, into=into, format=format, dry_run=True)  # type: ignore[arg-type]
+    assert (done.written, done.bad) == (0, 1)

@@ -12,12 +12,11 @@ from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final, cast
 
-import msgspec
 import pyarrow as pa
 
 from singletable.exchange.columns import value_type
+from singletable.exchange.foreign_text import exact_json
 
-_exact_json: Final = msgspec.json.Decoder(float_hook=Decimal)
 _FLAGS: Final = {"true": True, "false": False}
 
 
@@ -168,8 +167,8 @@ def _struct(value: Any, type: Any) -> dict[str, Any]:
 
 def _json(text: str) -> Any:
     try:
-        return _exact_json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+        return exact_json(text)
+    except (ValueError, RecursionError):
         raise BadCell("JSON is wanted") from None
 
 

@@ -20,6 +20,7 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
+from singletable.exchange.foreign_text import exact_json
 from singletable.values import (
     AttributeValue,
     Field,
@@ -53,7 +54,6 @@ INSTANT_TYPE: Final = pa.timestamp("us", tz="UTC")
 _INT64: Final = 2**63
 
 _plain_json = msgspec.json.Encoder(decimal_format="number", order="deterministic")
-_exact_json = msgspec.json.Decoder(float_hook=Decimal)
 
 
 class Unfit(ValueError):
@@ -186,9 +186,7 @@ def _listed(value: Any) -> Any:
     return [_listed(each) for each in value] if isinstance(value, list) else value
 
 
-JSON = Column(
-    pa.string(), _free, lambda cell: to_attribute_value(_exact_json.decode(cell)), is_json=True, may_lose=True
-)
+JSON = Column(pa.string(), _free, lambda cell: to_attribute_value(exact_json(cell)), is_json=True, may_lose=True)
 
 _SCALARS: Mapping[int, Column] = {
     id(plan): _of_scalar(plan, type, read, write)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final, TextIO
+from typing import Final
+
+from singletable.exchange.foreign_text import MOST_ROW_BYTES, TOO_LONG
 
 _FIELD: Final = re.compile(r'(?:"([^"]*(?:""[^"]*)*)"|([^,"]*))(,|$)')
 _OPEN: Final = re.compile(r'"[^"]*(?:""[^"]*)*$')
@@ -19,38 +21,55 @@ class BadRecord(ValueError):
     """A record that is no CSV."""
 
 
-def records(file: TextIO) -> Iterator[list[str | None] | BadRecord]:
-    """Each record of a file that was opened with `newline=""`; for one that can't be read, the error."""
-    lines: list[str] = []
-    for line in file:
-        lines.append(line)
-        if not line.endswith("\n"):  # a carriage return alone, or the last line
+def records(lines: Iterator[bytes | None]) -> Iterator[list[str | None] | BadRecord]:
+    """Each record of a file's lines; for one that can't be read, the error. It takes as long as the file is."""
+    record = _Record()
+    for line in lines:
+        if line is None:
+            yield BadRecord(TOO_LONG)
+            record = _Record()
             continue
-        found = _fields("".join(lines).removesuffix("\n").removesuffix("\r"))
-        if found is None and len(lines) < MOST_LINES:
-            continue
-        if lines != ["\n"] and lines != ["\r\n"]:
-            yield found if found is not None else _unclosed()
-        lines = []
-    if lines:
-        last = _fields("".join(lines))
-        yield last if last is not None else _unclosed()
+        found = record.add(line.decode(errors="surrogateescape"))
+        if found is not None:
+            if not record.is_blank:
+                yield found
+            record = _Record()
+    if record.count:
+        yield BadRecord("a quote is not closed")
 
 
-def _fields(text: str) -> list[str | None] | BadRecord | None:
-    """The values of a record; None for a text that ends inside quotes, so that the record goes on."""
-    found: list[str | None] = []
-    at = 0
-    while True:
-        match = _FIELD.match(text, at)
-        if match is None:
-            return None if _OPEN.match(text, at) else BadRecord("a quote inside a value is written twice, in quotes")
-        quoted, plain, end = match.groups()
-        found.append(quoted.replace('""', '"') if quoted is not None else plain or None)
-        at = match.end()
-        if not end:
+class _Record:
+    """A record whose lines are read."""
+
+    def __init__(self) -> None:
+        self.fields: list[str | None] = []
+        self.open: list[str] = []
+        """Lines of a field in quotes, which goes on."""
+        self.count, self.size = 0, 0
+        self.is_blank = False
+
+    def add(self, line: str) -> list[str | None] | BadRecord | None:
+        """The record, where it ends with this line. Only a line with a quote that is not doubled can end a field."""
+        self.count += 1
+        self.size += len(line)
+        self.is_blank = self.count == 1 and line in ("\n", "\r\n")
+        if self.open and line.count('"') == 2 * line.count('""'):
+            self.open.append(line)
+        elif (found := self._parse("".join((*self.open, line)))) is not None:
             return found
+        if self.count >= MOST_LINES or self.size > MOST_ROW_BYTES:
+            return BadRecord(f"a quote is not closed, or {TOO_LONG}")
+        return None
 
-
-def _unclosed() -> BadRecord:
-    return BadRecord("a quote is not closed")
+    def _parse(self, text: str) -> list[str | None] | BadRecord | None:
+        at, whole = 0, text.removesuffix("\n").removesuffix("\r")
+        while match := _FIELD.match(whole, at):
+            quoted, plain, end = match.groups()
+            self.fields.append(quoted.replace('""', '"') if quoted is not None else plain or None)
+            at = match.end()
+            if not end:
+                return self.fields
+        if not _OPEN.match(whole, at):
+            return BadRecord("a quote inside a value is written twice, in quotes")
+        self.open = [text[at:]]
+        return None

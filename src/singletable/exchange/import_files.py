@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 from msgspec import Struct
 
 from singletable.errors import Corrupt, InvalidRequest
+from singletable.exchange.arrow_rows import opened_parquet, parquet_batches, rows_of_batch
 from singletable.exchange.cells import BadCell, cell_of, cell_of_text
 from singletable.exchange.csv_records import BadRecord, records
 from singletable.exchange.datasets import UNKNOWN_SCHEMA, Dataset
+from singletable.exchange.foreign_text import TOO_LONG, exact_json, lines_of
 from singletable.operations import Item
 
 ImportFormat = Literal["parquet", "jsonl", "csv", "arrow", "dynamodb"]
@@ -32,8 +32,9 @@ SUFFIXES: Final[Mapping[str, ImportFormat]] = {
     ".feather": "arrow",
     ".json.gz": "dynamodb",
 }
-_BATCH_ROWS: Final = 4_000
-_exact_json: Final = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal)
+MOST_COLUMNS: Final = 10_000
+_NAMED: Final = 10
+"""How many columns an error names."""
 
 
 class Row(Struct, frozen=True):
@@ -44,6 +45,8 @@ class Row(Struct, frozen=True):
     cells: Mapping[str, Any] | None = None
     item: Item | None = None
     reason: str = ""
+    size: int = 0
+    """About how many bytes it has in memory."""
 
 
 Rows = Iterator[Row]
@@ -90,19 +93,23 @@ class _Cells:
 
     def check_header(self, names: Sequence[str]) -> None:
         """InvalidRequest where a file has columns that would be lost."""
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
+        if len(names) > MOST_COLUMNS:
             raise InvalidRequest(
-                f"{self.path.name} has two columns of one name: {', '.join(twice)}", hint="Rename one of them."
+                f"{self.path.name} has {len(names):,} columns; at most {MOST_COLUMNS:,} are read",
+                hint="Leave out those that no class has.",
+            )
+        if twice := sorted(name for name, count in Counter(names).items() if count > 1):
+            raise InvalidRequest(
+                f"{self.path.name} has two columns of one name: {_some(twice)}", hint="Rename one of them."
             )
         strange = [name for name in names if name not in self.columns and name not in self.ignored]
         if strange:
             raise InvalidRequest(
-                f"{self.path.name} has columns that the class has not: {', '.join(strange)}",
+                f"{self.path.name} has columns that the class has not: {_some(strange)}",
                 hint=f"Rename them, or leave them out with ignore=(...). The class has {', '.join(self.columns)}.",
             )
 
-    def row(self, number: int, values: Mapping[str, Any], read: Callable[[Any, pa.DataType], Any]) -> Row:
+    def row(self, number: int, values: Mapping[str, Any], read: Callable[[Any, pa.DataType], Any], size: int) -> Row:
         cells: dict[str, Any] = {}
         for name, value in values.items():
             type = self.columns.get(name)
@@ -114,36 +121,54 @@ class _Cells:
                 cells[name] = read(value, type)
             except BadCell as bad:
                 return Row(number, reason=f"{name}: {bad}")
-        return Row(number, cells)
+        return Row(number, cells, size=size)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 def _json_lines(path: Path, read: _Cells, skip: int) -> Iterator[Row]:
     with open(path, "rb") as file:
-        for number, line in enumerate(file, 1):
-            if number <= skip:
-                continue
-            if not line.strip():
-                yield Row(number)
-                continue
-            try:
-                values = _exact_json.decode(line)
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as bad:
-                yield Row(number, reason=f"the line is no JSON object: {bad}")
-                continue
-            yield read.row(number, values, cell_of)
+        for number, line in islice(enumerate(lines_of(path.name, file), 1), skip, None):
+            values = _object(number, line)
+            yield values if isinstance(values, Row) else read.row(number, values, cell_of, len(line or b""))
+
+
+def _object(number: int, line: bytes | None) -> Row | dict[str, Any]:
+    """The object of a line; a row where it has none."""
+    if line is None:
+        return Row(number, reason=TOO_LONG)
+    if not line.strip():
+        return Row(number)
+    try:
+        values = exact_json(line)
+    except (ValueError, RecursionError) as bad:
+        return Row(number, reason=f"the line is not a JSON object: {bad}")
+    return values if isinstance(values, dict) else Row(number, reason="the line is not a JSON object")
 
 
 def _csv(path: Path, read: _Cells, skip: int) -> Iterator[Row]:
-    with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        found = records(file)
+    with open(path, "rb") as file:
+        found = records(lines_of(path.name, file))
         header = next(found, None)
         if header is None or isinstance(header, BadRecord):
             raise Corrupt(f"{path.name} has no header of CSV", hint="Its first line names the columns.")
         names = [name or "" for name in header]
+        _check_commas(path, names, read)
         read.check_header(names)
-        for number, record in enumerate(found, 1):
-            if number > skip:
-                yield _csv_row(number, names, record, read)
+        for number, record in islice(enumerate(found, 1), skip, None):
+            yield _csv_row(number, names, record, read)
+
+
+def _check_commas(path: Path, names: Sequence[str], read: _Cells) -> None:
+    """InvalidRequest for a header with other separators, as spreadsheets write them where the comma is a decimal's."""
+    for separator, called in ((";", "semicolons"), ("\t", "tabs")):
+        if len(names) == 1 and separator in names[0] and names[0] not in read.columns:
+            raise InvalidRequest(
+                f"the columns of {path.name} have {called} between them", hint="Save it as CSV with commas, in UTF-8."
+            )
 
 
 def _csv_row(number: int, names: Sequence[str], record: list[str | None] | BadRecord, read: _Cells) -> Row:
@@ -152,18 +177,16 @@ def _csv_row(number: int, names: Sequence[str], record: list[str | None] | BadRe
     if len(record) != len(names):
         return Row(number, reason=f"it has {len(record)} values, and the header {len(names)}")
     try:
-        for text in record:
-            if text is not None:
-                text.encode()
+        size = sum(len(text.encode()) for text in record if text is not None)
     except UnicodeEncodeError:
         return Row(number, reason="it is not UTF-8")
-    return read.row(number, dict(zip(names, record, strict=True)), cell_of_text)
+    return read.row(number, dict(zip(names, record, strict=True)), cell_of_text, size)
 
 
 def _parquet(path: Path, read: _Cells, skip: int) -> Iterator[Row]:
-    with _opened(path, pq.ParquetFile) as file:
+    with _opened(path, opened_parquet) as file:
         read.check_header(file.schema_arrow.names)
-        yield from _arrow_rows(_unbroken(path, file.iter_batches(batch_size=_BATCH_ROWS)), read, skip)
+        yield from _arrow_rows(_unbroken(path, parquet_batches(file)), read, skip)
 
 
 def _arrow(path: Path, read: _Cells, skip: int) -> Iterator[Row]:
@@ -185,8 +208,9 @@ def _arrow_rows(batches: Iterator[pa.RecordBatch], read: _Cells, skip: int) -> I
     for batch in batches:
         if done + batch.num_rows > skip:
             first = max(0, skip - done)
-            rows: list[dict[str, Any]] = batch.slice(first).to_pylist()
-            yield from (read.row(n, row, cell_of) for n, row in enumerate(rows, done + first + 1))
+            for number, row, size in rows_of_batch(batch.slice(first), done + first + 1):
+                bad = Row(number, reason=f"a value can't be read, or {TOO_LONG}")
+                yield bad if row is None else read.row(number, row, cell_of, size)
         done += batch.num_rows
 
 
@@ -194,19 +218,19 @@ def _dynamodb(path: Path) -> Iterator[Row]:
     """Lines of `{"Item": {...}}`, as DynamoDB exports them, or of items alone."""
     opened = gzip.open(path, "rb") if path.name.endswith(".gz") else open(path, "rb")  # noqa: SIM115 closed below
     with closing(cast(Any, opened)) as file:
-        for number, line in enumerate(_lines_of(path, file), 1):
-            try:
-                said = msgspec.json.decode(line, type=dict[str, dict[str, Any]])
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as bad:
-                yield Row(number, reason=f"the line is no item in DynamoDB's JSON: {bad}")
+        for number, line in enumerate(_undamaged(path, lines_of(path.name, file)), 1):
+            said = _object(number, line)
+            if isinstance(said, Row):
+                yield said
                 continue
             item = said.get("Item", said) if said.keys() <= {"Item"} else said
-            yield Row(number, item=cast(Item, item))
+            is_item = isinstance(item, dict) and all(isinstance(value, dict) for value in item.values())
+            yield Row(number, item=item, size=len(line or b"")) if is_item else Row(number, reason="it is not an item")
 
 
-def _lines_of(path: Path, file: Any) -> Iterator[bytes]:
+def _undamaged(path: Path, lines: Iterator[bytes | None]) -> Iterator[bytes | None]:
     try:
-        yield from file
+        yield from lines
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise Corrupt(f"{path.name} is no gzip, or cut short", hint="Copy it again.") from None
 

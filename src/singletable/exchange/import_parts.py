@@ -9,7 +9,8 @@ another table               a part, of a class that the caller names: its attrib
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from hashlib import file_digest
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -17,6 +18,7 @@ from typing import Any, Final, Protocol
 from msgspec import Struct
 
 from singletable.errors import InvalidRequest, NotFound
+from singletable.exchange.arrow_rows import PART_BYTES
 from singletable.exchange.datasets import UNKNOWN, Dataset
 from singletable.exchange.import_files import ImportFormat, Row, format_of, rows_of
 from singletable.exchange.manifest import MANIFEST, Manifest, read_manifest
@@ -94,9 +96,8 @@ class FilePart:
     async def pages(self, position: Any) -> AsyncIterator[Read]:
         done = int(position or 0)
         rows = rows_of(self.store.fetch(self.path), self.format, self.dataset, self.ignored, done)
-        while page := list(islice(rows, PAGE)):
-            yield Read(page, page[-1].number)
-        yield Read((), None)
+        for read in _pages(rows):
+            yield read
 
 
 class TablePart:
@@ -145,10 +146,23 @@ class TableExportPart:
         done = int(position or 0)
         self.files.check(self.file)
         items = (Row(n, item=record.new) for n, record in enumerate(self.files.records(self.file), 1))
-        rows = islice(items, done, None)
-        while page := list(islice(rows, PAGE)):
-            yield Read(page, page[-1].number)
-        yield Read((), None)
+        for read in _pages(islice(items, done, None)):
+            yield read
+
+
+def _pages(rows: Iterator[Row]) -> Iterator[Read]:
+    """Pages of so many rows, or fewer where they are large."""
+    page: list[Row] = []
+    size = 0
+    for row in rows:
+        page.append(row)
+        size += row.size
+        if len(page) == PAGE or size >= PART_BYTES:
+            yield Read(page, row.number)
+            page, size = [], 0
+    if page:
+        yield Read(page, page[-1].number)
+    yield Read((), None)
 
 
 class ImportSource(Struct, frozen=True):
@@ -205,8 +219,8 @@ def _file(
             f"{path.name} does not say of which class its rows are", hint="Give it: into=Order (--as Order)."
         )
     dataset = None if entity is None else dataset_of(datasets, entity)
-    said = path.stat()
-    identity = (said.st_size, said.st_mtime_ns)
+    with open(path, "rb") as file:
+        identity = (file_digest(file, "sha256").hexdigest(),)
     return ImportSource([FilePart(store_at(path.parent), path.name, format, dataset, ignored, identity)])
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import msgspec
-
 from singletable.errors import SingletableError
 from singletable.exchange.bad_rows import reason_of
 from singletable.exchange.datasets import Dataset
+from singletable.exchange.foreign_text import exact_json
 from singletable.exchange.import_files import Row
 from singletable.foundation import Model, Table, type_in
 from singletable.graph import Edge
@@ -89,7 +88,7 @@ def item_of(dataset: Dataset | None, row: Row) -> Any:
     cells = row.cells or {}
     try:
         if dataset is None:
-            return msgspec.json.decode(str(cells.get("item")), type=dict[str, Any])
+            return exact_json(str(cells.get("item")))
         return read_item(encode(dataset.item(cells)))
     except SingletableError as error:
         return f"it makes no item: {reason_of(error)}"

@@ -24,6 +24,7 @@ import msgspec
 from msgspec import Struct
 
 from singletable.errors import Corrupt, InvalidRequest, NotConfigured
+from singletable.exchange.foreign_text import MOST_ROW_BYTES, TOO_LONG, lines_of
 from singletable.exchange.ion_items import ion_item, read_ion
 from singletable.exchange.stores import Store, store_at
 from singletable.operations import Item
@@ -151,9 +152,16 @@ class TableExportFiles:
     def _decoded(self, file: io.BufferedReader) -> Iterator[ExportRecord]:
         with gzip.GzipFile(fileobj=file) as text:
             if self.summary.output_format == "ION":
-                yield from (_record(said, ion_item) for said in read_ion(text))  # type: ignore[arg-type]
+                bounded = _Bounded(text)
+                for said in read_ion(bounded):  # type: ignore[arg-type]
+                    yield _record(said, ion_item)
+                    bounded.left = MOST_ROW_BYTES
             else:
-                yield from (_record(_decode_line(line), _as_it_is) for line in text if line.strip())
+                for line in lines_of(self.where, text):
+                    if line is None:
+                        raise Corrupt(TOO_LONG)
+                    if line.strip():
+                        yield _record(_decode_line(line), _as_it_is)
 
     def _summary(self) -> Summary:
         path = f"{self.name}/{SUMMARY}"
@@ -255,6 +263,22 @@ class _Digested(io.RawIOBase):
         self._digest.update(piece)
         buffer[: len(piece)] = piece
         return len(piece)
+
+
+class _Bounded(io.RawIOBase):
+    """A file of which only so much is read between two records."""
+
+    left = MOST_ROW_BYTES
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def read(self, size: int = -1) -> bytes:
+        piece = self._file.read(size)
+        self.left -= len(piece)
+        if self.left < 0:
+            raise Corrupt(TOO_LONG)
+        return piece
 
 
 def _is_sum(digest: bytes, said: str) -> bool:

@@ -1,0 +1,94 @@
+"""Rows of Parquet and Arrow files: a few at a time, so that memory is bounded however well a file is packed.
+
+A dictionary holds a value once for all of its rows: 4,000 rows of 50 MB are a file of 11 KB. So dictionaries are read
+as such, and written out for as many rows as fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from singletable.errors import Corrupt
+from singletable.exchange.foreign_text import MOST_ROW_BYTES
+
+PART_BYTES: Final = 32 << 20
+"""What is written out at once."""
+_PART_ROWS: Final = 4_000
+_MOST_UNPACKED, _MOST_RATIO = 256 << 20, 100
+"""A column of a row group that unpacks to more bytes, and to more than so many times its own, is refused."""
+_UNMEASURED: Final = 1 << 20
+"""What a value counts whose type is not measured."""
+Numbered = tuple[int, dict[str, Any] | None, int]
+"""A row's number, its values or None where they can't be read or are too large, and about how many bytes they have."""
+
+
+def opened_parquet(path: Path) -> pq.ParquetFile:
+    """A Parquet file, whose dictionaries stay dictionaries. Corrupt where it unpacks to many times its size."""
+    found = pq.read_metadata(path)
+    packed: set[str] = set()
+    for group in range(found.num_row_groups):
+        for number in range(found.num_columns):
+            chunk: Any = found.row_group(group).column(number)
+            size = chunk.total_uncompressed_size
+            if size > _MOST_UNPACKED and size > _MOST_RATIO * chunk.total_compressed_size:
+                raise Corrupt(
+                    f"{path.name}: the column {chunk.path_in_schema} unpacks from {chunk.total_compressed_size:,} bytes "
+                    f"to {size:,}",
+                    hint=f"No file of items packs more than {_MOST_RATIO} to 1. Write it anew, in smaller row groups.",
+                )
+            if chunk.physical_type == "BYTE_ARRAY" and chunk.has_dictionary_page and size * _PART_ROWS > PART_BYTES:
+                packed.add(chunk.path_in_schema)
+    return pq.ParquetFile(path, read_dictionary=sorted(packed))
+
+
+def rows_of_batch(batch: pa.RecordBatch, first: int) -> Iterator[Numbered]:
+    """The rows of a batch, numbered from `first`."""
+    for start in range(0, batch.num_rows, _PART_ROWS):
+        yield from _rows(batch.slice(start, _PART_ROWS), first + start)
+
+
+def parquet_batches(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
+    return file.iter_batches(batch_size=_PART_ROWS)
+
+
+def _rows(part: pa.RecordBatch, first: int) -> Iterator[Numbered]:
+    """Rows of a part, or of its halves where it is too large, or a value can't be read."""
+    count, size = part.num_rows, sum(map(_bytes_of, part.columns))
+    rows: list[dict[str, Any]] | None = None
+    if size <= (PART_BYTES if count > 1 else MOST_ROW_BYTES):
+        with suppress(ValueError, OverflowError):  # a value that Python doesn't have: then one by one
+            rows = part.to_pylist()
+    if rows is not None:
+        yield from ((number, row, size // count) for number, row in enumerate(rows, first))
+    elif count > 1:
+        yield from _rows(part.slice(0, count // 2), first)
+        yield from _rows(part.slice(count // 2), first + count // 2)
+    else:
+        yield first, None, 0
+
+
+def _bytes_of(array: Any) -> int:
+    """The bytes of an array's values once they are written out."""
+    type = array.type
+    if pa.types.is_dictionary(type):
+        if not (pa.types.is_string(type.value_type) or pa.types.is_binary(type.value_type)):
+            return len(array) * (_UNMEASURED if pa.types.is_nested(type.value_type) else 16)
+        return int(pc.sum(pc.binary_length(array.dictionary).take(array.indices)).as_py() or 0)
+    if pa.types.is_map(type):
+        array = array.cast(pa.list_(pa.struct([type.key_field, type.item_field])))
+        type = array.type
+    if pa.types.is_list(type) or pa.types.is_large_list(type) or pa.types.is_struct(type):
+        parts = array.flatten()
+        return sum(8 * len(part) + _bytes_of(part) for part in (parts if isinstance(parts, list) else [parts]))
+    if pa.types.is_primitive(type) or pa.types.is_null(type):
+        return 8 * len(array)
+    plain = pa.types.is_string(type) or pa.types.is_binary(type) or pa.types.is_decimal(type)
+    large = pa.types.is_large_string(type) or pa.types.is_large_binary(type) or pa.types.is_fixed_size_binary(type)
+    return int(array.nbytes) if plain or large else len(array) * _UNMEASURED
