@@ -27,6 +27,7 @@ from examples.shared.opening import Opening, pass_opened
 from examples.shared.reports import report_command
 from examples.shared.terminal import Commands, print_cost, print_json, print_table, progress_bar, stopwatch
 from examples.shared.textfile import name_of, read_text
+from examples.shared.unknown import Choice, Unknown, unknown_option
 
 MOST = 1000
 """Goals a page; up to 100 are 3 requests, more are side by side in as many round trips."""
@@ -57,16 +58,19 @@ def init(app: Service) -> None:
 
 @main.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@unknown_option
 @pass_opened
-def import_(app: Service, file: Path) -> None:
+def import_(app: Service, file: Path, unknown: Choice) -> None:
     """Make the goals of a file of enhancement proposals what it says."""
+    met = Unknown(unknown)
     with stopwatch() as seconds:
-        found = read(read_text(file, MAX_BYTES), name_of(file))
+        found = read(read_text(file, MAX_BYTES), name_of(file), met)
         with progress_bar(f"importing {file.name}") as progress:
             done = import_enhancements(app.db, found, progress)
         click.echo(
             f"imported {len(found)} goals ({done.new} new nodes, {done.changed} changed goals) in {seconds():.2f} s"
         )
+    met.tell()
 
 
 @main.command()

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, cast
 
+from examples.shared.errors import Invalid
 from examples.shared.textfile import MOST_NAME_CHARACTERS, Place, check_identifier, check_text, shown
+from examples.shared.unknown import Unknown
 
 MAX_BYTES = 64 * 1024 * 1024
 MOST_TITLE_CHARACTERS = 2000
@@ -55,9 +57,10 @@ class Enhancement:
 DONE = "implemented"
 
 
-def read(text: str, source: str = "the file") -> list[Enhancement]:
+def read(text: str, source: str = "the file", unknown: Unknown | None = None) -> list[Enhancement]:
     """Every line of a file, which complaints call `source`. Invalid names the line of the first that is none, or whose
-    id came before."""
+    id came before; or whose milestone names a stage that is not known, where `unknown` refuses it."""
+    unknown = unknown or Unknown()
     raw: dict[str, tuple[Place, dict[str, Any]]] = {}
     # Not splitlines(): a title may hold what that takes for the end of a line.
     for number, line in enumerate(text.split("\n"), start=1):
@@ -71,13 +74,18 @@ def read(text: str, source: str = "the file") -> list[Enhancement]:
     if not raw:
         raise Place(source, 1).refuses("there is nothing in this file")
     ids = frozenset(raw)
-    read = [_enhancement(place, line, ids) for place, line in raw.values()]
+    read = [_enhancement(place, line, ids, unknown) for place, line in raw.values()]
     _check_key_results(read, {id: place for id, (place, _) in raw.items()})
     return read
 
 
 def key_result_id(goal_id: str, stage: str) -> str:
     return f"{goal_id}-{stage}"
+
+
+def position_of(stage: str) -> int:
+    """Where a stage stands among the key results of its goal; those that are not known share the last place."""
+    return STAGES.index(stage) if stage in STAGES else len(STAGES)
 
 
 def _object(place: Place, line: str) -> dict[str, Any]:
@@ -111,7 +119,7 @@ def _no_number(name: str) -> Any:
     raise ValueError(f"{name} is no number")
 
 
-def _enhancement(place: Place, line: dict[str, Any], ids: frozenset[str]) -> Enhancement:
+def _enhancement(place: Place, line: dict[str, Any], ids: frozenset[str], unknown: Unknown) -> Enhancement:
     try:
         leads = frozenset(_names(line, "authors"))
         others = ids - {line["id"]}
@@ -127,8 +135,10 @@ def _enhancement(place: Place, line: dict[str, Any], ids: frozenset[str]) -> Enh
             contributors=frozenset([*_names(line, "reviewers"), *_names(line, "approvers")]) - leads,
             see_also=_linked(_texts(line, "see_also"), others),
             replaces=_linked(_texts(line, "replaces"), others),
-            milestones=tuple(_milestones(line)),
+            milestones=tuple(_milestones(place, line, unknown)),
         )
+    except Invalid:
+        raise
     except (TypeError, ValueError) as error:
         raise place.refuses(f"{shown(line['id'])}: {error}") from error
 
@@ -202,23 +212,30 @@ def _linked(paths: Iterable[str], others: frozenset[str]) -> frozenset[str]:
     return frozenset(part for path in paths for part in path.split("/") if part in others)
 
 
-def _milestones(line: dict[str, Any]) -> Iterable[Milestone]:
-    """A stage before the line's own is reached; its own is, once the line is done."""
+def _milestones(place: Place, line: dict[str, Any], unknown: Unknown) -> Iterable[Milestone]:
+    """A stage before the line's own is reached; its own is, once the line is done. One that is not known comes last."""
     said: object = line.get("milestone")
     if said is not None and not isinstance(said, dict):
         raise TypeError("milestone is no object")
     releases = cast(dict[str, Any], said or {})
-    if unknown := releases.keys() - set(STAGES):
-        raise ValueError(f"milestone names {shown(min(unknown))}; the stages are {', '.join(STAGES)}")
+    others = [
+        name
+        for name in sorted(releases.keys() - {*STAGES})
+        if unknown.keeps(
+            place, f"{shown(line['id'])}: milestone names {shown(name)}; the stages are {', '.join(STAGES)}"
+        )
+    ]
+    for name in others:
+        _check_name("milestone", name)
     stage: object = line.get("stage")
     if stage is not None and not isinstance(stage, str):
         raise TypeError("stage is no text")
     done = line["status"] == DONE
     at = STAGES.index(stage) if stage in STAGES else len(STAGES) if done else -1
-    for place, name in enumerate(STAGES):
+    for number, name in enumerate((*STAGES, *others)):
         if releases.get(name) not in (None, ""):
-            release = _text(releases, name)
-            yield Milestone(name, release, place < at or (place == at and done))
+            is_reached = number < len(STAGES) and (number < at or (number == at and done))
+            yield Milestone(name, _text(releases, name), is_reached)
 
 
 def _check_key_results(found: Sequence[Enhancement], places: Mapping[str, Place]) -> None:

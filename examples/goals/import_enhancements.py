@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, TypeVar
 
-from examples.goals.enhancements import STAGES, Enhancement, Milestone, key_result_id
+from examples.goals.enhancements import STAGES, Enhancement, Milestone, key_result_id, position_of
 from examples.goals.model import (
     EVERYBODY,
     Goal,
@@ -146,7 +146,7 @@ def _add_milestone(graph: Wanted, e: Enhancement, goal: Goal, milestone: Milesto
             due=milestone.release,
         )
     )
-    graph.join(KeyResult(source=goal, target=made, position=str(STAGES.index(milestone.stage))))
+    graph.join(KeyResult(source=goal, target=made, position=str(position_of(milestone.stage))))
     graph.join(PartOf(source=made, target=goal, since=e.created or UNDATED))
     for edge in _memberships(graph, e, made, KeyResultMembership, (), (e.owner,)):
         graph.join(edge)
@@ -207,7 +207,7 @@ def _is_as(edge: AnyEdge, values: Values | None) -> bool:
 
 
 def _stays(goal: Goal, place: Place) -> bool:
-    """Whether people may have made it: what an objective is part of, and key results that no milestone has."""
+    """Whether people may have made it: what an objective is part of, and key results that no known stage has."""
     kind, target = place
     milestones = {key_result_id(goal.id, stage) for stage in STAGES}
     return kind is PartOf or (kind is KeyResult and id_of(target) not in milestones)

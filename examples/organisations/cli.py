@@ -13,7 +13,7 @@ import click
 
 from examples.organisations.actions import actions
 from examples.organisations.addresses import address
-from examples.organisations.github_file import MAX_BYTES, read
+from examples.organisations.github_file import MAX_BYTES, read_all
 from examples.organisations.import_github import import_file
 from examples.organisations.model import organisations
 from examples.organisations.output import print_profile, print_roster, print_steps, profile_json, roster_json
@@ -28,6 +28,7 @@ from examples.shared.principal import InsecureUser
 from examples.shared.reports import report_command
 from examples.shared.terminal import Commands, print_cost, print_json, progress_bar, stopwatch
 from examples.shared.textfile import name_of, read_text
+from examples.shared.unknown import Choice, Unknown, unknown_option
 
 
 @click.group(cls=Commands)
@@ -63,15 +64,21 @@ def do_work(app: Service, /, once: bool, **mail: Any) -> None:
 
 @main.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@unknown_option
 @pass_opened
-def import_(app: Service, file: Path) -> None:
-    """Make an organisation what a GitHub organisation file says; its id is the file's name."""
-    with stopwatch() as seconds:
-        found = read(read_text(file, MAX_BYTES), file.stem, name_of(file))
-        with progress_bar(f"importing {found.name}") as progress:
-            import_file(app.db, found, app.now(), progress)
-        counts = f"{len(found.spellings)} people, {found.group_count} groups, {len(found.services)} services"
-        click.echo(f"imported {counts} in {seconds():.2f} s")
+def import_(app: Service, file: Path, unknown: Choice) -> None:
+    """Make an organisation what a GitHub organisation file says; its id is the file's name. A file with `orgs` on top
+    holds several, by their ids."""
+    met = Unknown(unknown)
+    all_of_it = read_all(read_text(file, MAX_BYTES), file.stem, name_of(file), met)
+    for found in all_of_it:
+        with stopwatch() as seconds:
+            with progress_bar(f"importing {found.name}") as progress:
+                import_file(app.db, found, app.now(), progress)
+            counts = f"{len(found.spellings)} people, {found.group_count} groups, {len(found.services)} services"
+            which = f"{found.organisation_id}: " if len(all_of_it) > 1 else ""
+            click.echo(f"imported {which}{counts} in {seconds():.2f} s")
+    met.tell()
 
 
 @main.command()

@@ -22,10 +22,13 @@ from examples.organisations.groups import ADMIN, MEMBER, OWNER, Group
 from examples.organisations.yaml_nodes import Node, Scalar, Sequence, Table, parse
 from examples.shared.errors import Invalid
 from examples.shared.textfile import Place, check_identifier, check_name, check_text, shown
+from examples.shared.unknown import Unknown
 
 MAX_BYTES = 4 * 1024 * 1024
 MAX_DEPTH = 50
 MAX_TEAMS = 100_000
+PERMISSIONS = ("none", "read", "triage", "write", "maintain", "admin")
+"""GitHub's, of a team on a repository."""
 MAX_MEMBERSHIPS = 1_000_000
 """Of people in groups: those of a team's members in a group of each of its repositories, too."""
 MAX_GROUP_BYTES = 350_000
@@ -59,19 +62,42 @@ class OrganisationFile:
 
 
 def read(text: str, organisation_id: str, source: str | None = None) -> OrganisationFile:
-    """The organisation of a file, which complaints call `source`. Invalid where it is none, where it has no owner, or
-    where a team takes a name of ours."""
+    """The organisation of a file that holds one. Invalid, as `read_all`."""
+    (only, *others) = read_all(text, organisation_id, source)
+    if others:
+        raise Invalid(f"{source or organisation_id}: the file holds {1 + len(others)} organisations")
+    return only
+
+
+def read_all(
+    text: str, organisation_id: str, source: str | None = None, unknown: Unknown | None = None
+) -> list[OrganisationFile]:
+    """The organisations of a file, which complaints call `source`: those below `orgs`, or the one that the file is.
+
+    Invalid where it is none, where it has no owner, where a team takes a name of ours, or where a permission is none of
+    GitHub's and `unknown` refuses it.
+    """
     source = source or f"{organisation_id}.yaml"
+    content = parse(text, source)
+    unknown = unknown or Unknown()
+    if not isinstance(content, Table) or "orgs" not in content.entries:
+        return [_read_one(content, organisation_id, source, unknown)]
+    _, orgs = content.entries["orgs"]
+    if not isinstance(orgs, Table) or not orgs.entries:
+        raise Place(source, orgs.line).refuses("orgs is not a mapping of organisations")
+    return [_read_one(node, key.text, source, unknown) for key, node in orgs.entries.values()]
+
+
+def _read_one(content: Node, organisation_id: str, source: str, unknown: Unknown) -> OrganisationFile:
     try:
         check_identifier(organisation_id)
     except ValueError as error:
         raise Invalid(f"{source}: an organisation's id is its file's name, and {error}") from error
-    content = parse(text, source)
     if not isinstance(content, Table) or not content.entries.keys() & {"admins", "members", "teams"}:
         raise Place(source, content.line).refuses(
             "not an organisation file: it has neither admins nor members nor teams"
         )
-    found = _Found(source)
+    found = _Found(source, unknown)
     name = found.name_of_organisation(content) or organisation_id
     found.put_all(content)
     people = {group: frozenset(members) for group, members in found.groups.items() if members}
@@ -104,6 +130,7 @@ class _Found:
     """What was found so far."""
 
     source: str
+    unknown: Unknown
     spellings: dict[str, str] = field(default_factory=dict[str, str])
     groups: dict[Group, set[str]] = field(default_factory=dict[Group, "set[str]"])
     services: set[str] = field(default_factory=set[str])
@@ -149,15 +176,20 @@ class _Found:
         groups = [Group(key.text)]
         repositories = self._mapping(team, "repos", what)
         for repository, node in repositories.entries.values() if repositories else ():
-            groups.append(self._permission(repository, node, what))
+            group = self._permission(repository, node, what)
+            groups += [] if group is None else [group]
         return self.put(groups, logins, key.line)
 
-    def _permission(self, repository: Scalar, node: Node, what: str) -> Group:
+    def _permission(self, repository: Scalar, node: Node, what: str) -> Group | None:
         place = f"repository {shown(repository.text)} of {what}"
         self._check(repository.line, place, check_identifier, repository.text)
         said = f"the permission of {place}"
         permission = self._text(node, said)
         self._check(node.line, said, check_name, permission)
+        if permission not in PERMISSIONS:
+            known = ", ".join(PERMISSIONS)
+            if not self.unknown.keeps(Place(self.source, node.line), f"{said} is {shown(permission)}, none of {known}"):
+                return None
         self.services.add(repository.text)
         return Group(permission, repository.text)
 

@@ -10,10 +10,11 @@ from click.testing import CliRunner
 
 @dataclass(frozen=True)
 class Told:
-    """How a command ended, and what it said on standard error."""
+    """How a command ended, and what it said on standard error and standard output."""
 
     code: int
     error: str
+    out: str
 
 
 def run(main: click.Group, *arguments: str) -> Told:
@@ -21,7 +22,7 @@ def run(main: click.Group, *arguments: str) -> Told:
     ran = CliRunner().invoke(main, arguments)
     if ran.exception is not None and not isinstance(ran.exception, SystemExit):
         raise ran.exception
-    return Told(ran.exit_code, ran.stderr)
+    return Told(ran.exit_code, ran.stderr, ran.stdout)
 
 
 def check_refused(told: Told, where: str) -> None:

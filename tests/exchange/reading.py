@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import resource
 from pathlib import Path
 
 from singletable.exchange.datasets import datasets_of
-from singletable.exchange.import_parts import source_at
+from singletable.exchange.import_parts import ImportSource, source_at
+from singletable.flow.driver import drive
 from tests.exchange.bombs import Box, boxes
 
 
@@ -17,12 +17,12 @@ def read(path: str, megabytes: str, rows: str) -> None:
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     limit = pages * resource.getpagesize() + (int(megabytes) << 20)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    assert asyncio.run(_count(source)) == int(rows)
+    assert drive(_count(source)) == int(rows)
 
 
-async def _count(source: object) -> int:
+async def _count(source: ImportSource) -> int:
     count = 0
-    for part in source.parts:  # type: ignore[attr-defined]
+    for part in source.parts:
         async for page in part.pages(None):
             count += len(page.rows)
     return count

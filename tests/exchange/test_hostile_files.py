@@ -14,8 +14,8 @@ import pytest
 from singletable import Database, Entity, InvalidRequest, Key, Table
 from singletable.errors import Corrupt
 from singletable.exchange import Exports, Imports
-from singletable.exchange.formats import FORMATS, Format
 from singletable.exchange.datasets import datasets_of
+from singletable.exchange.formats import FORMATS, Format
 from singletable.exchange.import_files import format_of, rows_of, rows_of_columns
 from tests.exchange import bombs, reading
 from tests.exchange.bombs import MEGABYTE, lists, once, packed, zipped

@@ -39,8 +39,8 @@ def opened_parquet(path: Path) -> pq.ParquetFile:
             size = chunk.total_uncompressed_size
             if size > _MOST_UNPACKED and size > _MOST_RATIO * chunk.total_compressed_size:
                 raise Corrupt(
-                    f"{path.name}: the column {chunk.path_in_schema} unpacks from {chunk.total_compressed_size:,} bytes "
-                    f"to {size:,}",
+                    f"{path.name}: the column {chunk.path_in_schema} unpacks from "
+                    f"{chunk.total_compressed_size:,} bytes to {size:,}",
                     hint=f"No file of items packs more than {_MOST_RATIO} to 1. Write it anew, in smaller row groups.",
                 )
             if chunk.physical_type == "BYTE_ARRAY" and chunk.has_dictionary_page and size * _PART_ROWS > PART_BYTES:

@@ -12,6 +12,7 @@ import pytest
 
 from examples.goals import records
 from examples.goals.cli import main
+from examples.goals.model import Goal, KeyResult
 from singletable import Database, connect
 from tests.e2e.breaking import check_refused, run
 from tests.e2e.goals.file import FILE, NEEDS_FILE
@@ -159,6 +160,33 @@ def test_a_broken_file_is_refused_whole(how: str, target: str, db: Database, tmp
     before = dump(db)
     check_refused(run(main, "--db", target, "import", str(path)), where)
     assert dump(db) == before
+
+
+def test_a_stage_that_nobody_knows_is_refused_reported_or_kept(target: str, db: Database, tmp_path: Path) -> None:
+    """One line of a real file refused all of its 647 goals."""
+    path = tmp_path / "odd.jsonl"
+    lines = [enhancement("7-odd", milestone={"beta": "v2", "disabled": "v3"}), enhancement("8-even")]
+    path.write_bytes(text_of(*lines).encode())
+    refused = run(main, "--db", target, "import", str(path))
+    check_refused(refused, "odd.jsonl:1: '7-odd': milestone names 'disabled'")
+    assert "--unknown report leaves it out, --unknown keep takes it as it is" in refused.error
+    assert db.get(Goal.by_id("8-even")) is None
+    told = run(main, "--db", target, "import", str(path), "--unknown", "report")
+    assert "1 unknown value left out\n  " in told.out
+    assert "odd.jsonl:1: '7-odd': milestone names 'disabled'" in told.out
+    assert db.get(Goal.by_id("8-even")) is not None
+    assert db.get(Goal.by_id("7-odd-disabled")) is None
+    for _ in range(2):  # the second writes nothing
+        kept = run(main, "--db", target, "import", str(path), "--unknown", "keep")
+    assert "(0 new nodes, 0 changed goals)" in kept.out
+    assert "1 unknown value kept\n" in kept.out
+    goal = db.get(Goal.by_id("7-odd-disabled"))
+    assert goal is not None
+    assert (goal.title, goal.status) == ("Disabled in v3", "planned")
+    edge = db.get(KeyResult.between(Goal.by_id("7-odd"), Goal.by_id("7-odd-disabled")))
+    assert edge is not None
+    assert edge.position == "5"
+    assert db.check(records) == []
 
 
 @pytest.mark.parametrize("how", IMPORTED)

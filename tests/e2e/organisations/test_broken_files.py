@@ -3,6 +3,7 @@ it is written."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from examples.organisations import organisations
 from examples.organisations.check import check
 from examples.organisations.cli import main
+from examples.organisations.model import OrganisationDetails
 from singletable import Database, connect
 from tests.e2e.breaking import check_refused, run
 from tests.e2e.organisations.files import FILES
@@ -100,7 +102,8 @@ IMPORTED: dict[str, bytes] = {
     "a login in two cases": b"admins: [Ada]\nmembers: [ADA, ada]\nteams: {t: {members: [aDa], maintainers: [adA]}}\n",
     "somebody in a team alone": OK + b"teams: {t: {members: [stranger]}}\n",
     "a team without people": OK + b"teams: {t: {}, u: , v: null, w: {members: }}\n",
-    "an unknown permission": OK + b"teams: {t: {members: [ada], repos: {api: fly}}}\n",
+    "every permission": OK
+    + b"teams: {t: {members: [ada], repos: {a: none, b: read, c: triage, d: write, e: maintain, f: admin}}}\n",
     "numbers, dates and truths": OK + b"members: [1, -1, 1.5, 2026-01-01, yes, no, 0x1f, 1e999, .nan]\n",
     "an unknown part": OK + b"colour: {red: [1, 2]}\nteams: {t: {privacy: closed, previously: [u]}}\n",
     "emoji": OK + "teams: {'\U0001f469\u200d\U0001f680 crew': {members: [ada]}}\n".encode(),
@@ -141,6 +144,48 @@ def test_an_odd_file_is_imported_whole(how: str, target: str, db: Database, tmp_
     told = run(main, "--db", target, "import", str(path))
     assert told.code == 0, told.error
     assert check(db) == []
+
+
+def test_a_permission_that_nobody_knows_is_refused_reported_or_kept(target: str, db: Database, tmp_path: Path) -> None:
+    path = tmp_path / "fly.yaml"
+    path.write_bytes(OK + b"teams:\n  t:\n    members: [ada]\n    repos: {api: fly, web: read}\n")
+    before = raw_items(db)
+    refused = run(main, "--db", target, "import", str(path))
+    check_refused(refused, "fly.yaml:")
+    assert "is 'fly', none of none, read, triage" in refused.error
+    assert "--unknown report leaves it out, --unknown keep takes it as it is" in refused.error
+    assert raw_items(db) == before
+    for choice, groups in (("report", {"web"}), ("keep", {"api", "web"})):
+        told = run(main, "--db", target, "import", str(path), "--unknown", choice)
+        assert told.code == 0, told.error
+        assert "1 unknown value " + ("left out" if choice == "report" else "kept") in told.out
+        details = db.get(OrganisationDetails.by_id("fly").consistent())
+        assert details is not None
+        assert {each.service_id for each in details.services} == groups
+    assert check(db) == []
+
+
+def test_a_published_file_with_orgs_on_top_is_imported_as_it_is(target: str, db: Database, tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    settings = "    billing_email: x@x.org\n    has_organization_projects: true\n"
+    one = "  {0}:\n    name: The {0}\n" + settings + "    admins: [ada]\n"
+    path.write_text("orgs:\n" + one.format("first") + "    teams: {t: {members: [grace]}}\n" + one.format("second"))
+    told = run(main, "--db", target, "import", str(path))
+    assert told.code == 0, told.error
+    for id in ("first", "second"):
+        details = db.get(OrganisationDetails.by_id(id).consistent())
+        assert details is not None
+        assert details.organisation.organisation_name == f"The {id}"
+        assert re.search(rf"imported {id}: \d people", told.out)
+    assert db.get(OrganisationDetails.by_id("config").consistent()) is None
+    assert check(db) == []
+    before = raw_items(db)
+    for wrong, where in ((b"orgs:\n- a\n", "config.yaml:2: orgs is not"), (b"orgs: {a: {}}\n", "not an organisation")):
+        path.write_bytes(wrong)
+        check_refused(run(main, "--db", target, "import", str(path)), where)
+    path.write_text("orgs:\n" + one.format("third") + "  fourth: {members: [x]}\n")
+    check_refused(run(main, "--db", target, "import", str(path)), "config.yaml:7: no admins")
+    assert raw_items(db) == before
 
 
 @pytest.mark.parametrize("name", [b"a\xffb.yaml", "e\u0301.yaml".encode(), b"a\x07b.yaml", b"x" * 240 + b".yaml"])
