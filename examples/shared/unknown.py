@@ -6,6 +6,7 @@ if unknown.keeps(place, f"the stage {shown(stage)}"): ...     # False: it is lef
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -14,15 +15,16 @@ import click
 from examples.shared.textfile import Place
 
 Choice = Literal["refuse", "report", "keep"]
+CHOICES: Final = ("refuse", "report", "keep")
 _TOLD: Final = 20
 
-unknown_option: Any = click.option(
-    "--unknown",
-    type=click.Choice(["refuse", "report", "keep"]),
-    default="refuse",
-    show_default=True,
-    help="A value that this program does not know: refuse the file, leave the value out and report it, or keep it.",
-)
+
+def unknown_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The option of an importer."""
+    said = "A value that this program does not know: refuse the file, leave the value out and report it, or keep it."
+    return click.option("--unknown", type=click.Choice(CHOICES), default="refuse", show_default=True, help=said)(
+        function
+    )
 
 
 @dataclass

@@ -6,6 +6,7 @@ import gzip
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
+from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from singletable import Database, Entity, InvalidRequest, Key, NotFound, Table, 
 from singletable.exchange import AsyncImports, BadRow, Exports, Imports
 from singletable.flow import Rate
 from singletable.foundation import is_same_item
+from singletable.operations import UpdateItem
+from singletable.values import to_attribute_value
 from tests.exchange.importing import check_all, write_rows
 from tests.exchange.people import NOW, Order, Person, fill, people, person
 from tests.exchange.test_copy_layers import fill_graph
@@ -190,6 +193,87 @@ def test_columns_that_the_class_has_not_are_refused(tmp_path: Path) -> None:
         with pytest.raises(InvalidRequest, match="columns that the class has not: colour"):
             Imports(db, people).run(path, into=Order)
         assert Imports(db, people).run(path, into=Order, ignore=["colour"]).written == 1
+
+
+STRANGE = [
+    ("orders.csv", "number,buyer,colour,note\n1,b,red,\n2,c,,\nx,d,red,\n", "red"),
+    ("orders.jsonl", "", {"deep": ["red", Decimal("1.5")]}),
+    ("orders.parquet", "", ["red"]),
+]
+
+
+def strange_file(folder: Path, name: str, text: str, colour: Any) -> Path:
+    """Orders with a column that their class has not: of one row a value, of another none, and of one that is bad."""
+    rows = [{"number": 1, "buyer": "b", "colour": colour}, {"number": 2, "buyer": "c", "colour": None}]
+    path = folder / name
+    if name.endswith("parquet"):
+        parquet: Any = import_module("pyarrow.parquet")
+        parquet.write_table(pa.Table.from_pylist([*rows, {"number": 3, "buyer": None, "colour": colour}]), path)
+    else:
+        rows.append({"number": "x", "buyer": "d", "colour": colour})
+        path.write_text(text or "\n".join(json.dumps(each, default=float) for each in rows))
+    return path
+
+
+@pytest.mark.parametrize(("name", "text", "colour"), STRANGE, ids=[name for name, _, _ in STRANGE])
+def test_what_a_class_has_not_is_left_out_and_reported_or_kept(
+    tmp_path: Path, name: str, text: str, colour: Any
+) -> None:
+    path = strange_file(tmp_path, name, text, colour)
+    with fresh() as db:
+        imports = Imports(db, people)
+        dry = imports.run(path, into=Order, unknown="keep", dry_run=True)
+        done = imports.run(path, into=Order, unknown="report")
+        assert (dry.written, dry.unknown) == (done.written, done.unknown) == (2, {"colour": 1})
+        assert [each.number for each in done.bad_rows] == [3]
+        assert not any("colour" in item for item in items_of(db).values())
+        with db.meter() as meter:
+            again = imports.run(path, into=Order, unknown="keep")
+        assert (again.written, again.present, again.unknown) == (0, 2, {"colour": 1})
+        with db.meter() as plain:
+            imports.run(path, into=Order, unknown="report")
+        assert meter.requests == plain.requests + 1  # the one that keeps it
+        kept = {item["number"]["N"]: item.get("colour") for item in items_of(db).values() if "number" in item}
+        assert kept == {"1": to_attribute_value(colour), "2": None}
+        assert db.get(Order.by_number(1)) == Order(number=1, buyer="b")
+        assert db.check(people) == []
+
+
+def test_what_is_kept_is_nobody_elses(tmp_path: Path) -> None:
+    """Not what the table or the class has under that name; nor of an item that `if_absent` leaves as it is."""
+    lines = [{"number": n, "buyer": "b", name: "x"} for n, name in enumerate(("_type", "_v", "_w", "buyer "))]
+    lines.append({"number": 5, "buyer": "b", "note": "x"})
+    (tmp_path / "orders.jsonl").write_text("\n".join(json.dumps(each) for each in lines))
+    with fresh() as db:
+        db.create_table(people)
+        db.create(Order(number=5, buyer="other"))
+        done = Imports(db, people).run(tmp_path / "orders.jsonl", into=Order, unknown="keep", mode="if_absent")
+        assert (done.written, done.present, done.bad) == (1, 1, 3)
+        assert all("under that name" in each.reason for each in done.bad_rows)
+        assert not any("note" in item for item in items_of(db).values())
+
+
+def test_what_was_not_kept_when_an_import_was_killed_is_kept_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [{"number": n, "buyer": "b", "note": f"n{n}"} for n in range(101)]
+    (tmp_path / "orders.jsonl").write_text("\n".join(json.dumps(each) for each in lines))
+    with fresh() as db:
+        db.create_table(people)
+        imports, sent = Imports(db, people), list[Any]()
+
+        def kill(operation: Any) -> None:
+            sent.extend([operation] if isinstance(operation, UpdateItem) else [])
+            if len(sent) == 50:
+                raise Killed
+
+        with monkeypatch.context() as patched:
+            before_each(db, patched, kill)
+            with pytest.raises(Killed):
+                imports.run(tmp_path / "orders.jsonl", into=Order, unknown="keep")
+        imports.run(tmp_path / "orders.jsonl", into=Order, unknown="keep")
+        notes = [item["note"]["S"] for item in items_of(db).values() if "number" in item]
+        assert sorted(notes) == sorted(f"n{n}" for n in range(101))
 
 
 def test_arrow_and_parquet_of_others(tmp_path: Path) -> None:

@@ -33,6 +33,13 @@ _UNITS = click.FloatRange(min=0, min_open=True)
 @click.option("--if-absent", is_flag=True, help="Leave items that are there.")
 @click.option("--replace", is_flag=True, help="Overwrite items that are there.")
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="A column that the class has not. May be repeated.")
+@click.option(
+    "--unknown",
+    type=click.Choice(("refuse", "report", "keep")),
+    default="refuse",
+    show_default=True,
+    help="Columns that the class has not: refuse them, leave them out and report them, or store them as they are.",
+)
 @click.option("--stop-at", type=click.IntRange(1), metavar="N", help="Stop at so many bad rows.")
 @click.option(
     "--bad-rows",
@@ -103,7 +110,8 @@ def _imported(db: Database, tables: list[Table], source: str, options: dict[str,
             "progress": show,
         }
         if options["database"] is None:
-            return imports.run(source, into=into, format=options["format"], ignore=options["ignore"], **shared)
+            columns = {"ignore": options["ignore"], "unknown": options["unknown"]}
+            return imports.run(source, into=into, format=options["format"], **columns, **shared)
         if into is None:
             raise click.UsageError("A table's items are imported into one class: say --as ENTITY.")
         source_rate = Rate(read_units=options["read_rate"]) if options["read_rate"] else None
@@ -127,6 +135,9 @@ def _tell(done: Imported, source: str, options: dict[str, Any]) -> None:
     click.echo(f"{read} of {output.clean(source)}: {done.written:,} {wrote}{present}, {done.bad:,} bad")
     for what, count in sorted(done.left_out.items()):
         click.echo(f"  left out: {output.counted(count, 'row')} of {output.clean(what)}")
+    for column, count in done.unknown.items():
+        became = "kept" if options["unknown"] == "keep" else "left out"
+        click.echo(f"  {became}: {output.counted(count, 'value')} of {output.clean(column)}, which the class has not")
     for row in done.bad_rows:
         click.echo(f"  {output.clean(row.part)} row {row.number}: {output.clean(row.reason)}")
     if done.bad:

@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from singletable.errors import Corrupt, SingletableError
 from singletable.exchange.columns import Column, column_of, load_cell, value_type
+from singletable.exchange.foreign_text import exact_json
 from singletable.exchange.page_decoder import PageDecoder
 from singletable.foundation import (
     KeyOf,
@@ -361,7 +362,8 @@ def _ordered(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_rest(text: Any) -> dict[str, Any]:
-    return msgspec.json.decode(text, type=dict[str, Any]) if text else {}
+    found: dict[str, Any] = exact_json(text) if text else {}
+    return found
 
 
 def _is_same(one: Any, other: Any) -> bool:

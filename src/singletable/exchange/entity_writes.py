@@ -13,9 +13,9 @@ from singletable.foundation import UNREAD, CreateWrite, Moment, TryWrite, is_sam
 from singletable.foundation import flows as records
 from singletable.graph import Edge, Node
 from singletable.graph import flows as graph
-from singletable.operations import Item, read_item
-from singletable.operations.answers import encode
-from singletable.values import MAX_ITEM_BYTES, item_size
+from singletable.operations import Guard, Item, Refused, UpdateItem, read_item
+from singletable.operations.answers import RAW, encode
+from singletable.values import MAX_ITEM_BYTES, item_size, to_attribute_value
 
 Mode = Literal["create", "if_absent", "replace"]
 WRITTEN, PRESENT = "(written)", "(present)"
@@ -95,6 +95,34 @@ def try_create(entity: Any, now: float) -> TryWrite | None:
     except SingletableError:
         return None
     return TryWrite(part.action)
+
+
+def why_not_kept(entity: Any, rest: Mapping[str, Any]) -> str:
+    """Why values that a class does not declare can't be stored beside those that it does; '' where they can."""
+    model = model_for(entity)
+    taken = {*model.table.definition.reserved, *(field.stored for field in model.fields)} & rest.keys()
+    if taken:
+        return f"{min(taken)}: the table or the class stores something else under that name"
+    for name, value in rest.items():
+        try:
+            to_attribute_value(value)
+        except SingletableError as error:
+            return f"{name}: {error.what}"
+    return ""
+
+
+async def keep(port: Port, entity: Any, rest: Mapping[str, Any]) -> None:
+    """Store values that its class does not declare beside an entity. One write. NotFound where it is gone."""
+    model = model_for(entity)
+    key, numbered = model.key_item(model.key_of(entity)), list(enumerate(rest.items()))
+    names = {f"#{n}": name for n, (name, _) in numbered} | {"#key": model.key_attributes[0]}
+    values = {f":{n}": to_attribute_value(value) for n, (_, value) in numbered}
+    update = "SET " + ", ".join(f"#{n} = :{n}" for n, _ in numbered)
+    guard = Guard("attribute_exists(#key)", names, values)
+    try:
+        await port.send(UpdateItem(model.table.name, key, update, guard, RAW, repeatable=True))
+    except Refused:
+        raise NotFound("its item was deleted meanwhile", table=model.table.name, operation="import") from None
 
 
 def why_too_large(entity: Any) -> str:

@@ -22,6 +22,7 @@ from singletable.exchange.datasets import UNKNOWN_SCHEMA, Dataset
 from singletable.exchange.foreign_text import TOO_LONG, exact_json, lines_of
 from singletable.operations import Item
 
+Unknown = Literal["refuse", "report", "keep"]
 ImportFormat = Literal["parquet", "jsonl", "csv", "arrow", "dynamodb"]
 SUFFIXES: Final[Mapping[str, ImportFormat]] = {
     ".parquet": "parquet",
@@ -45,6 +46,8 @@ class Row(Struct, frozen=True):
     cells: Mapping[str, Any] | None = None
     item: Item | None = None
     reason: str = ""
+    rest: Mapping[str, Any] = {}
+    """Values that the class does not declare, where they are not refused."""
     size: int = 0
     """About how many bytes it has in memory."""
 
@@ -63,10 +66,15 @@ def format_of(path: str) -> ImportFormat:
 
 
 def rows_of(
-    path: Path, format: ImportFormat, dataset: Dataset | None, ignored: Sequence[str], skip: int
+    path: Path,
+    format: ImportFormat,
+    dataset: Dataset | None,
+    ignored: Sequence[str],
+    skip: int,
+    unknown: Unknown = "refuse",
 ) -> Iterator[Row]:
-    """The rows of a file after the first `skip`. InvalidRequest for columns that the class has not; Corrupt for a file
-    that is none of its format."""
+    """The rows of a file after the first `skip`. InvalidRequest for columns that the class has not, where those are
+    refused; Corrupt for a file that is none of its format."""
     if format == "dynamodb":
         return islice(_dynamodb(path), skip, None)
     schema = UNKNOWN_SCHEMA if dataset is None else dataset.schema
@@ -74,22 +82,29 @@ def rows_of(
     if dataset is not None:
         keys = dataset.with_keys().schema
         columns |= {field.name: field.type for field in keys if field.name not in columns}
-    return rows_of_columns(path, format, columns, ignored, skip)
+    return rows_of_columns(path, format, columns, ignored, skip, unknown)
 
 
 def rows_of_columns(
-    path: Path, format: ImportFormat, columns: Mapping[str, pa.DataType], ignored: Sequence[str] = (), skip: int = 0
+    path: Path,
+    format: ImportFormat,
+    columns: Mapping[str, pa.DataType],
+    ignored: Sequence[str] = (),
+    skip: int = 0,
+    unknown: Unknown = "refuse",
 ) -> Iterator[Row]:
     """The same of columns with their types."""
-    made: Iterator[Row] = _READERS[format](path, _Cells(path, columns, frozenset(ignored)), skip)
+    made: Iterator[Row] = _READERS[format](path, _Cells(path, columns, frozenset(ignored), unknown), skip)
     return made
 
 
 class _Cells:
     """What makes the cells of rows, by their columns."""
 
-    def __init__(self, path: Path, columns: Mapping[str, pa.DataType], ignored: frozenset[str]) -> None:
-        self.path, self.columns, self.ignored = path, columns, ignored
+    def __init__(
+        self, path: Path, columns: Mapping[str, pa.DataType], ignored: frozenset[str], unknown: Unknown
+    ) -> None:
+        self.path, self.columns, self.ignored, self.unknown = path, columns, ignored, unknown
 
     def check_header(self, names: Sequence[str]) -> None:
         """InvalidRequest where a file has columns that would be lost."""
@@ -103,25 +118,30 @@ class _Cells:
                 f"{self.path.name} has two columns of one name: {_some(twice)}", hint="Rename one of them."
             )
         strange = [name for name in names if name not in self.columns and name not in self.ignored]
-        if strange:
+        if strange and self.unknown == "refuse":
             raise InvalidRequest(
                 f"{self.path.name} has columns that the class has not: {_some(strange)}",
-                hint=f"Rename them, or leave them out with ignore=(...). The class has {', '.join(self.columns)}.",
+                hint='Rename them, or leave them out with ignore=(...) (--ignore) or unknown="report" (--unknown '
+                f"report). The class has {', '.join(self.columns)}.",
             )
 
     def row(self, number: int, values: Mapping[str, Any], read: Callable[[Any, pa.DataType], Any], size: int) -> Row:
         cells: dict[str, Any] = {}
+        rest: dict[str, Any] = {}
         for name, value in values.items():
             type = self.columns.get(name)
             if type is None:
-                if name not in self.ignored:
+                if name in self.ignored or value is None:
+                    continue
+                if self.unknown == "refuse":
                     return Row(number, reason=f"{name}: the class has no such attribute")
+                rest[name] = value
                 continue
             try:
                 cells[name] = read(value, type)
             except BadCell as bad:
                 return Row(number, reason=f"{name}: {bad}")
-        return Row(number, cells, size=size)
+        return Row(number, cells, rest=rest, size=size)
 
 
 def _some(names: Sequence[str]) -> str:

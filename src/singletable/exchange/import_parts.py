@@ -20,7 +20,7 @@ from msgspec import Struct
 from singletable.errors import InvalidRequest, NotFound
 from singletable.exchange.arrow_rows import PART_BYTES
 from singletable.exchange.datasets import UNKNOWN, Dataset
-from singletable.exchange.import_files import ImportFormat, Row, format_of, rows_of
+from singletable.exchange.import_files import ImportFormat, Row, Unknown, format_of, rows_of
 from singletable.exchange.manifest import MANIFEST, Manifest, read_manifest
 from singletable.exchange.stores import Store, store_at
 from singletable.exchange.table_export_files import SUMMARY, DataFile, TableExportFiles, open_table_export
@@ -80,9 +80,11 @@ class FilePart:
         dataset: Dataset | None,
         ignored: Sequence[str] = (),
         identity: Sequence[Any] = (),
+        unknown: Unknown = "refuse",
     ) -> None:
         self.store, self.path, self.dataset, self.ignored = store, path, dataset, ignored
         self.format: ImportFormat = format
+        self.unknown: Unknown = unknown
         self.identity = (path, format, "" if dataset is None else dataset.digest, *identity)
 
     @property
@@ -95,7 +97,7 @@ class FilePart:
 
     async def pages(self, position: Any) -> AsyncIterator[Read]:
         done = int(position or 0)
-        rows = rows_of(self.store.fetch(self.path), self.format, self.dataset, self.ignored, done)
+        rows = rows_of(self.store.fetch(self.path), self.format, self.dataset, self.ignored, done, self.unknown)
         for read in _pages(rows):
             yield read
 
@@ -183,17 +185,18 @@ def source_at(
     entity: type[Any] | None,
     format: ImportFormat | None,
     ignored: Sequence[str],
+    unknown: Unknown = "refuse",
 ) -> ImportSource:
     """The folder of an export, ours or DynamoDB's, or one file. NotFound where neither is there; InvalidRequest for a
     file without a class, and for a manifest of tables that are not given."""
     if isinstance(place, (str, os.PathLike)):
         path = Path(os.fspath(place))
         if path.is_file():
-            return _file(path, datasets, entity, format, ignored)
+            return _file(path, datasets, entity, format, ignored, unknown)
     store = store_at(place)
     if entity is not None or format is not None:
         raise NotFound(f"there is no file {store.url}", hint="A class and a format are of one file, on this machine.")
-    return _folder(store, datasets, ignored)
+    return _folder(store, datasets, ignored, unknown)
 
 
 def dataset_of(datasets: Iterable[Dataset], entity: type[Any]) -> Dataset:
@@ -212,6 +215,7 @@ def _file(
     entity: type[Any] | None,
     format: ImportFormat | None,
     ignored: Sequence[str],
+    unknown: Unknown,
 ) -> ImportSource:
     format = format or format_of(path.name)
     if entity is None and format != "dynamodb":
@@ -221,10 +225,10 @@ def _file(
     dataset = None if entity is None else dataset_of(datasets, entity)
     with open(path, "rb") as file:
         identity = (file_digest(file, "sha256").hexdigest(),)
-    return ImportSource([FilePart(store_at(path.parent), path.name, format, dataset, ignored, identity)])
+    return ImportSource([FilePart(store_at(path.parent), path.name, format, dataset, ignored, identity, unknown)])
 
 
-def _folder(store: Store, datasets: Sequence[Dataset], ignored: Sequence[str]) -> ImportSource:
+def _folder(store: Store, datasets: Sequence[Dataset], ignored: Sequence[str], unknown: Unknown) -> ImportSource:
     if store.read(MANIFEST) is None:
         if store.read(SUMMARY) is not None:
             return _table_export(open_table_export(store.url), {each.table.name: each.table for each in datasets})
@@ -253,7 +257,7 @@ def _folder(store: Store, datasets: Sequence[Dataset], ignored: Sequence[str]) -
             continue
         wanted = dataset.with_keys() if dataset is not None and manifest.keys else dataset
         format: Any = manifest.format
-        parts += [FilePart(store, file.path, format, wanted, ignored, (manifest.id,)) for file in files.files]
+        parts += [FilePart(store, file.path, format, wanted, ignored, (manifest.id,), unknown) for file in files.files]
     return ImportSource(parts, manifest, is_exact, left_out)
 
 

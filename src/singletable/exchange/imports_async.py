@@ -11,7 +11,7 @@ from singletable.errors import InvalidRequest
 from singletable.exchange.bad_rows import BadRowFile
 from singletable.exchange.datasets import datasets_of
 from singletable.exchange.entity_writes import Mode
-from singletable.exchange.import_files import ImportFormat
+from singletable.exchange.import_files import ImportFormat, Unknown
 from singletable.exchange.import_parts import ImportSource, TablePart, dataset_of, source_at
 from singletable.exchange.row_import import Imported, ImportOptions, Progress, import_rows
 from singletable.exchange.stores import Store
@@ -37,6 +37,7 @@ class AsyncImports:
         format: ImportFormat | None = None,
         mode: Mode = "create",
         ignore: Sequence[str] = (),
+        unknown: Unknown = "refuse",
         stop_at: int | None = None,
         bad_rows: str | os.PathLike[str] | None = None,
         dry_run: bool = False,
@@ -60,13 +61,17 @@ class AsyncImports:
         of how far it has come for each 500 rows. Killed, it goes on with the same files, and doubles nothing.
         `dry_run` reads and checks every row, and sends nothing. Format `dynamodb` is of lines `{"Item": ...}`.
 
-        InvalidRequest for columns that the class has not, unless they are in `ignore`; NotFound where nothing is there;
+        `unknown` says what becomes of columns that the class has not and that are not in `ignore`: `"refuse"`, before
+        the first row, or in JSON Lines the row; `"report"`, they are left out and counted by name; `"keep"`, they are
+        stored with the item as they are, by a write more for each such row.
+
+        InvalidRequest for columns that the class has not, where they are refused; NotFound where nothing is there;
         Throttled from a table that refuses for minutes on end.
         """
         if bad_rows is not None and isinstance(source, (str, os.PathLike)) and Path(source) == Path(bad_rows):
             raise InvalidRequest("bad rows can't be told in the file that they come from", hint="Name another file.")
-        found = source_at(source, datasets_of(*self.tables), into, format, ignore)
-        return await self._run(found, ImportOptions(mode, stop_at, dry_run), bad_rows, rate, progress)
+        found = source_at(source, datasets_of(*self.tables), into, format, ignore, unknown)
+        return await self._run(found, ImportOptions(mode, stop_at, dry_run, unknown), bad_rows, rate, progress)
 
     async def run_table(
         self,

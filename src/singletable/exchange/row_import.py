@@ -7,7 +7,7 @@ A row whose item is there already, just as the row says, was written by an earli
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -31,10 +31,12 @@ from singletable.exchange.entity_writes import (
     Mode,
     held_by,
     is_there,
+    keep,
     try_create,
+    why_not_kept,
     why_too_large,
 )
-from singletable.exchange.import_files import Row
+from singletable.exchange.import_files import Row, Unknown
 from singletable.exchange.import_parts import ImportPart, ImportSource
 from singletable.exchange.row_items import BLANK, entity_of, has_key, item_of
 from singletable.exchange.table_copy import has_items, put_patiently
@@ -68,6 +70,8 @@ class Imported(Struct, frozen=True):
     bad: int = 0
     bad_rows: tuple[BadRow, ...] = ()
     """The first twenty."""
+    unknown: dict[str, int] = {}
+    """Values that the class does not declare, by column: left out, or with `unknown="keep"` stored as they are."""
     left_out: dict[str, int] = {}
     """Rows of an export that are not imported, by dataset and reason."""
     is_stopped: bool = False
@@ -80,6 +84,7 @@ class ImportOptions(Struct, frozen=True):
     mode: Mode = "create"
     stop_at: int | None = None
     dry_run: bool = False
+    unknown: Unknown = "refuse"
 
     def __post_init__(self) -> None:
         if self.stop_at is not None and self.stop_at < 1:
@@ -140,7 +145,14 @@ class _Run:
     async def begin(self) -> None:
         """Find what an earlier run did, or begin. InvalidRequest where items would be put over others unasked."""
         if not self.options.dry_run:
-            what = ("import", self.options.mode, self.source.is_exact, [part.identity for part in self.source.parts])
+            options = self.options
+            what = (
+                "import",
+                options.mode,
+                options.unknown,
+                self.source.is_exact,
+                [part.identity for part in self.source.parts],
+            )
             self.record = await open_record(self.port, self.tables[0], what, self.state)
             if self.source.is_exact and not self.record.was_begun and self.options.mode != "replace":
                 await self._refuse_full()
@@ -176,6 +188,7 @@ class _Run:
             outcomes = await self._write(part, rows)
         bad = [BadRow(part.name, row.number, why) for row, why in zip(rows, outcomes, strict=True) if why not in _DONE]
         counts = Counter(outcomes)
+        unknown = Counter(n for row, why in zip(rows, outcomes, strict=True) if why in _DONE for n in row.rest)
         self.bad_file.add(bad)
         before = self.state.imported
         self.bad_here += len(bad)
@@ -184,6 +197,7 @@ class _Run:
             read=before.read + len(rows) - counts[BLANK],
             written=before.written + counts[WRITTEN],
             present=before.present + counts[PRESENT],
+            unknown=dict(sorted((Counter(before.unknown) + unknown).items())),
             bad=before.bad + len(bad),
             bad_rows=(*before.bad_rows, *bad)[:EXAMPLES],
             is_stopped=self.options.stop_at is not None and self.bad_here >= self.options.stop_at,
@@ -220,6 +234,8 @@ class _Run:
         waves: list[tuple[set[Any], list[tuple[int, Any]]]] = []
         for number, row in enumerate(rows):
             found = entity_of(self.tables, part.dataset, row)
+            if not isinstance(found, str) and row.rest and self.options.unknown == "keep":
+                found = why_not_kept(found, row.rest) or found
             if isinstance(found, str):
                 outcomes[number] = found
                 continue
@@ -233,10 +249,32 @@ class _Run:
                 waves.append(wave := (set(), []))
             wave[0].update(held)
             wave[1].append((number, found))
+        own = {WRITTEN} if self.options.mode == "if_absent" else {WRITTEN, PRESENT}
         for _, entities in waves:
             for number, outcome in await self._wave(entities):
                 outcomes[number] = outcome
+            await self._keep_rest(rows, [each for each in entities if outcomes[each[0]] in own], outcomes)
         return outcomes
+
+    async def _keep_rest(self, rows: Sequence[Row], entities: Sequence[tuple[int, Any]], outcomes: list[str]) -> None:
+        """Store what the classes of written rows do not declare. A write for each such row."""
+        if self.options.dry_run or self.options.unknown != "keep":
+            return
+        kept = [(number, entity) for number, entity in entities if rows[number].rest]
+        for i in range(0, len(kept), FAN_OUT):
+            part = kept[i : i + FAN_OUT]
+            calls: list[Callable[[], Any]] = [partial(self._kept, entity, rows[number].rest) for number, entity in part]
+            for (number, _), why in zip(part, await self.port.call_all(calls), strict=True):
+                outcomes[number] = why or outcomes[number]
+
+    async def _kept(self, entity: Any, rest: Mapping[str, Any]) -> str:
+        try:
+            await patiently(self.port, partial(keep, self.port, entity, rest))
+        except _FATAL:
+            raise
+        except SingletableError as error:
+            return reason_of(error)
+        return ""
 
     async def _wave(self, entities: Sequence[tuple[int, Any]]) -> list[tuple[int, str]]:
         if self.options.dry_run:

@@ -150,7 +150,8 @@ class TableExportFiles:
             raise Corrupt(f"{self.where}: {path} has {counted:,} records, and the manifest says {file.item_count:,}")
 
     def _decoded(self, file: io.BufferedReader) -> Iterator[ExportRecord]:
-        with gzip.GzipFile(fileobj=file) as text:
+        with gzip.GzipFile(fileobj=file) as opened:
+            text = cast(IO[bytes], opened)
             if self.summary.output_format == "ION":
                 bounded = _Bounded(text)
                 for said in read_ion(bounded):  # type: ignore[arg-type]
