@@ -124,6 +124,17 @@ async def test_a_gap_waits_and_duplicates_in_the_inbox_are_one(world: World) -> 
     assert await world.docs.last_ids("p1", ["c"]) == {"c": 3}
 
 
+async def test_none_is_no_arguments_for_a_mutation_from_a_client(world: World) -> None:
+    """As for an endpoint of the application's own, which gets Replicache's `"args": null`."""
+    await world.docs.create("o1", "p1")
+    assert Mutation.of("rename", None) == Mutation.of("rename", {})
+    for id, name in enumerate(("note", "rename"), 1):
+        (outcome,) = await world.docs.apply("p1", [Mutation.of(name, None).by("c", id)])
+        assert outcome.status == "rejected"  # both need an argument, and are told which
+        assert f"{name} are not what it takes" in (outcome.error or "")
+        assert "one object with a member for each parameter" in (outcome.error or "")
+
+
 async def test_a_poisoned_mutation_is_rejected_with_its_error_and_delays_no_other(world: World) -> None:
     await world.docs.create("o1", "p1")
     poisoned = [

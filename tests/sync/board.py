@@ -63,6 +63,13 @@ def rename(draft: Draft[Project], *, name: str) -> None:
 
 
 @Project.mutation
+def clear_shapes(draft: Draft[Project], *, kind: str | None = None) -> None:
+    for id, shape in draft.shapes.all().items():
+        if kind is None or shape.kind == kind:
+            del draft.shapes[id]
+
+
+@Project.mutation
 def explode(draft: Draft[Project]) -> None:
     raise ValueError("this mutation always fails")
 

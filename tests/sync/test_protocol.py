@@ -12,6 +12,7 @@ from singletable.errors import InvalidRequest
 from singletable.sync.limits import Limits
 from singletable.sync.protocol import (
     CLIENT_STATE_NOT_FOUND,
+    WHOLE_BYTES,
     Clear,
     Delete,
     OtherVersion,
@@ -55,10 +56,18 @@ def test_a_push_as_the_client_writes_it() -> None:
         "1",
         [
             Pushed("c1", 1, "rename", {"name": "x"}),
-            Pushed("c1", 2, "rename", None),
+            Pushed("c1", 2, "rename", {}),
             Pushed("c1", 3, "rename", [1, "é"]),
         ],
     )
+
+
+def test_arguments_that_are_left_out_are_none() -> None:
+    """In both parsers: a large body is read in pieces."""
+    absent = {name: value for name, value in mutation(id=2).items() if name != "args"}
+    for more in ({}, {"unknown": "x" * WHOLE_BYTES}):
+        body = push(mutation(args=None), absent, mutation(id=3, args={"name": None}), mutation(id=4, args=0), **more)
+        assert [each.args for each in read_push(body, LIMITS).mutations] == [{}, {}, {"name": None}, 0]
 
 
 def test_a_pull_as_the_client_writes_it() -> None:

@@ -52,8 +52,11 @@ class Mutation:
 
     @classmethod
     def of(cls, name: str, arguments: object) -> Mutation:
-        """A mutation from a client, with any name and any JSON. One that can't be run is rejected when processed."""
-        return cls(name, canonical(arguments).decode())
+        """A mutation from a client, with any name and any JSON. One that can't be run is rejected when processed.
+
+        None is no arguments: Replicache sends `"args": null` for a mutator that is called without any.
+        """
+        return cls(name, canonical({} if arguments is None else arguments).decode())
 
     def by(self, client: str, id: int, *, principal: str | None = None) -> Submission:
         """This mutation as a client's submission. A client's ids count from 1 without gaps. `principal` is the user who
@@ -137,7 +140,11 @@ class Mutator(Generic[P, D]):
         try:
             struct = self._decode(arguments.encode())
         except (msgspec.DecodeError, RecursionError, UnicodeError):
-            raise InvalidValue(f"the arguments of {self.name} are not what it takes", operation=self.name) from None
+            raise InvalidValue(
+                f"the arguments of {self.name} are not what it takes",
+                operation=self.name,
+                hint="Send one object with a member for each parameter that has no default, of its type.",
+            ) from None
         return {name: getattr(struct, name) for name in struct.__struct_fields__}
 
     @cached_property

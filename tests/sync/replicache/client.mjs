@@ -17,6 +17,11 @@ const mutators = {
   put_comment: (tx, {id, comment}) => tx.set(`comments/${id}`, comment),
   delete_comment: async (tx, {id}) => void (await tx.del(`comments/${id}`)),
   rename: async (tx, {name}) => tx.set('project', {...(await tx.get('project')), name}),
+  async clear_shapes(tx, said) {
+    for (const key of await tx.scan({prefix: 'shapes/'}).keys().toArray()) {
+      if (said?.kind === undefined || (await tx.get(key)).kind === said.kind) await tx.del(key);
+    }
+  },
 };
 
 const said = JSON.parse(process.argv[2]);
@@ -57,6 +62,7 @@ for (const name of ['pusher', 'puller']) {
 const verbs = {
   ids: async () => ({client: rep.clientID, group: await rep.clientGroupID}),
   mutate: ({name, args}) => rep.mutate[name](args),
+  mutate_undefined: ({name, args, member}) => rep.mutate[name]({...args, [member]: undefined}),
   pull: () => rep.pull({now: true}),
   push: () => rep.push({now: true}),
   pending: async () => (await rep.experimentalPendingMutations()).length,

@@ -78,6 +78,31 @@ def test_a_rejected_mutation_is_taken_back_and_holds_nothing_up(world: World) ->
         assert ada.view() == {"project": {"name": "", "description": ""}, "comments/d": {"text": "fine", "shape": None}}
 
 
+ABSENT: list[tuple[str, dict[str, Any]]] = [
+    ("mutate", {}),  # rep.mutate.clear_shapes(): Replicache sends "args": null
+    ("mutate", {"args": None}),
+    ("mutate", {"args": {}}),
+    ("mutate", {"args": {"kind": None}}),
+    ("mutate_undefined", {"args": {}, "member": "kind"}),
+]
+
+
+@pytest.mark.parametrize(("verb", "given"), ABSENT)
+def test_arguments_that_a_client_leaves_out(world: World, verb: str, given: dict[str, Any]) -> None:
+    with served(world.app) as url, NodeClient(url, "p1", name="ada", auth="ada") as ada:
+        ada.mutate("put_shape", id="s", shape={"kind": "rect", "x": 1})
+        ada.ask("mutate_undefined", name="put_shape", args={"id": "t", "shape": {}}, member="note")
+        ada.settle()
+        assert ada.view()["shapes/t"] == {"kind": "rect", "x": 0, "y": 0, "text": ""}
+        ada.ask(verb, name="clear_shapes", **given)
+        ada.settle()
+        assert ada.view() == {"project": {"name": "", "description": ""}}
+        assert ada.ask("events")["errors"] == []
+    called = [access.args for _, _, access in world.asked if access.mutation == "clear_shapes"]
+    assert called
+    assert all(args in ({}, {"kind": None}) for args in called)
+
+
 def test_an_unauthenticated_client_is_asked_for_credentials(world: World) -> None:
     with served(world.app) as url, NodeClient(url, "p1", auth="", nextAuth="ada") as ada:
         ada.mutate("rename", name="Plan")
