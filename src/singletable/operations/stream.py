@@ -71,6 +71,7 @@ class Images(Struct, frozen=True, gc=False, rename="pascal", omit_defaults=True)
     old_image: Raw = _NONE
     approximate_creation_date_time: float = 0.0
     """Seconds since 1970; some engines return whole ones."""
+    stream_view_type: str = ""
 
     def __repr__(self) -> str:
         """Without the images and keys, as logs show it."""
@@ -88,6 +89,15 @@ class StreamRecord(Struct, frozen=True, gc=False, rename={"event": "eventName", 
     def sequence(self) -> str:
         """Padded, so that text order is the order of the shard."""
         return pad_sequence_number(self.dynamodb.sequence_number)
+
+    @property
+    def view(self) -> str:
+        """The view of its stream. Where an engine doesn't tell, the greatest that its images can be of."""
+        images = self.dynamodb
+        new = self.event == "REMOVE" or bool(bytes(images.new_image))
+        old = self.event == "INSERT" or bool(bytes(images.old_image))
+        known = {(True, True): "NEW_AND_OLD_IMAGES", (True, False): "NEW_IMAGE", (False, True): "OLD_IMAGE"}
+        return images.stream_view_type or known.get((new, old), "KEYS_ONLY")
 
 
 class Records(Struct, frozen=True, gc=False, rename="pascal"):

@@ -29,7 +29,7 @@ from singletable.streams.copies import copy_updater
 from singletable.streams.events import Expired, Gap, Inserted, Modified, Removed
 from singletable.streams.router import Handler, Router, What
 from singletable.streams.state import LeasesIn, state_entities
-from singletable.tables import StreamView
+from singletable.tables.definition import STREAM_VIEWS
 
 E = TypeVar("E", bound=Entity)
 R = TypeVar("R")
@@ -207,14 +207,8 @@ def changes_of(table: Table) -> list[Changes]:
 
 def _check_view(table: Table, handler: Handler) -> None:
     """Refuse a stream without the images that a handler needs."""
-    needed: tuple[StreamView, ...] = ("new", "new_and_old") if handler.what == "inserted" else ("new_and_old",)
-    if table.definition.stream not in needed:
-        raise DeclarationError(
-            f"a handler of {handler.what} {handler.type} items needs more than the table's stream holds, which is "
-            f"{table.definition.stream!r}",
-            table=table.name,
-            hint='Say Table(..., stream="new_and_old").',
-        )
+    if lack := handler.lacks_in(STREAM_VIEWS[table.definition.stream or "keys"]):
+        raise DeclarationError(lack, table=table.name, hint='Say Table(..., stream="new_and_old").')
 
 
 def _check_expiry(table: Table, handler: Handler) -> None:

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import Raw, Struct
 
+from singletable.errors import NotConfigured
 from singletable.flow.instants import instant
 from singletable.foundation import Model, Table
 from singletable.operations import Item, read_item, read_one
@@ -24,6 +25,10 @@ from singletable.values import json_decoder
 
 What = Literal["inserted", "modified", "removed", "expired"]
 _SETS = frozenset({"SS", "NS", "BS"})
+_SWITCH = (
+    'Say Table(..., stream="new_and_old"). A view can\'t be changed: `singletable plan` and `apply` end the stream and '
+    "begin another, whose ARN an event source mapping then needs."
+)
 
 
 class Handler(Struct, frozen=True):
@@ -40,6 +45,13 @@ class Handler(Struct, frozen=True):
     @property
     def is_async(self) -> bool:
         return inspect.iscoroutinefunction(self.function)
+
+    def lacks_in(self, view: str) -> str:
+        """What it lacks in a stream of this view, spelled as the service does; "" where it has what it needs."""
+        needed = "NEW_IMAGE" if self.what == "inserted" else "NEW_AND_OLD_IMAGES"
+        if view in (needed, "NEW_AND_OLD_IMAGES"):
+            return ""
+        return f"the stream's records hold {view}, and handlers of {self.what} {self.type} items need {needed}"
 
     def wants(self, change: AnyChange) -> bool:
         if not self.attributes or not isinstance(change, Modified):
@@ -67,14 +79,22 @@ class Router:
         """The number of records without a handler, by `type#EVENT`."""
         self.gaps = 0
         self._handlers: dict[tuple[str, What], list[Handler]] = {}
+        self._neediest: Handler | None = None
 
     def add(self, handler: Handler) -> None:
+        if self._neediest is None or self._neediest.what == "inserted":
+            self._neediest = handler
         self._handlers.setdefault((handler.type, handler.what), []).append(handler)
 
     @property
     def handlers(self) -> Iterator[Handler]:
         """Every handler."""
         return chain.from_iterable(self._handlers.values())
+
+    def check_view(self, view: str) -> None:
+        """NotConfigured for a stream of a view without the images that the handlers need: they would not be called."""
+        if self._neediest is not None and (lack := self._neediest.lacks_in(view)):
+            raise NotConfigured(lack, table=self.table.name, operation="handle changes", hint=_SWITCH)
 
     def is_system(self, record: StreamRecord) -> bool:
         """Whether it is about bookkeeping of the library's own, such as a lease. A document's items are data."""
@@ -125,6 +145,7 @@ class Router:
 
     def _steps(self, record: StreamRecord) -> list[tuple[str, What]]:
         """The events of a record, with the types that they happen to."""
+        self.check_view(record.view)
         images = record.dynamodb
         if record.event == "MODIFY" and not (bytes(images.old_image) and bytes(images.new_image)):
             return []  # a stream of new images only: the old state is unknown

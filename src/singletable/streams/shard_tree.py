@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from singletable.errors import NotConfigured
@@ -14,8 +14,8 @@ from singletable.operations.stream import DescribeStream, Shard
 from singletable.streams.state import LeaseItem
 
 
-async def find_stream(port: Port, table: Table) -> str:
-    """The name (ARN) of a table's stream. One request. NotConfigured where it has none."""
+async def find_stream(port: Port, table: Table, check_view: Callable[[str], None] | None = None) -> str:
+    """The name (ARN) of a table's stream. One request. NotConfigured where it has none, or has a refused view."""
     await ready(port, table)
     answer = await port.send(TableCall("DescribeTable", {"TableName": table.name}))
     described: dict[str, Any] = (answer or {}).get("Table", {})
@@ -26,6 +26,9 @@ async def find_stream(port: Port, table: Table) -> str:
             table=table.name,
             hint="Switch it on, with new and old images; `singletable table diff` shows what else differs.",
         )
+    view = described["StreamSpecification"].get("StreamViewType")
+    if check_view is not None and view:
+        check_view(view)
     return str(stream)
 
 

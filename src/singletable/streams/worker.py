@@ -67,7 +67,7 @@ class Worker:
             await self.kernel.run([self._work], heartbeat)
 
     async def _begin(self) -> bool:
-        stream = await find_stream(self.port, self.consumer.table)
+        stream = await find_stream(self.port, self.consumer.table, self.consumer.router.check_view)
         await self._maintain(stream)  # first: an engine that can't be tended is refused before anything is written
         self.search = await Search.begin(self.port, self.consumer, self.options, stream, greedy=self.until_caught_up)
         self.reader = Reader(self.port, self.consumer, self.options, ends=self.until_caught_up)

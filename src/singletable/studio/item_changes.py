@@ -40,7 +40,7 @@ class Changes(Struct, frozen=True):
 async def changes_of(visit: Visit, table: Table, item: Item) -> Changes:
     """The changes of an item, newest first; a request for each open shard and reading, no units."""
     tail, seen, found = Tail(visit.db.port, table, "horizon"), 0, dict[str, Change]()
-    place, is_all = place_in(table, item), False
+    place, is_all, problem = place_in(table, item), False, ""
     try:
         for _ in range(MOST_READINGS):
             read = [each for each in await tail.read() if isinstance(each, TailedChange)]
@@ -51,10 +51,11 @@ async def changes_of(visit: Visit, table: Table, item: Item) -> Changes:
             for each in read:
                 images = each.record.dynamodb
                 if place_in(table, images.keys) == place:
+                    problem = each.error or problem
                     found[images.sequence_number] = _change(visit, table, each)
     except SingletableError as error:
         return Changes(tuple(reversed(found.values())), seen, False, error.what)
-    return Changes(tuple(reversed(found.values())), seen, is_all)
+    return Changes(tuple(reversed(found.values())), seen, is_all, problem)
 
 
 def _change(visit: Visit, table: Table, each: TailedChange) -> Change:
