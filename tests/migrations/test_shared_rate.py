@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from singletable import Database, InvalidRequest
-from singletable.migrations import Migrations, SharedRate
+from singletable import Database, InvalidRequest, Table
+from singletable.erasure import Erasure
+from singletable.exchange import Exports, Imports, TableCopy
+from singletable.foundation import Finding
+from singletable.graph import Graph
+from singletable.migrations import AsyncMigrations, Migrations, SharedRate
 from singletable.migrations.shared_rate import BEAT_SECONDS, HELD_SECONDS, LEASE_SECONDS
 from singletable.operations import UpdateItem
+from singletable.reports import Stats
+from tests.erasure.models import Address, Customer, shop
+from tests.graph.models import Goal, records
 from tests.migrations import sharing
 from tests.migrations.sharing import Note, notes
 from tests.migrations.watching import before_each
 from tests.support.children import start_child
-from tests.support.engines import fresh
+from tests.support.engines import again, fresh, fresh_async
 from tests.support.raw import all_items
+from tests.support.traits import LOCAL
 
 BOUND = 40.0
 
@@ -151,6 +160,73 @@ def test_without_a_name_or_a_bound_it_is_refused() -> None:
         SharedRate(notes, "", write_units=1)
     with pytest.raises(InvalidRequest, match="at least one bound"):
         SharedRate(notes, "nightly")
+
+
+# --- the first use of a table -----------------------------------------------------------------------------------------
+STALE = Finding("index.stale", "its key in gsi1 is stale", "address", ("customer#a@example.org", "address#home"))
+WIDE = {"read_units": 10_000.0, "write_units": 10_000.0}
+USES: dict[str, Callable[[Database, SharedRate, Path], object]] = {
+    "fill": lambda db, rate, _: Migrations(db, shop).fill(rate=rate),
+    "apply": lambda db, rate, _: Migrations(db, shop).apply(rate=rate),
+    "repair": lambda db, rate, _: Migrations(db, shop).repair([STALE], rate=rate),
+    "check": lambda db, rate, _: db.check(shop, rate=rate),
+    "scan": lambda db, rate, _: list(db.scan(Customer, rate=rate)),
+    "iter": lambda db, rate, _: list(db.iter(Address.of_customer("a@example.org"), rate=rate)),
+    "write_many": lambda db, rate, _: db.write_many(puts=[Address(email="a", label="b", street="c")], rate=rate),
+    "sweep": lambda db, rate, _: db.sweep_table(shop, rate=rate),
+    "stats": lambda db, rate, _: Stats(db, shop).read(rate=rate),
+    "erasure's plan": lambda db, rate, _: Erasure(db, shop).plan(Customer.by_email("a@example.org"), rate=rate),
+    "erasure": lambda db, rate, _: Erasure(db, shop).apply(Customer.by_email("a@example.org"), rate=rate),
+    "export": lambda db, rate, folder: Exports(db, shop).export(folder / "out", rate=rate),
+    "import": lambda db, rate, folder: Imports(db, shop).run(imported(folder), into=Address, rate=rate),
+    "copy": lambda db, rate, _: copied(db, rate),
+    "load": lambda db, rate, _: Graph(db).load([Goal(id="g")], rate=shared_in(records)),
+}
+
+
+def shared_in(table: Table) -> SharedRate:
+    return SharedRate(table, "nightly", **WIDE)
+
+
+def imported(folder: Path) -> Path:
+    file = folder / "addresses.csv"
+    file.write_text("email,label,street\nb@example.org,home,Main Street\n")
+    return file
+
+
+def copied(db: Database, rate: SharedRate) -> object:
+    with fresh() as target:
+        return TableCopy(db, target, shop).run(keep_personal=True, source_rate=rate, target_rate=shared_in(shop))
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("use", USES)
+def test_the_first_use_of_a_table_waits_for_no_rate(use: str, tmp_path: Path) -> None:
+    """A program that begins: its rate needs the table that it is about to set up."""
+    with fresh() as before:
+        before.create_table(shop)
+        before.create(Customer(email="a@example.org", id="a"))
+        before.create(Address(email="a@example.org", label="home", street="Main Street"))
+        with again(before, traits=LOCAL) as db:
+            USES[use](db, shared_in(shop), tmp_path)
+        assert before.check(shop) == []
+
+
+@pytest.mark.timeout(60)
+async def test_nor_does_it_in_the_awaiting_shell() -> None:
+    async with fresh_async() as db:
+        rate = shared_in(shop)
+        await db.write_many(puts=[Address(email="a", label="b", street="c")], rate=rate)
+        assert (await AsyncMigrations(db, shop).fill(rate=rate)).seen == 2
+
+
+@pytest.mark.timeout(60)
+def test_a_table_is_set_up_without_a_unit_of_the_rate() -> None:
+    with fresh() as db, db.meter() as meter:
+        rate = shared_in(shop)
+        db.write_many(puts=[Address(email="a", label="b", street="c")], rate=rate)
+    assert meter.by_operation.keys() == {"UpdateItem", "BatchWriteItem"}
+    assert rate._expected.keys() == {"UpdateItem", "BatchWriteItem"}
 
 
 # --- several processes ------------------------------------------------------------------------------------------------

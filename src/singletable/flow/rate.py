@@ -9,7 +9,9 @@ before as an advance; the answer corrects it. So requests that go out together d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Final, TypeVar
 
 from msgspec import Struct
@@ -37,6 +39,20 @@ _LEAST_PART: Final = 0.001
 _SLOWEST: Final = 1 / 64
 _RECOVERY: Final = 0.1
 """How much of the bound comes back each second after the service throttled."""
+
+
+_UNRATED: Final = ContextVar("singletable_unrated", default=False)
+
+
+@contextmanager
+def unrated() -> Generator[None, None, None]:
+    """What is sent inside the block takes nothing from a rate, and waits for none. A table is set up so: a shared rate
+    that renewed itself meanwhile would wait for that very table."""
+    before = _UNRATED.set(True)
+    try:
+        yield
+    finally:
+        _UNRATED.reset(before)
 
 
 class _Bucket:
@@ -177,6 +193,8 @@ class RatedPort(WrappedPort):
         return values
 
     async def _send(self, operations: Sequence[Operation[T]]) -> list[T]:
+        if _UNRATED.get():
+            return await self._port.send_all(operations)
         counted = [await self._counted(operation) for operation in operations]
         try:
             return await self._port.send_all(counted)

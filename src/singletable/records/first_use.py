@@ -8,6 +8,7 @@ from functools import partial
 from singletable.errors import NotConfigured
 from singletable.flow.meter import unmetered
 from singletable.flow.port import Port
+from singletable.flow.rate import unrated
 from singletable.schema.table import Table
 from singletable.tables import (
     TableDefinition,
@@ -35,7 +36,7 @@ async def ready(port: Port, table: Table) -> None:
 
 
 async def _set_up(port: Port, table: Table) -> None:
-    with unmetered():
+    with unmetered(), unrated():
         await _make(port, table)
 
 

@@ -40,6 +40,8 @@ def test_a_fill(filled: Folder) -> None:
     assert "write units" in ran.err
     assert len(json.loads(filled.run("query", "shop.model", "Customer.by_city", "Bern", "--json").out)["items"]) == 7
     assert filled.run("fill", "shop.model").out.startswith("shop: 8 items read, 0 written\n")
+    shared = filled.run("fill", "shop.model", "--rate", "200", "--share-rate", "nightly")
+    assert shared.out.startswith("shop: 9 items read, 0 written\n")  # the item of the rate among them
 
 
 def test_nothing_is_written_elsewhere_without_yes(folder: Folder) -> None:
