@@ -172,7 +172,7 @@ def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targ
         )
     from pathlib import Path  # noqa: PLC0415 it brings urllib, 4 ms; a program on AWS never needs it
 
-    from singletable.local import Engine, maintain_streams  # noqa: PLC0415 nor this
+    from singletable.local import Engine, maintain_streams, wipe_deleted  # noqa: PLC0415 nor this
 
     name = target.partition(":")[2]
     if target != _LOCAL and not name:
@@ -190,7 +190,9 @@ def _embedded(target: str, options: Options, environ: Mapping[str, str]) -> Targ
     def maintain(now: float) -> None:
         maintain_streams(data, now, elapsed())
 
-    traits = replace(_embedded_traits(), creates_tables=True, maintain_streams=maintain)
+    traits = replace(
+        _embedded_traits(), creates_tables=True, maintain_streams=maintain, wipe_deleted=lambda: wipe_deleted(data)
+    )
     keys = _cursor_keys(options, environ) or [_own_key(path)]
     return Target(
         endpoint, credentials, traits, CursorSeal(keys), beside(endpoint), engine, options.retry or RetryPolicy()

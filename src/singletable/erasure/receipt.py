@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from singletable.errors import NotConfigured, NotSupported
+from singletable.errors import NotConfigured, NotSupported, Unavailable
 from singletable.flow.port import Port
 from singletable.foundation import Belonging, Kept, Table, fill_parts_of, flows, transfers_of
 from singletable.tables.backups import list_backups, recovery
@@ -108,7 +108,8 @@ def count(belongings: Any, does: str) -> dict[str, int]:
 
 
 async def remaining(port: Port, table: Table, ended: datetime) -> tuple[Remaining, ...]:
-    """Where copies still are, by the live settings of a table: four requests, and one for each hundred backups."""
+    """Where copies still are, by the live settings of a table: four requests, and one for each hundred backups. The
+    embedded engine's file is written anew without what was deleted."""
     found = [*await _backups(port, table, ended), *await _unfinished(port, table)]
     if table.definition.stream is not None:
         until = ended + timedelta(hours=STREAM_HOURS)
@@ -130,11 +131,27 @@ async def _unfinished(port: Port, table: Table) -> list[Remaining]:
     return []
 
 
+async def _data_file(port: Port, table: Table) -> list[Remaining]:
+    """The file of an engine on this machine, where it holds the bytes of what was deleted."""
+    said = "Its free pages hold what was deleted until something is written over them: write it anew (SQLite: VACUUM)."
+    if port.traits.wipe_deleted is not None:
+        try:
+            await port.call_all([port.traits.wipe_deleted])
+        except Unavailable as error:
+            said = f"Its free pages hold what was deleted: {error}"
+        else:
+            if table.definition.stream is None:
+                return []
+            said = "It holds the stream's records, and their bytes when they are gone: write it anew then (VACUUM)."
+    return [Remaining("the engine's data file", said)]
+
+
 async def _backups(port: Port, table: Table, ended: datetime) -> list[Remaining]:
     try:
         state, backups = await recovery(port, table.name), await list_backups(port, table.name)
     except (NotSupported, NotConfigured):
-        return [Remaining("copies of the data file", "Delete those that were made before; this engine has no backups.")]
+        copies = "Delete those that were made before; this engine has no backups."
+        return [*await _data_file(port, table), Remaining("copies of the data file", copies)]
     found: list[Remaining] = []
     if state.is_on:
         until = ended + timedelta(days=state.days)

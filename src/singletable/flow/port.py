@@ -53,6 +53,8 @@ class Traits(Struct, frozen=True):
     """The capabilities that `db.require` has not looked for yet, at an engine of unknown kind."""
     maintain_streams: Callable[[float], None] | None = None
     """Maintains the engine's streams, given the time. Called at a stream's first use, and again while it is read."""
+    wipe_deleted: Callable[[], None] | None = None
+    """Takes the bytes of deleted items out of the engine's file. Called at the end of an erasure."""
 
     def check(self, capability: Capability, needed_by: str = "") -> None:
         """Raises NotSupported if a capability is known to be missing; `needed_by` says what would have used it."""

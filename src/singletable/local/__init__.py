@@ -17,6 +17,7 @@ from __future__ import annotations
 from singletable.local import control
 from singletable.local.binary import ENGINE_VARIABLE, ENGINE_VERSION, engine_package, find_engine
 from singletable.local.data_copy import copy_data
+from singletable.local.data_wipe import wipe_deleted
 from singletable.local.differences import EMBEDDED, EngineTraits
 from singletable.local.engine import Engine
 from singletable.local.stream_upkeep import maintain_streams
@@ -38,4 +39,5 @@ __all__ = [
     "find_engine",
     "is_healthy",
     "maintain_streams",
+    "wipe_deleted",
 ]
