@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from singletable.errors import Unavailable
+from singletable.exchange.store_faults import faults
 from singletable.flow.port import Port
 
 if sys.platform != "win32":  # the module must import where exports are only read
@@ -55,7 +56,8 @@ class LockClaim:
 
     async def take(self, port: Port) -> None:
         while self._handle < 0:
-            handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+            with faults(self._url, "write"):  # of a link that somebody else made nothing is opened
+                handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

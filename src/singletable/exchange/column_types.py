@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Annotated, Any, Final, cast
 
 import pyarrow as pa
+from msgspec import Meta, Struct
 
 from singletable.errors import Corrupt
 
-if TYPE_CHECKING:
-    from singletable.exchange.manifest import ColumnFacts
-
+_MOST_LEVELS: Final = 32
+"""As many as an attribute of DynamoDB has."""
 _PLAIN: Final[Mapping[str, pa.DataType]] = {
     str(each): each
     for each in (pa.string(), pa.bool_(), pa.int32(), pa.int64(), pa.float64(), pa.binary(), pa.date32())
@@ -23,13 +23,25 @@ _DICTIONARY: Final = re.compile(r"dictionary<values=(\w+), indices=int32, ordere
 _NESTED: Final = re.compile(r"(list|map|struct)<(.*)>", re.DOTALL).fullmatch
 
 
+class ColumnFacts(Struct, frozen=True):
+    """A column, for people and for engines without Arrow."""
+
+    name: str
+    type: Annotated[str, Meta(max_length=20_000)]
+    """As Arrow writes it: `decimal128(38, 18)`, `list<item: string>`."""
+    description: str = ""
+    is_json: bool = False
+
+
 def schema_of(columns: Iterable[ColumnFacts]) -> pa.Schema:
     """The columns of a dataset as its manifest has them."""
     return pa.schema([pa.field(column.name, type_of(column.type)) for column in columns])
 
 
-def type_of(text: str) -> pa.DataType:
+def type_of(text: str, level: int = 0) -> pa.DataType:
     """The type that Arrow writes so. Corrupt for a text that no export of this library has."""
+    if level > _MOST_LEVELS:
+        raise Corrupt(f"no column of an export has more than {_MOST_LEVELS} types in each other", hint="Export again.")
     if text in _PLAIN:
         return _PLAIN[text]
     if found := _TIMESTAMP(text):
@@ -40,14 +52,14 @@ def type_of(text: str) -> pa.DataType:
         values: Any = type_of(found[1])
         return cast(pa.DataType, pa.dictionary(pa.int32(), values))
     if found := _NESTED(text):
-        return _nested(found[1], _parts(found[2]))
+        return _nested(found[1], _parts(found[2]), level + 1)
     raise Corrupt(f"no column of an export has the type {text!r}", hint="Export again.")
 
 
-def _nested(kind: str, parts: list[str]) -> pa.DataType:
+def _nested(kind: str, parts: list[str], level: int) -> pa.DataType:
     if kind == "map" and len(parts) == 2:
-        return pa.map_(type_of(parts[0]), type_of(parts[1]))
-    named = [(name, type_of(text)) for name, _, text in (part.partition(": ") for part in parts)]
+        return pa.map_(type_of(parts[0], level), type_of(parts[1], level))
+    named = [(name, type_of(text, level)) for name, _, text in (part.partition(": ") for part in parts)]
     if kind == "list" and len(named) == 1:
         return pa.list_(named[0][1])
     if kind == "struct":

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from singletable.exchange.claims import LOCK, LockClaim
+from singletable.exchange.gate import check_size, path_in
 from singletable.exchange.store_faults import faults, gone_on_failure, missing
 from singletable.flow.durable_files import DurableDirectories, sync_directory
 
@@ -36,7 +37,9 @@ class DirectoryStore:
     def read(self, path: str) -> bytes | None:
         with faults(self.url, "read"):
             try:
-                return (self.directory / path).read_bytes()
+                found = path_in(self.directory, path)
+                check_size(found.stat().st_size, str(found))
+                return found.read_bytes()
             except (FileNotFoundError, NotADirectoryError):
                 return None
 
@@ -53,12 +56,12 @@ class DirectoryStore:
 
     def draft(self, path: str) -> Path:
         with faults(self.url, "write"):
-            target = self.directory / path
+            target = path_in(self.directory, path)
             self._directories.make(target.parent)
             return target.with_name(f"{_WRITING}{secrets.token_hex(4)}-{target.name}")
 
     def keep(self, path: str, draft: Path) -> int:
-        target = self.directory / path
+        target = path_in(self.directory, path)
         with faults(self.url, "write"), gone_on_failure(draft):
             with open(draft, "rb+") as file:
                 os.fsync(file.fileno())
@@ -68,7 +71,7 @@ class DirectoryStore:
         return size
 
     def fetch(self, path: str) -> Path:
-        found = self.directory / path
+        found = path_in(self.directory, path)
         if not found.is_file():
             raise missing(self.url, path)
         return found
@@ -80,12 +83,12 @@ class DirectoryStore:
 
     def list(self, prefix: str) -> Iterator[str]:
         with faults(self.url, "list"):
-            files = sorted(file for file in (self.directory / prefix).rglob("*") if file.is_file())
+            files = sorted(file for file in path_in(self.directory, prefix.rstrip("/")).rglob("*") if file.is_file())
         found = (file for file in files if not file.name.startswith((_WRITING, LOCK)))
         return (file.relative_to(self.directory).as_posix() for file in found)
 
     def delete_drafts(self, folder: str, before: float) -> None:
-        found = (self.directory / folder).rglob if folder else self.directory.glob
+        found = path_in(self.directory, folder).rglob if folder else self.directory.glob
         with faults(self.url, "delete"):
             for draft in list(found(f"{_WRITING}*")):
                 with suppress(FileNotFoundError):  # another process was first
@@ -94,7 +97,7 @@ class DirectoryStore:
 
     def delete(self, path: str) -> None:
         with faults(self.url, "delete"):
-            target = self.directory / path
+            target = path_in(self.directory, path)
             target.unlink(missing_ok=True)
             for folder in target.parents:
                 if folder == self.directory or self.directory not in folder.parents or _is_used(folder):

@@ -68,7 +68,6 @@ MOST_SEGMENTS: Final = 16
 _MASK_BYTES: Final = 32
 PAGE: Final = 1_000
 """Items of an export that are taken together."""
-_READ: Final = "items read"
 PAGE_ITEMS: int | None = None
 """Of a page of a scan; None for as many as the service gives, up to 1 MB."""
 SECTION_ITEMS = 200_000
@@ -148,11 +147,8 @@ async def export_from(
     run = _Run(port, [exported.table], store, replace(options, segments=1), exported.where, exported)
     async with _begun(run):
         (lane,) = run.state.lanes
-        read = int((lane.after or {}).get(_READ, 0))
-        items = islice(exported.items(), read, None)
+        items = islice(exported.items(), run.state.items, None)
         while page := list(islice(items, PAGE)):
-            read += len(page)
-            lane.after = {_READ: read}
             run.claim.beat(port)
             run.take_page(exported.table, page)
             if progress is not None:
@@ -202,14 +198,14 @@ class _Run:
 
     def begin(self) -> None:
         """Go on where an earlier run of the same export stopped, or begin."""
-        known = read_unfinished(self.store)
-        self.resumed = known is not None and known.made_for == self._made_for() and not self.options.anew
+        known, new = read_unfinished(self.store, anew=self.options.anew), self._new()
+        self.resumed = known is not None and known.is_like(new) and not self.options.anew
         if known is not None and self.resumed:
             self.state = known
         else:
             if known is not None:
                 delete_folder(self.store, known.id)
-            self.state = self._new()
+            self.state = new
             self._keep_state()
         if not self.options.personal:
             mask = Mask(self.options.mask_key or self.state.mask_key or b"")
@@ -255,7 +251,7 @@ class _Run:
         return []
 
     def take_page(self, table: Table, items: Sequence[Item]) -> None:
-        """Items that are no page of a scan; the caller has noted how far it has come."""
+        """Items that are no page of a scan: how many they are says how far the run has come."""
         self._add(table, [msgspec.Raw(encode(item)) for item in items])
         self.state.items += len(items)
         if self.parts.items >= SECTION_ITEMS:

@@ -9,7 +9,7 @@ another table               a part, of a class that the caller names: its attrib
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import file_digest
 from itertools import islice
 from pathlib import Path
@@ -70,11 +70,11 @@ class ImportPart(Protocol):
 
 
 class FilePart:
-    """A file of a store."""
+    """A file of an export's folder, or one that the caller names."""
 
     def __init__(
         self,
-        store: Store,
+        fetch: Callable[[str], Path],
         path: str,
         format: ImportFormat,
         dataset: Dataset | None,
@@ -82,7 +82,7 @@ class FilePart:
         identity: Sequence[Any] = (),
         unknown: Unknown = "refuse",
     ) -> None:
-        self.store, self.path, self.dataset, self.ignored = store, path, dataset, ignored
+        self.fetch, self.path, self.dataset, self.ignored = fetch, path, dataset, ignored
         self.format: ImportFormat = format
         self.unknown: Unknown = unknown
         self.identity = (path, format, "" if dataset is None else dataset.digest, *identity)
@@ -97,7 +97,7 @@ class FilePart:
 
     async def pages(self, position: Any) -> AsyncIterator[Read]:
         done = int(position or 0)
-        rows = rows_of(self.store.fetch(self.path), self.format, self.dataset, self.ignored, done, self.unknown)
+        rows = rows_of(self.fetch(self.path), self.format, self.dataset, self.ignored, done, self.unknown)
         for read in _pages(rows):
             yield read
 
@@ -225,7 +225,7 @@ def _file(
     dataset = None if entity is None else dataset_of(datasets, entity)
     with open(path, "rb") as file:
         identity = (file_digest(file, "sha256").hexdigest(),)
-    return ImportSource([FilePart(store_at(path.parent), path.name, format, dataset, ignored, identity, unknown)])
+    return ImportSource([FilePart(lambda _: path, path.name, format, dataset, ignored, identity, unknown)])
 
 
 def _folder(store: Store, datasets: Sequence[Dataset], ignored: Sequence[str], unknown: Unknown) -> ImportSource:
@@ -257,7 +257,9 @@ def _folder(store: Store, datasets: Sequence[Dataset], ignored: Sequence[str], u
             continue
         wanted = dataset.with_keys() if dataset is not None and manifest.keys else dataset
         format: Any = manifest.format
-        parts += [FilePart(store, file.path, format, wanted, ignored, (manifest.id,), unknown) for file in files.files]
+        parts += [
+            FilePart(store.fetch, file.path, format, wanted, ignored, (manifest.id,), unknown) for file in files.files
+        ]
     return ImportSource(parts, manifest, is_exact, left_out)
 
 

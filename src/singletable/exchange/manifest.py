@@ -9,51 +9,46 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 import pyarrow as pa
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from singletable.errors import Corrupt, NotFound
+from singletable.exchange.column_types import ColumnFacts, schema_of
 from singletable.exchange.datasets import UNKNOWN, Dataset, fingerprint_of
+from singletable.exchange.formats import Format
+from singletable.exchange.gate import MOST_NAMES, Count, DatasetName, ExportId, FilePath
 from singletable.exchange.stores import Store
 from singletable.flow.instants import instant
 from singletable.flow.port import Port
 
 MANIFEST: Final = "manifest.json"
 FORMAT_VERSION: Final = 1
+T = TypeVar("T")
+Several = Annotated[tuple[T, ...], Meta(max_length=MOST_NAMES)]
 
 
 class DataFile(Struct, frozen=True):
     """A file of a dataset."""
 
-    path: str
+    path: FilePath
     """From the folder that holds the manifest."""
-    rows: int
-    bytes: int
-
-
-class ColumnFacts(Struct, frozen=True):
-    """A column, for people and for engines without Arrow."""
-
-    name: str
-    type: str
-    """As Arrow writes it: `decimal128(38, 18)`, `list<item: string>`."""
-    description: str = ""
-    is_json: bool = False
+    rows: Count
+    bytes: Count
 
 
 class DatasetFiles(Struct, frozen=True):
     """A dataset of an export: its columns and files."""
 
-    name: str
+    name: DatasetName
     entity: str
     """The class's name in its module; empty for `_unknown`."""
     type: str
     table: str
     description: str
-    columns: tuple[ColumnFacts, ...]
+    columns: Several[ColumnFacts]
     digest: str
     """Of the class's declaration, as it was."""
     files: tuple[DataFile, ...] = ()
@@ -73,10 +68,9 @@ class DatasetFiles(Struct, frozen=True):
 class Manifest(Struct, frozen=True):
     """What an export holds."""
 
-    id: str
-    tables: tuple[str, ...]
-    format: str
-    """parquet, jsonl, csv or arrow."""
+    id: ExportId
+    tables: Several[str]
+    format: Format
     source: dict[str, Any]
     """Where the data came from: `{"kind": "scan", ...}`."""
     complete_at: datetime
@@ -84,12 +78,12 @@ class Manifest(Struct, frozen=True):
     written_at: datetime
     fingerprint: str
     """Of all declarations, as they were."""
-    datasets: tuple[DatasetFiles, ...]
+    datasets: Several[DatasetFiles]
     keys: bool = False
     """Whether the keys of the table and of its indexes are columns."""
     personal: bool = True
     """Whether personal values are as they were; else masks stand for them."""
-    previous: str | None = None
+    previous: ExportId | None = None
     """The id of the export before, whose files are still there for those who read it now."""
     format_version: int = FORMAT_VERSION
 
@@ -167,8 +161,8 @@ def find_manifest(store: Store) -> Manifest | None:
     try:
         version = msgspec.json.decode(text, type=_Version).format_version
         if version <= FORMAT_VERSION:
-            return _checked(store, msgspec.json.decode(text, type=Manifest))
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            return _checked(msgspec.json.decode(text, type=Manifest))
+    except (msgspec.MsgspecError, ValueError, Corrupt, RecursionError) as error:
         raise Corrupt(f"{MANIFEST} in {store.url} can't be read: {error}", hint="Export again.") from None
     raise Corrupt(
         f"{MANIFEST} in {store.url} is of format {version}; this program knows {FORMAT_VERSION}",
@@ -176,24 +170,21 @@ def find_manifest(store: Store) -> Manifest | None:
     )
 
 
-def _checked(store: Store, manifest: Manifest) -> Manifest:
-    """Corrupt where a manifest names files that are none of its folder: they would be read, or deleted."""
-    named = [file.path for dataset in manifest.datasets for file in dataset.files]
-    named += [manifest.id, manifest.previous or ""]
-    for path in named:
-        if path.startswith("/") or "\\" in path or not {".", ".."}.isdisjoint(path.split("/")):
-            raise Corrupt(f"{MANIFEST} in {store.url} names files outside of its folder", hint="Export again.")
+def _checked(manifest: Manifest) -> Manifest:
+    """ValueError where a name stands twice, or a column has a type that no export writes."""
+    paths = [file.path for dataset in manifest.datasets for file in dataset.files]
+    names = [dataset.name for dataset in manifest.datasets]
+    for dataset in manifest.datasets:
+        schema_of(dataset.columns)
+    columns = [[column.name for column in dataset.columns] for dataset in manifest.datasets]
+    if any(len(set(each)) < len(each) for each in (paths, names, *columns)):
+        raise ValueError("it names a file, a dataset or a column twice")
     return manifest
 
 
 def write_manifest(store: Store, manifest: Manifest) -> None:
     """Replace the manifest of a folder, at once."""
-    store.write(MANIFEST, encode_manifest(manifest))
-
-
-def encode_manifest(manifest: Manifest) -> bytes:
-    """A manifest as its file has it."""
-    return msgspec.json.format(msgspec.json.encode(manifest), indent=1)
+    store.write(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
 
 
 class _Version(Struct):

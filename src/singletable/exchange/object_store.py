@@ -14,6 +14,7 @@ from typing import IO, Any, Final
 
 from singletable.errors import NotConfigured
 from singletable.exchange.claims import BeatClaim
+from singletable.exchange.gate import check_path, check_size
 from singletable.exchange.store_faults import denied, failed, faults, gone_on_failure, missing
 
 _PART_BYTES: Final = 16 << 20
@@ -38,7 +39,9 @@ class ObjectStore:
     def read(self, path: str) -> bytes | None:
         with self._faults("read"):
             try:
-                return bytes(self._obstore.get(self.store, path).bytes())
+                found = self._obstore.get(self.store, check_path(path, self._url))
+                check_size(found.meta["size"], f"{self._url}/{path}")
+                return bytes(found.bytes())
             except FileNotFoundError:
                 return None
 
@@ -80,6 +83,7 @@ class ObjectStore:
     def keep(self, path: str, draft: Path) -> int:
         with self._faults("write"), gone_on_failure(draft):
             size = draft.stat().st_size
+            check_path(path, self._url)
             self._obstore.put(self.store, path, draft, chunk_size=_PART_BYTES)
         draft.unlink()
         return size
@@ -88,7 +92,7 @@ class ObjectStore:
         draft = self.draft(path)
         with self._faults("read"), gone_on_failure(draft):
             try:
-                found = self._obstore.get(self.store, path)
+                found = self._obstore.get(self.store, check_path(path, self._url))
             except FileNotFoundError:
                 raise missing(self._url, path) from None
             with open(draft, "wb") as file:
@@ -113,7 +117,7 @@ class ObjectStore:
     def delete(self, path: str) -> None:
         with self._faults("delete"):
             try:
-                self._obstore.delete(self.store, path)
+                self._obstore.delete(self.store, check_path(path, self._url))
             except FileNotFoundError:
                 return
 

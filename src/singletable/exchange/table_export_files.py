@@ -25,6 +25,7 @@ from msgspec import Struct
 
 from singletable.errors import Corrupt, InvalidRequest, NotConfigured
 from singletable.exchange.foreign_text import MOST_ROW_BYTES, TOO_LONG, lines_of
+from singletable.exchange.gate import Count, is_below
 from singletable.exchange.ion_items import ion_item, read_ion
 from singletable.exchange.stores import Store, store_at
 from singletable.operations import Item
@@ -41,7 +42,7 @@ class Summary(Struct, frozen=True, rename="camel"):
     export_arn: str
     table_arn: str
     manifest_files_s3_key: str = msgspec.field(name="manifestFilesS3Key")
-    item_count: int = 0
+    item_count: Count = 0
     output_format: Literal["DYNAMODB_JSON", "ION"] = "DYNAMODB_JSON"
     export_type: str = "FULL_EXPORT"
     export_time: datetime | None = None
@@ -73,7 +74,7 @@ class DataFile(Struct, frozen=True, rename="camel"):
     """A line of `manifest-files.json`."""
 
     data_file_s3_key: str = msgspec.field(name="dataFileS3Key")
-    item_count: int = 0
+    item_count: Count = 0
     md5_checksum: str = msgspec.field(name="md5Checksum", default="")
 
 
@@ -192,7 +193,7 @@ class TableExportFiles:
     def _path(self, key: str) -> str:
         """Where a key of the bucket is below `files`. Corrupt for a key that leads out of it."""
         tail = key.rpartition(_ROOT)[2]
-        if tail.startswith("/") or "\\" in tail or not {".", ".."}.isdisjoint(tail.split("/")):
+        if not is_below(tail):
             raise Corrupt(f"{self.where}: its manifest names files outside of it", hint="Copy the export again.")
         summary: Summary | None = getattr(self, "summary", None)
         own = "" if summary is None else f"{summary.id}/"

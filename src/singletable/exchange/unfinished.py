@@ -9,7 +9,10 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from singletable.errors import Corrupt
+from singletable.exchange.gate import Count, DatasetName, ExportId
 from singletable.exchange.manifest import DataFile
+from singletable.exchange.store_faults import missing
 from singletable.exchange.stores import Store
 
 UNFINISHED: Final = "unfinished.json"
@@ -21,8 +24,8 @@ class Lane(Struct):
     """How far one segment of the scan of a table has come."""
 
     table: str
-    segment: int
-    segments: int
+    segment: Count
+    segments: Count
     after: dict[str, Any] | None = None
     is_over: bool = False
 
@@ -30,24 +33,35 @@ class Lane(Struct):
 class Unfinished(Struct):
     """How far an export has come: what the next run goes on from."""
 
-    id: str
+    id: ExportId
     begun_at: datetime
     made_for: dict[str, Any]
     """What the export is of: another run goes on only where all of it is the same."""
     lanes: list[Lane]
-    files: dict[str, list[DataFile]] = {}
-    items: int = 0
+    files: dict[DatasetName, list[DataFile]] = {}
+    items: Count = 0
     mask_key: bytes | None = None
     """Of the masks that stand for personal values, where the caller gave none. It goes with the last file."""
 
+    def is_like(self, other: Unfinished) -> bool:
+        """Whether both are of the same export, with the same parts of its tables."""
+        parts, others = ([(x.table, x.segment, x.segments) for x in each.lanes] for each in (self, other))
+        return self.made_for == other.made_for and parts == others
 
-def read_unfinished(store: Store) -> Unfinished | None:
-    """What an earlier run left; None where there is nothing, or a newer program wrote it in another form."""
+
+def read_unfinished(store: Store, *, anew: bool = False) -> Unfinished | None:
+    """What an earlier run left, if it left something. Corrupt for what no export has written; None where the export
+    begins anew in any case."""
     text = store.read(UNFINISHED)
     try:
         return None if text is None else msgspec.json.decode(text, type=Unfinished)
-    except msgspec.MsgspecError:
-        return None
+    except (msgspec.MsgspecError, RecursionError) as error:
+        if anew:
+            return None
+        raise Corrupt(
+            f"{UNFINISHED} in {store.url} can't be read: {error}",
+            hint="Say anew (--anew): the export begins again, and leaves what that file names.",
+        ) from None
 
 
 def write_unfinished(store: Store, state: Unfinished) -> None:
@@ -72,6 +86,8 @@ def delete_unkept(store: Store, state: Unfinished, now: float) -> None:
     kept = {file.path for files in state.files.values() for file in files}
     store.delete_drafts(state.id, before=inf)
     store.delete_drafts("", before=now - DRAFT_SECONDS)
-    for path in store.list(f"{state.id}/"):
-        if path not in kept:
-            store.delete(path)
+    found = set(store.list(f"{state.id}/"))
+    if gone := sorted(kept - found):
+        raise missing(store.url, gone[0])
+    for path in found - kept:
+        store.delete(path)
