@@ -31,7 +31,7 @@ class Change(Struct, frozen=True):
 class Changes(Struct, frozen=True):
     found: tuple[Change, ...]
     seen: int
-    """Records that were looked at."""
+    """Records that were looked at; of the item alone, for who may not read every class."""
     is_all: bool
     """Whether that was all that the stream holds."""
     problem: str = ""
@@ -54,8 +54,8 @@ async def changes_of(visit: Visit, table: Table, item: Item) -> Changes:
                     problem = each.error or problem
                     found[images.sequence_number] = _change(visit, table, each)
     except SingletableError as error:
-        return Changes(tuple(reversed(found.values())), seen, False, error.what)
-    return Changes(tuple(reversed(found.values())), seen, is_all, problem)
+        is_all, problem = False, error.what
+    return Changes(tuple(reversed(found.values())), seen if visit.reads_all else len(found), is_all, problem)
 
 
 def _change(visit: Visit, table: Table, each: TailedChange) -> Change:

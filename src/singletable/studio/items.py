@@ -77,16 +77,12 @@ class ShownItem(Struct, frozen=True):
     """Those that its key does not show."""
     more: int
     """Attributes that the list leaves out."""
-    is_hidden: bool = False
-    """It is of a class that the user may not read."""
 
 
 def shown_item(visit: Visit, table: Table, item: Item, here: tuple[str, str] = ("", "")) -> ShownItem:
     """An item for a list. `here` is the index and the partition of the page that shows it."""
     type_name, place = type_in(table, item), place_in(table, item)
     kind, colour = name_of_type(table, type_name) or "no type", colour_of(table, type_name)
-    if not visit.may_read_type(table, type_name):
-        return ShownItem(kind, type_name, colour, "", item_size(item), (), (), 0, is_hidden=True)
     cells = tuple(_cells(visit, table, item, here))
     in_key = {part.name for cell in cells if not cell.index for part in cell.parts}
     attributes = tuple(each for each in attributes_of(visit, table, item) if each.name not in in_key)
@@ -109,11 +105,17 @@ def attributes_of(visit: Visit, table: Table, item: Item) -> Iterator[Attribute]
     order = {stored: number for number, stored in enumerate(names)}
     reserved = {*table.definition.reserved}
     for stored in sorted(item, key=lambda name: (order.get(name, len(order)), name)):
-        if stored in reserved:
+        if stored in reserved or not is_told(visit, names.get(stored)):
             continue
         name = names.get(stored, stored)
         value = COVERED if is_covered(visit, table, model, name) else plain(visit, from_attribute_value(item[stored]))
         yield Attribute(name, value, stored if stored != name else "")
+
+
+def is_told(visit: Visit, name: str | None) -> bool:
+    """Whether an attribute of an item that the user may read is told to them: a node also holds which edges it has, and
+    how many, of every class. None: no class declares it."""
+    return visit.reads_all or (name is not None and not name.startswith("_"))
 
 
 def is_covered(visit: Visit, table: Table, model: Model[Any] | None, name: str) -> bool:

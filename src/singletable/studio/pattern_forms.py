@@ -83,6 +83,7 @@ def arguments_of(visit: Visit, pattern: Pattern) -> Arguments:
     asked = any(visit.query.get(name) or visit.query.get(_SEALED + name) for name in pattern.slots)
     for name, slot in pattern.slots.items():
         field = _field(pattern, name, slot)
+        field = _with(field, type=visit.told(field.type), wanted=visit.told(field.wanted))
         how, given = _given(visit, pattern, name)
         is_personal = name in personal
         if given:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from singletable.database_async import AsyncDatabase
 from singletable.errors import Denied, InvalidRequest, NotFound
@@ -14,6 +18,7 @@ from singletable.foundation import COVERED, Table, covered_place
 from singletable.studio.addresses import Addresses, Place
 from singletable.studio.site import Site, model_of_type, name_of_type
 
+T = TypeVar("T")
 _log = logging.getLogger("singletable.studio")
 
 
@@ -74,10 +79,31 @@ class Visit:
         model = model_of_type(table, type_name)
         return self.may_read(model.kind if model is not None and not model.is_system else None)
 
-    def must_read(self, kind: type[Any] | None) -> None:
-        """Raises Denied unless the user may read a class."""
-        if not self.may_read(kind):
-            raise Denied(f"you may not read {'all classes' if kind is None else kind.__name__} here")
+    @cached_property
+    def _hidden(self) -> re.Pattern[str] | None:
+        """The names of what the user may not read, as declarations have them: of classes, and in keys of nodes."""
+        models = [model for table in self.site.tables for model in table.models if not model.is_system]
+        kinds = [model.kind for model in models if not self.may_read(model.kind)]
+        names = {name for kind in kinds for name in (kind.__name__, getattr(kind, "__word__", kind.__name__))}
+        return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b") if names else None
+
+    def told(self, declared: T) -> T:
+        """A text of the declarations, or a view of them, without the names of classes that the user may not read."""
+        value: Any = declared
+        if self._hidden is None:
+            return declared
+        if isinstance(value, str):
+            value = self._hidden.sub("…", value)
+        elif isinstance(value, tuple):
+            value = tuple(self.told(each) for each in value)
+        elif isinstance(value, Struct):
+            value = replace(value, **{name: self.told(getattr(value, name)) for name in value.__struct_fields__})
+        return cast("T", value)
+
+    def must_read_all(self) -> None:
+        """Raises Denied unless the user may read every class. What they may not read of one class is not found."""
+        if not self.reads_all:
+            raise Denied("you may not read all classes here")
 
     async def may_write(self, kind: type[Any]) -> bool:
         """Whether a class can be written here, by this user."""

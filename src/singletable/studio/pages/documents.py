@@ -79,7 +79,7 @@ class CollectionView(DocumentView, frozen=True, kw_only=True):
 
 async def load_documents(visit: Visit) -> DocumentsView:
     """Some documents of a class, or those of one parent: a request, more on an engine of small pages."""
-    visit.must_read(None)
+    visit.must_read_all()
     contexts = contexts_of([visit.table], visit.links.seal, visit.site.blobs)
     if not contexts:
         raise NotFound("this table holds no documents", table=visit.table.name)
@@ -213,7 +213,7 @@ async def _restoring(visit: Visit, context: AnyContext, version: int) -> Version
 
 
 def _context(visit: Visit) -> AnyContext:
-    visit.must_read(None)
+    visit.must_read_all()
     return context_named(contexts_of([visit.table], visit.links.seal, visit.site.blobs), visit.path["kind"])
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from singletable.errors import NotFound
 from singletable.foundation import Table
 from singletable.graph.edges import edge_types
@@ -39,7 +41,7 @@ async def load_graph(visit: Visit) -> GraphView:
     table = visit.table
     if table not in graphs_of(visit.site.tables):
         raise NotFound("this table holds no graph", table=table.name)
-    colours = {kind.__name__: colour_of(table, kind.__word__) for kind in node_kinds(table)}
+    colours = {kind.__name__: colour_of(table, kind.__word__) for kind in node_kinds(table) if visit.may_read(kind)}
     key = visit.query.get("node", "").strip()
     return await (_node(visit, table, key, colours) if key else _graph(visit, table, colours))
 
@@ -48,11 +50,13 @@ async def _graph(visit: Visit, table: Table, colours: Mapping[str, str]) -> Grap
     of, after = visit.query.get("of", ""), visit.query.get("after") or None
     seal, personal = visit.links.seal, not visit.covered
     flow = graph_seen(visit.db.port, seal, table, of=of, after=after, personal=personal, reads=visit.may_read)
-    return GraphView(title="Graph", table=table.name, graph=await visit.db.run(flow), colours=colours, of=of)
+    found = await visit.db.run(flow)
+    seen = replace(found, nodes=visit.told(found.nodes), edges=visit.told(found.edges))
+    return GraphView(title="Graph", table=table.name, graph=seen, colours=colours, of=of)
 
 
 async def _node(visit: Visit, table: Table, key: str, colours: Mapping[str, str]) -> GraphView:
-    visit.must_read(kind_at(table, key))
+    kind_at(table, key, visit.may_read)
     incoming = {edge.__name__: visit.query.get(f"{_INCOMING}{edge.__name__}") for edge in edge_types(table)}
     flow = node_seen(
         visit.db.port,

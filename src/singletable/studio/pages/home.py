@@ -61,7 +61,8 @@ class SampleNote(Struct, frozen=True):
     """What the counts stand on."""
 
     at: datetime
-    seen: int
+    seen: int | None
+    """Items; None for who may not read every class."""
     share: float
 
 
@@ -141,7 +142,7 @@ async def read_sample(visit: Visit) -> str:
 
 async def check(visit: Visit) -> str:
     """Check a sample of a table."""
-    visit.must_read(None)
+    visit.must_read_all()
     await check_health(visit.site, visit.table)
     return f"{visit.links.home()}#health-{visit.table.name}"
 
@@ -157,7 +158,9 @@ def _card(visit: Visit, table: Table, sample: Sample | None) -> TableCard:
         sample.status if sample is not None else "missing",
         told.items if told is not None else None,
         told.bytes if told is not None else None,
-        SampleNote(sample.at, sample.shape.seen, sample.share) if sample is not None else None,
+        SampleNote(sample.at, sample.shape.seen if visit.reads_all else None, sample.share)
+        if sample is not None
+        else None,
         tuple(table.definition.indexes),
         tuple(_row(visit, table, model, shapes.get(model.type), sample is not None) for model in readable),
         _collections(visit, table),
@@ -201,7 +204,7 @@ def _row(visit: Visit, table: Table, model: Model[object], shape: ClassShape | N
         model.type,
         colour_of(table, model.type),
         "" if model.is_system else visit.links.entity(table.name, name),
-        about(model.kind),
+        visit.told(about(model.kind)),
         not model.is_system,
         shape.items if shape is not None else none,
         shape.bytes if shape is not None else none,
@@ -227,7 +230,7 @@ def _collections(visit: Visit, table: Table) -> tuple[CollectionRow, ...]:
         if all(visit.may_read(place.kind) for place in kind.__collection_fields__.values()):
             partition = bound.pattern.captured.templates[0].shown
             address = visit.links.pattern(table.name, entity_name(kind), name)
-            rows.append(CollectionRow(f"{entity_name(kind)}.{name}", about(kind), partition, address))
+            rows.append(CollectionRow(f"{entity_name(kind)}.{name}", visit.told(about(kind)), partition, address))
     return tuple(rows)
 
 

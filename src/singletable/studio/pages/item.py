@@ -26,7 +26,7 @@ from singletable.foundation import (
 from singletable.operations import Item
 from singletable.studio.edits import shown_type
 from singletable.studio.item_changes import Changes, changes_of
-from singletable.studio.items import KeyCell, attributes_of, is_covered, shown_item
+from singletable.studio.items import KeyCell, attributes_of, is_covered, is_told, shown_item
 from singletable.studio.layer_links import layer_link
 from singletable.studio.one_item import below, read_item, why_fixed
 from singletable.studio.page import Page
@@ -136,7 +136,7 @@ def _shown(
         type=shown.type,
         colour=shown.colour,
         class_address=visit.links.entity(table.name, shown.kind) if model is not None and not model.is_system else "",
-        about=about(model.kind) if model is not None else "",
+        about=visit.told(about(model.kind)) if model is not None else "",
         cells=shown.cells,
         attributes=rows[:MOST_ATTRIBUTES],
         more=max(0, len(rows) - MOST_ATTRIBUTES),
@@ -166,7 +166,9 @@ def _rows(visit: Visit, table: Table, model: Model[Any] | None, item: Item) -> I
         size = len(stored.encode()) + value_size(item[stored])
         declared = model.types.get(each.name) if model is not None else None
         role = (model.roles.get(each.name) or "") if model is not None else ""
-        yield AttributeRow(each.name, each.stored, shown_type(declared), each.value, size, size / whole, role)
+        yield AttributeRow(
+            each.name, each.stored, visit.told(shown_type(declared)), each.value, size, size / whole, role
+        )
 
 
 def _raw(visit: Visit, table: Table, model: Model[Any] | None, item: Item) -> str:
@@ -180,6 +182,8 @@ def _raw(visit: Visit, table: Table, model: Model[Any] | None, item: Item) -> st
     for name, value in item.items():
         if name in keys:
             shown[name] = {"S": keys[name]}
+        elif name not in reserved and not is_told(visit, names.get(name)):
+            continue
         elif name in reserved:
             is_key = name not in (table.definition.type_attribute, table.definition.version_attribute)
             shown[name] = COVERED if covers_keys and is_key else value
@@ -213,13 +217,15 @@ def _guards(visit: Visit, table: Table, model: Model[Any] | None, item: Item) ->
 
 def _copies(visit: Visit, table: Table, model: Model[Any] | None, item: Item) -> Iterator[Beside]:
     """The sources of copies. Whether a copy is behind is among the findings."""
-    if model is None or not copies_in(model.kind):
+    if model is None:
         return
     entity = _loaded(model, item)
     for copy in copies_in(model.kind):
+        if not visit.may_read(copy.source):
+            continue
         source: Model[Any] = model_of(copy.source)
         address = ""
-        if entity is not None and source.identity <= model.by_name.keys() and visit.may_read(copy.source):
+        if entity is not None and source.identity <= model.by_name.keys():
             key = key_from(copy.source, entity)
             address = visit.item_address(table, source.type, (key.partition, key.low))
         yield Beside(copy.name, f"{copy.source.__name__}.{copy.source_name}", address)

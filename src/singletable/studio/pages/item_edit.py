@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from singletable.errors import ConditionFailed, InvalidRequest
 from singletable.foundation import COVERED, Model, Table, as_read, place_in, type_in
 from singletable.operations import Item
@@ -146,7 +148,7 @@ def _edit_page(
         kind=shown.kind,
         colour=shown.colour,
         cells=shown.cells,
-        fields=fields,
+        fields=tuple(replace(field, type=visit.told(field.type)) for field in fields),
         seen=digest_of(item, visit.secret),
         seen_values=seen_text(names, values_of(visit, entity, names)),
         action=f"{below(visit, table, 'edit')}?{query}",

@@ -86,7 +86,7 @@ def _view(visit: Visit) -> TableView:
     if visit.reads_all:
         return view
     kinds = (*(model.kind for model in own_models(visit.table)), *documents_of(visit.table))
-    return readable(view, {entity_name(kind) for kind in kinds if visit.may_read(kind)})
+    return visit.told(readable(view, {entity_name(kind) for kind in kinds if visit.may_read(kind)}))
 
 
 async def _live(visit: Visit, table: Table) -> LiveView:

@@ -67,7 +67,10 @@ class Partitions(View, frozen=True, kw_only=True):
 
 
 async def load_partition(visit: Visit) -> View:
-    """One request: up to 50 items of a partition; without a key up to 100 of any. 1 MB at most."""
+    """One request: up to 50 items of a partition; without a key up to 100 of any. 1 MB at most.
+
+    Items that the user may not read are left out, as if they were not there; what the request costs has them.
+    """
     table = visit.table
     if not visit.query.get("pk") and "k" not in visit.query:
         return Partitions(
@@ -99,7 +102,7 @@ async def _page(visit: Visit, table: Table, index: str, text: str) -> tuple[list
         after=position,
     )
     found = await port.send(Query(table.name, "#0 = :0", selection, RAW))
-    return found.items, found.after
+    return [item for item in found.items if visit.may_read_type(table, type_in(table, item))], found.after
 
 
 def _shown(visit: Visit, table: Table, index: str, text: str, items: list[Item], after: Key | None) -> Partition:

@@ -125,8 +125,6 @@ async def load_patterns(visit: Visit) -> Patterns:
 async def load_pattern(visit: Visit) -> PatternPage:
     """Nothing without arguments; with them what the pattern costs."""
     described, pattern = _pattern_of(visit)
-    for kind in _kinds(pattern):
-        visit.must_read(None if kind.__model__.is_system else kind)
     arguments = arguments_of(visit, pattern)
     page = _form(visit, described, pattern, arguments)
     if not arguments.is_complete:
@@ -154,19 +152,19 @@ def _listed(visit: Visit, table: Table) -> PatternTable:
 
 
 def _row(visit: Visit, each: AccessPattern) -> PatternRow:
-    signature = ", ".join(parameter.shown for parameter in each.parameters)
+    signature = visit.told(", ".join(parameter.shown for parameter in each.parameters))
     address = visit.links.pattern(each.table, each.entity, each.name)
-    about = each.description.partition("\n")[0]
+    about = visit.told(each.description.partition("\n")[0])
     return PatternRow(each.name, signature, about, each.partition, each.sort, each.index or "", each.requests, address)
 
 
 def _pattern_of(visit: Visit) -> tuple[AccessPattern, Pattern]:
-    """The pattern that the path names; NotFound."""
+    """The pattern that the path names; NotFound, also for one of a class that the user may not read."""
     entity, name, table = visit.path["entity"], visit.path["name"], visit.table
     wanted = segment(entity), segment(name)
     described = next((p for p in catalogue(table, system=True) if _segments(p) == wanted), None)
     pattern = next((p for p in patterns_of(table) if _segments(p) == wanted), None)
-    if described is None or pattern is None:
+    if described is None or pattern is None or not all(visit.may_read(each) for each in _owned(pattern)):
         raise NotFound("no such access pattern", table=table.name, operation=f"{entity}.{name}")
     return described, pattern
 
@@ -183,6 +181,11 @@ def _kinds(pattern: Pattern) -> tuple[Any, ...]:
     return (pattern.captured.owner,)
 
 
+def _owned(pattern: Pattern) -> tuple[Any, ...]:
+    """The classes of the application whose items a pattern returns; None for one of the library's own."""
+    return tuple(None if kind.__model__.is_system else kind for kind in _kinds(pattern))
+
+
 def _form(visit: Visit, described: AccessPattern, pattern: Pattern, arguments: Arguments) -> PatternPage:
     limit = visit.number("limit", LIMITS[0], LIMITS[-1])
     pages = described.kind != "collection" and not _is_whole_key(pattern, arguments)
@@ -194,7 +197,7 @@ def _form(visit: Visit, described: AccessPattern, pattern: Pattern, arguments: A
         entity=described.entity,
         name=described.name,
         colour="kx" if described.kind == "collection" else colour_of(visit.table, type_name),
-        about=cleandoc(described.description),
+        about=visit.told(cleandoc(described.description)),
         kind=described.kind,
         partition=described.partition,
         sort=described.sort,

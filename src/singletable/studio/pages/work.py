@@ -112,7 +112,7 @@ class OrderView(View, frozen=True, kw_only=True):
 async def load_work(visit: Visit) -> WorkView:
     """For each consumer up to seven requests and two for each shard whose lag is measured; 16 for the tasks, and one
     for each queue."""
-    visit.must_read(None)
+    visit.must_read_all()
     table, named = visit.table, visit.query.get("consumer", "")
     every = [_consumer_named(visit)] if named else consumers_of(table)
     tasks = tasks_of(table)
@@ -154,13 +154,13 @@ async def live(visit: Visit) -> AsyncIterator[LiveView]:
 
 async def load_letter(visit: Visit) -> LetterView:
     """A dead letter: one request, two where its table has to be looked for."""
-    visit.must_read(None)
+    visit.must_read_all()
     return await _letter(visit)
 
 
 async def load_task(visit: Visit) -> TaskView:
     """A task by its key: one request, two for one that has an order."""
-    visit.must_read(None)
+    visit.must_read_all()
     tasks = _tasks_of(visit.table)
     key = _given(visit, "key")
     seen = await visit.db.run(task_seen(visit.db.port, tasks, key, personal=not visit.covered))
@@ -172,7 +172,7 @@ async def load_task(visit: Visit) -> TaskView:
 
 async def load_order(visit: Visit) -> OrderView:
     """The lane of an order: two requests."""
-    visit.must_read(None)
+    visit.must_read_all()
     after, personal = visit.query.get("after") or None, not visit.covered
     order = _given(visit, "order")
     flow = order_seen(visit.db.port, visit.links.seal, _tasks_of(visit.table), order, after=after, personal=personal)

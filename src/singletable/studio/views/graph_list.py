@@ -79,8 +79,8 @@ async def graph_seen(
             EdgeClass(
                 edge.__name__,
                 about(edge),
-                tuple(kind.__name__ for kind in edge.__sources__),
-                tuple(kind.__name__ for kind in edge.__targets__),
+                tuple(kind.__name__ for kind in edge.__sources__ if reads(kind)),
+                tuple(kind.__name__ for kind in edge.__targets__ if reads(kind)),
                 edge.__mirrors__,
             )
             for edge in edge_types(table)

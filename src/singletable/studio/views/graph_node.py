@@ -86,7 +86,7 @@ async def node_seen(
             for edge, found in zip(around.types, coming, strict=True)
         },
         ends.told([*await _disagreements(port, table, key, reading, start), *ends.missing()]),
-        {kind.__name__: expansion(table, kind) for kind in node_kinds(table)},
+        {kind.__name__: expansion(table, kind) for kind in node_kinds(table) if reads(kind)},
     )
 
 

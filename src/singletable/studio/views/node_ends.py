@@ -36,7 +36,7 @@ class NodeEnd(Struct, frozen=True):
     key: str
     """Its key text, `GOAL-g1`; empty where it may not be shown."""
     kind: str
-    """The name of its class; its stored word where this program declares none."""
+    """The name of its class; its stored word where this program declares none; `hidden` where it may not be shown."""
     id: str
     label: str
     """The first text that the class declares, or the id."""
@@ -59,12 +59,13 @@ def node_kinds(table: Table) -> tuple[type[Node], ...]:
     return tuple(kind for kind in kinds if issubclass(kind, Node))
 
 
-def kind_at(table: Table, key: str) -> type[Node]:
-    """The class of the node with a key text. InvalidRequest where the table declares none."""
+def kind_at(table: Table, key: str, reads: Reads = all_classes) -> type[Node]:
+    """The class of the node with a key text. InvalidRequest where the table declares none that may be read."""
     word, dash, id = key.partition("-")
-    kind = next((each for each in node_kinds(table) if each.__word__ == word), None)
+    kinds = [kind for kind in node_kinds(table) if reads(kind)]
+    kind = next((each for each in kinds if each.__word__ == word), None)
     if kind is None or not dash or not id:
-        words = ", ".join(f"{each.__word__}-<id>" for each in node_kinds(table)) or "none"
+        words = ", ".join(f"{each.__word__}-<id>" for each in kinds) or "none"
         raise InvalidRequest("this is no key of a node", table=table.name, hint=f"The table has nodes {words}.")
     return kind
 
@@ -130,7 +131,7 @@ class Ends:
         """A node as it was read; without an item it is missing."""
         id, name = key.partition("-")[2], kind.__name__
         if not self._reads(kind):
-            return NodeEnd("", name, COVERED, COVERED, "hidden")
+            return NodeEnd("", "hidden", COVERED, COVERED, "hidden")
         if not self.personal and "id" in personal_names(kind):
             return NodeEnd("", name, COVERED, COVERED, "there" if item else "missing")
         if item is None:
