@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from singletable.errors import SingletableError
 from singletable.flow.instants import instant
-from singletable.foundation import COVERED, Table, place_in
+from singletable.foundation import COVERED, Table, place_in, type_in
 from singletable.operations import Item
 from singletable.streams.tail import Tail, TailedChange
 from singletable.studio.edits import Difference
@@ -60,7 +60,10 @@ async def changes_of(visit: Visit, table: Table, item: Item) -> Changes:
 
 def _change(visit: Visit, table: Table, each: TailedChange) -> Change:
     images = each.record.dynamodb
-    old, new = _item(images.old_image), _item(images.new_image)
+    old, new = [
+        image if visit.may_read_type(table, type_in(table, image)) else {}
+        for image in map(_item, (images.old_image, images.new_image))
+    ]
     shown = [{a.name: a.value for a in attributes_of(visit, table, image)} if image else {} for image in (old, new)]
     names = dict.fromkeys((*shown[0], *shown[1]))
     differences = tuple(
