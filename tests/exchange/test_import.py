@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from decimal import Decimal
@@ -416,6 +417,25 @@ def test_killed_anywhere_nothing_is_doubled(tmp_path: Path, monkeypatch: pytest.
             killed, at = killed + 1, at * 2
         assert killed >= 4
         check_all(db, told, 1200)
+
+
+def test_a_file_that_was_changed_is_begun_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though it has its name, its length and its time."""
+    path, told = tmp_path / "people.jsonl", tmp_path / "bad.jsonl"
+
+    def write(name: str) -> None:
+        rows = [{"email": f"{name}{n}@x.org", "name": f"N{n}"} for n in range(1_101)]
+        path.write_text("\n".join(json.dumps(row) for row in rows))
+        os.utime(path, (1, 1))
+
+    with fresh() as db:
+        write("a")
+        assert _is_killed(db, path, told, 900, monkeypatch)
+        write("b")
+        done = Imports(db, people).run(path, into=Person)
+        assert (done.read, done.written) == (1_101, 1_101)
+        assert {each.email for each in db.scan(Person) if each.email < "b"} > {"a0@x.org"}
+        assert len([each for each in db.scan(Person) if each.email > "b"]) == 1_101
 
 
 def _is_killed(db: Database, path: Path, told: Path, at: int, monkeypatch: pytest.MonkeyPatch) -> bool:

@@ -5,6 +5,7 @@ A value becomes a cell only where nothing of it is lost: 1 is a decimal, 1.5 is 
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Callable
@@ -17,6 +18,8 @@ import pyarrow as pa
 from singletable.exchange.columns import value_type
 from singletable.exchange.foreign_text import exact_json
 
+_NANOSECONDS: Final = re.compile(r"[.,]\d{6}\d*[1-9]")
+"""Decimals of a second that no time has room for."""
 _FLAGS: Final = {"true": True, "false": False}
 
 
@@ -113,6 +116,8 @@ def _instant(value: Any) -> datetime:
     found = value if isinstance(value, datetime) else _read(datetime.fromisoformat, _text(value), "a time as ISO 8601")
     if found.tzinfo is None:
         raise BadCell("a time with its zone is wanted, as 2026-11-01T09:30:00Z")
+    if getattr(value, "nanosecond", 0) or (isinstance(value, str) and _NANOSECONDS.search(value)):
+        raise BadCell("a time of six decimals or fewer is wanted")
     return cast(datetime, found)
 
 
