@@ -87,7 +87,7 @@ class WorkerProcess:
             "+15550000000",
         )
         settings = ("--lease", "2", "--poll", "0.1", "--at-once", "15", "--private-webhooks")
-        self._command = [sys.executable, "-m", "examples.manhunt", "--db", target, "work", *options, *settings]
+        self._command = [sys.executable, "-P", "-m", "examples.manhunt", "--db", target, "work", *options, *settings]
         # Here, as the target may be a relative path; with this program where Python finds it.
         paths = os.pathsep.join(path for path in (str(ROOT), os.environ.get("PYTHONPATH")) if path)
         own = {"PYTHONPATH": paths, SECRETS: secrets.token_urlsafe(32), "MANHUNT_TELEPHONE_TOKEN": "simulated"}

@@ -128,6 +128,7 @@ def test_all_that_a_query_of_several_pages_names_goes(large: Database) -> None:
     with fresh() as db:
         db.create_table(letters)
         db.write_many(puts=[Card(number=n, author="a3@x.org") for n in range(MANY)])
+        assert Erasure(db, letters).plan(Card.of_author("a3@x.org")).deleted == {"Card": MANY}
         assert Erasure(db, letters).apply(Card.of_author("a3@x.org")).deleted == {"Card": MANY}
         assert list(db.scan(Card)) == []
 

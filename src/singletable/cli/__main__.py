@@ -1,5 +1,10 @@
 """`python -m singletable.cli`, where the program is not on PATH."""
 
+import sys
+
+if not sys.flags.safe_path:
+    sys.path.append(sys.path.pop(0))  # Python puts the current directory first; see `lookup.reach`
+
 from singletable.cli import main
 
 main()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from typing import Any, Protocol
 import click
 
 from singletable.cli import output
+from singletable.cli.lookup import reach
 from singletable.database import Database, connect
 
 _TOURS = "examples.tours"
@@ -116,9 +116,7 @@ def _forget(keep: Path, application: str) -> None:
 
 def _applications() -> tuple[Sequence[Tour], Callable[[Database, Iterable[Any]], Iterator[Step]]]:
     """The tours, and the function that makes their calls."""
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    reach(Path.cwd())
     try:
         return importlib.import_module(_TOURS).TOURS, importlib.import_module(_STEPS).steps
     except ModuleNotFoundError as error:

@@ -70,10 +70,8 @@ def pattern_of(spec: str, named: str) -> Pattern:
 
 
 def load(where: str) -> ModuleType:
-    """Import a module; the current directory is on the path."""
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    """Import a module, of the current directory or installed."""
+    here = reach(Path.cwd())
     try:
         return _load_file(Path(where)) if where.endswith(".py") else importlib.import_module(where)
     except (SingletableError, click.ClickException):
@@ -84,6 +82,14 @@ def load(where: str) -> ModuleType:
         _broken(where, error)
     except (Exception, SystemExit) as error:  # the module's own code, which may raise anything
         _broken(where, error)
+
+
+def reach(folder: Path) -> str:
+    """Put a folder at the end of the path, so that none of its files takes the place of a module of Python or of one
+    that is installed: this program imports many of them when it needs them."""
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+    return str(folder)
 
 
 def _load_file(path: Path) -> ModuleType:
@@ -113,7 +119,7 @@ def _load_alone(path: Path) -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # its annotations are resolved by this name
-    sys.path.insert(0, str(path.resolve().parent))
+    reach(path.resolve().parent)
     spec.loader.exec_module(module)
     return module
 
