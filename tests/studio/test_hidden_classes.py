@@ -114,7 +114,14 @@ class ZebraTie(Edge[Knot | ZebraKnot, Knot], table=web, type="ZEBRATIE", mirrors
 READABLE = (Order, Knot, Tie)
 ORDER = f"pk=customer%23c1&sk={quote(Order.of_customer('c1', 1).low)}"
 NOTE = f"pk=customer%23c1&sk={quote(ZebraNote.of_customer('c1', 1).low)}"
-KEYS = ("pk=customer%23c1", "pk=customer%23c1&sk=customer", NOTE, "pk=nowhere&sk=x", "pk=names&index=gsi1", ORDER)
+KEYS: tuple[str, ...] = (
+    "pk=customer%23c1",
+    "pk=customer%23c1&sk=customer",
+    NOTE,
+    "pk=nowhere&sk=x",
+    "pk=names&index=gsi1",
+    ORDER,
+)
 KEYS += ("pk=customer%23c1&by=gsi1", f"{ORDER}&changes=1", "pk=KNOT-k1&sk=KNOT-k1", "pk=KNOT-k1&sk=KNOT-k1&changes=1")
 OTHERS = (
     "",
@@ -141,7 +148,10 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
         opened.write_many(puts=[ZebraNote(id="c1", number=n, text=f"zebra {n}") for n in range(HIDDEN)])
         opened.write_many(puts=[Order(id="c1", number=n, buyer="Ada") for n in (1, 2)])
         one, two, hidden = Knot(id="k1", title="One"), Knot(id="k2", title="Two"), ZebraKnot(id="z1", title="Zebra")
-        ties = [Tie(source=one, target=two, label="a"), ZebraTie(source=one, target=two, label="zebra")]
+        ties: list[Edge[Any, Any]] = [
+            Tie(source=one, target=two, label="a"),
+            ZebraTie(source=one, target=two, label="zebra"),
+        ]
         Graph(opened).load([one, two, hidden], [*ties, ZebraTie(source=hidden, target=one, label="zebra")])
         async with awaiting(opened) as db:
             made = studio(db, shop, web, authenticate=lambda request: "eve", authorise=may, write=True)

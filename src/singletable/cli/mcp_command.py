@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 
 import click
@@ -13,7 +14,20 @@ from singletable.cli.session import options_anywhere, session_of
 
 @click.command("mcp")
 @click.argument("module", metavar="MODULE[:NAME]")
-@click.option("--writes", is_flag=True, help="Offer tools that create, update and delete items, too.")
+@click.option(
+    "--write",
+    "writes",
+    multiple=True,
+    metavar="CLASS[.VERB]",
+    help="Offer tools that create, update and delete items of a class, or one of them. May be repeated.",
+)
+@click.option(
+    "--bind",
+    "bound",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Give every tool this argument: an agent can't choose it, and sees no tool without it. May be repeated.",
+)
 @click.option(
     "--most-items", type=click.IntRange(1, 1000), default=100, show_default=True, help="Of one page, at the most."
 )
@@ -27,24 +41,30 @@ from singletable.cli.session import options_anywhere, session_of
 @options_anywhere("personal", "db")
 @click.pass_context
 def mcp_command(
-    ctx: click.Context, module: str, writes: bool, most_items: int, most_units: float, personal: bool
+    ctx: click.Context,
+    module: str,
+    writes: Sequence[str],
+    bound: Sequence[str],
+    most_items: int,
+    most_units: float,
+    personal: bool,
 ) -> None:
     """Serve the access patterns as tools of the Model Context Protocol.
 
     \b
     singletable mcp shop.model
     singletable mcp shop.model --db aws --most-units 200
-    singletable mcp shop.model --writes
+    singletable mcp shop.model --write Order.create --bind tenant=acme
 
     An agent's client starts it, and talks to it on standard input and output. Each access pattern is a tool with typed
     arguments; the model is the resource singletable://model. A call reads one page at the most. Nothing is written
-    without --writes, and personal attributes are covered without --personal. It needs `singletable[mcp]`.
+    without --write, and personal attributes are covered without --personal. It needs `singletable[mcp]`.
     """
     with redirect_stdout(sys.stderr):  # standard output is the protocol's
         tables = tables_of(module)
     try:
         from singletable.cli.mcp_server import serve
-        from singletable.cli.mcp_tools import Limits, read_tools
+        from singletable.cli.mcp_tools import Limits, bindings_of, read_tools
         from singletable.cli.mcp_writes import write_tools
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types", "anyio", "pydantic"):
@@ -52,6 +72,6 @@ def mcp_command(
         raise click.UsageError("`singletable mcp` needs the SDK: python -m pip install 'singletable[mcp]'.") from error
     session = session_of(ctx)
     session.check_readable()
-    limits = Limits(most_items, most_units, personal)
-    tools = read_tools(tables, limits) + (write_tools(tables, limits) if writes else [])
+    limits = Limits(most_items, most_units, personal, bindings_of(tables, bound))
+    tools = read_tools(tables, limits) + write_tools(tables, limits, writes)
     serve(tables, tools, limits, session.target)

@@ -1,4 +1,8 @@
-"""The arguments of an access pattern as JSON: the schema that a tool declares, and values read by it."""
+"""The arguments of tools as JSON: the schema that a tool declares, and values read by it.
+
+One rule for every argument: null counts as left out, and a value is read from its text, so that 1, 1.0 and "1" are the
+same number, and true is none. A bound argument is not in a schema, and nobody can give another value for it.
+"""
 
 from __future__ import annotations
 
@@ -26,20 +30,57 @@ _TYPES: Final[Mapping[type[Any], Mapping[str, Any]]] = {
 }
 
 
-def schema_of(pattern: Pattern) -> dict[str, Any]:
+def schema_of(pattern: Pattern, bound: Mapping[str, str]) -> dict[str, Any]:
     """The JSON Schema of its arguments, with a property for each."""
-    properties = {name: _property(slot, pattern.ranges(name)) for name, slot in pattern.slots.items()}
-    required = list(pattern.required)
+    slots = {name: slot for name, slot in pattern.slots.items() if name not in bound}
+    properties = {name: _property(slot, pattern.ranges(name)) for name, slot in slots.items()}
+    required = [name for name in pattern.required if name in slots]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
-def arguments_in(pattern: Pattern, given: Mapping[str, Any]) -> dict[str, Any]:
+def arguments_in(pattern: Pattern, given: Mapping[str, Any], bound: Mapping[str, str]) -> dict[str, Any]:
     """The arguments of its call. UsageError for one that is missing, unknown, or of another type."""
-    if unknown := sorted(given.keys() - pattern.slots.keys()):
-        raise click.UsageError(f"{pattern.shown} has no argument {unknown[0]!r}; it has {', '.join(pattern.slots)}.")
-    if missing := [name for name in pattern.required if name not in given]:
+    offered = [name for name in pattern.slots if name not in bound]
+    if unknown := sorted(given.keys() - {*offered}):
+        raise click.UsageError(
+            f"{pattern.shown} has no argument {unknown[0]!r}; it has {', '.join(offered) or 'none'}."
+        )
+    arguments = without_nulls(given) | {name: text for name, text in bound.items() if name in pattern.slots}
+    if missing := [name for name in pattern.required if name not in arguments]:
         raise click.UsageError(f"{pattern.shown}: {missing[0]} is missing.")
-    return {name: _argument(pattern.slots[name], value, pattern.ranges(name)) for name, value in given.items()}
+    return {name: _argument(pattern.slots[name], value, pattern.ranges(name)) for name, value in arguments.items()}
+
+
+def without_nulls(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def text_of(name: str, value: Any) -> str:
+    """The text that a value is read from: what is a whole number has no point. UsageError for an object or a list."""
+    if isinstance(value, (dict, list)) or value is None:
+        raise click.UsageError(f"{name} takes one value: a text or a number.")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def whole_number(name: str, value: Any, least: int, most: int | None = None) -> int:
+    """A whole number. UsageError for another value, and for one that is out of bounds."""
+    try:
+        number = int(text_of(name, value))
+    except ValueError:
+        number = least - 1
+    if number < least or (most is not None and number > most):
+        raise click.UsageError(f"{name} is a whole number from {least}{'' if most is None else f' to {most}'}.")
+    return number
+
+
+def truth(name: str, value: Any) -> bool:
+    """UsageError for anything but true and false."""
+    text = text_of(name, value)
+    if text not in ("true", "false"):
+        raise click.UsageError(f"{name} is true or false.")
+    return text == "true"
 
 
 def _property(slot: Slot, ranges: Sequence[str]) -> dict[str, Any]:
@@ -64,10 +105,13 @@ def _argument(slot: Slot, given: Any, ranges: Sequence[str]) -> Any:
     how, values = "exactly", [given]
     if isinstance(given, dict):
         how, values = _range(slot, cast("dict[str, Any]", given), ranges)
-    if any(value is None or isinstance(value, (dict, list, bool)) for value in values):
-        raise click.UsageError(f"{slot.name} takes texts and numbers.")
+    return value_in(slot, *(text_of(slot.name, value) for value in values), how=how)
+
+
+def value_in(slot: Slot, *texts: str, how: str = "exactly") -> Any:
+    """An argument from its texts. UsageError says what is wanted."""
     try:
-        return argument_of(slot, how, list(map(str, values)))
+        return argument_of(slot, how, texts)
     except InvalidValue as error:
         raise click.UsageError(f"{slot.name}: {error.what}.") from None
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import anyio
@@ -27,21 +28,37 @@ _INSTRUCTIONS: Final = (
 )
 
 
+_READ_UNITS, _WRITE_UNITS = 128.0, 1_000.0
+"""That a call may take: for a page of 1 MB; for an item of 400 KB in a transaction, with its indexes."""
+
+
 class Budget:
-    """The units of all calls. A call that begins below the limit is finished, and may pass it by one page."""
+    """The units of all calls. What a call may take is reserved before it, and settled after it. One call may pass the
+    limit, by what is left at its begin: it begins when no other is under way."""
 
     def __init__(self, most_units: float) -> None:
         self.most_units = most_units
-        self.used = 0.0
+        self.used = self._reserved = 0.0
+        self._settled = anyio.Event()
 
-    def check(self) -> None:
+    @asynccontextmanager
+    async def spend(self, units: float) -> AsyncGenerator[Meter]:
+        """Counts a call of up to so many units, also one that fails. UsageError where nothing is left."""
+        while self._reserved and self.used < self.most_units < self.used + self._reserved + units:
+            await self._settled.wait()
         if self.used >= self.most_units:
             raise click.UsageError(
                 f"the budget of {self.most_units:g} units is used up: start the server anew, or with --most-units."
             )
-
-    def add(self, meter: Meter) -> None:
-        self.used += meter.read_units + meter.write_units
+        self._reserved += units
+        try:
+            with Meter() as meter:
+                yield meter
+        finally:
+            self._reserved -= units
+            self.used += max(meter.read_units + meter.write_units, meter.requests / 2)  # a refused write tells no units
+            self._settled.set()
+            self._settled = anyio.Event()
 
 
 def serve(tables: Sequence[Table], tools: Sequence[AgentTool], limits: Limits, target: str) -> None:
@@ -69,12 +86,8 @@ def server_of(
         if tool is None:
             return _refused(f"there is no tool {asked.name!r}; there are {', '.join(by_name)}")
         try:
-            budget.check()
-            with db.meter() as meter:
-                try:
-                    found = await tool.call(db, asked.arguments or {})
-                finally:
-                    budget.add(meter)
+            async with budget.spend(_WRITE_UNITS if tool.writes else _READ_UNITS) as meter:
+                found = await tool.call(db, asked.arguments or {})
         except (click.UsageError, SingletableError) as error:
             return _refused(error.message if isinstance(error, click.UsageError) else f"{error} [{error.code}]")
         return _told({**found, "cost": _cost(meter)})

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import click
 
 from singletable.cli import output
-from singletable.cli.mcp_schema import arguments_in, schema_of
+from singletable.cli.mcp_schema import arguments_in, schema_of, text_of, truth, value_in, whole_number, without_nulls
 from singletable.database_async import AsyncDatabase
 from singletable.errors import NotConfigured
 from singletable.foundation import AccessPattern, KeyOf, Page, Query, Table, catalogue
@@ -32,6 +32,8 @@ class Limits:
     """Read and write units of all calls, until the server ends."""
     personal: bool = False
     """Whether the values of personal attributes are told."""
+    bound: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Arguments that every tool has, by name, as texts: tools without them are not offered."""
 
 
 @dataclass(frozen=True)
@@ -47,14 +49,32 @@ class AgentTool:
 
 
 def read_tools(tables: Sequence[Table], limits: Limits) -> list[AgentTool]:
-    """A tool for each access pattern of the tables, without those of the library's own items."""
+    """A tool for each access pattern of the tables that takes what is bound, without those of the library's own
+    items."""
     return [
         _tool(pattern, told, limits)
         for table in tables
         for told in catalogue(table)
         for pattern in patterns_of(table)
-        if (pattern.entity, pattern.name) == (told.entity, told.name)
+        if (pattern.entity, pattern.name) == (told.entity, told.name) and limits.bound.keys() <= pattern.slots.keys()
     ]
+
+
+def bindings_of(tables: Sequence[Table], words: Sequence[str]) -> dict[str, str]:
+    """Arguments by name, from words such as `tenant=acme`. UsageError for one that no access pattern takes as it is."""
+    slots = [(name, slot) for table in tables for p in patterns_of(table) for name, slot in p.slots.items()]
+    bound: dict[str, str] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals or name in bound:
+            raise click.UsageError(f"--bind {word}: say NAME=VALUE, once for each name.")
+        taking = [slot for each, slot in slots if each == name]
+        if not taking:
+            raise click.UsageError(f"--bind {word}: no access pattern takes {name}.")
+        for slot in taking:
+            value_in(slot, text)
+        bound[name] = text
+    return bound
 
 
 def tool_name(*words: str) -> str:
@@ -63,14 +83,15 @@ def tool_name(*words: str) -> str:
 
 
 def _tool(pattern: Pattern, told: AccessPattern, limits: Limits) -> AgentTool:
-    schema = schema_of(pattern)
+    schema = schema_of(pattern, limits.bound)
     options = _options(told, limits)
     schema["properties"] = {**options, **schema["properties"]}  # an argument of the same name goes first
 
     async def call(db: AsyncDatabase, given: Mapping[str, Any]) -> Any:
         own = {name for name in options if name not in pattern.captured.parameters}
-        asked = pattern.call(**arguments_in(pattern, {name: v for name, v in given.items() if name not in own}))
-        return await _read(db, asked, {name: v for name, v in given.items() if name in own}, limits)
+        arguments = {name: value for name, value in given.items() if name not in own}
+        asked = pattern.call(**arguments_in(pattern, arguments, limits.bound))
+        return await _read(db, asked, without_nulls({name: given[name] for name in own & given.keys()}), limits)
 
     return AgentTool(tool_name(pattern.entity, pattern.name), _description(pattern, told), schema, call)
 
@@ -105,11 +126,10 @@ async def _read(db: AsyncDatabase, asked: Query[Any] | Whole[Any], options: Mapp
         return {"item": output.plain(whole, personal=limits.personal)}
     if isinstance(asked, KeyOf) and asked.is_one_key:
         return {"item": output.plain(await db.get(asked), personal=limits.personal)}
-    limit = options.get(_LIMIT, min(_FEW, limits.most_items))
-    if not isinstance(limit, int) or not 1 <= limit <= limits.most_items:
-        raise click.UsageError(f"{_LIMIT} is 1 to {limits.most_items}.")
-    query = asked.newest_first() if options.get(_NEWEST) else asked
-    page = await db.page(query, limit=limit, after=options.get(_AFTER), max_pages=1)
+    limit = whole_number(_LIMIT, options.get(_LIMIT, min(_FEW, limits.most_items)), 1, limits.most_items)
+    query = asked.newest_first() if truth(_NEWEST, options.get(_NEWEST, False)) else asked
+    after = text_of(_AFTER, options[_AFTER]) if _AFTER in options else None
+    page = await db.page(query, limit=limit, after=after, max_pages=1)
     return {"items": output.plain(list(page), personal=limits.personal), **_next(page)}
 
 

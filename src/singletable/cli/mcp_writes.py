@@ -1,105 +1,178 @@
-"""Tools that write, for a server that was told so: create, update and delete one item of a class."""
+"""Tools that write, for a server that was told which: create, update and delete one item of a class."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from decimal import Decimal
+from types import NoneType
+from typing import Any, cast, get_args
 
 import click
 from pydantic import TypeAdapter, ValidationError
 
 from singletable.cli import output
-from singletable.cli.mcp_schema import arguments_in, schema_of
+from singletable.cli.mcp_schema import arguments_in, schema_of, text_of, truth, value_in, whole_number, without_nulls
 from singletable.cli.mcp_tools import AgentTool, Limits, tool_name
 from singletable.database_async import AsyncDatabase
 from singletable.expressions import Handle, attr
 from singletable.foundation import KeyOf, Model, Table, entity_name, models_of
 from singletable.pattern_calls import Pattern, patterns_of
 
-_VERBS = ("create", "update", "delete")
+_SET, _EXPECTED = "set", "expected"
+VERBS = ("create", "update", "delete")
 
 
-def write_tools(tables: Sequence[Table], limits: Limits) -> list[AgentTool]:
-    """For each class of the application: `User_create`, `User_update`, `User_delete`, without what a layer refuses."""
-    found: list[AgentTool] = []
+def write_tools(tables: Sequence[Table], limits: Limits, named: Sequence[str]) -> list[AgentTool]:
+    """For each class and verb that is named, as in `Order` or `Order.update`, a tool such as `Order_update`.
+
+    UsageError for a name of nothing, and for what a layer refuses or does not take what is bound.
+    """
+    offered, problems = _offered(tables, limits)
+    wanted: list[str] = []
+    for name in named:
+        found = [each for each in (*offered, *problems) if name in (each, each.rpartition(".")[0])]
+        usable = [each for each in found if each in offered]
+        if not usable:
+            known = ", ".join(dict.fromkeys(each.rpartition(".")[0] for each in offered)) or "none"
+            why = (
+                problems[found[0]]
+                if found
+                else f"no class of that name, with one of {', '.join(VERBS)}, can be written"
+            )
+            raise click.UsageError(f"--write {name}: {why}; the classes are {known}, as in Order or Order.update.")
+        wanted += usable
+    return [offered[each] for each in dict.fromkeys(wanted)]
+
+
+def _offered(tables: Sequence[Table], limits: Limits) -> tuple[dict[str, AgentTool], dict[str, str]]:
+    """By `Order.update`: the tool, or why there is none."""
+    offered: dict[str, AgentTool] = {}
+    problems: dict[str, str] = {}
     for table in tables:
         patterns = list(patterns_of(table))
         for model in models_of(table):
             if model.is_system:
                 continue
             key = next(p for p in patterns if p.captured is model.key)
-            made = (_create(model), _update(model, key, limits), _delete(model, key, limits))
-            found += [tool for tool, verb in zip(made, _VERBS, strict=True) if verb not in model.refuses]
-    return found
+            makers = (_create, model.types), (_update, key.slots), (_delete, key.slots)
+            for verb, (make, arguments) in zip(VERBS, makers, strict=True):
+                name = f"{entity_name(model.kind)}.{verb}"
+                if verb in model.refuses:
+                    problems[name] = model.refuses[verb]
+                elif unbound := sorted(limits.bound.keys() - arguments.keys()):
+                    problems[name] = f"it does not take {unbound[0]}, which is bound"
+                else:
+                    offered[name] = make(model, key, limits)
+    return offered, problems
 
 
-def _create(model: Model[Any]) -> AgentTool:
+def _create(model: Model[Any], key: Pattern, limits: Limits) -> AgentTool:
     kind: Any = model.kind
     attributes: TypeAdapter[Any] = TypeAdapter(kind)
+    types = {name: type for name, type in model.types.items() if name not in limits.bound}
+    slots = key.slots
+    bound = {name: value_in(slots[name], text) if name in slots else text for name, text in limits.bound.items()}
 
     async def call(db: AsyncDatabase, given: Mapping[str, Any]) -> Any:
-        if unknown := sorted(given.keys() - model.types.keys()):
-            raise click.UsageError(f"{kind.__name__} has no attribute {unknown[0]!r}; it has {', '.join(model.types)}.")
-        await db.create(_valid(attributes, given))
+        if unknown := sorted(given.keys() - types.keys()):
+            raise click.UsageError(f"{kind.__name__} has no attribute {unknown[0]!r}; it has {', '.join(types)}.")
+        await db.create(_valid(attributes, _as_declared(types, given) | bound))
         return {"created": True}
 
     schema = {**attributes.json_schema(), "additionalProperties": False}
+    schema["properties"] = {name: one for name, one in schema["properties"].items() if name not in limits.bound}
+    schema["required"] = [name for name in schema.get("required", ()) if name not in limits.bound]
     description = f"Creates one {kind.__name__}; an error where it is there already. 1 request, 1 write unit a KB."
     return AgentTool(tool_name(entity_name(kind), "create"), description, schema, call, writes=True)
 
 
 def _update(model: Model[Any], key: Pattern, limits: Limits) -> AgentTool:
     kind: Any = model.kind
-    fixed = model.identity | model.roles.keys()
+    fixed = model.identity | model.roles.keys() | limits.bound.keys()
     changing = {name: type for name, type in model.types.items() if name not in fixed}
     adapters: dict[str, TypeAdapter[Any]] = {name: TypeAdapter(type) for name, type in changing.items()}
 
     async def call(db: AsyncDatabase, given: Mapping[str, Any]) -> Any:
-        values = given.get("set")
+        values = given.get(_SET)
         if not isinstance(values, dict) or not values:
             raise click.UsageError("set is an object: the attributes to change, with their new values.")
-        changes = cast("dict[str, Any]", values)
-        if unknown := sorted(changes.keys() - changing.keys()):
+        asked = cast("dict[str, Any]", values)
+        if unknown := sorted(asked.keys() - changing.keys()):
             raise click.UsageError(f"{kind.__name__}.{unknown[0]} can't be changed; {', '.join(changing)} can.")
-        updates = [attr(cast("Any", Handle(kind, n))).set(_valid(adapters[n], value)) for n, value in changes.items()]
-        changed = await db.update(_whole(key, {n: value for n, value in given.items() if n != "set"}), *updates)
+        changes = _as_declared(changing, asked)
+        updates = [
+            attr(cast("Any", Handle(kind, n))).set(_valid(adapters[n], value, n)) for n, value in changes.items()
+        ]
+        target, expected = _target(model, key, {n: value for n, value in given.items() if n != _SET}, limits)
+        changed = await db.update(target, *updates, expected=expected)
         return {"item": output.plain(changed, personal=limits.personal)}
 
-    schema = _one_key(key)
+    schema = _one_key(model, key, limits)
     properties = {name: adapter.json_schema() for name, adapter in adapters.items()}
-    schema["properties"]["set"] = {"type": "object", "properties": properties, "additionalProperties": False}
-    schema["required"] = [*schema["required"], "set"]
+    schema["properties"][_SET] = {"type": "object", "properties": properties, "additionalProperties": False}
+    schema["required"] = [*schema["required"], _SET]
     description = f"Changes attributes of one {kind.__name__}, named by its key; an error where it is missing."
     return AgentTool(tool_name(entity_name(kind), "update"), description, schema, call, writes=True)
 
 
 def _delete(model: Model[Any], key: Pattern, limits: Limits) -> AgentTool:
     async def call(db: AsyncDatabase, given: Mapping[str, Any]) -> Any:
-        return {"deleted": output.plain(await db.delete(_whole(key, given)), personal=limits.personal)}
+        target, expected = _target(model, key, given, limits)
+        return {"deleted": output.plain(await db.delete(target, expected=expected), personal=limits.personal)}
 
     description = f"Deletes one {model.kind.__name__}, named by its key; returns what it was, or null."
-    return AgentTool(tool_name(entity_name(model.kind), "delete"), description, _one_key(key), call, writes=True)
+    schema = _one_key(model, key, limits)
+    return AgentTool(tool_name(entity_name(model.kind), "delete"), description, schema, call, writes=True)
 
 
-def _one_key(key: Pattern) -> dict[str, Any]:
-    """The schema of a key whose every argument is one value."""
-    schema = schema_of(key)
+def _one_key(model: Model[Any], key: Pattern, limits: Limits) -> dict[str, Any]:
+    """The schema of a key whose every argument is one value; of a class that counts its writes, with the count."""
+    schema = schema_of(key, limits.bound)
     properties = {n: one["anyOf"][0] if "anyOf" in one else one for n, one in schema["properties"].items()}
+    if counted := _counted(model):
+        said = f"{counted} as it was read: an item that was written since is left as it is"
+        properties[_EXPECTED] = {"type": "integer", "minimum": 0, "description": said}
     return {**schema, "properties": properties, "required": list(properties)}
 
 
-def _whole(key: Pattern, given: Mapping[str, Any]) -> KeyOf[Any]:
-    asked = key.call(**arguments_in(key, given))
+def _target(model: Model[Any], key: Pattern, given: Mapping[str, Any], limits: Limits) -> tuple[KeyOf[Any], int | None]:
+    """One item, and the count of writes that it must have."""
+    place, expected = dict(given), None
+    if counted := _counted(model):
+        count = place.pop(_EXPECTED, None)
+        if count is None:
+            raise click.UsageError(f"{_EXPECTED} is missing: the item's {counted}, as it was read.")
+        expected = whole_number(_EXPECTED, count, 0)
+    asked = key.call(**arguments_in(key, place, limits.bound))
     if not isinstance(asked, KeyOf) or not asked.is_one_key:
         raise click.UsageError(f"{key.shown}: give each argument one value: {', '.join(key.captured.parameters)}.")
-    return asked
+    return asked, expected
 
 
-def _valid(adapter: TypeAdapter[Any], given: Any) -> Any:
+def _counted(model: Model[Any]) -> str:
+    """The attribute that counts the writes of an item; empty where none does."""
+    return next((name for name, role in model.roles.items() if role == "version"), "")
+
+
+def _as_declared(types: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of attributes by the rule of every argument: null is left out where it is no value of the type."""
+    takes_none = {name for name, type in types.items() if type is Any or NoneType in get_args(type)}
+    kept = {name: value for name, value in given.items() if name in takes_none} | without_nulls(given)
+    return {name: value if value is None else _scalar(name, types[name], value) for name, value in kept.items()}
+
+
+def _scalar(name: str, type: Any, value: Any) -> Any:
+    """A text, number or truth by its text; another value as it is."""
+    plain = next((each for each in (*get_args(type), type) if each in (str, int, float, Decimal, bool)), None)
+    if plain is None or isinstance(value, (dict, list)):
+        return value
+    return truth(name, value) if plain is bool else text_of(name, value)
+
+
+def _valid(adapter: TypeAdapter[Any], given: Any, *where: str) -> Any:
     """UsageError says where and why, without the value."""
     try:
         return adapter.validate_python(given)
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
-        where = ".".join(map(str, first["loc"])) or "the value"
-        raise click.UsageError(f"{where}: {first['msg']}.") from None
+        raise click.UsageError(f"{'.'.join(map(str, (*where, *first['loc'])))}: {first['msg']}.") from None

@@ -177,7 +177,8 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("Order_of_user", {}, "Order.of_user: email is missing"),
     ("Order_of_user", {**ADA, "nombre": 1}, "Order.of_user has no argument 'nombre'; it has "),
     ("Order_of_user", {**ADA, "number": "many"}, "number: it is a whole number"),
-    ("Order_of_user", {**ADA, "number": True}, "number takes texts and numbers"),
+    ("Order_of_user", {**ADA, "number": True}, "number: it is a whole number"),
+    ("Order_of_user", {**ADA, "number": [1]}, "number takes one value: a text or a number"),
     (
         "Order_of_user",
         {**ADA, "number": {"starting_with": "1"}},
@@ -185,7 +186,7 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("Order_of_user", {**ADA, "number": {"between": [1]}}, "between takes two values"),
     ("Order_of_user", {"email": {"before": "x"}}, "email takes one value"),
-    ("Order_of_user", {**ADA, "page_limit": 101}, "page_limit is 1 to 100"),
+    ("Order_of_user", {**ADA, "page_limit": 101}, "page_limit is a whole number from 1 to 100"),
     ("Order_of_user", {**ADA, "page_after": "forged"}, "[mistake.cursor]"),
     ("Order_by_state", {"state": "LOST"}, "it is one of OPEN, PAID"),
     ("User_create", {**ADA, "name": "Eve"}, "there is no tool 'User_create'; there are "),
@@ -225,11 +226,12 @@ async def test_the_model_is_a_resource(folder: Path) -> None:
 
 
 async def test_it_writes_when_told(folder: Path) -> None:
-    async with server(folder, "--writes") as client:
+    async with server(folder, "--write", "Order") as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         create = tools["Order_create"]
         assert create.annotations is not None
         assert create.annotations.destructive_hint
+        assert not [name for name in tools if name.startswith("User") and "by_" not in name]
         assert create.input_schema["properties"]["number"]["type"] == "integer"
         bob = {"email": "bob@example.org", "number": 1}
         assert (await told(client, "Order_create", **bob, total="12.5"))["created"]
@@ -256,3 +258,18 @@ def test_what_is_missing_is_named(folder: Path) -> None:
     assert (code, "pip install 'singletable[mcp]'" in said) == (2, True)
     code, said = ended(folder, "from singletable.cli import main; main()", "--db", "local:nowhere.db")
     assert (code, "the data file nowhere.db is missing" in said) == (1, True)
+
+
+def test_what_is_bound_and_written_is_checked_at_the_start(folder: Path) -> None:
+    start = "from singletable.cli import main; main()"
+    for options, said in (
+        (("--write", "Ordre"), "no class of that name"),
+        (("--write", "Order.drop"), "no class of that name"),
+        (("--write", "User", "--bind", "number=1"), "it does not take number, which is bound"),
+        (("--bind", "tenant=acme"), "no access pattern takes tenant"),
+        (("--bind", "number=many"), "number: it is a whole number"),
+        (("--bind", "number"), "say NAME=VALUE"),
+        (("--bind", "number=1", "--bind", "number=2"), "once for each name"),
+    ):
+        code, text = ended(folder, start, "--db", "local:shop.db", *options)
+        assert (code, said in text) == (2, True), text

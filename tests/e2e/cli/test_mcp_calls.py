@@ -1,0 +1,326 @@
+"""What the tools of `singletable mcp` promise: one rule for arguments, the budget, one page, what is bound."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Protocol
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from singletable import ANY, AsyncDatabase, Collection, Entity, Key, Table, collect, field
+from singletable.foundation import COVERED
+from tests.support.engines import fresh_async
+
+mcp_types = pytest.importorskip("mcp_types")
+
+shop = Table("shop", indexes=["gsi1"])
+offices = Table("offices")
+
+
+class Order(Entity, table=shop, type="order"):
+    customer: str
+    number: int
+    note: str = ""
+    total: Decimal = Decimal(0)
+    paid: bool = False
+    pieces: int = 1
+    reviewer: str | None = "nobody"
+    phone: str = field(default="", personal=True)
+
+    @shop.key
+    @staticmethod
+    def of_customer(customer: str, number: int = ANY) -> Key:
+        return f"orders#{customer}", f"{number}"
+
+
+class Visit(Entity, table=shop, type="visit"):
+    customer: str
+    number: int
+
+    @shop.key
+    @staticmethod
+    def of_customer(customer: str, number: int = ANY) -> Key:
+        return f"orders#{customer}", f"visit#{number}"
+
+
+class Account(Collection):
+    orders: list[Order]
+
+    of_customer = collect(Order.of_customer)
+
+
+class Colour(Enum):
+    RED = "r"
+    BLUE = "b"
+
+
+class Room(Entity, table=offices, type="room"):
+    tenant: str
+    name: str
+    seats: int = 0
+    version: int = field(version=True, default=0)
+
+    @offices.key
+    @staticmethod
+    def of_tenant(tenant: str, name: str = ANY) -> Key:
+        return f"tenant#{tenant}", f"room#{name}"
+
+
+class Country(Entity, table=offices, type="country"):
+    code: str
+    tenant: str = ""
+
+    @offices.key
+    @staticmethod
+    def by_code(code: str) -> Key:
+        return f"country#{code}", "country"
+
+
+class Tell(Protocol):
+    async def __call__(self, tool: str, /, **arguments: Any) -> Any: ...
+
+
+@asynccontextmanager
+async def serving(
+    db: AsyncDatabase, *tables: Table, write: Sequence[str] = (), bind: Sequence[str] = (), units: float = 1000.0
+) -> AsyncIterator[tuple[Tell, dict[str, Any]]]:
+    """The answer of a call, or the text of its refusal; and the tools by their names."""
+    from singletable.cli.mcp_server import server_of
+    from singletable.cli.mcp_tools import Limits, bindings_of, read_tools
+    from singletable.cli.mcp_writes import write_tools
+
+    limits = Limits(100, units, bound=bindings_of(tables, bind))
+    tools = read_tools(tables, limits) + write_tools(tables, limits, write)
+    handler: Any = server_of(tables, tools, limits, db).get_request_handler("tools/call")
+    call = getattr(handler, "handler", handler)
+
+    async def tell(tool: str, /, **arguments: Any) -> Any:
+        result = await call(None, mcp_types.CallToolRequestParams(name=tool, arguments=arguments))
+        text = result.content[0].text
+        return text if result.is_error else json.loads(text)
+
+    yield tell, {tool.name: tool for tool in tools}
+
+
+@pytest.fixture
+async def db() -> AsyncIterator[AsyncDatabase]:
+    async with fresh_async() as db:
+        await db.create_table(shop)
+        await db.create_table(offices)
+        yield db
+
+
+async def ordered(db: AsyncDatabase, count: int = 3, note: str = "") -> None:
+    await db.write_many(puts=[Order(customer="a", number=n, note=note) for n in range(1, count + 1)])
+
+
+def numbers(found: Any) -> Any:
+    return [item["number"] for item in found["items"]] if isinstance(found, dict) else found
+
+
+# --- arguments --------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("one", [1, 1.0, "1"])
+async def test_a_whole_number_is_read_by_one_rule(db: AsyncDatabase, one: Any) -> None:
+    await ordered(db)
+    async with serving(db, shop, write=["Order"]) as (tell, _):
+        assert (await tell("Order_of_customer", customer="a", number=one))["item"]["number"] == 1
+        assert numbers(await tell("Order_of_customer", customer="a", number={"at_most": one})) == [1]
+        assert numbers(await tell("Order_of_customer", customer="a", page_limit=one)) == [1]
+        assert (await tell("Order_update", customer="a", number=one, set={"pieces": one}))["item"]["pieces"] == 1
+        assert (await tell("Order_create", customer="b", number=one, pieces=one))["created"]
+        assert await db.get(Order.of_customer("b", 1)) == Order(customer="b", number=1)
+
+
+@pytest.mark.parametrize("other", [True, 1.5, "one", "1.5", [1], {}, ""])
+async def test_what_is_no_whole_number_is_refused_everywhere(db: AsyncDatabase, other: Any) -> None:
+    await ordered(db)
+    async with serving(db, shop, write=["Order"]) as (tell, _):
+        for tool, arguments in (
+            ("Order_of_customer", {"number": other}),
+            ("Order_of_customer", {"number": {"at_least": other}}),
+            ("Order_of_customer", {"page_limit": other}),
+            ("Order_update", {"number": 1, "set": {"pieces": other}}),
+            ("Order_create", {"number": 9, "pieces": other}),
+        ):
+            said = await tell(tool, customer="a", **arguments)
+            assert isinstance(said, str), (tool, arguments)
+            assert any(each in said for each in ("number", "integer", "one value", "one range")), said
+        assert (await db.get(Order.of_customer("a", 1))) == Order(customer="a", number=1)
+        assert await db.get(Order.of_customer("a", 9)) is None
+
+
+async def test_null_counts_as_left_out(db: AsyncDatabase) -> None:
+    await ordered(db)
+    async with serving(db, shop, write=["Order"]) as (tell, _):
+        nulls = {"number": None, "page_limit": None, "page_after": None, "newest_first": None}
+        assert numbers(await tell("Order_of_customer", customer="a", **nulls)) == [1, 2, 3]
+        assert "customer is missing" in await tell("Order_of_customer", customer=None)
+        assert "number takes one value" in await tell("Order_of_customer", customer="a", number={"at_least": None})
+        assert (await tell("Order_create", customer="b", number=1, note=None, total=None, reviewer=None))["created"]
+        assert await db.get(Order.of_customer("b", 1)) == Order(customer="b", number=1, reviewer=None)
+        changed = await tell("Order_update", customer="a", number=1, set={"note": None, "pieces": 3, "reviewer": None})
+        assert [changed["item"].get(name) for name in ("note", "pieces", "reviewer")] == ["", 3, None]
+
+
+async def test_truth_and_text_are_read_by_the_same_rule(db: AsyncDatabase) -> None:
+    await ordered(db)
+    async with serving(db, shop, write=["Order"]) as (tell, _):
+        for true in (True, "true"):
+            assert numbers(await tell("Order_of_customer", customer="a", newest_first=true)) == [3, 2, 1]
+            assert (await tell("Order_update", customer="a", number=1, set={"paid": true}))["item"]["paid"] is True
+        for false in (False, "false"):
+            assert numbers(await tell("Order_of_customer", customer="a", newest_first=false)) == [1, 2, 3]
+            assert (await tell("Order_update", customer="a", number=1, set={"paid": false}))["item"]["paid"] is False
+        others: tuple[Any, ...] = ("no", 1, 0.0, [])
+        for other in others:
+            assert "newest_first" in await tell("Order_of_customer", customer="a", newest_first=other)
+            assert "paid" in await tell("Order_update", customer="a", number=1, set={"paid": other})
+        assert "[mistake.cursor]" in await tell("Order_of_customer", customer="a", page_after=123)
+        assert (await tell("Order_create", customer=7, number=1, note=1.0, total=12.5))["created"]
+        kept = await db.get(Order.of_customer("7", 1))
+        assert kept == Order(customer="7", number=1, note="1", total=Decimal("12.5"))
+
+
+# --- the budget -------------------------------------------------------------------------------------------------------
+async def test_calls_that_come_together_keep_to_the_budget(db: AsyncDatabase) -> None:
+    await ordered(db)
+    answers: list[Any] = []
+    async with serving(db, shop, units=1.0) as (tell, _):
+
+        async def one() -> None:
+            answers.append(await tell("Order_of_customer", customer="a", number=1))
+
+        async with anyio.create_task_group() as together:
+            for _ in range(200):
+                together.start_soon(one)
+    refused = [each for each in answers if isinstance(each, str)]
+    assert (len(answers) - len(refused), len(refused)) == (2, 198)
+    assert all("the budget of 1 units is used up" in each for each in refused)
+
+
+async def test_calls_that_fit_run_at_the_same_time(db: AsyncDatabase) -> None:
+    from singletable.cli.mcp_server import Budget
+
+    budget, inside, most = Budget(300.0), 0, 0
+
+    async def one() -> None:
+        nonlocal inside, most
+        async with budget.spend(128.0):
+            inside += 1
+            most = max(most, inside)
+            await anyio.lowlevel.checkpoint()
+            inside -= 1
+
+    async with anyio.create_task_group() as together:
+        for _ in range(20):
+            together.start_soon(one)
+    assert most == 2
+
+
+async def test_a_call_that_fails_counts_what_it_took(db: AsyncDatabase) -> None:
+    """A refused write, whose answer tells no units; and what was read before a read is refused."""
+    await ordered(db, count=40, note="x" * 60_000)
+    async with serving(db, shop, write=["Order"], units=1.0) as (tell, _):
+        for _ in range(2):
+            assert "[conflict.already-exists]" in await tell("Order_create", customer="a", number=1)
+        assert "the budget of 1 units is used up" in await tell("Order_create", customer="a", number=1)
+    async with serving(db, shop, units=100.0) as (tell, _):
+        assert "[mistake" in await tell("Account_of_customer", customer="a")
+        assert "the budget of 100 units is used up" in await tell("Order_of_customer", customer="a", number=1)
+
+
+async def test_a_call_that_was_cancelled_gives_back_what_was_reserved() -> None:
+    from singletable.cli.mcp_server import Budget
+
+    budget = Budget(1.0)
+    with anyio.move_on_after(0):
+        async with budget.spend(128.0):
+            await anyio.sleep_forever()
+    with anyio.fail_after(5):
+        async with budget.spend(128.0) as meter:
+            assert meter.requests == 0
+
+
+# --- one page ---------------------------------------------------------------------------------------------------------
+async def test_a_call_reads_one_page(db: AsyncDatabase) -> None:
+    """Also where a filter leaves out what was read, and of a collection."""
+    await db.write_many(puts=[Visit(customer="a", number=n) for n in range(40)])
+    await ordered(db, count=40, note="x" * 60_000)
+    async with serving(db, shop) as (tell, _):
+        found = await tell("Order_of_customer", customer="a", page_limit=100)
+        assert (found["cost"]["requests"], 0 < len(found["items"]) < 40) == (1, True)
+        assert found["cost"]["read_units"] <= 130
+        with db.meter() as meter:
+            assert isinstance(await tell("Account_of_customer", customer="a"), str)
+        assert meter.requests == 1
+
+
+# --- writes -----------------------------------------------------------------------------------------------------------
+async def test_a_written_item_is_told_with_what_is_personal_covered(db: AsyncDatabase) -> None:
+    await db.create(Order(customer="a", number=1, phone="555"))
+    async with serving(db, shop, write=["Order"]) as (tell, _):
+        changed = await tell("Order_update", customer="a", number=1, set={"note": "x"})
+        assert (changed["item"]["phone"], changed["item"]["note"]) == (COVERED, "x")
+        changed = await tell("Order_update", customer="a", number=1, set={"phone": "556"})
+        assert changed["item"]["phone"] == COVERED
+        assert (await tell("Order_delete", customer="a", number=1))["deleted"]["phone"] == COVERED
+
+
+async def test_who_writes_over_what_was_not_read_is_refused(db: AsyncDatabase) -> None:
+    await db.create(Room(tenant="acme", name="r1"))
+    place = {"tenant": "acme", "name": "r1"}
+    async with serving(db, offices, write=["Room"]) as (tell, tools):
+        for tool in ("Room_update", "Room_delete"):
+            assert "expected" in tools[tool].schema["required"]
+        for missing in ({}, {"expected": None}):
+            assert "expected is missing" in await tell("Room_update", **place, set={"seats": 4}, **missing)
+            assert "expected is missing" in await tell("Room_delete", **place, **missing)
+        read = (await tell("Room_of_tenant", **place))["item"]["version"]
+        assert (await tell("Room_update", **place, set={"seats": 4}, expected=read))["item"]["seats"] == 4
+        assert "[conflict." in await tell("Room_update", **place, set={"seats": 5}, expected=float(read))
+        assert "[conflict." in await tell("Room_delete", **place, expected=str(read))
+        assert "expected is a whole number" in await tell("Room_delete", **place, expected=True)
+        assert (await tell("Room_delete", **place, expected=read + 1))["deleted"]["seats"] == 4
+    assert await db.get(Room.of_tenant("acme", "r1")) is None
+
+
+async def test_only_what_was_named_is_written(db: AsyncDatabase) -> None:
+    async with serving(db, shop, offices, write=["Order.update", "Country"]) as (tell, tools):
+        writing = {name for name, tool in tools.items() if tool.writes}
+        assert writing == {"Order_update", "Country_create", "Country_update", "Country_delete"}
+        assert "there is no tool" in await tell("Order_create", customer="a", number=1)
+
+
+# --- what is bound ----------------------------------------------------------------------------------------------------
+async def test_what_is_bound_is_neither_offered_nor_overridden(db: AsyncDatabase) -> None:
+    for tenant in ("acme", "other"):
+        await db.create(Room(tenant=tenant, name="r1"))
+    await db.create(Country(code="ch"))
+    async with serving(db, offices, write=["Room", "Country.create"], bind=["tenant=acme"]) as (tell, tools):
+        assert set(tools) == {"Room_of_tenant", "Room_create", "Room_update", "Room_delete", "Country_create"}
+        for tool in tools.values():
+            assert "tenant" not in tool.schema["properties"]
+            assert "tenant" not in tool.schema["required"]
+            assert "tenant" not in tool.schema["properties"].get("set", {}).get("properties", {})
+        assert [each["tenant"] for each in (await tell("Room_of_tenant"))["items"]] == ["acme"]
+        for tool, arguments in (
+            ("Room_of_tenant", {}),
+            ("Room_create", {"name": "r2"}),
+            ("Room_update", {"name": "r1", "set": {"seats": 1}, "expected": 1}),
+            ("Room_delete", {"name": "r1", "expected": 1}),
+            ("Country_create", {"code": "fr"}),
+        ):
+            assert "'tenant'" in await tell(tool, tenant="other", **arguments)
+        assert "can't be changed" in await tell("Room_update", name="r1", expected=1, set={"tenant": "other"})
+        assert (await tell("Room_create", name="r2"))["created"]
+        assert (await tell("Country_create", code="fr"))["created"]
+        assert (await tell("Room_delete", name="r1", expected=1))["deleted"]["tenant"] == "acme"
+    assert [room.tenant for room in await db.all(Room.of_tenant("acme"))] == ["acme"]
+    assert await db.get(Room.of_tenant("other", "r1")) is not None
+    assert (await db.get(Country.by_code("fr"))) == Country(code="fr", tenant="acme")
