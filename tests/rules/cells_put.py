@@ -22,7 +22,11 @@ async def writes(bench: Bench) -> None:
 
 
 @cell("put", "other-type")
-async def refused_where_texts_can_meet(bench: Bench) -> None:
+async def refused(bench: Bench) -> None:
+    foreign = await bench.place_foreign(Plain.by_id("1"))
+    with pytest.raises(AlreadyExists):
+        await bench.shell.put(PLAIN)
+    assert await bench.raw(Plain.by_id("1")) == foreign
     await bench.shell.put(One(id="1", text="first"))
     with pytest.raises(AlreadyExists) as caught:
         await bench.shell.put(Other(id="1"))

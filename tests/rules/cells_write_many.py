@@ -21,7 +21,11 @@ async def writes(bench: Bench) -> None:
 
 
 @cell("write_many", "other-type")
-async def refused_where_texts_can_meet(bench: Bench) -> None:
+async def overwritten_but_where_texts_can_meet(bench: Bench) -> None:
+    await bench.place_foreign(Plain.by_id("00"))
+    await bench.shell.write_many(puts=MANY[:1])
+    assert await bench.shell.get(Plain.by_id("00")) == MANY[0]
+    bench.start()
     with pytest.raises(InvalidRequest, match="guard"):
         await bench.shell.write_many(puts=[One(id="1")])
     with pytest.raises(InvalidRequest, match="guard"):

@@ -2,8 +2,8 @@
 
 create  missing: writes. Other type: AlreadyExists. Version: 1. Unique: a guard item in the same transaction. Expired:
         overwritten, as if absent. Answer lost: settled by a write id on the item.
-put     missing: writes. Other type: refused, where key texts can meet. Version: must equal the entity's. Unique: reads
-        the old value, then a transaction. Expired: overwritten. Answer lost: repeated, the last writer wins.
+put     missing: writes. Other type: refused. Version: must equal the entity's. Unique: reads the old value, then a
+        transaction. Expired: overwritten. Answer lost: repeated, the last writer wins.
 update  missing, other type, expired: NotFound, never a ghost. Version: one more always; compared when an entity or
         `expected=` is given. Unique: reads the old value when that attribute changes. Answer lost: `set` of constants
         is repeated; `add` and `append` are OutcomeUnknown, or `exactly_once=True`.
@@ -12,6 +12,7 @@ delete  missing, other type, expired: None. Version: compared when given. Unique
         Answer lost: repeated.
 write_many  refused for entities with a version or unique attributes, and for overlap="guard". Answer lost: repeated.
 
+An item without a type attribute is of another type, and an expired item of another type is not absent.
 A repeat that meets a refused condition after a lost answer can't tell its own effect from another writer's, unless
 the item carries its write id: OutcomeUnknown.
 """
@@ -98,16 +99,10 @@ def is_alive(model: Model[Any], now: float) -> Condition | None:
     return _missing(attribute) | Condition(">", (attribute, Given({"N": str(int(now))})))
 
 
-def is_overwritable(model: Model[Any]) -> Condition:
-    """The item is missing or has a known schema version: an older program never destroys what a newer one wrote."""
-    condition = is_schema_or_older(model)
-    if model.table.guards_overlap:
-        condition = condition & (is_absent(model) | is_type(model))
-    return condition
-
-
-def is_removable(model: Model[Any]) -> Condition:
-    """The item is missing, or has this type and a known schema version."""
+@cache
+def is_own_or_absent(model: Model[Any]) -> Condition:
+    """The item is missing, or has this type and a known schema version: nobody else's item is overwritten or deleted,
+    nor what a newer program wrote."""
     return is_absent(model) | (is_type(model) & is_schema_or_older(model))
 
 
@@ -117,16 +112,18 @@ def plain_guard(model: Model[Any], condition: Callable[[Model[Any]], Condition])
     return guard(model, condition(model))
 
 
+@cache
 def is_absent(model: Model[Any]) -> Condition:
     return _missing(Stored(model.key_attributes[0]))
 
 
 def is_gone(model: Model[Any], now: float) -> Condition:
-    """The item is missing or has expired."""
+    """The item is missing, or is of this type and has expired."""
     absent = is_absent(model)
     if model.expires is None:
         return absent
-    return absent | Condition("<=", (Stored(model.expires.stored), Given({"N": str(int(now))})))
+    expired = Condition("<=", (Stored(model.expires.stored), Given({"N": str(int(now))})))
+    return absent | (is_type(model) & expired)
 
 
 def is_count(model: Model[Any], expected: int | None) -> Condition | None:
@@ -162,6 +159,9 @@ def already_exists(model: Model[Any], key: Any, stored: Item | None) -> AlreadyE
     mine = stored is None or model.is_mine(stored)
     what = f"a {model.kind.__name__} with this key exists already" if mine else "an item of another type has the key"
     hint = "Use put() to overwrite it, or upsert() to change it." if mine else "Give the entities different keys."
+    if stored is not None and (attribute := model.table.definition.type_attribute) not in stored:
+        what = f"an item without a type ({attribute}) has the key"
+        hint = "Another program wrote it. Give it the attribute, or delete it."
     if mine and stored is not None and model.tombstone in stored:
         what = f"a {model.kind.__name__} of this key is being deleted"
         hint = "delete_node() continues the deletion, sweep_table() finishes it."

@@ -27,8 +27,7 @@ from singletable.records.conditions import (
     is_count,
     is_gone,
     is_not_write,
-    is_overwritable,
-    is_removable,
+    is_own_or_absent,
     is_schema,
     is_schema_or_older,
     is_there,
@@ -138,9 +137,8 @@ class PutWrite(EntityWrite):
         count = self.count
         counted = None if count is None else count + 1
         item = writes_entity(model, self.entity, counted, moment.write_id if counted else "")
-        condition = both(self._condition(count, moment.now), _held_uniques(model, current, moment.now))
-        plain = condition is None
-        held = plain_guard(model, is_overwritable) if plain else guard(model, both(is_overwritable(model), condition))
+        plain = self.where is None and count is None and not model.uniques
+        held = plain_guard(model, is_own_or_absent) if plain else guard(model, self._condition(current, moment.now))
         action = PutItem(model.table.name, item, held)
         certain = self.where is None and counted is None
         return Part(
@@ -150,16 +148,15 @@ class PutWrite(EntityWrite):
             certain,
         )
 
-    def _condition(self, count: int | None, now: float) -> Condition | None:
-        model, condition = self.model, self.where
-        if condition is not None:
-            condition = both(is_type(model) & condition, is_alive(model, now))
-        same = is_count(model, count)
-        if same is None:
-            return condition
-        if count == 0:
-            return both(condition, is_gone(model, now) | same)
-        return both(condition, same)
+    def _condition(self, current: Any, now: float) -> Condition | None:
+        model, same = self.model, is_count(self.model, self.count)
+        condition: Condition | None = is_own_or_absent(model)
+        if self.where is not None:
+            own = is_type(model) & is_schema_or_older(model) & self.where
+            condition = both(own, is_alive(model, now))
+        if same is not None:
+            condition = both(condition, is_gone(model, now) | same if self.count == 0 else same)
+        return both(condition, _held_uniques(model, current, now))
 
     def _refusal(self, stored: Item | None, now: float) -> SingletableError:
         model = self.model
@@ -364,7 +361,7 @@ class DeleteWrite(Write):
                 condition = both(there if condition is None else condition, more)
         condition = both(condition, _held_uniques(model, current, moment.now))
         plain = condition is None
-        held = plain_guard(model, is_removable) if plain else guard(model, both(is_removable(model), condition))
+        held = plain_guard(model, is_own_or_absent) if plain else guard(model, both(is_own_or_absent(model), condition))
         action = DeleteItem(model.table.name, model.key_item(self.key), held, model)
         return Part(action, lambda stored: self._refusal(stored, moment.now), certain=not self.needs_item)
 

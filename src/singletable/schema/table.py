@@ -60,8 +60,8 @@ class Table:
 
     `indexes` are names, each with the attributes `<name>pk` and `<name>sk`, or names with their attributes or an
     `Index`. `separator` is between the parts of a key: '#' keeps every type in order, '/' and '-' all but a str
-    that is not a key's last part. `overlap="guard"` allows entities whose keys could be equal, at the price of a
-    condition in every write. `stream` is the view type of the table's stream; none by default. `settings` and
+    that is not a key's last part. `overlap="guard"` allows entities whose keys could be equal, without
+    `write_many`. `stream` is the view type of the table's stream; none by default. `settings` and
     `deletion_protection` are undeclared by default: a table keeps what it has.
 
     Raises DeclarationError. Makes no request: `db.create_table(table)` does, or first use on the local engine.
