@@ -43,7 +43,7 @@ _LOCAL = "local"
 _CALLER_OF_CONNECT = 6
 """Whose line a warning names: `_check_alone` is called by `_embedded`, that by `_find`, `find_target`, `connect`."""
 _NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
-_UNKNOWN_ENGINE = Traits(segments_shift=True, unknown=frozenset(CAPABILITIES))
+_UNKNOWN_ENGINE = Traits(segments_shift=True, unknown=frozenset(CAPABILITIES) - {"whole indexes"})
 """Of an endpoint that is not Amazon's: nothing is taken for granted of which an error would go unnoticed."""
 
 

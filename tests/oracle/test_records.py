@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from singletable import Database, Entity, Key, Table, field
+from singletable.operations.table import TableCall
 from singletable.schema import KeyOf, copy_of, model_of
 from singletable.schema.guard_items import guard_key, guards_of
+from singletable.tables import wait_until_active
 from tests.oracle.planting import assert_command_finds, assert_found, delete, edit, put
 from tests.support.engines import fresh
 
@@ -105,6 +107,18 @@ def under_both_keys(db: Database) -> None:
     put(db, Person, {**item, "pk": {"S": "paper#a1"}, "sk": {"S": "paper"}})
 
 
+def smaller_index(db: Database) -> None:
+    """As another program makes it: without the attributes."""
+    update = {"TableName": app.name, "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "gsi1"}}]}
+    db.run(db.port.send(TableCall("UpdateTable", update)))
+    db.run(wait_until_active(db.port, app.definition))
+    made = {**app.definition.index_creation("gsi1"), "Projection": {"ProjectionType": "KEYS_ONLY"}}
+    attributes = app.definition.creation()["AttributeDefinitions"]
+    update = {**update, "AttributeDefinitions": attributes, "GlobalSecondaryIndexUpdates": [{"Create": made}]}
+    db.run(db.port.send(TableCall("UpdateTable", update)))
+    db.run(wait_until_active(db.port, app.definition))
+
+
 GUARD_OF_NOBODY: dict[str, Any] = {
     "pk": {"S": "_unique#person#email#z@example.org"},
     "sk": {"S": "_unique"},
@@ -130,6 +144,7 @@ PLANTED: dict[str, tuple[list[str], Callable[[Database], None]]] = {
     "an index key of before": (["index-key.stale"], lambda db: edit(db, A, gsi1pk={"S": "city#Rome"})),
     "no index key": (["index-key.stale"], lambda db: edit(db, A, gsi1sk=None)),
     "a value without its guard": (["guard.missing"], lambda db: delete(db, guard_of("a@example.org"))),
+    "an index that holds less": (["index.smaller"], smaller_index),
     "a copy of before": (["copy.behind"], lambda db: edit(db, Member.of_team("t", "a"), team_name={"S": "Red"})),
     "a guard without an item": (["guard.orphan"], lambda db: put(db, Person, GUARD_OF_NOBODY)),
     "a second guard of an item": (

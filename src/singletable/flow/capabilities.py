@@ -11,13 +11,14 @@ from typing import Final, Literal, get_args
 
 from singletable.errors import NotSupported
 
-Capability = Literal["transactions", "streams", "expiry", "refused items", "isolated writes"]
+Capability = Literal["transactions", "streams", "expiry", "refused items", "isolated writes", "whole indexes"]
 """
 * `transactions`: TransactWriteItems. Documents, edges, tasks, unique values and `exactly_once` need them.
 * `streams`: DynamoDB Streams. Workers of changes and tails need them.
 * `expiry`: a table's TTL attribute. Reads leave expired items out anyway.
 * `refused items`: the stored item comes with a condition's refusal. Without it a refusal takes one read more.
 * `isolated writes`: two conditional writes of one item never both see the item as it was before. Each write needs it.
+* `whole indexes`: each index of a table holds what is declared. What it lacks, a read of it takes for absent.
 """
 CAPABILITIES: Final[tuple[Capability, ...]] = get_args(Capability)
 
@@ -38,6 +39,7 @@ _HINTS: Final[Mapping[Capability, str]] = {
     "streams": "Use DynamoDB or the embedded engine, or read the table instead of its changes.",
     "expiry": "Declare the table without an expiry, or delete expired items with db.sweep_table(table).",
     "refused items": "Everything works without them, with one read more for each refusal.",
+    "whole indexes": "Make the index anew: `singletable apply MODULE`.",
     "isolated writes": "Give the table the tag system:write_isolation=always_use_lwt, or start ScyllaDB with "
     "--alternator-write-isolation=always_use_lwt.",
 }

@@ -4,6 +4,7 @@
 * its primary key and its index keys are those that its attributes make
 * every unique value has its guard, and every guard its owner
 * a copy of another entity's attribute is not behind it
+* each index holds what is declared
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from singletable.schema.guard_items import guard_key, guards_of
 from singletable.schema.migration_items import migration_models
 from singletable.schema.models import Model, model_of
 from singletable.schema.table import GUARD_TYPE, OWNER, OWNER_SORT, Table
+from singletable.tables import describe_indexes, smaller_indexes
 
 
 def passes(table: Table, layers: Sequence[Layer] = ()) -> list[Pass]:
@@ -63,6 +65,11 @@ class RecordCheck(ItemCheck):
         alive = [item for item in items if not _is_expired(table, item, port.now())]
         found += await _unmatched(port, table, [(item, key) for item in alive for key in partners(table, item)])
         return found + await _behind(port, table, alive)
+
+    async def end(self, port: Port) -> list[Finding]:
+        definition = self.table.definition
+        smaller = smaller_indexes(definition, await describe_indexes(port, definition))
+        return [Finding("index.smaller", f"{each}: its reads miss the rest", "", ("", "")) for each in smaller]
 
     async def repair(self, port: Port, item: Item, finding: Finding) -> Repair | None:
         return await repair_of_record(port, self.table, item, finding)

@@ -93,6 +93,10 @@ class ItemCheck(ABC):
     async def findings(self, port: Port, items: Sequence[Item]) -> list[Finding]:
         """The findings of these items. What they name is read consistently."""
 
+    async def end(self, port: Port) -> list[Finding]:
+        """What is wrong with the table itself. Not called for a sample."""
+        return []
+
     def counted(self, items: Sequence[Item]) -> Mapping[str, int]:
         """What a later pass compares with: numbers that are added up over the pages."""
         return {}
@@ -270,6 +274,9 @@ class ItemPass(Pass):
 
     def counted(self, items: Sequence[Item]) -> Mapping[str, int]:
         return sum((Counter(check.counted(items)) for check in self.checks), Counter[str]())
+
+    async def end(self, port: Port, counts: Mapping[str, int]) -> list[Finding]:
+        return [finding for check in self.checks for finding in await check.end(port)]
 
     async def find_again(self, port: Port, item: Item, finding: Finding) -> Found | None:
         """The repair of a finding of an item as it is now; None where there is no such finding any more."""

@@ -13,6 +13,7 @@ from singletable.schema.table import Table
 from singletable.tables import (
     TableDefinition,
     add_index,
+    check_indexes,
     create,
     describe,
     differences,
@@ -58,6 +59,7 @@ async def _make(port: Port, table: Table) -> None:
                 table=table.name,
                 hint="Start over with `singletable local reset`, or give the table another name.",
             )
+        check_indexes(definition, found)
     await maintain_stream(port, table)
     # An engine without TTL has kept the items that expired since the last use.
     await sweep(port, definition)

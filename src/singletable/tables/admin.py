@@ -31,6 +31,12 @@ class Difference(Struct, frozen=True):
         return self.what == "key" or (self.what.startswith("index ") and self.what.endswith(" key"))
 
     @property
+    def is_of_less(self) -> bool:
+        """Whether an index holds less than declared: what it lacks, a read of it takes for absent."""
+        declared, found = {*self.declared.split()}, {*self.found.split()}
+        return self.what.endswith(" projection") and "ALL" not in found and not declared - {"INCLUDE"} <= found
+
+    @property
     def is_of_expiry(self) -> bool:
         """Whether it is about the attribute of expiry."""
         return self.what == _EXPIRY
@@ -105,6 +111,29 @@ async def describe(port: Port, table: TableDefinition) -> Description | None:
         ttl is not None,
         port.traits.encryption_keys,
     )
+
+
+async def describe_indexes(port: Port, table: TableDefinition) -> Description | None:
+    """The description without its TTL. One request."""
+    call = TableCall("DescribeTable", {"TableName": table.name}, or_none="ResourceNotFoundException")
+    answer = await port.send(call)
+    return None if answer is None else Description(table.name, "", 0, 0, answer["Table"])
+
+
+def smaller_indexes(table: TableDefinition, found: Description | None) -> list[Difference]:
+    """The indexes that hold less than declared."""
+    return [] if found is None else [each for each in differences(table, found) if each.is_of_less]
+
+
+def check_indexes(table: TableDefinition, found: Description | None) -> None:
+    """Raises NotConfigured where an index holds less than declared: what it lacks would be read as its default, and the
+    next put would write that over the item."""
+    if smaller := smaller_indexes(table, found):
+        raise NotConfigured(
+            "an index of the table holds less than declared: " + "; ".join(map(str, smaller)),
+            table=table.name,
+            hint="`singletable apply MODULE` makes it anew; or declare it as it is: Index(..., projection=...).",
+        )
 
 
 async def _describe_ttl(port: Port, table: TableDefinition) -> dict[str, Any] | None:

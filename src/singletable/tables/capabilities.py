@@ -29,6 +29,7 @@ from singletable.flow.capabilities import lacking
 from singletable.flow.port import Consumed
 from singletable.operations.answers import NOTHING, encode
 from singletable.operations.table import TableCall
+from singletable.tables.admin import check_indexes, describe_indexes
 from singletable.tables.definition import TableDefinition
 from singletable.wire.error_answers import read_fault
 
@@ -62,7 +63,7 @@ async def find_capabilities(port: Port, wanted: Sequence[Capability], table: Tab
     lacks: set[Capability] = set()
     found: set[Capability] = set()
     for capability in dict.fromkeys(wanted):
-        if capability not in port.traits.unknown or capability == "isolated writes":
+        if capability not in port.traits.unknown or capability in ("isolated writes", "whole indexes"):
             continue
         there = await _returns_items(port, table) if capability == "refused items" else await _knows(port, capability)
         if there is not None:
@@ -74,20 +75,24 @@ async def find_capabilities(port: Port, wanted: Sequence[Capability], table: Tab
 async def check_capabilities(port: Port, wanted: Sequence[Capability], table: TableDefinition | None) -> None:
     """Raises NotSupported for the first wanted capability that is missing.
 
-    `isolated writes` take a request at an engine of unknown kind, and two more where it is ScyllaDB.
+    `isolated writes` take a request at an engine of unknown kind, and two more where it is ScyllaDB; `whole indexes`
+    take one, and raise NotConfigured.
     """
     for capability in wanted:
         port.traits.check(capability)
     if "isolated writes" in wanted and "isolated writes" in port.traits.unknown:
         assert table is not None
         await _check_isolation(port, table)
+    if "whole indexes" in wanted:
+        assert table is not None
+        check_indexes(table, await describe_indexes(port, table))
 
 
 def _check_names(wanted: Sequence[Capability], table: TableDefinition | None) -> None:
     for capability in wanted:
         if capability not in CAPABILITIES:
             raise InvalidRequest(f"{capability!r} is no capability", hint=f"Use {', '.join(map(repr, CAPABILITIES))}.")
-        if table is None and capability in ("refused items", "isolated writes"):
+        if table is None and capability in ("refused items", "isolated writes", "whole indexes"):
             raise InvalidRequest(
                 f"require({capability!r}) without a table", hint="Pass table=, which is where they are looked for."
             )
